@@ -1,0 +1,16 @@
+/**
+ * The inbox: everybody else's wishes for a session. The holder drains it into events, between moves and while calls run.
+ * I1 the same intent id twice is one intent, also after it was taken.
+ * I2 an intent leaves the inbox in the transaction that appends the event it became, so a crash neither loses nor doubles it.
+ */
+import type { Intent, IntentId, SessionId } from "../vocab/index.ts";
+
+export type Inbox = Readonly<{
+  /** Durable before it resolves. */
+  put(intent: Intent): Promise<"new" | "known">;
+  /** In order of arrival. */
+  pending(session: SessionId): Promise<readonly Intent[]>;
+  state(id: IntentId): Promise<"absent" | "pending" | "taken">;
+  /** Calls back when something may have arrived for the session (at most 100 ms late); returns the way to stop. Only drivers watch. */
+  watch(session: SessionId, arrived: () => void): () => void;
+}>;

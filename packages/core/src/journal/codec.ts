@@ -1,0 +1,202 @@
+/**
+ * Events as stored bytes, strict and versioned. What is stored is what was hashed; upcasters work in memory only.
+ *
+ * payloadHash = H("orgate-payload-1" · salt · payload)            salted, so that an erased payload cannot be guessed from its hash
+ * entryHash   = H("orgate-entry-1" · previous · stream · seq · at · kind · payloadHash)
+ * (parts joined by line feeds; `docs/journal-format.md` has a worked example)
+ *
+ * Strings of more than BLOB_MIN characters are kept as blobs; a `{"$blob":…}` stands in their place.
+ * A key of the event's own that looks like `$blob` gets one more `$`, so that no text of a model or a tool can name a blob.
+ */
+import {
+  canonical,
+  type Digest,
+  deepFreeze,
+  type Hash,
+  type JournalEvent,
+  type Json,
+  type KeyId,
+  type Millis,
+  type Seq,
+  type StreamId,
+  type WriterId,
+} from "../vocab/index.ts";
+
+export const FORMAT = 1;
+export const BLOB_MIN = 16_384;
+
+export type StoredEntry = Readonly<{
+  stream: StreamId;
+  seq: Seq;
+  at: Millis;
+  kind: string;
+  previous: Digest;
+  payloadHash: Digest;
+  entryHash: Digest;
+  /** Both null once erased. */
+  salt: string | null;
+  payload: string | null;
+}>;
+
+/** What one transaction of one writer wrote: signed once, chained per writer. */
+export type StoredCommit = Readonly<{
+  writer: WriterId;
+  number: number;
+  at: Millis;
+  previous: Digest;
+  /** `<stream>:<first seq>+<count>` joined by commas, in leaf order. */
+  ranges: string;
+  root: Digest;
+  hash: Digest;
+  key: KeyId;
+  signature: string;
+}>;
+
+export type BlobRef = Readonly<{ address: string; sha256: Digest; chars: number }>;
+/** Puts a long string away; gives back where it is. */
+export type PutBlob = (text: string) => BlobRef;
+export type GetBlob = (address: string) => string | null;
+
+/** The payload is the event without its kind, which stands in the header (an erased entry still says what it was). */
+export function encodePayload(event: JournalEvent, putBlob: PutBlob): string {
+  const { kind: _, ...payload } = event;
+  return canonical(hasSpecial(payload) ? outward(payload as unknown as Json, putBlob) : payload);
+}
+
+export type Decoded = Readonly<{ kind: "event"; event: JournalEvent } | { kind: "bad"; detail: string }>;
+
+export function decodePayload(kind: string, payload: string, getBlob: GetBlob): Decoded {
+  if (!KINDS.has(kind)) return { kind: "bad", detail: `unknown kind \`${kind}\`: written by a newer version?` };
+  try {
+    const value = JSON.parse(payload) as Json;
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return { kind: "bad", detail: "the payload is not an object" };
+    const fields = payload.includes('blob":') ? (inward(value, getBlob) as object) : value;
+    return { kind: "event", event: deepFreeze({ kind, ...fields }) as unknown as JournalEvent };
+  } catch (error) {
+    return { kind: "bad", detail: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** The closed list, as data: a Record over the kinds, so that a new one cannot be forgotten here. */
+const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
+  "session.opened": true,
+  "agent.changed": true,
+  "hold.taken": true,
+  "turn.started": true,
+  "model.asked": true,
+  "model.replied": true,
+  "model.failed": true,
+  "gate.decided": true,
+  "approval.asked": true,
+  "approval.answered": true,
+  "approval.consumed": true,
+  "act.started": true,
+  "act.ended": true,
+  "act.late": true,
+  "labels.added": true,
+  note: true,
+  "input.steered": true,
+  "turn.cancel-asked": true,
+  "intent.refused": true,
+  "session.closed": true,
+  "turn.ended": true,
+  "key.certified": true,
+  "key.rotated": true,
+  "key.withdrawn": true,
+  "content.erased": true,
+};
+const KINDS: ReadonlySet<string> = new Set(Object.keys(KNOWN));
+
+export const payloadHash = (salt: string, payload: string, hash: Hash): Digest => hash(`orgate-payload-1\n${salt}\n${payload}`);
+
+export function entryHash(e: Omit<StoredEntry, "entryHash" | "salt" | "payload">, hash: Hash): Digest {
+  return hash(`orgate-entry-1\n${e.previous}\n${e.stream}\n${e.seq}\n${e.at}\n${e.kind}\n${e.payloadHash}`);
+}
+
+/** What is signed: the commit's hash covers everything but itself and the signature. */
+export function commitHash(c: Omit<StoredCommit, "hash" | "signature">, hash: Hash): Digest {
+  return hash(`orgate-commit-1\n${c.writer}\n${c.number}\n${c.at}\n${c.previous}\n${c.ranges}\n${c.root}\n${c.key}`);
+}
+export const sealText = (hash: Digest): string => `orgate-seal-1\n${hash}`;
+
+/** Root over entry hashes, split as in RFC 6962; an entry hash is its own leaf (the prefixes keep leaves and nodes apart). */
+export function merkleRoot(leaves: readonly Digest[], hash: Hash): Digest {
+  const [only] = leaves;
+  if (only === undefined) throw new RangeError("a commit has at least one entry");
+  if (leaves.length === 1) return only;
+  const k = split(leaves.length);
+  return node(merkleRoot(leaves.slice(0, k), hash), merkleRoot(leaves.slice(k), hash), hash);
+}
+
+/** The sibling hashes from a leaf to the root, nearest first; `left` says on which side the sibling stands. */
+export type PathStep = Readonly<{ left: boolean; hash: Digest }>;
+export function merklePath(leaves: readonly Digest[], index: number, hash: Hash): readonly PathStep[] {
+  if (leaves.length <= 1) return [];
+  const k = split(leaves.length);
+  return index < k
+    ? [...merklePath(leaves.slice(0, k), index, hash), { left: false, hash: merkleRoot(leaves.slice(k), hash) }]
+    : [...merklePath(leaves.slice(k), index - k, hash), { left: true, hash: merkleRoot(leaves.slice(0, k), hash) }];
+}
+export function rootFromPath(leaf: Digest, path: readonly PathStep[], hash: Hash): Digest {
+  return path.reduce((at, step) => (step.left ? node(step.hash, at, hash) : node(at, step.hash, hash)), leaf);
+}
+
+const node = (left: Digest, right: Digest, hash: Hash): Digest => hash(`orgate-node-1\n${left}\n${right}`);
+function split(n: number): number {
+  let k = 1;
+  while (k * 2 < n) k *= 2;
+  return k;
+}
+
+export type Range = Readonly<{ stream: StreamId; first: Seq; count: number }>;
+export const rangesText = (ranges: readonly Range[]): string => ranges.map((r) => `${r.stream}:${r.first}+${r.count}`).join(",");
+export function parseRanges(text: string): readonly Range[] | null {
+  const ranges: Range[] = [];
+  for (const part of text.split(",")) {
+    const m = /^([^:,]+(?::[^:,]+)?):(\d+)\+(\d+)$/.exec(part);
+    if (m === null) return null;
+    ranges.push({ stream: m[1] as StreamId, first: Number(m[2]) as Seq, count: Number(m[3]) });
+  }
+  return ranges;
+}
+
+const SPECIAL = /^\$+blob$/;
+
+function hasSpecial(value: unknown): boolean {
+  if (typeof value === "string") return value.length > BLOB_MIN;
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some(hasSpecial);
+  for (const key in value) if (SPECIAL.test(key) || hasSpecial((value as Record<string, unknown>)[key])) return true;
+  return false;
+}
+
+function outward(value: Json, putBlob: PutBlob): Json {
+  if (typeof value === "string") return value.length > BLOB_MIN ? { $blob: putBlob(value.toWellFormed()) } : value;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((v) => outward(v as Json, putBlob));
+  return mapRecord(value as Readonly<Record<string, Json>>, (key, v) => [SPECIAL.test(key) ? `$${key}` : key, outward(v, putBlob)]);
+}
+
+function inward(value: Json, getBlob: GetBlob): Json {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((v) => inward(v as Json, getBlob));
+  const fields = value as Readonly<Record<string, Json>>;
+  if ("$blob" in fields) return fetchBlob(fields["$blob"] as unknown as BlobRef, getBlob);
+  return mapRecord(fields, (key, v) => [SPECIAL.test(key) ? key.slice(1) : key, inward(v, getBlob)]);
+}
+
+function fetchBlob(ref: BlobRef, getBlob: GetBlob): string {
+  const text = getBlob(ref.address);
+  if (text === null) throw new Error(`blob ${ref.address} is missing`);
+  if (text.length !== ref.chars) throw new Error(`blob ${ref.address} is not what was stored`);
+  return text;
+}
+
+function mapRecord(fields: Readonly<Record<string, Json>>, map: (key: string, value: Json) => [string, Json]): Json {
+  const out: Record<string, Json> = Object.create(null);
+  for (const [key, value] of Object.entries(fields)) {
+    const [name, mapped] = map(key, value);
+    out[name] = mapped;
+  }
+  return out;
+}

@@ -1,0 +1,62 @@
+/**
+ * 5. The journal: append-only, chained, sealed. The truth; all state is a fold of what it holds.
+ * J1 `append` is durable before it resolves, or it rejects and nothing of it is there.
+ * J2 an append is conditional on the stream's last sequence number, and on the hold for a session's stream; a conflict rejects only itself.
+ * J3 any bad entry, the last included, stops its stream and is named; nothing is skipped or cut off.
+ */
+import type { Entry, Epoch, IntentId, KeyId, Millis, Seq, SessionId, Stamped, StreamId, WriterId } from "../vocab/index.ts";
+import type { StoredCommit, StoredEntry } from "./codec.ts";
+import type { SessionSummary } from "./summary.ts";
+
+/** The right to append to a session's stream and to resolve what its epoch left open. */
+export type Hold = Readonly<{ session: SessionId; epoch: Epoch }>;
+
+export type Append = Readonly<{
+  stream: StreamId;
+  /** The last sequence number the writer has seen; 0 for a new stream. */
+  after: Seq;
+  /** Required for a session's stream, null for system streams. */
+  hold: Hold | null;
+  events: readonly Stamped[];
+  /** Intents that became these events: gone from the inbox in the same transaction. */
+  consumes: readonly IntentId[];
+}>;
+
+export type Journal = Readonly<{
+  writer: WriterId;
+  /** Resolves with the sequence number of the first event. Rejects with `append-conflict`, `hold-lost` or `journal-unwritable`. */
+  append(append: Append): Promise<Seq>;
+  /** Entries after `after`, in order, chain checked, at most `most`. Rejects with `entry-bad` or `entry-erased`. */
+  read(stream: StreamId, after: Seq, most: number): Promise<readonly Entry[]>;
+  /** Rejects with `session-held` while the process that holds it lives. */
+  take(session: SessionId): Promise<Hold>;
+  release(hold: Hold): Promise<void>;
+  /** True while this very hold is the valid one: checked right before an effect where a hold can be lost. */
+  holds(hold: Hold): boolean;
+  session(session: SessionId): Promise<SessionSummary | null>;
+  /** Newest first. */
+  sessions(page: SessionPage): Promise<readonly SessionSummary[]>;
+  close(): Promise<void>;
+}>;
+
+export type SessionPage = Readonly<{
+  state: SessionSummary["state"] | null;
+  agent: string | null;
+  before: Readonly<{ openedAt: Millis; session: SessionId }> | null;
+  most: number;
+}>;
+
+/** The stored form, for verify, export and the tamper drill. Read in short transactions, never holding up writers. */
+export type Records = Readonly<{
+  streams(): Iterable<StreamId>;
+  entries(stream: StreamId): Iterable<StoredEntry>;
+  writers(): Iterable<WriterId>;
+  commits(writer: WriterId): Iterable<StoredCommit>;
+  /** Null when it is missing. */
+  blob(address: string): string | null;
+}>;
+
+/** Checks one signature with one public key; both as text. A host port, synchronous. */
+export type CheckSignature = (publicKey: string, text: string, signature: string) => boolean;
+/** The id of a public key: a short digest of it. */
+export type NameKey = (publicKey: string) => KeyId;

@@ -1,0 +1,56 @@
+/** One line about a session, kept by the same events in the same transaction: what lists need, without reading streams. No content in it. */
+import type { Ending, Entry, Millis, Principal, Seq, SessionId, Surface, Usage } from "../vocab/index.ts";
+import { addUsage, isSessionStream, NO_USAGE } from "../vocab/index.ts";
+
+export type SessionSummary = Readonly<{
+  session: SessionId;
+  agent: string;
+  principal: Principal;
+  surface: Surface;
+  openedAt: Millis;
+  lastAt: Millis;
+  seq: Seq;
+  /** `idle` between turns, `running` while a turn wants driving, `waiting` while it only waits for people. */
+  state: "idle" | "running" | "waiting" | "closed";
+  turns: number;
+  /** Of the last turn that ended. */
+  ending: Ending | null;
+  iterations: number;
+  usage: Usage;
+  openQuestions: number;
+  openUnknowns: number;
+}>;
+
+/** Null before `session.opened` (a stream starts with nothing else). */
+export function summarise(before: SessionSummary | null, { stream, seq, at, event: e }: Entry): SessionSummary | null {
+  if (e.kind === "session.opened") {
+    if (!isSessionStream(stream)) return null;
+    const { agent, principal, surface } = e;
+    const fresh = { turns: 0, ending: null, iterations: 0, usage: NO_USAGE, openQuestions: 0, openUnknowns: 0 };
+    return { session: stream, agent: agent.name, principal, surface, openedAt: at, lastAt: at, seq, state: "idle", ...fresh };
+  }
+  if (before === null) return null;
+  const s = { ...before, seq, lastAt: at };
+  switch (e.kind) {
+    case "agent.changed":
+      return { ...s, agent: e.agent.name };
+    case "turn.started":
+      return { ...s, state: "running", turns: e.turn };
+    case "model.replied":
+      return { ...s, iterations: s.iterations + 1, usage: addUsage(s.usage, e.usage) };
+    case "approval.asked":
+      return { ...s, openQuestions: s.openQuestions + 1, state: "waiting" };
+    case "approval.answered":
+      return { ...s, openQuestions: Math.max(0, s.openQuestions - 1), state: "running" };
+    case "act.ended":
+      return e.outcome.kind === "unknown" ? { ...s, openUnknowns: s.openUnknowns + 1 } : s;
+    case "act.late":
+      return { ...s, openUnknowns: Math.max(0, s.openUnknowns - 1) };
+    case "turn.ended":
+      return { ...s, state: "idle", ending: e.ending, openQuestions: 0 };
+    case "session.closed":
+      return { ...s, state: "closed" };
+    default:
+      return s; // the other kinds change nothing that a list shows
+  }
+}

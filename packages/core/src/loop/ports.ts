@@ -1,0 +1,35 @@
+/** Everything a session needs; nothing is optional. A session without a gate does not type-check. */
+import type { Gate } from "../gate/port.ts";
+import type { Inbox } from "../inbox/port.ts";
+import type { Journal } from "../journal/port.ts";
+import type { Model, Preview } from "../reason/port.ts";
+import type { ApprovalId, Entry, Hash, Intent, IntentId, Millis, SessionId, Tools } from "../vocab/index.ts";
+
+export type Clock = Readonly<{
+  now(): Millis;
+  /** Resolves after `ms` (any length), or as soon as the signal fires. Never rejects. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}>;
+
+export type Ids = Readonly<{ session(): SessionId; approval(): ApprovalId; intent(): IntentId }>;
+
+/** What a watcher sees: entries once they are durable, and previews of a reply in progress. */
+export type Live =
+  | Readonly<{ kind: "entry"; entry: Entry }>
+  | Readonly<{ kind: "preview"; session: SessionId; iteration: number; attempt: number; preview: Preview }>;
+
+/** Says whether an intent really comes from whom it names. */
+export type Authenticate = (intent: Intent) => { readonly kind: "genuine" } | { readonly kind: "refused"; readonly reason: string };
+
+export type Ports = Readonly<{
+  model: Model;
+  gate: Gate;
+  tools: Tools;
+  journal: Journal;
+  inbox: Inbox;
+  authenticate: Authenticate;
+  clock: Clock;
+  ids: Ids;
+  hash: Hash;
+  watch: (live: Live) => void;
+}>;

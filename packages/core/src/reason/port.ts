@@ -1,0 +1,32 @@
+/** 1. Reason: a context in, a reply out. The only room that talks to a model, and nothing it brings back is trusted. */
+import type { Finish, Json, Part, ReplyPart, ToolSpec, Usage } from "../vocab/index.ts";
+
+/** One message of the conversation. Immutable; `tokens` is counted once, when it is made. */
+export type Message =
+  | Readonly<{ role: "user"; text: string; tokens: number }>
+  | Readonly<{ role: "assistant"; parts: readonly Part[]; tokens: number }>
+  | Readonly<{ role: "tool"; wireId: string; tool: string; text: string; isError: boolean; tokens: number }>
+  /** The runtime's own word to the model (an answer that was refused, an unknown that was settled). Sent as a user message, marked. */
+  | Readonly<{ role: "note"; text: string; tokens: number }>;
+
+export type ModelRequest = Readonly<{
+  system: string;
+  /** A view into the session's history: never copied, never changed. */
+  messages: readonly Message[];
+  tools: readonly ToolSpec[];
+  temperature: number;
+  maxOutputTokens: number;
+  attempt: number;
+}>;
+
+export type ModelReply = Readonly<{ parts: readonly ReplyPart[]; finish: Finish; usage: Usage; model: string; meta: Json }>;
+
+/** Words of a reply in progress: no sequence number, never folded, replaced by `model.replied`. */
+export type Preview = Readonly<{ part: "text" | "thinking"; offset: number; text: string }>;
+
+export type Model = Readonly<{
+  /** `provider/name`. */
+  id: string;
+  /** Rejects with a `model-failed` fault; stops promptly when the signal fires. */
+  ask(request: ModelRequest, preview: (preview: Preview) => void, signal: AbortSignal): Promise<ModelReply>;
+}>;

@@ -1,0 +1,106 @@
+/**
+ * The journal's closed list of things that happened, format version 1. Adding a kind breaks every switch that must handle it.
+ * A published kind never changes its meaning: a new version gets an upcaster (`journal/codec.ts`), and stored bytes stay as they are.
+ */
+import type { Json, JsonObject } from "./canonical.ts";
+import type { Ending } from "./ending.ts";
+import type {
+  ActionId,
+  ApprovalId,
+  CallId,
+  CallKey,
+  Digest,
+  Epoch,
+  IntentId,
+  KeyId,
+  Label,
+  Millis,
+  Seq,
+  SessionId,
+  StreamId,
+  WriterId,
+} from "./ids.ts";
+import type { Answer } from "./intent.ts";
+import type { Limits } from "./limits.ts";
+import type { Evidence, Outcome } from "./outcome.ts";
+import type { Principal, Surface } from "./principal.ts";
+import type { Finish, Part, Usage } from "./proposal.ts";
+import type { Action, Ask, Verdict } from "./verdict.ts";
+
+/** What a session runs on. Resume compares it: an edited agent strands nothing, and the change is on record. */
+export type AgentFacts = Readonly<{ name: string; digest: Digest; instructions: string; model: string; policies: Digest; tools: Digest }>;
+
+export type SessionEvent =
+  | Readonly<{
+      kind: "session.opened";
+      agent: AgentFacts;
+      principal: Principal;
+      surface: Surface;
+      labels: readonly Label[];
+      history: readonly Said[];
+    }>
+  | Readonly<{ kind: "agent.changed"; agent: AgentFacts }>
+  | Readonly<{ kind: "hold.taken"; epoch: Epoch; writer: WriterId }>
+  | Readonly<{ kind: "turn.started"; turn: number; input: string; by: Principal; limits: Limits; intent: IntentId | null }>
+  | Readonly<{ kind: "model.asked"; iteration: number; attempt: number; model: string; request: Digest; reserved: Usage }>
+  | Readonly<{
+      kind: "model.replied";
+      iteration: number;
+      attempt: number;
+      parts: readonly Part[];
+      finish: Finish;
+      usage: Usage;
+      model: string;
+      meta: Json;
+    }>
+  | Readonly<{ kind: "model.failed"; iteration: number; attempt: number; error: string; broke: boolean; again: boolean }>
+  | Readonly<{ kind: "gate.decided"; id: ActionId; action: Action; digest: Digest; slice: Digest; verdict: Verdict; read: JsonObject }>
+  | Readonly<{ kind: "approval.asked"; approval: ApprovalId; action: ActionId; digest: Digest; asks: readonly Ask[] }>
+  | Readonly<{ kind: "approval.answered"; approval: ApprovalId; by: Principal; answer: Answer; intent: IntentId }>
+  | Readonly<{ kind: "approval.consumed"; approval: ApprovalId; action: ActionId }>
+  | Readonly<{ kind: "act.started"; call: CallId; key: CallKey; digest: Digest; epoch: Epoch; start: number }>
+  | Readonly<{ kind: "act.ended"; call: CallId; outcome: Outcome; evidence: Evidence }>
+  | Readonly<{ kind: "act.late"; call: CallId; outcome: Outcome; intent: IntentId }>
+  | Readonly<{ kind: "labels.added"; labels: readonly Label[]; from: CallId | null }>
+  | Readonly<{ kind: "note"; from: string; call: CallId | null; name: string; value: Json }>
+  | Readonly<{ kind: "input.steered"; text: string; by: Principal; intent: IntentId }>
+  | Readonly<{ kind: "turn.cancel-asked"; by: Principal; reason: string; intent: IntentId | null }>
+  | Readonly<{ kind: "intent.refused"; intent: IntentId; by: Principal; wish: string; reason: string }>
+  | Readonly<{ kind: "session.closed"; by: Principal; reason: string }>
+  | Readonly<{
+      kind: "turn.ended";
+      turn: number;
+      ending: Ending;
+      output: string | null;
+      detail: string | null;
+      usage: Usage;
+      /** Reserved for calls whose reply was lost; counted as used. */
+      lost: Usage;
+      iterations: number;
+      calls: number;
+      activeMs: number;
+    }>;
+
+/** Of the streams that belong to no session. */
+export type SystemEvent =
+  | Readonly<{ kind: "key.certified"; key: KeyId; of: KeyHolder; publicKey: string; by: KeyId; signature: string }>
+  | Readonly<{ kind: "key.rotated"; from: KeyId; to: KeyId; publicKey: string; byOld: string; byNew: string }>
+  | Readonly<{ kind: "key.withdrawn"; key: KeyId; by: Principal; reason: string }>
+  | Readonly<{ kind: "content.erased"; stream: StreamId; first: Seq; last: Seq; by: Principal; reason: string }>;
+
+export type KeyHolder = Readonly<{ kind: "root" } | { kind: "writer"; writer: WriterId } | { kind: "person"; name: string }>;
+
+export type JournalEvent = SessionEvent | SystemEvent;
+export type EventKind = JournalEvent["kind"];
+export type Decided = Extract<JournalEvent, { kind: "gate.decided" }>;
+
+/** Imported history: what was said before this session, validated when it opens. */
+export type Said = Readonly<{ role: "user" | "assistant"; text: string }>;
+
+/** An event with the time its writer gave it. */
+export type Stamped = Readonly<{ at: Millis; event: JournalEvent }>;
+
+/** An event in its place. */
+export type Entry = Readonly<{ stream: StreamId; seq: Seq; at: Millis; event: JournalEvent }>;
+
+export const isSessionStream = (stream: StreamId): stream is SessionId => stream.startsWith("s_");

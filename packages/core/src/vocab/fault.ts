@@ -1,0 +1,138 @@
+/** What stops driving or refuses to start. Plain data: journalled, printed, sent over sockets, matched on by `kind`. */
+import type { ActionId, CallId, Epoch, IntentId, Seq, SessionId, StreamId } from "./ids.ts";
+
+export type Fault =
+  // the journal
+  | { readonly kind: "entry-bad"; readonly stream: StreamId; readonly seq: Seq; readonly detail: string }
+  | { readonly kind: "commit-bad"; readonly writer: string; readonly number: number; readonly detail: string }
+  | { readonly kind: "entry-erased"; readonly stream: StreamId; readonly seq: Seq }
+  | { readonly kind: "append-conflict"; readonly stream: StreamId; readonly expected: Seq; readonly found: Seq }
+  | { readonly kind: "journal-unwritable"; readonly detail: string }
+  | { readonly kind: "journal-unreadable"; readonly file: string; readonly detail: string }
+  | { readonly kind: "history-invalid"; readonly index: number; readonly detail: string }
+  // holds
+  | { readonly kind: "session-held"; readonly session: SessionId; readonly by: string }
+  | { readonly kind: "hold-lost"; readonly session: SessionId; readonly epoch: Epoch }
+  | { readonly kind: "session-unknown"; readonly session: string }
+  | { readonly kind: "session-busy"; readonly session: SessionId }
+  // permits, tools, models
+  | { readonly kind: "permit-refused"; readonly action: ActionId | CallId; readonly detail: string }
+  | { readonly kind: "tool-twice"; readonly tool: string }
+  | { readonly kind: "tool-invalid"; readonly tool: string; readonly detail: string }
+  | {
+      readonly kind: "model-failed";
+      readonly detail: string /** A stream that broke, or any failure that a repeat may mend. */;
+      readonly again: boolean;
+      readonly broke: boolean;
+    }
+  | { readonly kind: "model-unknown"; readonly model: string; readonly detail: string }
+  // files and input
+  | {
+      readonly kind: "file-bad";
+      readonly file: string;
+      readonly line: number | null;
+      readonly column: number | null;
+      readonly detail: string;
+      readonly hint: string;
+    }
+  | { readonly kind: "agent-invalid"; readonly where: string; readonly detail: string; readonly hint: string }
+  | { readonly kind: "agent-missing"; readonly agent: string; readonly known: readonly string[] }
+  | { readonly kind: "project-missing"; readonly from: string }
+  | { readonly kind: "key-bad"; readonly key: string; readonly detail: string; readonly hint: string }
+  | { readonly kind: "intent-refused"; readonly intent: IntentId; readonly detail: string }
+  | { readonly kind: "usage"; readonly detail: string; readonly hint: string };
+
+/** The only class we throw. Boundaries catch it, keep `fault` and drop the class. */
+export class FaultError extends Error {
+  override readonly name = "FaultError";
+  readonly fault: Fault;
+  constructor(fault: Fault, cause?: unknown) {
+    super(describe(fault).message, { cause });
+    this.fault = fault;
+  }
+}
+
+export const isFault = (error: unknown, kind?: Fault["kind"]): error is FaultError =>
+  error instanceof FaultError && (kind === undefined || error.fault.kind === kind);
+
+/** One line for people, lower case, and what to do next. */
+export function describe(f: Fault): { readonly message: string; readonly hint: string } {
+  const line = (message: string, hint: string) => ({ message, hint });
+  switch (f.kind) {
+    case "entry-bad":
+      return line(
+        `entry ${f.seq} of stream \`${f.stream}\` is bad: ${f.detail}`,
+        "run `orgate journal verify`; restore the journal from a copy whose head you trust",
+      );
+    case "commit-bad":
+      return line(
+        `commit ${f.number} of writer \`${f.writer}\` is bad: ${f.detail}`,
+        "run `orgate journal verify`; restore the journal from a copy whose head you trust",
+      );
+    case "entry-erased":
+      return line(`entry ${f.seq} of session \`${f.stream}\` was erased on request, so the session cannot go on`, "open a new session");
+    case "append-conflict":
+      return line(
+        `stream \`${f.stream}\` is at ${f.found}, not at ${f.expected}`,
+        "another writer was first: read the stream again, then append",
+      );
+    case "journal-unwritable":
+      return line(
+        `the journal cannot be written: ${f.detail}`,
+        "nothing was run after the last durable entry; mend the disk, then `orgate sessions resume`",
+      );
+    case "journal-unreadable":
+      return line(
+        `\`${f.file}\` cannot be read as a journal: ${f.detail}`,
+        "check the path; a damaged file is best replaced by a copy whose head you trust",
+      );
+    case "history-invalid":
+      return line(
+        `message ${f.index} of the imported history is invalid: ${f.detail}`,
+        "import text messages of `user` and `assistant` only, the first by `user`",
+      );
+    case "session-held":
+      return line(
+        `session \`${f.session}\` is held by ${f.by}`,
+        "wait for it, or send it a wish (`orgate sessions steer|cancel`); it is free at once when that process ends",
+      );
+    case "hold-lost":
+      return line(`the hold ${f.epoch} on session \`${f.session}\` was lost`, "another process drives it now");
+    case "session-unknown":
+      return line(`there is no session \`${f.session}\``, "`orgate sessions list` shows those of this project");
+    case "session-busy":
+      return line(`session \`${f.session}\` has a turn in progress`, "steer it, cancel it, or wait for its end");
+    case "permit-refused":
+      return line(`no permit for \`${f.action}\`: ${f.detail}`, "only what a durable `allow` names may run, once");
+    case "tool-twice":
+      return line(`two tools are named \`${f.tool}\``, "rename one of them");
+    case "tool-invalid":
+      return line(`tool \`${f.tool}\` is invalid: ${f.detail}`, "see docs/guide/tools.md");
+    case "model-failed":
+      return line(
+        `the model failed: ${f.detail}`,
+        f.again ? "it may work again later: `orgate sessions resume`" : "check the model's name, key and request",
+      );
+    case "model-unknown":
+      return line(`model \`${f.model}\` cannot be used: ${f.detail}`, "`offline/…` needs no key");
+    case "file-bad": {
+      const at = f.line === null ? f.file : `${f.file}:${f.line}:${f.column ?? 1}`;
+      return line(`${at}: ${f.detail}`, f.hint);
+    }
+    case "agent-invalid":
+      return line(`${f.where}: ${f.detail}`, f.hint);
+    case "agent-missing":
+      return line(
+        `there is no agent \`${f.agent}\``,
+        f.known.length === 0 ? "this project defines none: see `orgate.toml`" : `known agents: ${f.known.join(", ")}`,
+      );
+    case "project-missing":
+      return line(`no \`orgate.toml\` in \`${f.from}\` or above it`, "`orgate init` makes a project, or name one with --project DIR");
+    case "key-bad":
+      return line(`key \`${f.key}\`: ${f.detail}`, f.hint);
+    case "intent-refused":
+      return line(`refused: ${f.detail}`, "`orgate sessions show` tells what the session waits for");
+    case "usage":
+      return line(f.detail, f.hint);
+  }
+}

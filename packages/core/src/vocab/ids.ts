@@ -1,0 +1,55 @@
+/** Names of things. Branded strings and numbers, so that a call id cannot stand where a session id belongs. */
+declare const brand: unique symbol;
+type Branded<T, Name extends string> = T & { readonly [brand]: Name };
+
+/** `s_…`; also the name of the session's stream. */
+export type SessionId = Branded<string, "SessionId">;
+/** A session's id, or the name of a system stream (`keys`, `policy`, …). */
+export type StreamId = SessionId | Branded<string, "StreamId">;
+/** Ours, unique in a session: `<iteration>.<position>`. The model's own id may repeat; it stands beside it. */
+export type CallId = Branded<string, "CallId">;
+/** What the gate decides on: a call id, or `model:<iteration>` and `respond:<iteration>`. */
+export type ActionId = Branded<string, "ActionId">;
+/** Given to the tool, the same at every start of one call: what makes a repeat recognisable. */
+export type CallKey = Branded<string, "CallKey">;
+export type ApprovalId = Branded<string, "ApprovalId">;
+export type IntentId = Branded<string, "IntentId">;
+export type WriterId = Branded<string, "WriterId">;
+export type KeyId = Branded<string, "KeyId">;
+export type PolicyId = Branded<string, "PolicyId">;
+export type Label = Branded<string, "Label">;
+/** 64 lower-case hexadecimal digits of SHA-256. */
+export type Digest = Branded<string, "Digest">;
+/** Position in a stream, from 1. */
+export type Seq = Branded<number, "Seq">;
+/** Counts the holds of a session, from 1. */
+export type Epoch = Branded<number, "Epoch">;
+/** Milliseconds since 1970, UTC. */
+export type Millis = Branded<number, "Millis">;
+
+export const sessionId = (text: string): SessionId => text as SessionId;
+export const streamId = (text: string): StreamId => text as StreamId;
+export const callId = (text: string): CallId => text as CallId;
+export const actionId = (text: string): ActionId => text as ActionId;
+export const callKey = (session: SessionId, call: CallId): CallKey => `${session}/${call}` as CallKey;
+export const approvalId = (text: string): ApprovalId => text as ApprovalId;
+export const intentId = (text: string): IntentId => text as IntentId;
+export const writerId = (text: string): WriterId => text as WriterId;
+export const keyId = (text: string): KeyId => text as KeyId;
+export const policyId = (text: string): PolicyId => text as PolicyId;
+export const label = (text: string): Label => text as Label;
+export const digest = (text: string): Digest => text as Digest;
+export const seq = (n: number): Seq => n as Seq;
+export const epoch = (n: number): Epoch => n as Epoch;
+export const millis = (n: number): Millis => n as Millis;
+
+const SESSION = /^s_[0-9a-z]{8,40}$/;
+/** The one check of a session id that came from outside. */
+export const isSessionId = (text: string): text is SessionId => SESSION.test(text);
+
+/** System streams: what belongs to no session. */
+export const KEYS: StreamId = streamId("keys");
+export const ERASURES: StreamId = streamId("erasures");
+
+/** The digest before the first entry of every stream and the first commit of every writer. */
+export const ZERO: Digest = digest("0".repeat(64));

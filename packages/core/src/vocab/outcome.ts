@@ -1,0 +1,23 @@
+import type { Json } from "./canonical.ts";
+import type { Digest } from "./ids.ts";
+
+/** Why nobody can tell whether a call took effect. */
+export type UnknownCause = "timed-out" | "cancelled" | "hold-lost" | "connection-lost" | "not-reconciled";
+
+/** What became of a call that started. `failed` only when the tool itself returned or threw it, or when a repeat does no harm. */
+export type Outcome =
+  | Readonly<{ kind: "done"; output: Json }>
+  | Readonly<{ kind: "failed"; error: string }>
+  | Readonly<{ kind: "unknown"; cause: UnknownCause; detail: string }>;
+
+/** Proof of one execution, beside its outcome. */
+export type Evidence = Readonly<{
+  toolDigest: Digest;
+  argsDigest: Digest;
+  outputDigest: Digest | null;
+  durationMs: number;
+  starts: number;
+}>;
+
+/** What goes back to the model, exactly one per call id. */
+export type Observation = Readonly<{ kind: "result" | "error" | "refusal" | "unknown"; text: string }>;

@@ -1,0 +1,10 @@
+/** Who. A person is known by a key pair (step 8 adds sign-in on top); an agent by its name; `system` is the runtime itself. */
+export type Principal =
+  | { readonly kind: "user"; readonly id: string }
+  | { readonly kind: "agent"; readonly id: string }
+  | { readonly kind: "system"; readonly id: string };
+
+/** Where a session was opened; `policies/<surface>/` joins the set for its sessions. */
+export type Surface = "cli" | "library" | "coordinator" | "shell" | "api" | "schedule" | "webhook" | "mcp";
+
+export const principalName = (p: Principal): string => `${p.kind}:${p.id}`;

@@ -1,0 +1,34 @@
+/** What the model asked for. Untrusted, always: nothing in here has been checked, let alone decided. */
+import type { Json } from "./canonical.ts";
+import type { CallId } from "./ids.ts";
+
+/** A reply as the model port hands it over. `text` of a call is the arguments exactly as the model wrote them. */
+export type ReplyPart =
+  | { readonly kind: "text"; readonly text: string; readonly meta: Json }
+  | { readonly kind: "thinking"; readonly text: string; readonly meta: Json }
+  | { readonly kind: "call"; readonly id: string; readonly tool: string; readonly text: string; readonly meta: Json };
+
+/** The same as journalled: every call has an id of ours, and its parsed arguments beside the text. */
+export type Part =
+  | { readonly kind: "text"; readonly text: string; readonly meta: Json }
+  | { readonly kind: "thinking"; readonly text: string; readonly meta: Json }
+  | ({ readonly kind: "call" } & ProposedCall);
+
+export type ProposedCall = Readonly<{
+  id: CallId;
+  /** The model's own id, unique in the session (a repeated one was replaced by ours, so that results find their call). */
+  wireId: string;
+  tool: string;
+  text: string;
+  args: ParsedArgs;
+  meta: Json;
+}>;
+
+export type ParsedArgs = { readonly kind: "json"; readonly value: Json } | { readonly kind: "not-json"; readonly detail: string };
+
+export type Finish = "stop" | "calls" | "length" | "refused" | "filtered" | "other";
+
+export type Usage = Readonly<{ input: number; output: number }>;
+export const NO_USAGE: Usage = Object.freeze({ input: 0, output: 0 });
+export const addUsage = (a: Usage, b: Usage): Usage => ({ input: a.input + b.input, output: a.output + b.output });
+export const totalTokens = (u: Usage): number => u.input + u.output;

@@ -1,0 +1,65 @@
+/** A tool as the loop knows it. `agents/define-tool.ts` makes one from what a user writes. */
+import type { Json, JsonObject } from "./canonical.ts";
+import type { CallKey, Digest, Epoch, Label, SessionId } from "./ids.ts";
+
+/**
+ * How a call may be repeated after its outcome was lost: `read` and `idempotent` run again with the same key,
+ * `reconcile` asks the tool what happened, `once` is never repeated.
+ */
+export type Repeat = "read" | "idempotent" | "reconcile" | "once";
+export type Effect = "read" | "write" | "execute" | "network" | "spend";
+
+/** What a call touches: what the policy is asked about. */
+export type Resource = Readonly<{ type: string; id: string }>;
+
+/** What a tool may know of its call. `key` and `epoch` are its fencing token towards systems that understand one. */
+export type ToolContext = Readonly<{
+  session: SessionId;
+  key: CallKey;
+  epoch: Epoch;
+  /** 1 at the first start; higher when a `read` or `idempotent` call runs again. */
+  start: number;
+  signal: AbortSignal;
+  /** Journalled as a `note` (at most 16 KiB) with the call's id: progress, partial output. */
+  note(name: string, value: Json): void;
+}>;
+
+export type Checked = Readonly<{ kind: "valid"; args: JsonObject } | { kind: "invalid"; issues: readonly string[] }>;
+
+/** A `reconcile` tool's answer to "what happened to the call with this key?". */
+export type Reconciled =
+  | { readonly kind: "happened"; readonly output: Json }
+  | { readonly kind: "did-not-happen" }
+  | { readonly kind: "cannot-tell"; readonly detail: string };
+
+export type ToolSpec = Readonly<{ name: string; description: string; inputSchema: JsonObject }>;
+
+export type Tool = ToolSpec &
+  Readonly<{
+    repeat: Repeat;
+    effects: readonly Effect[];
+    /** What its output carries; `untrusted` unless its definition says otherwise. */
+    labels: readonly Label[];
+    /** When every call of a reply says so, the turn completes without another model call. */
+    endsTurn: boolean;
+    /** Null: the agent's limit. */
+    timeoutMs: number | null;
+    check(args: Json): Checked;
+    resource(args: JsonObject): Resource;
+    run(args: JsonObject, context: ToolContext): Promise<Json>;
+    /** There for `reconcile` tools, null for all others. */
+    reconcile: ((args: JsonObject, context: ToolContext) => Promise<Reconciled>) | null;
+  }>;
+
+/** Everything about a tool that an approval, a policy or a resumed session may depend on. Code is not part of it. */
+export function toolFacts(tool: Tool): JsonObject {
+  const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs } = tool;
+  return { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs };
+}
+
+/** The tools port. Fixed for a turn; what is not in it does not exist. */
+export type Tools = Readonly<{
+  digest: Digest;
+  offered: readonly ToolSpec[];
+  find(name: string): Tool | null;
+}>;
