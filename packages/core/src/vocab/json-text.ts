@@ -42,7 +42,7 @@ function scan(text: string): { detail: string; at: number } | null {
     if (c === '"') {
       const end = stringEnd(text, i);
       if (key) {
-        const name = unescape(text.slice(i, end));
+        const name = unquoted(text.slice(i, end));
         const keys = stack.at(-1);
         if (keys?.has(name)) return { detail: `key \`${name}\` stands twice in one object`, at: i };
         keys?.add(name);
@@ -69,7 +69,7 @@ function stringEnd(text: string, start: number): number {
   return text.length;
 }
 
-function unescape(quoted: string): string {
+function unquoted(quoted: string): string {
   try {
     return JSON.parse(quoted) as string;
   } catch {
