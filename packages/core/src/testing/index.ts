@@ -1,1 +1,2 @@
-export {};
+export * from "./memory-inbox.ts";
+export * from "./memory-journal.ts";

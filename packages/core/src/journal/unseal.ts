@@ -1,0 +1,54 @@
+/** From stored entries back to events, the chain checked on the way: the one reading path of every journal adapter (J3). */
+import { type Entry, FaultError, type Hash, type Stamped, type StreamId, seq } from "../vocab/index.ts";
+import { decodePayload, entryHash, type GetBlob, payloadHash, type StoredEntry } from "./codec.ts";
+import type { StreamHead } from "./seal.ts";
+import { type SessionSummary, summarise } from "./summary.ts";
+
+export type UnsealPorts = Readonly<{ hash: Hash; getBlob: GetBlob }>;
+
+/** `before` is what the first of `stored` must be chained to. Throws `entry-bad` or `entry-erased`, naming the first that is. */
+export function unseal(
+  stream: StreamId,
+  before: Pick<StreamHead, "seq" | "hash">,
+  stored: readonly StoredEntry[],
+  ports: UnsealPorts,
+): Entry[] {
+  const entries: Entry[] = [];
+  let { seq: at, hash: previous } = before;
+  for (const e of stored) {
+    at = seq(at + 1);
+    const bad = (detail: string): never => {
+      throw new FaultError({ kind: "entry-bad", stream, seq: at, detail });
+    };
+    if (e.seq !== at) bad("it is missing");
+    if (e.stream !== stream) bad("it belongs to another stream");
+    if (e.previous !== previous) bad("it is not chained to the entry before it");
+    if (entryHash(e, ports.hash) !== e.entryHash) bad("its hash does not match its header");
+    if (e.payload === null || e.salt === null) throw new FaultError({ kind: "entry-erased", stream, seq: at });
+    if (payloadHash(e.salt, e.payload, ports.hash) !== e.payloadHash) bad("its hash does not match its payload");
+    const decoded = decodePayload(e.kind, e.payload, ports.getBlob);
+    if (decoded.kind === "bad") return bad(decoded.detail);
+    entries.push({ stream, seq: at, at: e.at, event: decoded.event });
+    previous = e.entryHash;
+  }
+  return entries;
+}
+
+/** A reader knows where the stream ends: entries that are missing at its end are named as well, never taken for its end. */
+export function checkEnd(stream: StreamId, last: Pick<StreamHead, "seq" | "hash">, head: Pick<StreamHead, "seq" | "hash">): void {
+  if (last.seq < head.seq) throw new FaultError({ kind: "entry-bad", stream, seq: seq(last.seq + 1), detail: "it is missing" });
+  if (last.hash !== head.hash)
+    throw new FaultError({ kind: "entry-bad", stream, seq: last.seq, detail: "it is not the entry that was written last" });
+}
+
+/** What a list shows of a session, after the entries that were just sealed from `events`. */
+export function summariseSealed(
+  before: SessionSummary | null,
+  sealed: readonly StoredEntry[],
+  events: readonly Stamped[],
+): SessionSummary | null {
+  return events.reduce((summary, { event }, i) => {
+    const e = sealed[i];
+    return e === undefined ? summary : summarise(summary, { stream: e.stream, seq: e.seq, at: e.at, event });
+  }, before);
+}

@@ -1,0 +1,32 @@
+/** The inbox on a memory disk. Watchers are called in the tick of the put, whichever process put it. */
+import type { Inbox } from "../inbox/port.ts";
+import { type Fault, FaultError, frozenCopy, type Intent } from "../vocab/index.ts";
+import type { MemoryDisk } from "./memory-journal.ts";
+
+/** `stopped` says why the process that asks can no longer write, if so. */
+export function memoryInbox(disk: MemoryDisk, stopped: () => Fault | null): Inbox {
+  return {
+    async put(intent) {
+      const fault = stopped();
+      if (fault !== null) throw new FaultError(fault);
+      if (disk.inbox.has(intent.id)) return "known";
+      disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: frozenCopy(intent) });
+      for (const w of [...disk.watchers]) if (w.session === intent.session) w.arrived();
+      return "new";
+    },
+    async pending(session) {
+      const pending: Intent[] = [];
+      for (const row of disk.inbox.values()) if (row.session === session && row.intent !== null) pending.push(row.intent);
+      return pending;
+    },
+    async state(id) {
+      const row = disk.inbox.get(id);
+      return row === undefined ? "absent" : row.intent === null ? "taken" : "pending";
+    },
+    watch(session, arrived) {
+      const watcher = { session, arrived: () => (stopped() === null ? arrived() : undefined) };
+      disk.watchers.add(watcher);
+      return () => disk.watchers.delete(watcher);
+    },
+  };
+}

@@ -1,0 +1,241 @@
+/**
+ * Journal, inbox and records in memory: what a test drives instead of a disk, with the same rules as every other adapter.
+ * A `MemoryDisk` outlives the processes that write to it; `die()` is a kill -9: holds are free at once, what was not durable is gone.
+ */
+import type { Inbox } from "../inbox/port.ts";
+import {
+  type Append,
+  type BlobRef,
+  checkEnd,
+  EMPTY_STREAM,
+  FIRST_COMMIT,
+  type Hold,
+  type Journal,
+  type Records,
+  type SealPorts,
+  type SessionPage,
+  type SessionSummary,
+  type StoredCommit,
+  type StoredEntry,
+  type StreamHead,
+  sealCommit,
+  sealEntries,
+  summariseSealed,
+  unseal,
+} from "../journal/index.ts";
+import {
+  type Epoch,
+  epoch,
+  type Fault,
+  FaultError,
+  type Intent,
+  type IntentId,
+  isSessionStream,
+  millis,
+  type Seq,
+  type SessionId,
+  type StreamId,
+  seq,
+  type WriterId,
+} from "../vocab/index.ts";
+import { memoryInbox } from "./memory-inbox.ts";
+
+export type HoldRow = { epoch: Epoch; owner: object | null; writer: WriterId };
+/** A taken intent keeps its id, so that the same one sent again is still known (I1). */
+export type InboxRow = { readonly id: IntentId; readonly session: SessionId; intent: Intent | null };
+
+/** What outlives a process. Open for tests to look into and to tamper with. */
+export type MemoryDisk = Readonly<{
+  entries: Map<StreamId, StoredEntry[]>;
+  heads: Map<StreamId, StreamHead>;
+  commits: Map<WriterId, StoredCommit[]>;
+  blobs: Map<string, string>;
+  sessions: Map<SessionId, SessionSummary>;
+  holds: Map<SessionId, HoldRow>;
+  inbox: Map<IntentId, InboxRow>;
+  watchers: Set<{ readonly session: SessionId; readonly arrived: () => void }>;
+  alive: Set<object>;
+  /** Not null: every commit fails with this from now on, as on a full disk. */
+  broken: { detail: string | null };
+}>;
+
+export function memoryDisk(): MemoryDisk {
+  return {
+    entries: new Map(),
+    heads: new Map(),
+    commits: new Map(),
+    blobs: new Map(),
+    sessions: new Map(),
+    holds: new Map(),
+    inbox: new Map(),
+    watchers: new Set(),
+    alive: new Set(),
+    broken: { detail: null },
+  };
+}
+
+export type MemoryStore = Readonly<{ journal: Journal; inbox: Inbox; records: Records; disk: MemoryDisk; die(): void }>;
+
+export const memoryStore = (ports: SealPorts): MemoryStore => openMemory(memoryDisk(), ports);
+
+type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
+
+/** One process on the disk. Two that live at the same time need writers of their own. */
+export function openMemory(disk: MemoryDisk, ports: SealPorts): MemoryStore {
+  const me = {};
+  disk.alive.add(me);
+  let stopped: Fault | null = null;
+  let queue: Waiting[] = [];
+
+  const stop = (detail: string): void => {
+    stopped ??= { kind: "journal-unwritable", detail };
+    disk.alive.delete(me);
+    for (const w of queue.splice(0)) w.failed(new FaultError(stopped));
+  };
+  const check = (): void => {
+    if (stopped !== null) throw new FaultError(stopped);
+  };
+
+  /** All that was asked for in one tick is one commit; a conflict is told to its own append and leaves the others alone. */
+  function flush(): void {
+    const batch = queue;
+    queue = [];
+    if (batch.length === 0) return;
+    if (disk.broken.detail !== null) {
+      stopped ??= { kind: "journal-unwritable", detail: disk.broken.detail };
+      for (const w of batch) w.failed(new FaultError(stopped));
+      return;
+    }
+    const sealed: StoredEntry[][] = [];
+    const settle: (() => void)[] = [];
+    for (const w of batch) {
+      try {
+        const entries = write(w.append);
+        sealed.push(entries);
+        settle.push(() => w.done(entries[0]?.seq ?? seq(0)));
+      } catch (error) {
+        settle.push(() => w.failed(error));
+      }
+    }
+    if (sealed.length > 0) {
+      const commits = disk.commits.get(ports.writer) ?? [];
+      const at = millis(Math.max(...sealed.flat().map((e) => e.at)));
+      commits.push(sealCommit(commits.at(-1) ?? FIRST_COMMIT, at, sealed, ports));
+      disk.commits.set(ports.writer, commits);
+    }
+    for (const tell of settle) tell();
+  }
+
+  function write({ stream, after, hold, events, consumes }: Append): StoredEntry[] {
+    const head = disk.heads.get(stream) ?? EMPTY_STREAM;
+    const fault = refusal({ stream, after, hold, head, consumes });
+    if (fault !== null) throw new FaultError(fault);
+    const blobs: [string, string][] = [];
+    const entries = sealEntries(stream, head, events, ports, (text): BlobRef => {
+      const sha256 = ports.hash(text);
+      blobs.push([`m${sha256}`, text]);
+      return { address: `m${sha256}`, sha256, chars: text.length };
+    });
+    const last = entries.at(-1);
+    if (last === undefined) throw new RangeError("an append has at least one event");
+    for (const [address, text] of blobs) disk.blobs.set(address, text);
+    const before = disk.entries.get(stream) ?? [];
+    before.push(...entries);
+    disk.entries.set(stream, before);
+    disk.heads.set(stream, { seq: last.seq, hash: last.entryHash, at: last.at });
+    if (isSessionStream(stream)) {
+      const summary = summariseSealed(disk.sessions.get(stream) ?? null, entries, events);
+      if (summary !== null) disk.sessions.set(stream, summary);
+    }
+    for (const id of consumes) {
+      const row = disk.inbox.get(id);
+      if (row !== undefined) row.intent = null;
+    }
+    return [...entries];
+  }
+
+  function refusal(a: Pick<Append, "stream" | "after" | "hold" | "consumes"> & { head: StreamHead }): Fault | null {
+    if (isSessionStream(a.stream)) {
+      if (a.hold === null || a.hold.session !== a.stream || !holds(a.hold))
+        return { kind: "hold-lost", session: a.stream, epoch: a.hold?.epoch ?? epoch(0) };
+    }
+    if (a.after !== a.head.seq) return { kind: "append-conflict", stream: a.stream, expected: a.after, found: a.head.seq };
+    for (const id of a.consumes) {
+      const row = disk.inbox.get(id);
+      if (row === undefined || row.intent === null || row.session !== a.stream || a.consumes.indexOf(id) !== a.consumes.lastIndexOf(id))
+        return { kind: "intent-refused", intent: id, detail: `intent \`${id}\` is not pending` };
+    }
+    return null;
+  }
+
+  const holds = (hold: Hold): boolean => {
+    const row = disk.holds.get(hold.session);
+    return stopped === null && row !== undefined && row.owner === me && row.epoch === hold.epoch;
+  };
+
+  const getBlob = (address: string, sha256: string): string | null => {
+    const text = disk.blobs.get(address) ?? null;
+    if (text !== null && ports.hash(text) !== sha256) throw new Error(`blob ${address} is not what was stored`);
+    return text;
+  };
+
+  const journal: Journal = {
+    writer: ports.writer,
+    append: (append) =>
+      new Promise<Seq>((done, failed) => {
+        check();
+        if (append.events.length === 0) throw new RangeError("an append has at least one event");
+        if (queue.push({ append, done, failed }) === 1) void Promise.resolve().then(flush);
+      }),
+    async read(stream, after, most) {
+      const all = disk.entries.get(stream) ?? [];
+      const before = after === 0 ? EMPTY_STREAM : { seq: after, hash: all[after - 1]?.entryHash ?? EMPTY_STREAM.hash };
+      const stored = all.slice(after, after + most);
+      const entries = unseal(stream, before, stored, { hash: ports.hash, getBlob });
+      const last = stored.at(-1);
+      if (stored.length < most && (after === 0 || after <= all.length))
+        checkEnd(stream, last === undefined ? before : { seq: last.seq, hash: last.entryHash }, disk.heads.get(stream) ?? EMPTY_STREAM);
+      return entries;
+    },
+    async take(session) {
+      check();
+      const row = disk.holds.get(session);
+      if (row !== undefined && row.owner !== null && disk.alive.has(row.owner))
+        throw new FaultError({ kind: "session-held", session, by: `writer \`${row.writer}\`` });
+      const mine: HoldRow = { epoch: epoch((row?.epoch ?? 0) + 1), owner: me, writer: ports.writer };
+      disk.holds.set(session, mine);
+      return { session, epoch: mine.epoch };
+    },
+    async release(hold) {
+      const row = disk.holds.get(hold.session);
+      if (row !== undefined && row.owner === me && row.epoch === hold.epoch) row.owner = null;
+    },
+    holds,
+    session: async (session) => disk.sessions.get(session) ?? null,
+    sessions: async (page) => pageOf(disk.sessions.values(), page),
+    async close() {
+      flush();
+      stop("it is closed");
+    },
+  };
+
+  const records: Records = {
+    streams: () => [...disk.entries.keys()].sort(),
+    entries: (stream) => [...(disk.entries.get(stream) ?? [])],
+    writers: () => [...disk.commits.keys()].sort(),
+    commits: (writer) => [...(disk.commits.get(writer) ?? [])],
+    blob: (address) => disk.blobs.get(address) ?? null,
+  };
+
+  return { journal, inbox: memoryInbox(disk, () => stopped), records, disk, die: () => stop("the process is dead") };
+}
+
+function pageOf(all: Iterable<SessionSummary>, { state, agent, before, most }: SessionPage): SessionSummary[] {
+  const newestFirst = (a: SessionSummary, b: SessionSummary): number =>
+    b.openedAt - a.openedAt || (a.session < b.session ? 1 : a.session > b.session ? -1 : 0);
+  return [...all]
+    .filter((s) => (state === null || s.state === state) && (agent === null || s.agent === agent))
+    .filter((s) => before === null || s.openedAt < before.openedAt || (s.openedAt === before.openedAt && s.session < before.session))
+    .sort(newestFirst)
+    .slice(0, most);
+}
