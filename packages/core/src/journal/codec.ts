@@ -5,6 +5,8 @@
  * entryHash   = H("orgate-entry-1" · previous · stream · seq · at · kind · payloadHash)
  * (parts joined by line feeds; `docs/journal-format.md` has a worked example)
  *
+ * The version of a payload is part of the stored kind, so it is hashed: `note` is version 1, `note@2` version 2.
+ *
  * Strings of more than BLOB_MIN characters are kept as blobs; a `{"$blob":…}` stands in their place.
  * A key of the event's own that looks like `$blob` gets one more `$`, so that no text of a model or a tool can name a blob.
  */
@@ -12,9 +14,11 @@ import {
   canonical,
   type Digest,
   deepFreeze,
+  type EventKind,
   type Hash,
   type JournalEvent,
   type Json,
+  type JsonObject,
   type KeyId,
   type Millis,
   type Seq,
@@ -29,6 +33,7 @@ export type StoredEntry = Readonly<{
   stream: StreamId;
   seq: Seq;
   at: Millis;
+  /** As stored: the event's kind, and `@<version>` from version 2 on. */
   kind: string;
   previous: Digest;
   payloadHash: Digest;
@@ -55,7 +60,8 @@ export type StoredCommit = Readonly<{
 export type BlobRef = Readonly<{ address: string; sha256: Digest; chars: number }>;
 /** Puts a long string away; gives back where it is. */
 export type PutBlob = (text: string) => BlobRef;
-export type GetBlob = (address: string) => string | null;
+/** Null when it is missing; throws when it is not what `sha256` names. */
+export type GetBlob = (address: string, sha256: Digest) => string | null;
 
 /** The payload is the event without its kind, which stands in the header (an erased entry still says what it was). */
 export function encodePayload(event: JournalEvent, putBlob: PutBlob): string {
@@ -65,16 +71,64 @@ export function encodePayload(event: JournalEvent, putBlob: PutBlob): string {
 
 export type Decoded = Readonly<{ kind: "event"; event: JournalEvent } | { kind: "bad"; detail: string }>;
 
-export function decodePayload(kind: string, payload: string, getBlob: GetBlob): Decoded {
-  if (!KINDS.has(kind)) return { kind: "bad", detail: `unknown kind \`${kind}\`: written by a newer version?` };
+/** From one version of a payload to the next. In memory only: stored bytes stay as they are. */
+export type Upcast = (payload: JsonObject) => JsonObject;
+/** Per kind, what leads from version 1 to 2, from 2 to 3, … A kind's own version is one more than it has steps. */
+export type Upcasts = Readonly<Partial<Record<EventKind, readonly Upcast[]>>>;
+const UPCASTS: Upcasts = {};
+
+/** How a kind is stored today. */
+export function storedKind(kind: EventKind, upcasts: Upcasts = UPCASTS): string {
+  const version = (upcasts[kind]?.length ?? 0) + 1;
+  return version === 1 ? kind : `${kind}@${version}`;
+}
+
+export function decodePayload(kind: string, payload: string, getBlob: GetBlob, upcasts: Upcasts = UPCASTS): Decoded {
+  const stored = readKind(kind, upcasts);
+  if (stored === null) return { kind: "bad", detail: `unknown kind \`${kind}\`: written by a newer version?` };
   try {
-    const value = JSON.parse(payload) as Json;
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return { kind: "bad", detail: "the payload is not an object" };
-    const fields = payload.includes('blob":') ? (inward(value, getBlob) as object) : value;
-    return { kind: "event", event: deepFreeze({ kind, ...fields }) as unknown as JournalEvent };
+    const value = payloadFields(payload);
+    const fields = payload.includes('blob":') ? (inward(value, getBlob) as JsonObject) : value;
+    const now = stored.steps.reduce((old, step) => step(old), fields);
+    return { kind: "event", event: deepFreeze({ ...now, kind: stored.kind }) as unknown as JournalEvent };
   } catch (error) {
     return { kind: "bad", detail: error instanceof Error ? error.message : String(error) };
   }
+}
+
+export type PayloadCheck = Readonly<{ kind: "good"; blobs: readonly BlobRef[] } | { kind: "bad"; detail: string }>;
+
+/** What verify asks of a payload: one text per value (so nothing stands twice), a kind that is known, well-formed references to blobs. */
+export function checkPayload(kind: string, payload: string): PayloadCheck {
+  if (readKind(kind, UPCASTS) === null) return { kind: "bad", detail: `unknown kind \`${kind}\`: written by a newer version?` };
+  try {
+    const value = payloadFields(payload);
+    if (canonical(value) !== payload) return { kind: "bad", detail: "the payload is not canonical JSON" };
+    const blobs: BlobRef[] = [];
+    if (payload.includes('"$blob":')) collectBlobs(value, blobs);
+    return { kind: "good", blobs };
+  } catch (error) {
+    return { kind: "bad", detail: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function readKind(stored: string, upcasts: Upcasts): { kind: EventKind; steps: readonly Upcast[] } | null {
+  const at = stored.indexOf("@");
+  const kind = at === -1 ? stored : stored.slice(0, at);
+  if (!isEventKind(kind)) return null;
+  const steps = upcasts[kind] ?? [];
+  const version = at === -1 ? 1 : Number(stored.slice(at + 1));
+  // version 1 is never spelled out: one text per version
+  if (at !== -1 && (!/^[1-9]\d{0,3}$/.test(stored.slice(at + 1)) || version < 2)) return null;
+  return version > steps.length + 1 ? null : { kind, steps: steps.slice(version - 1) };
+}
+
+function payloadFields(payload: string): JsonObject {
+  const value = JSON.parse(payload) as Json;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("the payload is not an object");
+  // the header says what happened; a second kind in here would let the two disagree
+  if (Object.hasOwn(value, "kind")) throw new Error("the payload names a kind of its own");
+  return value as JsonObject;
 }
 
 /** The closed list, as data: a Record over the kinds, so that a new one cannot be forgotten here. */
@@ -91,6 +145,7 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "approval.answered": true,
   "approval.consumed": true,
   "act.started": true,
+  "recovery.applied": true,
   "act.ended": true,
   "act.late": true,
   "labels.added": true,
@@ -105,7 +160,8 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "key.withdrawn": true,
   "content.erased": true,
 };
-const KINDS: ReadonlySet<string> = new Set(Object.keys(KNOWN));
+export const EVENT_KINDS: readonly EventKind[] = Object.freeze(Object.keys(KNOWN) as EventKind[]);
+const isEventKind = (text: string): text is EventKind => Object.hasOwn(KNOWN, text);
 
 export const payloadHash = (salt: string, payload: string, hash: Hash): Digest => hash(`orgate-payload-1\n${salt}\n${payload}`);
 
@@ -130,12 +186,24 @@ export function merkleRoot(leaves: readonly Digest[], hash: Hash): Digest {
 
 /** The sibling hashes from a leaf to the root, nearest first; `left` says on which side the sibling stands. */
 export type PathStep = Readonly<{ left: boolean; hash: Digest }>;
-export function merklePath(leaves: readonly Digest[], index: number, hash: Hash): readonly PathStep[] {
-  if (leaves.length <= 1) return [];
-  const k = split(leaves.length);
-  return index < k
-    ? [...merklePath(leaves.slice(0, k), index, hash), { left: false, hash: merkleRoot(leaves.slice(k), hash) }]
-    : [...merklePath(leaves.slice(k), index - k, hash), { left: true, hash: merkleRoot(leaves.slice(0, k), hash) }];
+
+/** The paths of all leaves, in order; each inner node is hashed once. */
+export function merklePaths(leaves: readonly Digest[], hash: Hash): readonly (readonly PathStep[])[] {
+  const paths: PathStep[][] = leaves.map(() => []);
+  const add = (from: number, to: number, step: PathStep) => {
+    for (let i = from; i < to; i += 1) paths[i]?.push(step);
+  };
+  const rootOf = (from: number, to: number): Digest => {
+    if (to - from === 1) return leaves[from] as Digest;
+    const middle = from + split(to - from);
+    const left = rootOf(from, middle);
+    const right = rootOf(middle, to);
+    add(from, middle, { left: false, hash: right });
+    add(middle, to, { left: true, hash: left });
+    return node(left, right, hash);
+  };
+  if (leaves.length > 0) rootOf(0, leaves.length);
+  return paths;
 }
 export function rootFromPath(leaf: Digest, path: readonly PathStep[], hash: Hash): Digest {
   return path.reduce((at, step) => (step.left ? node(step.hash, at, hash) : node(at, step.hash, hash)), leaf);
@@ -153,12 +221,16 @@ export const rangesText = (ranges: readonly Range[]): string => ranges.map((r) =
 export function parseRanges(text: string): readonly Range[] | null {
   const ranges: Range[] = [];
   for (const part of text.split(",")) {
-    const m = /^([^:,]+(?::[^:,]+)?):(\d+)\+(\d+)$/.exec(part);
+    const m = /^([\w.-]+(?::[\w.-]+)?):([1-9]\d{0,14})\+([1-9]\d{0,14})$/.exec(part);
     if (m === null) return null;
     ranges.push({ stream: m[1] as StreamId, first: Number(m[2]) as Seq, count: Number(m[3]) });
   }
   return ranges;
 }
+
+/** Names stand in texts that are hashed, between line feeds, commas and colons: none of these may be in them. */
+export const isStreamName = (text: string): boolean => /^[\w.-]{1,100}(:[\w.-]{1,100})?$/.test(text);
+export const isWriterName = (text: string): boolean => /^[\w.-]{1,100}$/.test(text);
 
 const SPECIAL = /^\$+blob$/;
 
@@ -181,12 +253,29 @@ function inward(value: Json, getBlob: GetBlob): Json {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((v) => inward(v as Json, getBlob));
   const fields = value as Readonly<Record<string, Json>>;
-  if ("$blob" in fields) return fetchBlob(fields["$blob"] as unknown as BlobRef, getBlob);
+  if ("$blob" in fields) return fetchBlob(blobRef(fields), getBlob);
   return mapRecord(fields, (key, v) => [SPECIAL.test(key) ? key.slice(1) : key, inward(v, getBlob)]);
 }
 
+function collectBlobs(value: Json, into: BlobRef[]): void {
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) for (const inner of value) collectBlobs(inner as Json, into);
+  else if ("$blob" in value) into.push(blobRef(value as JsonObject));
+  else for (const inner of Object.values(value)) collectBlobs(inner as Json, into);
+}
+
+function blobRef(fields: JsonObject): BlobRef {
+  const ref = fields.$blob;
+  const shaped = typeof ref === "object" && ref !== null && !Array.isArray(ref) ? (ref as JsonObject) : {};
+  const { address, sha256, chars } = shaped;
+  const whole = Object.keys(fields).length === 1 && Object.keys(shaped).length === 3;
+  if (!whole || typeof address !== "string" || typeof sha256 !== "string" || typeof chars !== "number")
+    throw new Error("a reference to a blob is malformed");
+  return { address, sha256: sha256 as Digest, chars };
+}
+
 function fetchBlob(ref: BlobRef, getBlob: GetBlob): string {
-  const text = getBlob(ref.address);
+  const text = getBlob(ref.address, ref.sha256);
   if (text === null) throw new Error(`blob ${ref.address} is missing`);
   if (text.length !== ref.chars) throw new Error(`blob ${ref.address} is not what was stored`);
   return text;

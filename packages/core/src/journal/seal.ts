@@ -18,6 +18,8 @@ import {
   commitHash,
   encodePayload,
   entryHash,
+  isStreamName,
+  isWriterName,
   merkleRoot,
   type PutBlob,
   payloadHash,
@@ -25,6 +27,7 @@ import {
   type StoredCommit,
   type StoredEntry,
   sealText,
+  storedKind,
 } from "./codec.ts";
 
 /** Where a stream ends: what the next entry is chained to. */
@@ -45,13 +48,21 @@ export function sealEntries(
   ports: SealPorts,
   putBlob: PutBlob,
 ): readonly StoredEntry[] {
+  if (!isStreamName(stream)) throw new RangeError(`\`${stream}\` cannot name a stream`);
   let { seq: at, hash: previous, at: time } = head;
   return events.map(({ at: stamped, event }) => {
     at = seq(at + 1);
     time = millis(Math.max(time, stamped));
     const salt = ports.salt();
     const payload = encodePayload(event, putBlob);
-    const header = { stream, seq: at, at: time, kind: event.kind, previous, payloadHash: payloadHash(salt, payload, ports.hash) };
+    const header = {
+      stream,
+      seq: at,
+      at: time,
+      kind: storedKind(event.kind),
+      previous,
+      payloadHash: payloadHash(salt, payload, ports.hash),
+    };
     previous = entryHash(header, ports.hash);
     return { ...header, entryHash: previous, salt, payload };
   });
@@ -59,6 +70,7 @@ export function sealEntries(
 
 /** One commit over all that one transaction wrote; `appends` in the order in which their entries are leaves. */
 export function sealCommit(head: WriterHead, at: Millis, appends: readonly (readonly StoredEntry[])[], ports: SealPorts): StoredCommit {
+  if (!isWriterName(ports.writer)) throw new RangeError(`\`${ports.writer}\` cannot name a writer`);
   const ranges = rangesText(
     appends.map(([first, ...rest]) => ({ stream: first?.stream ?? none(), first: first?.seq ?? none(), count: rest.length + 1 })),
   );
@@ -85,8 +97,8 @@ export const headText = (head: Head): string =>
 export function parseHead(text: string): Head | null {
   const head = new Map<WriterId, WriterHead>();
   for (const part of text.trim().split(",")) {
-    const m = /^([^@,:]+)@(\d+):([0-9a-f]{64})$/.exec(part);
-    if (m?.[1] === undefined || m[3] === undefined) return null;
+    const m = /^([\w.-]+)@([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(part);
+    if (m?.[1] === undefined || m[3] === undefined || head.has(m[1] as WriterId)) return null;
     head.set(m[1] as WriterId, { number: Number(m[2]), hash: digest(m[3]) });
   }
   return head;
