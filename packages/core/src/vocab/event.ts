@@ -25,10 +25,20 @@ import type { Limits } from "./limits.ts";
 import type { Evidence, Outcome } from "./outcome.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Finish, Part, Usage } from "./proposal.ts";
+import type { Reconciled, Repeat } from "./tool.ts";
 import type { Action, Ask, Verdict } from "./verdict.ts";
 
 /** What a session runs on. Resume compares it: an edited agent strands nothing, and the change is on record. */
-export type AgentFacts = Readonly<{ name: string; digest: Digest; instructions: string; model: string; policies: Digest; tools: Digest }>;
+export type AgentFacts = Readonly<{
+  name: string;
+  digest: Digest;
+  instructions: string;
+  model: string;
+  policies: Digest;
+  tools: Digest;
+  /** What instructions and tool descriptions add to every request. */
+  overheadTokens: number;
+}>;
 
 export type SessionEvent =
   | Readonly<{
@@ -58,8 +68,10 @@ export type SessionEvent =
   | Readonly<{ kind: "approval.asked"; approval: ApprovalId; action: ActionId; digest: Digest; asks: readonly Ask[] }>
   | Readonly<{ kind: "approval.answered"; approval: ApprovalId; by: Principal; answer: Answer; intent: IntentId }>
   | Readonly<{ kind: "approval.consumed"; approval: ApprovalId; action: ActionId }>
-  | Readonly<{ kind: "act.started"; call: CallId; key: CallKey; digest: Digest; epoch: Epoch; start: number }>
-  | Readonly<{ kind: "act.ended"; call: CallId; outcome: Outcome; evidence: Evidence }>
+  | Readonly<{ kind: "act.started"; call: CallId; key: CallKey; digest: Digest; epoch: Epoch; start: number; repeat: Repeat }>
+  /** A `reconcile` tool was asked what became of a call whose hold was lost. */
+  | Readonly<{ kind: "recovery.applied"; call: CallId; found: Reconciled["kind"]; detail: string }>
+  | Readonly<{ kind: "act.ended"; call: CallId; outcome: Outcome; evidence: Evidence; endsTurn: boolean }>
   | Readonly<{ kind: "act.late"; call: CallId; outcome: Outcome; intent: IntentId }>
   | Readonly<{ kind: "labels.added"; labels: readonly Label[]; from: CallId | null }>
   | Readonly<{ kind: "note"; from: string; call: CallId | null; name: string; value: Json }>

@@ -1,0 +1,101 @@
+/**
+ * 3. Act: a permit in, an outcome out. The only room that runs tools.
+ * T1 `failed` is only what the tool itself returned or threw; a time-out or an abort of a `once` or `reconcile` call is `unknown` (rule 4).
+ * T2 a call that outlives its time is given up, not forgotten: what it says later settles the unknown.
+ */
+import type { Permit, Redeem } from "../permit/turnstile.ts";
+import type { Action, Json, Outcome, Reconciled, Repeat, Tool, ToolContext, UnknownCause } from "../vocab/index.ts";
+
+export type Run = Readonly<{
+  tool: Tool;
+  /** The stricter of what the tool says now and what it said when it first started. */
+  repeat: Repeat;
+  context: Omit<ToolContext, "signal">;
+  timeoutMs: number;
+  /** Fires on cancel or when the turn's time is up. */
+  stop: AbortSignal;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}>;
+
+export type Acted = Readonly<{ outcome: Outcome; /** What it turned out to be, when it was given up as unknown and then ended after all. */ late: Promise<Outcome> | null }>;
+
+/** How long a stopped tool may take to say what it did. */
+export const GRACE_MS = 250;
+
+export async function act(permit: Permit, redeem: Redeem, run: Run): Promise<Acted> {
+  const args = argsOf(redeem(permit), run.tool);
+  return bounded(run, (signal) => settle(async () => run.tool.run(args, { ...run.context, signal })));
+}
+
+export type Found = Readonly<{ kind: "found"; found: Reconciled } | { kind: "gave-up"; detail: string }>;
+
+/** Asks a `reconcile` tool what became of the call with this key. Under a permit like any run: it is the tool's code. */
+export async function reconcile(permit: Permit, redeem: Redeem, run: Run): Promise<Found> {
+  const args = argsOf(redeem(permit), run.tool);
+  const ask = run.tool.reconcile;
+  if (ask === null) return { kind: "gave-up", detail: "the tool can no longer be asked" };
+  const stop = new AbortController();
+  const timer = new AbortController();
+  const onStop = () => stop.abort(run.stop.reason);
+  run.stop.addEventListener("abort", onStop, { once: true });
+  const asked = Promise.resolve()
+    .then(() => ask(args, { ...run.context, signal: stop.signal }))
+    .then((found): Found => ({ kind: "found", found }))
+    .catch((error: unknown): Found => ({ kind: "gave-up", detail: messageOf(error) }));
+  const timeUp = run.sleep(run.timeoutMs, timer.signal).then((): Found => ({ kind: "gave-up", detail: "the tool did not say in time" }));
+  const found = await Promise.race([asked, timeUp]);
+  stop.abort("over");
+  timer.abort("over");
+  run.stop.removeEventListener("abort", onStop);
+  return found;
+}
+
+function argsOf(action: Action, tool: Tool) {
+  if (action.kind !== "call" || action.args === null || action.tool !== tool.name) throw new Error("the permit is for another action");
+  return action.args;
+}
+
+async function settle(run: () => Promise<Json>): Promise<Outcome> {
+  try {
+    return { kind: "done", output: (await run()) ?? null };
+  } catch (error) {
+    return { kind: "failed", error: messageOf(error) };
+  }
+}
+
+/** Runs under a deadline and a stop signal; whichever comes first decides, with a short grace for the tool to say what it did. */
+async function bounded(run: Run, start: (signal: AbortSignal) => Promise<Outcome>): Promise<Acted> {
+  const inner = new AbortController();
+  const timer = new AbortController();
+  let stop: (why: UnknownCause) => void = () => {};
+  const stopped = new Promise<UnknownCause>((resolve) => {
+    stop = resolve;
+  });
+  const onStop = () => stop(run.stop.reason === "timed-out" ? "timed-out" : "cancelled");
+  if (run.stop.aborted) onStop();
+  run.stop.addEventListener("abort", onStop, { once: true });
+  void run.sleep(run.timeoutMs, timer.signal).then(() => stop("timed-out")); // after the end it is too late to matter
+  const running = start(inner.signal);
+  const first = await Promise.race([running, stopped]);
+  run.stop.removeEventListener("abort", onStop);
+  timer.abort("over");
+  if (typeof first !== "string") return { outcome: first, late: null };
+
+  inner.abort(first);
+  const patience = new AbortController();
+  const last = await Promise.race([running, run.sleep(GRACE_MS, patience.signal).then(() => null)]);
+  patience.abort("over");
+  if (last?.kind === "done") return { outcome: last, late: null };
+  return { outcome: givenUp(run, first, last), late: last === null && isRisky(run.repeat) ? running : null };
+}
+
+/** A `read` or `idempotent` call may be made again without harm, so for the model it simply failed. */
+function givenUp(run: Run, cause: UnknownCause, last: Outcome | null): Outcome {
+  const said = last?.kind === "failed" ? `; the tool said: ${last.error}` : "";
+  const detail = cause === "timed-out" ? `no result after ${run.timeoutMs} ms${said}` : `stopped while running${said}`;
+  return isRisky(run.repeat) ? { kind: "unknown", cause, detail } : { kind: "failed", error: `${cause}: ${detail}` };
+}
+
+const isRisky = (repeat: Repeat): boolean => repeat === "once" || repeat === "reconcile";
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

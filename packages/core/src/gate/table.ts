@@ -1,0 +1,55 @@
+/**
+ * The smallest gate: a decision table, first matching row decides, no row denies (G1). Data, so it is journalled and digested like any policy.
+ * Cedar takes its place where rules need more than names; tests use it with a permissive table, which is a policy like any other.
+ */
+import { type Action, type Ask, type Decision, type Facts, type Hash, type JsonObject, type PolicyId, type Verdict, digestOf, policyId } from "../vocab/index.ts";
+import type { Gate } from "./port.ts";
+
+export type Row = Readonly<{
+  id: string;
+  /** `tool:NAME`, `model`, `respond`, or `*` for everything; a trailing `*` matches a prefix. */
+  action: string;
+  /** Every one of these labels must be in the session. */
+  labels?: readonly string[];
+  /** Only while fewer calls of this tool were allowed in the turn. */
+  callsBelow?: number;
+  verdict: "allow" | "deny" | "ask";
+  /** The reason for a denial, the question for an ask. */
+  say?: string;
+}>;
+
+export function tableGate(rows: readonly Row[], hash: Hash): Gate {
+  const digest = digestOf({ table: rows }, hash);
+  return {
+    digest,
+    decide(action: Action, facts: Facts): Decision {
+      const name = action.kind === "call" ? `tool:${action.tool}` : action.kind;
+      const row = rows.find((r) => matches(r, name, facts));
+      const read: JsonObject = { action: name, labels: facts.labels, calls: facts.calls };
+      return { verdict: toVerdict(row, name), slice: digestOf({ rows: rows.filter((r) => namesAction(r, name)) }, hash), read };
+    },
+  };
+}
+
+function matches(row: Row, name: string, facts: Facts): boolean {
+  if (!namesAction(row, name)) return false;
+  if (row.labels !== undefined && !row.labels.every((l) => facts.labels.some((has) => has === l))) return false;
+  return row.callsBelow === undefined || facts.calls.turn < row.callsBelow;
+}
+
+const namesAction = (row: Row, name: string): boolean => (row.action.endsWith("*") ? name.startsWith(row.action.slice(0, -1)) : row.action === name);
+
+function toVerdict(row: Row | undefined, name: string): Verdict {
+  if (row === undefined) return { kind: "deny", by: "policy", because: [], faults: [], reason: `no policy permits ${name}` };
+  const because: readonly PolicyId[] = [policyId(row.id)];
+  switch (row.verdict) {
+    case "allow":
+      return { kind: "allow", because, approval: null };
+    case "deny":
+      return { kind: "deny", by: "policy", because, faults: [], reason: row.say ?? `${row.id} forbids it` };
+    case "ask": {
+      const ask: Ask = { policy: policyId(row.id), question: row.say ?? `allow ${name}?` };
+      return { kind: "ask", because, asks: [ask] };
+    }
+  }
+}

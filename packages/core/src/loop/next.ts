@@ -1,0 +1,145 @@
+/**
+ * START READING HERE. One session, one turn: what comes now, as a function of what has happened.
+ *
+ *   reason ──▶ gate ──▶ (ask a person) ──▶ act ──▶ observe ──▶ reason …                 `drive.ts` performs these moves,
+ *   model.replied  gate.decided  approval.asked  act.started, act.ended                   `evolve.ts` folds what came of them
+ *
+ * L1 every call of a reply is decided before any of them runs. L2 no more than `toolsAtOnce` run at once.
+ * L3 a limit of N iterations is N model calls; the calls of the Nth still run. L4 every turn ends exactly once, whatever happens.
+ * No clock, no I/O, no tools in here: resume, the cluster, the tests and the what-if tools all ask this same function.
+ * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
+ */
+import { type ActionId, type Ending, type Millis, actionId } from "../vocab/index.ts";
+import { type Call, type Gated, type State, type Turn, isSettled } from "./state.ts";
+
+export type Move =
+  | { readonly kind: "gate"; readonly action: ActionId }
+  | { readonly kind: "question"; readonly action: ActionId } // put to people; the session then waits for one of them
+  | { readonly kind: "act"; readonly call: Call } // for the first time, or again after its hold was lost
+  | { readonly kind: "reconcile"; readonly call: Call } // ask the tool what became of it
+  | { readonly kind: "give-up"; readonly call: Call } // nobody can tell: `unknown`
+  | { readonly kind: "ask-model" }
+  | { readonly kind: "stop"; readonly ending: Ending } // what is in flight, really
+  | { readonly kind: "wait" } // for a person
+  | { readonly kind: "end"; readonly ending: Ending; readonly output: string | null; readonly detail: string | null };
+
+/** No moves: nothing to do here and now, because a call or the model is in flight, or because there is no turn. */
+export function next(s: State, now: Millis): readonly Move[] {
+  const t = s.turn;
+  if (t === null) return [];
+  const stop = mustStop(s, t, now);
+  if (stop !== null) return stopping(t, stop);
+  if (t.asking !== null) return [];
+  if (t.calling.length > 0) return movesOfCalls(t);
+  if (t.answer !== null) return movesOfAnswer(t, t.answer);
+  return [ended(s, t) ?? movesToModel(t)].flat();
+}
+
+function movesOfCalls(t: Turn): readonly Move[] {
+  const open = t.calling.filter((c) => !isSettled(c));
+  const hopeless = open.filter((c) => c.run.kind === "lost" && (recovery(c) === "give-up" || c.gated.kind === "denied"));
+  if (hopeless.length > 0) return hopeless.map((call) => ({ kind: "give-up", call }));
+  const undecided = open.filter((c) => c.gated.kind === "undecided" && c.run.kind !== "running");
+  if (undecided.length > 0) return undecided.map((c) => ({ kind: "gate", action: idOf(c) }));
+  const questions = open.filter((c) => c.gated.kind === "to-ask").map((c): Move => ({ kind: "question", action: idOf(c) }));
+  if (questions.length > 0) return questions;
+
+  const running = open.filter((c) => c.run.kind === "running");
+  const ready = open.filter((c) => c.gated.kind === "allowed" && c.run.kind !== "running");
+  if (ready.length > 0 && t.calls >= t.limits.calls && ready.some((c) => c.starts === 0)) {
+    return running.length > 0 ? [] : [end(t, "out-of-calls", `${t.limits.calls} calls were started`)];
+  }
+  const starting = ready.slice(0, Math.min(t.limits.toolsAtOnce - running.length, t.limits.calls - t.calls + ready.filter((c) => c.starts > 0).length));
+  if (starting.length > 0) return starting.map((call) => ({ kind: call.run.kind === "lost" && recovery(call) === "reconcile" ? "reconcile" : "act", call }));
+  return running.length > 0 ? [] : [{ kind: "wait" }];
+}
+
+/** A reply without calls. `respond` was decided before the model was asked: on labels and recipient, never on the text. */
+function movesOfAnswer(t: Turn, text: string): readonly Move[] {
+  if (t.finish === "refused") return [{ ...end(t, "refused", null), output: text === "" ? null : text }];
+  if (t.finish === "filtered") return [{ ...end(t, "filtered", null), output: text === "" ? null : text }];
+  return decide(t.respond, actionId(`respond:${t.iterations}`)) ?? [{ kind: "end", ending: "completed", output: text, detail: null }];
+}
+
+function movesToModel(t: Turn): readonly Move[] {
+  const asked = actionId(`model:${t.iterations + 1}`);
+  if (t.model.kind === "denied") return [end(t, "denied", t.model.verdict.reason)];
+  const answering: readonly Move[] = t.respond.kind === "undecided" ? [{ kind: "gate", action: actionId(`respond:${t.iterations + 1}`) }] : [];
+  return [...answering, ...(decide(t.model, asked) ?? [{ kind: "ask-model" }])];
+}
+
+/** What an action still needs before it may go ahead; null when it may. A denial is dealt with where it matters. */
+function decide(gated: Gated, action: ActionId): readonly Move[] | null {
+  switch (gated.kind) {
+    case "undecided":
+      return [{ kind: "gate", action }];
+    case "to-ask":
+      return [{ kind: "question", action }];
+    case "asked":
+      return [{ kind: "wait" }];
+    case "allowed":
+    case "denied":
+      return null;
+  }
+}
+
+/** Reasons to end between two iterations; the limits, each with its own ending. */
+function ended(s: State, t: Turn): Move | null {
+  if (t.over) return end(t, "completed", null);
+  if (t.refusedInARow >= t.limits.refusedInARow) return end(t, "denied", `${t.refusedInARow} replies in a row had every call refused`);
+  if (t.iterations >= t.limits.iterations) return end(t, "out-of-iterations", `${t.limits.iterations} model calls were made`);
+  if (t.attempts >= MAX_ATTEMPTS || (t.attempts > 0 && t.modelError !== null && !t.again)) return end(t, "failed", t.modelError ?? "the model call was lost three times");
+  if (roomForOutput(s, t) < MIN_OUTPUT) return end(t, "out-of-tokens", `the next request does not fit into the ${t.limits.tokens} tokens of the turn`);
+  return null;
+}
+
+/** Rule 5: a model call that was lost or broke off is repeated at most twice. */
+export const MAX_ATTEMPTS = 3;
+/** A reply shorter than this is of no use to anyone. */
+const MIN_OUTPUT = 64;
+
+/** Tokens the next reply may have: what is left after all that was used, lost, and the request itself. */
+export function roomForOutput(s: State, t: Turn): number {
+  const used = t.usage.input + t.usage.output + t.lost.input + t.lost.output;
+  return Math.min(t.limits.outputTokens, t.limits.tokens - used - requestTokens(s));
+}
+export const requestTokens = (s: State): number => s.agent.overheadTokens + s.window.tokens;
+
+type Stop = { readonly ending: Ending; readonly detail: string | null };
+
+function mustStop(s: State, t: Turn, now: Millis): Stop | null {
+  if (t.cancel !== null) return { ending: "cancelled", detail: t.cancel.reason };
+  if (remainingMs(s, t, now) <= 0) return { ending: "timed-out", detail: `${t.limits.turnMs} ms of work` };
+  return null;
+}
+
+/** Only time in which a holder drives counts: the fold adds up what lies between the events of one hold. */
+export const remainingMs = (s: State, t: Turn, now: Millis): number => t.limits.turnMs - t.activeMs - Math.max(0, now - s.at);
+
+function stopping(t: Turn, stop: Stop): readonly Move[] {
+  if (t.asking !== null || t.calling.some((c) => c.run.kind === "running")) return [{ kind: "stop", ending: stop.ending }];
+  const lost = t.calling.filter((c) => c.run.kind === "lost");
+  return lost.length > 0 ? lost.map((call) => ({ kind: "give-up", call })) : [end(t, stop.ending, stop.detail)];
+}
+
+/** An early ending keeps what the model has said so far. */
+const end = (t: Turn, ending: Ending, detail: string | null): Extract<Move, { kind: "end" }> => ({ kind: "end", ending, output: sofar(t), detail });
+const sofar = (t: Turn): string | null => t.answer ?? (t.cutOff + t.aside === "" ? null : t.cutOff + t.aside);
+
+/** Rule 4, for a call whose hold was lost. It is not started for ever: what brought the process down may be the call itself. */
+export function recovery(c: Call): "again" | "reconcile" | "give-up" {
+  if (c.starts >= MAX_STARTS) return "give-up";
+  switch (c.repeat) {
+    case "read":
+    case "idempotent":
+      return "again";
+    case "reconcile":
+      return "reconcile";
+    case "once":
+    case null:
+      return "give-up";
+  }
+}
+export const MAX_STARTS = 3;
+
+export const idOf = (c: Call): ActionId => actionId(c.proposed.id);

@@ -1,0 +1,137 @@
+/** A session's state: a fold of its events, owned by its driver, growing at the end and never copied. `evolve.ts` is its only writer. */
+import type { Message } from "../reason/port.ts";
+import type { Window } from "../reason/window.ts";
+import type {
+  ActionId,
+  AgentFacts,
+  Answer,
+  ApprovalId,
+  Ask,
+  CallId,
+  Decided,
+  Digest,
+  Ending,
+  Epoch,
+  Finish,
+  Label,
+  Limits,
+  Millis,
+  Outcome,
+  Principal,
+  ProposedCall,
+  Repeat,
+  Resource,
+  Seq,
+  SessionId,
+  Surface,
+  Usage,
+  Verdict,
+} from "../vocab/index.ts";
+
+export type State = {
+  readonly session: SessionId;
+  seq: Seq;
+  at: Millis;
+  epoch: Epoch;
+  agent: AgentFacts;
+  principal: Principal;
+  surface: Surface;
+  closed: boolean;
+  readonly labels: Set<Label>;
+  /** The conversation, whole. What the model is shown is a window into it. */
+  readonly messages: Message[];
+  readonly window: Window;
+  /** Said while the model was thinking or its calls were running; heard when its next request is made. */
+  readonly queued: Message[];
+  /** Wire ids the model has used, so that a repeated one can be told apart. */
+  readonly wireIds: Set<string>;
+  /** Model replies over the whole session. */
+  replies: number;
+  /** Calls decided `allow` in this session, by tool. */
+  readonly allowedCalls: Map<string, number>;
+  /** Calls that may or may not have taken effect, until somebody settles them. */
+  readonly unknowns: Map<CallId, Unknown>;
+  turns: number;
+  turn: Turn | null;
+  last: Last | null;
+};
+
+export type Unknown = Readonly<{ call: CallId; tool: string; resource: Resource; digest: Digest; outcome: Extract<Outcome, { kind: "unknown" }>; at: Millis }>;
+
+export type Last = Readonly<{ turn: number; ending: Ending; output: string | null; detail: string | null; usage: Usage; lost: Usage; iterations: number; calls: number; activeMs: number }>;
+
+export type Turn = {
+  readonly number: number;
+  readonly limits: Limits;
+  readonly by: Principal;
+  /** Model replies in this turn. */
+  iterations: number;
+  usage: Usage;
+  /** Reserved for model calls whose reply was lost: counted as used. */
+  lost: Usage;
+  /** Calls started. */
+  calls: number;
+  activeMs: number;
+  refusedInARow: number;
+  /** By tool, decided `allow` in this turn. */
+  readonly allowedCalls: Map<string, number>;
+  /** The model call in flight, if any. */
+  asking: { readonly iteration: number; readonly attempt: number; readonly reserved: Usage } | null;
+  /** Attempts made at the reply that comes next. */
+  attempts: number;
+  /** Why the last attempt failed, and whether another is worth making. */
+  modelError: string | null;
+  again: boolean;
+  /** Decided before each model call; undecided again after each reply. */
+  model: Gated;
+  respond: Gated;
+  /** The reply whose calls are being decided and run, in call order; empty when the model's word is awaited. */
+  calling: Call[];
+  /** A reply without calls: an answer to deliver. */
+  answer: string | null;
+  /** How the last reply ended. */
+  finish: Finish;
+  /** Texts of replies that were cut off at the output limit; the answer goes on from them. */
+  cutOff: string;
+  /** Said by the model beside its calls: the partial output of a turn that ends early. */
+  aside: string;
+  cancel: { readonly by: Principal; readonly reason: string } | null;
+  /** Every call of the last reply ran and says that it ends the turn. */
+  over: boolean;
+  readonly questions: Map<ApprovalId, Question>;
+};
+
+/** Where one action stands with the gate. */
+export type Gated =
+  | { readonly kind: "undecided"; /** An answered question to decide again with. */ readonly answered: Answered | null }
+  | { readonly kind: "allowed"; readonly decided: Decided }
+  | { readonly kind: "denied"; readonly verdict: Extract<Verdict, { kind: "deny" }> }
+  /** A person must be asked; the question comes next. */
+  | { readonly kind: "to-ask"; readonly decided: Decided; readonly asks: readonly Ask[] }
+  | { readonly kind: "asked"; readonly approval: ApprovalId };
+
+export type Question = Readonly<{ approval: ApprovalId; action: ActionId; digest: Digest; slice: Digest; asks: readonly Ask[]; answer: Answer | null }>;
+
+/** What an answer is good for: this digest under these policies. */
+export type Answered = Readonly<{ approval: ApprovalId; digest: Digest; slice: Digest; asks: readonly Ask[] }>;
+
+export type Call = {
+  readonly proposed: ProposedCall;
+  gated: Gated;
+  run: Running;
+  /** How often it has started; above 0 it may have had an effect. */
+  starts: number;
+  /** As declared when it first started. */
+  repeat: Repeat | null;
+};
+
+export type Running =
+  | { readonly kind: "not-started" }
+  | { readonly kind: "running"; readonly decided: Decided; readonly epoch: Epoch }
+  /** Its hold was lost while it ran: run again, ask the tool, or give up, by `repeat`. */
+  | { readonly kind: "lost"; readonly decided: Decided }
+  | { readonly kind: "ended"; readonly outcome: Outcome; readonly endsTurn: boolean };
+
+/** Settled: it has its one observation. */
+export const isSettled = (c: Call): boolean => c.run.kind === "ended" || (c.gated.kind === "denied" && c.run.kind === "not-started");
+export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });

@@ -1,0 +1,36 @@
+/** 4. Observe: what became of a call, as one text for the model. One per call id, on every path; never more than the limit, and it says what was cut. */
+import { type Json, type Observation, type Outcome, type Verdict, canonical } from "../vocab/index.ts";
+
+export function observeOutcome(tool: string, outcome: Outcome, limit: number): Observation {
+  switch (outcome.kind) {
+    case "done":
+      return { kind: "result", text: cut(toText(outcome.output), limit) };
+    case "failed":
+      return { kind: "error", text: cut(`[failed] ${tool}: ${outcome.error}`, limit) };
+    case "unknown":
+      return {
+        kind: "unknown",
+        text: `[unknown] ${tool}: nobody can tell whether this took effect (${outcome.cause}: ${outcome.detail}). An operator has been told. Do not assume either way, and do not repeat it.`,
+      };
+  }
+}
+
+export function observeRefusal(tool: string, verdict: Extract<Verdict, { kind: "deny" }>): Observation {
+  const by = verdict.by === "contract" ? "not run" : verdict.by === "person" ? "denied by a person" : "denied by policy";
+  const policies = verdict.because.length > 0 ? ` (${verdict.because.join(", ")})` : "";
+  return { kind: "refusal", text: `[${by}] ${tool}${policies}: ${verdict.reason}` };
+}
+
+/** A call that had not started when its turn ended. */
+export const observeUnstarted = (tool: string, ending: string): Observation => ({ kind: "refusal", text: `[not run] ${tool}: the turn ended first (${ending})` });
+
+const toText = (output: Json): string => (typeof output === "string" ? output : canonical(output));
+
+/** By characters, never inside one: a cut surrogate pair would be another text. */
+export function cut(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const end = isHighSurrogate(text, limit - 1) ? limit - 1 : limit;
+  return `${text.slice(0, end)}\n[cut: ${text.length - end} of ${text.length} characters left out; the journal has all of it]`;
+}
+
+const isHighSurrogate = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xd800;
