@@ -1,1 +1,2 @@
 export * from "./vocab/index.ts";
+export * from "./agents/index.ts";

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { DEFAULT_LIMITS, digest, FaultError, type Json } from "../vocab/index.ts";
+import { type AgentDefinition, defineAgent, isAgent } from "./define-agent.ts";
+import { defineTool } from "./define-tool.ts";
+
+const hash = (text: string) => digest(text);
+const tool = (name: string, description = "Does it.") => defineTool({ name, description, input: z.strictObject({}), run: () => null });
+const plain: AgentDefinition = { name: "clerk", instructions: "Be brief.", model: "offline/echo", tools: [tool("b"), tool("a")] };
+
+test("A1 an agent is frozen, with every limit known", () => {
+  const agent = defineAgent({ ...plain, limits: { iterations: 3 } });
+  expect(agent.limits).toEqual({ ...DEFAULT_LIMITS, iterations: 3 });
+  expect(agent.tools.map(({ name }) => name)).toEqual(["a", "b"]);
+  expect([agent, agent.limits, agent.tools, agent.modelOptions].every(Object.isFrozen)).toBe(true);
+  expect([isAgent(agent), isAgent({ ...plain }), isAgent(null)]).toEqual([true, false, false]);
+});
+
+test.each<[string, object]>([
+  ["`name`", { name: "two words" }],
+  ["`name`", { name: undefined }],
+  ["no field `tool`", { tool: [] }],
+  ["`instructions`", { instructions: "  " }],
+  ["`model`", { model: "echo" }],
+  ["`model`", { model: "offline/ec\nho" }],
+  ["unknown limit `turns`", { limits: { turns: 3 } }],
+  ["limit `iterations` is 0", { limits: { iterations: 0 } }],
+  ["contextTokens (500) is not smaller than tokens (500)", { limits: { contextTokens: 500, tokens: 500 } }],
+  ["two tools are named `a`", { tools: [tool("a"), tool("a")] }],
+  ["`tools[0]` is no tool", { tools: [{ name: "a" }] }],
+  ["`tools` is not a list", { tools: tool("a") }],
+  ["`modelOptions` is not plain JSON", { modelOptions: { at: new Date(0) } }],
+])("A1 %s is refused where it stands, with what to do", (detail, change) => {
+  const given: unknown = { ...plain, ...change };
+  try {
+    defineAgent(given as AgentDefinition);
+    expect.unreachable();
+  } catch (error) {
+    if (!(error instanceof FaultError) || error.fault.kind !== "agent-invalid") throw error;
+    expect(error.fault.where).toMatch(/agent/);
+    expect(error.fault.detail).toContain(detail);
+    expect(error.fault.hint).not.toBe("");
+  }
+});
+
+test("A2 the digest covers name, instructions, model and options, limits and tools, and nothing of their order", () => {
+  const of = (change: Partial<AgentDefinition>) => defineAgent({ ...plain, ...change }).digest(hash);
+  const changes: Partial<AgentDefinition>[] = [
+    {},
+    { name: "other" },
+    { instructions: "Be long." },
+    { model: "offline/other" },
+    { modelOptions: { rules: [] as Json[] } },
+    { limits: { iterations: 3 } },
+    { tools: [tool("a")] },
+    { tools: [tool("a"), tool("b", "Does more.")] },
+  ];
+  expect(new Set(changes.map(of)).size).toBe(changes.length);
+  expect(of({ tools: [tool("a"), tool("b")] })).toBe(of({}));
+});

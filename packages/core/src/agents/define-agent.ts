@@ -1,0 +1,95 @@
+/**
+ * An agent is a definition: data and tools, frozen, with a digest that a session records.
+ *
+ * A1 An invalid definition is refused where it stands, with what to do, before anything runs.
+ * A2 The digest covers everything a session depends on: name, instructions, model and its options, limits, the facts of every tool.
+ */
+import {
+  checkLimits,
+  type Digest,
+  digestOf,
+  FaultError,
+  frozenCopy,
+  type Hash,
+  type JsonObject,
+  type Limits,
+  type Tool,
+  toolFacts,
+} from "../vocab/index.ts";
+import { inOrder } from "./define-tool.ts";
+import { isName, NAME_RULE, strayKey } from "./name.ts";
+
+export type AgentDefinition = Readonly<{
+  name: string;
+  instructions: string;
+  /** `provider/name`. */
+  model: string;
+  /** What the model's adapter is told beside the request: the rules of an offline model, for one. */
+  modelOptions?: JsonObject;
+  tools?: readonly Tool[];
+  limits?: Partial<Limits>;
+}>;
+
+/** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
+const AGENT = Symbol.for("orgate.agent");
+
+export type Agent = Readonly<{
+  name: string;
+  instructions: string;
+  model: string;
+  modelOptions: JsonObject;
+  /** By name. */
+  tools: readonly Tool[];
+  limits: Limits;
+  digest(hash: Hash): Digest;
+}>;
+
+const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits"];
+const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
+
+export function defineAgent(given: AgentDefinition): Agent {
+  const named: unknown = given.name;
+  if (!isName(named)) throw invalid("an agent", `\`name\` is ${JSON.stringify(named) ?? "missing"}`, `a name is ${NAME_RULE}`);
+  const where = `agent \`${named}\``;
+  const stray = strayKey(given, FIELDS);
+  if (stray !== null) throw invalid(where, `there is no field \`${stray}\``, `the fields are ${FIELDS.join(", ")}`);
+  const { instructions, model } = given;
+  if (typeof instructions !== "string" || instructions.trim() === "")
+    throw invalid(where, "`instructions` is empty", "say what the agent is for");
+  if (typeof model !== "string" || !MODEL.test(model))
+    throw invalid(where, `\`model\` is ${JSON.stringify(model) ?? "missing"}`, "name it `provider/name`; `offline/echo` needs no key");
+  const limits = checkLimits(given.limits ?? {}, where);
+  if ("kind" in limits) throw new FaultError(limits);
+  const tools = toolsOf(given.tools ?? [], where);
+  const modelOptions = optionsOf(given.modelOptions ?? {}, where);
+
+  const facts = { name: named, instructions, model, modelOptions, limits, tools: tools.map(toolFacts) };
+  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits) };
+  return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
+}
+
+export const isAgent = (value: unknown): value is Agent => typeof value === "object" && value !== null && AGENT in value;
+
+function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
+  if (!Array.isArray(given)) throw invalid(where, "`tools` is not a list", "list what `defineTool` returned");
+  const seen = new Set<string>();
+  for (const [i, tool] of given.entries()) {
+    const made: unknown = tool;
+    if (typeof made !== "object" || made === null || !("check" in made) || !("resource" in made))
+      throw invalid(where, `\`tools[${i}]\` is no tool`, "make it with `defineTool`");
+    if (seen.has(tool.name)) throw invalid(where, `two tools are named \`${tool.name}\``, "rename one of them");
+    seen.add(tool.name);
+  }
+  return Object.freeze(inOrder(given));
+}
+
+function optionsOf(given: JsonObject, where: string): JsonObject {
+  try {
+    return frozenCopy(given);
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    throw invalid(where, `\`modelOptions\` is not plain JSON: ${detail}`, "use text, numbers, true, false, null, lists and objects");
+  }
+}
+
+const invalid = (where: string, detail: string, hint: string): FaultError => new FaultError({ kind: "agent-invalid", where, detail, hint });

@@ -1,0 +1,282 @@
+/**
+ * Tools as people write them, made into tools as the loop knows them. What is not said is the strictest thing it could mean:
+ * `once`, `execute`, `untrusted`, the tool itself as what it touches.
+ *
+ * T1 A name is 1 to 64 of A-Z a-z 0-9 _ -, and unique in its toolbox.
+ * T2 Arguments are checked before anything is decided: `check` answers with plain, frozen JSON or with readable issues, never throws, never waits.
+ * T3 A schema that cannot be enforced whole is refused at definition.
+ * T4 A `reconcile` tool brings a `reconcile` function; no other may.
+ * T5 An output that does not fit leaves the call `done`: the effect took place, and `failed` would invite another. The output is withheld,
+ *    the model is told so, and a note says why.
+ */
+import * as z from "zod";
+import {
+  type Checked,
+  canonical,
+  deepFreeze,
+  digestOf,
+  type Effect,
+  FaultError,
+  frozenCopy,
+  type Hash,
+  type Json,
+  type JsonObject,
+  type Label,
+  label,
+  type Reconciled,
+  type Repeat,
+  type Resource,
+  type Tool,
+  type ToolContext,
+  type Tools,
+  toolFacts,
+  UNTRUSTED,
+} from "../vocab/index.ts";
+import { fromJsonSchema } from "./json-schema.ts";
+import { isName, NAME_RULE, strayKey } from "./name.ts";
+import { isStandardSchema, issueLines, type StandardSchema } from "./standard-schema.ts";
+
+type Schema = StandardSchema | JsonObject;
+type Parsed<S extends Schema> = S extends StandardSchema<infer _I, infer O> ? O : JsonObject;
+type Returned<S extends Schema | undefined> = S extends StandardSchema<infer I, infer _O> ? I : Json | undefined;
+
+export type ToolDefinition<In extends Schema, Out extends Schema | undefined = undefined> = Readonly<{
+  name: string;
+  description: string;
+  /** Zod, any other Standard Schema that can describe itself, or a JSON Schema. */
+  input: In;
+  output?: Out;
+  repeat?: Repeat;
+  effects?: readonly Effect[];
+  labels?: readonly string[];
+  /** What a call touches: what policies are written about. */
+  resource?: (input: Parsed<In>) => Resource;
+  endsTurn?: boolean;
+  timeoutMs?: number;
+  run: (input: Parsed<In>, context: ToolContext) => Promise<Returned<Out>> | Returned<Out>;
+  reconcile?: (input: Parsed<In>, context: ToolContext) => Promise<Reconciled>;
+}>;
+
+const FIELDS = "name description input output repeat effects labels resource endsTurn timeoutMs run reconcile".split(" ");
+const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];
+const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
+const LABEL = /^[a-z][a-z0-9:_-]{0,63}$/;
+const RESOURCE_TYPE = /^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$/;
+
+export function defineTool<const In extends Schema, const Out extends Schema | undefined = undefined>(
+  given: ToolDefinition<In, Out>,
+): Tool {
+  const name: unknown = given.name;
+  if (!isName(name)) throw invalid(name, `a name is ${NAME_RULE}`);
+  const refuse = (detail: string) => invalid(name, detail);
+  const stray = strayKey(given, FIELDS);
+  if (stray !== null) throw refuse(`there is no field \`${stray}\`: the fields are ${FIELDS.join(", ")}`);
+  if (typeof given.description !== "string" || given.description.trim() === "") throw refuse("`description` must say what it does");
+  if (typeof given.run !== "function") throw refuse("`run` must be a function");
+  const repeat = given.repeat ?? "once";
+  if (!REPEATS.includes(repeat)) throw refuse(`\`repeat\` must be one of ${REPEATS.join(", ")}`);
+  if (repeat === "reconcile" && typeof given.reconcile !== "function") throw refuse("`repeat: reconcile` needs a `reconcile` function");
+  if (repeat !== "reconcile" && given.reconcile !== undefined) throw refuse("a `reconcile` function needs `repeat: reconcile`");
+  const effects = given.effects ?? ["execute"];
+  const badEffect = Array.isArray(effects) && effects.length > 0 ? effects.find((one) => !EFFECTS.includes(one)) : "";
+  if (badEffect !== undefined) throw refuse(`\`effects\` must be one or more of ${EFFECTS.join(", ")}`);
+  const timeoutMs = given.timeoutMs ?? null;
+  if (timeoutMs !== null && !(Number.isSafeInteger(timeoutMs) && timeoutMs >= 1))
+    throw refuse("`timeoutMs` must be a whole number of at least 1");
+  if (given.endsTurn !== undefined && typeof given.endsTurn !== "boolean") throw refuse("`endsTurn` must be true or false");
+
+  const input = inputOf(given.input, refuse);
+  const output = given.output === undefined ? null : schemaOf(given.output, "output", refuse);
+  const touches = given.resource ?? (() => ({ type: "Tool", id: name }));
+  if (typeof touches !== "function") throw refuse("`resource` must be a function");
+  // what reaches these has been through `check`: the schema's own result, and JSON
+  const typed = (args: JsonObject) => args as Parsed<In>;
+  const resource = (args: JsonObject): Resource => checkedResource(touches(typed(args)));
+  const { run, reconcile } = given;
+
+  return Object.freeze({
+    name,
+    description: given.description,
+    inputSchema: input.json,
+    repeat,
+    effects: Object.freeze([...new Set(effects)].sort()),
+    labels: labelsOf(given.labels, refuse),
+    endsTurn: given.endsTurn ?? false,
+    timeoutMs,
+    check: (args: Json) => check(args, input.schema, resource),
+    resource,
+    run: async (args: JsonObject, context: ToolContext) => fitting(await run(typed(args), context), output, context),
+    reconcile:
+      reconcile === undefined
+        ? null
+        : async (args: JsonObject, context: ToolContext) => reconciled(await reconcile(typed(args), context), output, context),
+  });
+}
+
+/** The tools port. The order of definition leaves no trace: the same tools are the same digest, and the same prompt. */
+export function toolbox(tools: readonly Tool[], hash: Hash): Tools {
+  const byName = new Map<string, Tool>();
+  for (const tool of tools) {
+    if (!isName(tool.name)) throw invalid(tool.name, `a name is ${NAME_RULE}`);
+    if (byName.has(tool.name)) throw new FaultError({ kind: "tool-twice", tool: tool.name });
+    byName.set(tool.name, tool);
+  }
+  const sorted = inOrder(tools);
+  const offered = sorted.map(({ name, description, inputSchema }) => Object.freeze({ name, description, inputSchema }));
+  return Object.freeze({
+    digest: digestOf(sorted.map(toolFacts), hash),
+    offered: Object.freeze(offered),
+    find: (name: string) => byName.get(name) ?? null,
+  });
+}
+
+/** By name, by code unit: the same on every machine. */
+export const inOrder = (tools: readonly Tool[]): readonly Tool[] =>
+  tools.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+
+type Refuse = (detail: string) => FaultError;
+
+function inputOf(given: Schema, refuse: Refuse): { readonly schema: StandardSchema; readonly json: JsonObject } {
+  const schema = schemaOf(given, "input", refuse);
+  const json = isStandardSchema(given) ? describedBy(given, refuse) : frozenCopy(given);
+  if (json.type !== "object") throw refuse('`input` must describe an object (`"type": "object"`): models send arguments by name');
+  return { schema, json };
+}
+
+function schemaOf(given: Schema, field: string, refuse: Refuse): StandardSchema {
+  if (isStandardSchema(given)) return given;
+  if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse(`\`${field}\` must be a schema`);
+  const plain = toJson(given);
+  if (plain.kind === "not-json") throw refuse(`\`${field}\` is neither a Standard Schema nor JSON: ${plain.detail}`);
+  const made = fromJsonSchema(given);
+  if (made.kind === "refused") throw refuse(`\`${field}\` cannot be enforced: ${made.detail}`);
+  return made.schema;
+}
+
+function describedBy(schema: StandardSchema, refuse: Refuse): JsonObject {
+  const { vendor, jsonSchema } = schema["~standard"];
+  try {
+    if (jsonSchema !== undefined) return withoutDialect(jsonSchema.input({ target: "draft-2020-12" }));
+    if (schema instanceof z.ZodType) return withoutDialect(z.toJSONSchema(schema, { io: "input" }));
+  } catch (error) {
+    throw refuse(`\`input\` cannot be described to a model: ${messageOf(error)}`);
+  }
+  throw refuse(`\`input\` (${vendor}) cannot describe itself as JSON Schema: use a version that can, Zod 4, or a JSON Schema`);
+}
+
+/** `$schema` tells a model nothing, and is sent with every request. */
+function withoutDialect(described: Readonly<Record<string, unknown>>): JsonObject {
+  const { $schema: _, ...rest } = described;
+  return frozenCopy(rest) as JsonObject;
+}
+
+function labelsOf(given: readonly string[] | undefined, refuse: Refuse): readonly Label[] {
+  if (given === undefined) return Object.freeze([UNTRUSTED]);
+  if (!Array.isArray(given)) throw refuse("`labels` must be a list");
+  const bad = given.find((one: unknown) => typeof one !== "string" || !LABEL.test(one));
+  if (bad !== undefined) throw refuse(`\`${String(bad)}\` is no label: use a-z, 0-9, :, _ and -, a letter first`);
+  return Object.freeze([...new Set(given)].sort().map(label));
+}
+
+function check(args: Json, schema: StandardSchema, resource: (args: JsonObject) => Resource): Checked {
+  const checked = validated(args, schema);
+  if (checked.kind === "invalid") return checked;
+  const value = checked.value;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return unfit("arguments must be an object");
+  const valid = value as JsonObject;
+  try {
+    resource(valid); // a call whose target cannot be named cannot be decided on
+  } catch (error) {
+    return unfit(`what the call touches cannot be told: ${messageOf(error)}`);
+  }
+  return { kind: "valid", args: valid };
+}
+
+const unfit = (issue: string) => ({ kind: "invalid", issues: [issue] }) as const;
+
+type Validated = Readonly<{ kind: "fits"; value: Json } | { kind: "invalid"; issues: readonly string[] }>;
+
+function validated(value: unknown, schema: StandardSchema): Validated {
+  try {
+    const result = schema["~standard"].validate(value);
+    if ("then" in result) {
+      result.then(undefined, () => undefined); // its answer comes too late either way
+      return unfit(
+        "the schema answers asynchronously, and arguments are checked before anything may run: use a schema that answers at once",
+      );
+    }
+    if (result.issues !== undefined) return { kind: "invalid", issues: issueLines(result.issues) };
+    const plain = toJson(result.value);
+    return plain.kind === "json" ? { kind: "fits", value: plain.value } : unfit(`the schema's result is not plain JSON: ${plain.detail}`);
+  } catch (error) {
+    return unfit(`the schema itself failed: ${messageOf(error)}`);
+  }
+}
+
+function checkedResource(given: Resource): Resource {
+  const { type, id } = given;
+  if (typeof type !== "string" || !RESOURCE_TYPE.test(type)) throw new TypeError(`\`${String(type)}\` is no type of resource`);
+  if (typeof id !== "string" || id === "") throw new TypeError("a resource's id is text that is not empty");
+  return Object.freeze({ type, id });
+}
+
+/** T5. */
+function fitting(returned: unknown, schema: StandardSchema | null, context: ToolContext): Json {
+  const value = returned === undefined ? null : returned;
+  const plain = toJson(value);
+  const fit: Validated =
+    plain.kind === "not-json"
+      ? unfit(`not plain JSON: ${plain.detail}`)
+      : schema === null
+        ? { kind: "fits", value: plain.value }
+        : validated(value, schema);
+  if (fit.kind === "fits") return fit.value;
+  context.note("output-withheld", { issues: fit.issues });
+  return { done: true, output: "withheld: it does not fit what the tool declares", issues: fit.issues };
+}
+
+function reconciled(answer: Reconciled, schema: StandardSchema | null, context: ToolContext): Reconciled {
+  const kind: unknown = typeof answer === "object" && answer !== null ? answer.kind : undefined;
+  if (kind === "happened" && answer.kind === "happened") return { kind, output: fitting(answer.output, schema, context) };
+  if (kind === "did-not-happen") return { kind };
+  if (kind === "cannot-tell" && answer.kind === "cannot-tell") return { kind, detail: String(answer.detail) };
+  return {
+    kind: "cannot-tell",
+    detail: "the tool's `reconcile` answered with something else than happened, did-not-happen or cannot-tell",
+  };
+}
+
+type Plain = Readonly<{ kind: "json"; value: Json } | { kind: "not-json"; detail: string }>;
+
+/** A frozen copy as JSON. A field that is `undefined` is a field that is not there; anything else that JSON cannot hold is refused. */
+function toJson(value: unknown): Plain {
+  try {
+    return { kind: "json", value: deepFreeze(JSON.parse(canonical(withoutUndefined(value, 0))) as Json) };
+  } catch (error) {
+    return { kind: "not-json", detail: messageOf(error) };
+  }
+}
+
+const MAX_DEPTH = 512;
+
+function withoutUndefined(value: unknown, depth: number): unknown {
+  if (depth > MAX_DEPTH) throw new TypeError(`nested deeper than ${MAX_DEPTH}, or a circle`);
+  if (Array.isArray(value)) return Array.from(value, (one) => withoutUndefined(one, depth + 1));
+  if (typeof value !== "object" || value === null) return value;
+  const proto: unknown = Object.getPrototypeOf(value);
+  if (proto !== Object.prototype && proto !== null) return value; // canonical will refuse it by name
+  const kept: Record<string, unknown> = Object.create(null);
+  for (const [key, inner] of Object.entries(value)) if (inner !== undefined) kept[key] = withoutUndefined(inner, depth + 1);
+  return kept;
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const invalid = (name: unknown, detail: string): FaultError =>
+  new FaultError({ kind: "tool-invalid", tool: typeof name === "string" ? printable(name) : String(name), detail });
+
+/** A hostile name must not reach a terminal as it is. */
+const printable = (name: string): string =>
+  JSON.stringify(name.slice(0, 80))
+    .slice(1, -1)
+    .replace(/[^\x20-\x7e]/g, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`);

@@ -1,0 +1,3 @@
+export * from "./define-agent.ts";
+export * from "./define-tool.ts";
+export type { StandardSchema } from "./standard-schema.ts";
