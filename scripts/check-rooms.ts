@@ -1,0 +1,187 @@
+// Who may import whom. Concepts are rooms (folders), not packages, so nothing but this script keeps them apart.
+//
+// R1 a room imports only what the table below allows; packages, examples, bench and e2e meet at published entry points
+// R2 the turnstile is imported by the driver alone, and `testing` by nothing that ships
+// R3 what is imported by name is declared in the importing package's own manifest
+import { join, posix } from "node:path";
+import { importsOf } from "./scan.ts";
+import { type Finding, filesOf, isSource, isTest, lineAt, readText } from "./tree.ts";
+
+/** The rooms of core, and the rooms each may import beside itself. Siblings meet only in `loop`, as values. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  vocab: [],
+  reason: ["vocab"],
+  gate: ["vocab"],
+  permit: ["vocab"],
+  act: ["vocab"],
+  observe: ["vocab"],
+  journal: ["vocab"],
+  inbox: ["vocab"],
+  agents: ["vocab"],
+  contracts: ["vocab"],
+  knowledge: ["vocab"],
+  wire: ["vocab"],
+  loop: ["vocab", "reason", "gate", "permit", "act", "observe", "journal", "inbox", "agents", "contracts", "knowledge", "wire"],
+};
+const ALL_ROOMS = [...Object.keys(ROOMS), "testing"];
+/** Rooms whose types, and only types, may be named. `redeem` is handed to `act` by the driver. */
+const TYPES_OF: Readonly<Record<string, readonly string[]>> = { act: ["permit"] };
+/** The files of core outside any room (its front door) compose what ships. */
+const FRONT_DOOR = Object.keys(ROOMS);
+
+const TURNSTILE = "packages/core/src/permit/turnstile.ts";
+const DRIVER = "packages/core/src/loop/drive.ts";
+
+/** Adapters know ports, not each other. A family shares one store and may share code. */
+const ADAPTER_FAMILIES: readonly string[] = ["sqlite"];
+const ADAPTER_PAIRS: Readonly<Record<string, readonly string[]>> = { "keyring.ts": ["crypto-node.ts"] };
+/** The files of host that may take adapters as values: the composition root. */
+const WIRES: readonly string[] = ["packages/host/src/compose.ts"];
+
+/** What the console may import of core: it renders a fold and sends intents. */
+const CONSOLE_SEES: readonly string[] = ["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/journal/view"];
+
+export type Manifest = Readonly<{
+  name?: string;
+  exports?: Readonly<Record<string, unknown>>;
+  dependencies?: Readonly<Record<string, string>>;
+  optionalDependencies?: Readonly<Record<string, string>>;
+  peerDependencies?: Readonly<Record<string, string>>;
+  devDependencies?: Readonly<Record<string, string>>;
+}>;
+/** Manifests by the folder they lie in; the root's is under the empty name. */
+export type Manifests = Readonly<Record<string, Manifest>>;
+
+type Use = Readonly<{ file: string; specifier: string; types: boolean; manifests: Manifests }>;
+
+export function checkRooms(root: string): readonly Finding[] {
+  const files = filesOf(root);
+  const manifests: Record<string, Manifest> = {};
+  for (const file of files.filter((path) => posix.basename(path) === "package.json")) {
+    manifests[posix.dirname(file).replace(/^\.$/, "")] = JSON.parse(readText(root, file));
+  }
+  return files.filter(isSource).flatMap((file) => findingsIn(file, readText(root, file), manifests));
+}
+
+export function findingsIn(file: string, source: string, manifests: Manifests): readonly Finding[] {
+  return importsOf(source).flatMap(({ specifier, types, start }) => {
+    const wrong = specifier === null ? computed(file) : objection({ file, specifier, types, manifests });
+    return wrong === null ? [] : [{ file, line: lineAt(source, start), message: wrong }];
+  });
+}
+
+function computed(file: string): string | null {
+  if (!file.startsWith("packages/core/src/") || isTest(file)) return null;
+  return "core may not import a computed name: nothing could check it";
+}
+
+function objection(use: Use): string | null {
+  return use.specifier.startsWith(".") ? objectionToFile(use) : objectionToPackage(use);
+}
+
+function objectionToFile({ file, specifier, types, manifests }: Use): string | null {
+  const target = posix.normalize(posix.join(posix.dirname(file), specifier));
+  const home = packageOf(file, manifests);
+  if (packageOf(target, manifests) !== home)
+    return `\`${specifier}\` leaves ${home === "" ? "the root" : `\`${home}\``}: use a published entry point`;
+  if (isCore(file) && isCore(target)) return objectionInCore(file, target, types);
+  if (file.startsWith("packages/host/src/")) return objectionInHost(file, target, types);
+  return null;
+}
+
+function objectionInCore(file: string, target: string, types: boolean): string | null {
+  const from = roomOf(file);
+  const to = roomOf(target);
+  if (isTest(file)) return null;
+  if (isTest(target)) return "code that ships may not import a test";
+  if (target === TURNSTILE && !types && file !== DRIVER) return "the turnstile is imported by `loop/drive.ts` alone";
+  if (from === to || from === "testing") return null;
+  if (to === null) return `room \`${from}\` may not import core's front door`;
+  if (!ALL_ROOMS.includes(to)) return `\`${to}\` is not a room of core: add it to the table in scripts/check-rooms.ts`;
+  if (to === "testing") return "`testing` is for tests, e2e, bench and examples";
+  const allowed = from === null ? FRONT_DOOR : ROOMS[from];
+  if (allowed === undefined) return `\`${from}\` is not a room of core: add it to the table in scripts/check-rooms.ts`;
+  if (allowed.includes(to)) return null;
+  if (from !== null && TYPES_OF[from]?.includes(to)) return types ? null : `room \`${from}\` may import types of \`${to}\` only`;
+  return `room \`${from}\` may not import \`${to}\``;
+}
+
+function objectionInHost(file: string, target: string, types: boolean): string | null {
+  const adapters = "packages/host/src/adapters/";
+  if (isTest(file)) return null;
+  if (isTest(target)) return "code that ships may not import a test";
+  if (!target.startsWith(adapters)) return null;
+  const to = target.slice(adapters.length);
+  if (!file.startsWith(adapters)) return types || WIRES.includes(file) ? null : "adapters are wired in `compose.ts` alone";
+  const from = file.slice(adapters.length);
+  if (from === to || familyOf(from) === familyOf(to) || ADAPTER_PAIRS[from]?.includes(to)) return null;
+  return `adapter \`${from}\` may not import adapter \`${to}\``;
+}
+
+/** An adapter in a folder of its own, one of a named family, or a family of one. */
+function familyOf(adapter: string): string {
+  if (adapter.includes("/")) return adapter.split("/")[0] ?? adapter;
+  const name = adapter.replace(/\.ts$/, "");
+  return ADAPTER_FAMILIES.find((family) => name === family || name.startsWith(`${family}-`)) ?? name;
+}
+
+function objectionToPackage(use: Use): string | null {
+  const { file, specifier } = use;
+  const home = packageOf(file, use.manifests);
+  if (specifier.startsWith("node:")) {
+    if (isTest(file)) return null;
+    if (isCore(file)) return "core runs anywhere: `node:` modules arrive through ports";
+    return home === "packages/console" ? "the console runs in a browser: no `node:` modules" : null;
+  }
+  if (specifier.startsWith("/") || /^[a-z]+:/.test(specifier)) return `\`${specifier}\` is neither a package nor a file beside this one`;
+  const name = specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+  return objectionToOurs(use, home, name) ?? objectionToUndeclared(use, home, name);
+}
+
+function objectionToOurs({ file, specifier, manifests }: Use, home: string, name: string): string | null {
+  const owner = Object.entries(manifests).find(([, manifest]) => manifest.name === name);
+  if (owner === undefined) return null;
+  const [folder, manifest] = owner;
+  if (folder === home) return "a package imports its own files by path, so that the rooms can be checked";
+  if (folder === "packages/console" || (folder === "packages/host" && home === "packages/console"))
+    return `\`${home}\` may not import \`${name}\``;
+  const door = `.${specifier.slice(name.length)}`;
+  if (!Object.hasOwn(manifest.exports ?? {}, door)) return `\`${specifier}\` is not a published entry point of \`${name}\``;
+  if (home === "packages/console" && !CONSOLE_SEES.includes(specifier))
+    return `the console may import ${CONSOLE_SEES.join(", ")} of core only`;
+  const ships = home.startsWith("packages/") && !isTest(file);
+  return specifier === "@orgate/core/testing" && ships ? "`testing` is for tests, e2e, bench and examples" : null;
+}
+
+function objectionToUndeclared({ file, manifests }: Use, home: string, name: string): string | null {
+  const own = manifests[home] ?? {};
+  const development = isTest(file) || home === "" ? { ...own.devDependencies, ...manifests[""]?.devDependencies } : {};
+  const declared = { ...own.dependencies, ...own.optionalDependencies, ...own.peerDependencies, ...development };
+  return Object.hasOwn(declared, name) ? null : `\`${name}\` is not declared in ${posix.join(home, "package.json")}`;
+}
+
+function isCore(file: string): boolean {
+  return file.startsWith("packages/core/src/");
+}
+
+/** Null for the files of core that lie in no room. */
+function roomOf(file: string): string | null {
+  const [room, ...rest] = file.slice("packages/core/src/".length).split("/");
+  return rest.length === 0 || room === undefined ? null : room;
+}
+
+/** The folder of the nearest manifest above a file; the root and its scripts share the empty name. */
+function packageOf(file: string, manifests: Manifests): string {
+  for (let folder = posix.dirname(file); folder !== "."; folder = posix.dirname(folder))
+    if (Object.hasOwn(manifests, folder)) return folder;
+  return "";
+}
+
+if (import.meta.main) {
+  const findings = checkRooms(join(import.meta.dirname, ".."));
+  for (const { file, line, message } of findings) console.error(`${file}:${line} ${message}`);
+  process.exitCode = findings.length > 0 ? 1 : 0;
+}
