@@ -34,7 +34,10 @@ const DRIVER = "packages/core/src/loop/drive.ts";
 
 /** Adapters know ports, not each other. A family shares one store and may share code. */
 const ADAPTER_FAMILIES: readonly string[] = ["sqlite"];
-const ADAPTER_PAIRS: Readonly<Record<string, readonly string[]>> = { "keyring.ts": ["crypto-node.ts"] };
+const ADAPTER_PAIRS: Readonly<Record<string, readonly string[]>> = {
+  "keyring.ts": ["crypto-node.ts"],
+  "process-lock.ts": ["sqlite-schema.ts"], // the lock is one that SQLite holds on a file of its own
+};
 /** The files of host that may take adapters as values: the composition root. */
 const WIRES: readonly string[] = ["packages/host/src/compose.ts"];
 

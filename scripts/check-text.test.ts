@@ -7,9 +7,9 @@ const under = (folder: string) => `/${folder}/ada/notes.txt`;
 const begin = (kind: string) => `-----BEGIN ${kind}PRIVATE${" KEY-----"}`;
 
 test.each([
-  ["a registry host", `https://registry${".npmjs.org"}/zod`],
-  ["a registry host", `host: npm.pkg${".github.com"}`],
-  ["a registry host", `http://${"verdaccio"}.example.org:4873/zod`],
+  ["a registry host", `https://${"reg"}istry.npmjs.org/zod`],
+  ["a registry host", `host: ${"npm"}.pkg.github.com`],
+  ["a registry host", `http://${"verd"}accio.example.org:4873/zod`],
   ["a path of one machine", `cd ${under("work")}`],
   ["a path of one machine", `"${under("root")}"`],
   ["a path of one machine", `file://${under("home")}`],
