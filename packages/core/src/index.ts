@@ -1,2 +1,4 @@
-export * from "./vocab/index.ts";
 export * from "./agents/index.ts";
+export type * from "./reason/port.ts";
+export { estimateTokens } from "./reason/tokens.ts";
+export * from "./vocab/index.ts";
