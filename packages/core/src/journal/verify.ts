@@ -1,0 +1,350 @@
+/**
+ * Proof that a journal is what its writers wrote, from the stored form and the root's public key alone.
+ * J12 every change of a stored field is found, and the first bad entry (streams by name, then writers by name) is named with its reason.
+ * J13 every entry is covered by exactly one commit, and every commit is sealed by a key that the root certified for its writer.
+ * J14 an erased payload is bad unless an entry of `erasures` says who had it erased.
+ * J15 a journal that was rolled back as a whole is found against a head that was kept elsewhere, and only so.
+ *
+ * Each entry is hashed twice (payload, header), and once more in its commit's tree; one signature is checked per commit.
+ */
+import {
+  type Digest,
+  ERASURES,
+  type Hash,
+  type JournalEvent,
+  KEYS,
+  type KeyId,
+  millis,
+  type Seq,
+  type StreamId,
+  seq,
+  type WriterId,
+  ZERO,
+} from "../vocab/index.ts";
+import {
+  type BlobRef,
+  checkPayload,
+  commitHash,
+  decodePayload,
+  entryHash,
+  isStreamName,
+  isWriterName,
+  merkleRoot,
+  parseRanges,
+  payloadHash,
+  type Range,
+  type StoredCommit,
+  type StoredEntry,
+  sealText,
+} from "./codec.ts";
+import { foldKeys, type KeyChecks, type Keyring, NO_KEYS } from "./keys.ts";
+import type { Records } from "./port.ts";
+import type { Head, WriterHead } from "./seal.ts";
+
+export type ProofPorts = KeyChecks & Readonly<{ hash: Hash }>;
+
+export type Problem =
+  | Readonly<{ kind: "entry"; stream: StreamId; seq: Seq; reason: string }>
+  | Readonly<{ kind: "commit"; writer: WriterId; commit: number; reason: string }>;
+
+export type Verification = Readonly<{
+  counts: Readonly<{ streams: number; entries: number; commits: number; writers: number; blobs: number; erased: number }>;
+  head: Head;
+  /** Null: everything is as it was written. */
+  firstBad: Problem | null;
+  /** In order, entries before commits; at most MOST_PROBLEMS of each. */
+  problems: readonly Problem[];
+  /** Entries whose erasure is on record while their payload is still stored: an erasure that was cut short. */
+  stillThere: number;
+}>;
+
+export type Verify = Readonly<{
+  records: Records;
+  /** The public key of a root key the verifier trusts: any one of the project's, since rotations are signed both ways. */
+  root: string;
+  ports: ProofPorts;
+  /** A head kept elsewhere; null when there is none to compare with. */
+  head: Head | null;
+  /** Called every few thousand entries. */
+  progress: (entries: number) => void;
+  /** True for the rest of a torn export: what is absent is not held against what is there. */
+  partial: boolean;
+}>;
+
+export const MOST_PROBLEMS = 1_000;
+const PROGRESS_EVERY = 5_000;
+
+type Claim = Readonly<{ first: Seq; count: number; writer: WriterId; number: number }>;
+type Sealed = Readonly<{ writer: WriterId; number: number; ranges: readonly Range[]; root: Digest }>;
+
+export function verify({ records, root, ports, head, progress, partial }: Verify): Verification {
+  const entryProblems: Problem[] = [];
+  const commitProblems: Problem[] = [];
+  const badCommit = (writer: WriterId, commit: number, reason: string): void => {
+    if (commitProblems.length < MOST_PROBLEMS) commitProblems.push({ kind: "commit", writer, commit, reason });
+  };
+
+  const ring = readKeys(records, ports);
+  const trusted = ring.roots.includes(ports.nameKey(root));
+  const erasures = readErasures(records);
+
+  // commits first, so that each stream knows who claims its entries
+  const writers = [...records.writers()].sort();
+  const claims = new Map<StreamId, Claim[]>();
+  const sealed: Sealed[] = [];
+  const heads = new Map<WriterId, WriterHead>();
+  let commits = 0;
+  for (const writer of writers) {
+    const expected = head?.get(writer);
+    const chain = commitChain(writer, ring, trusted, ports);
+    for (const c of records.commits(writer)) {
+      commits += 1;
+      const reason = chain.check(c);
+      if (reason !== null) badCommit(writer, chain.place(), reason);
+      if (expected?.number === c.number && expected.hash !== c.hash) badCommit(writer, c.number, "it is not the commit of the given head");
+      const ranges = parseRanges(c.ranges);
+      if (ranges === null) continue;
+      sealed.push({ writer, number: c.number, ranges, root: c.root });
+      for (const r of ranges) {
+        const list = claims.get(r.stream) ?? [];
+        list.push({ first: r.first, count: r.count, writer, number: c.number });
+        claims.set(r.stream, list);
+      }
+    }
+    const last = chain.head();
+    if (last !== null) heads.set(writer, last);
+  }
+  if (head !== null) checkHead(head, heads, badCommit);
+
+  const blobs = blobCheck(records, ports.hash, partial);
+  const leaves = new Map<StreamId, readonly Digest[]>();
+  const present = new Set(records.streams());
+  let entries = 0;
+  let erased = 0;
+  let stillThere = 0;
+  for (const stream of [...new Set([...present, ...claims.keys()])].sort()) {
+    const found: { seq: Seq; reason: string }[] = stream === KEYS ? [...ring.bad] : [];
+    const gone = erasures.get(stream) ?? [];
+    const chain = entryChain(stream, ports.hash);
+    for (const e of records.entries(stream)) {
+      entries += 1;
+      if (entries % PROGRESS_EVERY === 0) progress(entries);
+      const at = chain.place();
+      const reason = chain.check(e);
+      if (reason !== null) found.push({ seq: at, reason });
+      if (chain.broken()) break;
+      const covered = gone.some((r) => r.first <= at && at <= r.last);
+      if (e.payload === null || e.salt === null) {
+        erased += 1;
+        const why = whyNotErased(e, covered);
+        if (why !== null) found.push({ seq: at, reason: why });
+      } else {
+        if (covered) stillThere += 1;
+        const why = reason === null ? whyBadPayload(e.kind, e.payload, blobs.check) : null;
+        if (why !== null) found.push({ seq: at, reason: why });
+      }
+    }
+    if (!chain.broken()) found.push(...coverage(claims.get(stream) ?? [], chain.hashes.length, partial));
+    leaves.set(stream, chain.hashes);
+    found.sort((a, b) => a.seq - b.seq);
+    for (const f of found) if (entryProblems.length < MOST_PROBLEMS) entryProblems.push({ kind: "entry", stream, ...f });
+  }
+  progress(entries);
+
+  for (const c of sealed) {
+    const tree = c.ranges.flatMap((r) => (leaves.get(r.stream) ?? []).slice(r.first - 1, r.first - 1 + r.count));
+    // entries that are missing were named above; without them there is no root to compare
+    if (tree.length !== c.ranges.reduce((sum, r) => sum + r.count, 0)) continue;
+    if (merkleRoot(tree, ports.hash) !== c.root) badCommit(c.writer, c.number, "its entries are not those it was sealed over");
+  }
+  commitProblems.sort(byCommit);
+  const problems = [...entryProblems, ...commitProblems];
+  return {
+    counts: { streams: present.size, entries, commits, writers: writers.length, blobs: blobs.count(), erased },
+    head: heads,
+    firstBad: problems[0] ?? null,
+    problems,
+    stillThere,
+  };
+}
+
+/** By writer and number; of several about one commit, the one that was found first. */
+function byCommit(a: Problem, b: Problem): number {
+  if (a.kind !== "commit" || b.kind !== "commit") return 0;
+  return a.writer < b.writer ? -1 : a.writer > b.writer ? 1 : a.commit - b.commit;
+}
+
+/** Every writer is at or after the given head, and what it has there is what it had then. */
+function checkHead(given: Head, heads: Head, bad: (writer: WriterId, commit: number, reason: string) => void): void {
+  for (const [writer, { number }] of given) {
+    const now = heads.get(writer);
+    if (now === undefined) bad(writer, 1, `it is missing: the given head has commit ${number} of this writer`);
+    else if (now.number < number)
+      bad(writer, now.number + 1, `it is missing: the given head has commit ${number}, the journal ends before it`);
+  }
+}
+
+export type EntryChain = Readonly<{
+  /** The sequence number that the next entry must have. */
+  place(): Seq;
+  /** Why the entry is not the next one of its stream; null when it is. */
+  check(e: StoredEntry): string | null;
+  /** True once entries cannot be told apart by their place any more: nothing after that is checked. */
+  broken(): boolean;
+  hashes: readonly Digest[];
+}>;
+
+/** One stream, entry by entry: place, chain, header, and the payload's hash where there is a payload. */
+export function entryChain(stream: StreamId, hash: Hash): EntryChain {
+  const hashes: Digest[] = [];
+  // an entry whose own hash is wrong is named once: the next may be chained to what is stored or to what is right
+  let previous: readonly Digest[] = [ZERO];
+  let time = millis(0);
+  let broken = false;
+  const place = (): Seq => seq(hashes.length + 1);
+  const whyBad = (e: StoredEntry, right: Digest): string | null => {
+    if (!isStreamName(e.stream) || !Number.isSafeInteger(e.at)) return "its header is malformed";
+    if (!previous.includes(e.previous)) return "it is not chained to the entry before it";
+    if (right !== e.entryHash) return "its hash does not match its header";
+    if (e.at < time) return "it is older than the entry before it";
+    if (e.payload === null || e.salt === null) return null;
+    return payloadHash(e.salt, e.payload, hash) === e.payloadHash ? null : "its hash does not match its payload";
+  };
+  return {
+    place,
+    broken: () => broken,
+    hashes,
+    check(e) {
+      if (e.stream !== stream || e.seq !== place()) {
+        broken = true;
+        return e.stream === stream
+          ? `it is missing: entry ${e.seq} stands in its place`
+          : `it is missing: an entry of \`${e.stream}\` stands in its place`;
+      }
+      const right = entryHash(e, hash);
+      const reason = whyBad(e, right);
+      previous = reason === null ? [e.entryHash] : [e.entryHash, right];
+      time = e.at;
+      hashes.push(e.entryHash);
+      return reason;
+    },
+  };
+}
+
+export type CommitChain = Readonly<{
+  check(c: StoredCommit): string | null;
+  /** The number that the commit checked last should have had. */
+  place(): number;
+  head(): WriterHead | null;
+}>;
+
+/** One writer, commit by commit: number, chain, hash, seal. */
+export function commitChain(writer: WriterId, ring: Keyring, trusted: boolean, ports: ProofPorts): CommitChain {
+  let due = 0;
+  let last: WriterHead | null = null;
+  let previous: readonly Digest[] = [ZERO];
+  const seal = sealCheck(writer, ring, trusted, ports);
+  return {
+    place: () => due,
+    head: () => last,
+    check(c) {
+      due = (last?.number ?? 0) + 1;
+      const right = commitHash(c, ports.hash);
+      const chained = previous.includes(c.previous);
+      previous = c.hash === right ? [c.hash] : [c.hash, right];
+      last = { number: c.number, hash: c.hash };
+      if (c.number !== due) return `it is missing: commit ${c.number} stands in its place`;
+      return chained ? seal(c, right) : "it is not chained to the commit before it";
+    },
+  };
+}
+
+/** Why a commit's own hash and seal are not good, wherever it stands. A writer that has gone on to another key never returns to an old one. */
+export function sealCheck(writer: WriterId, ring: Keyring, trusted: boolean, ports: ProofPorts) {
+  const used = new Set<KeyId>();
+  let present: KeyId | null = null;
+  return (c: StoredCommit, right: Digest = commitHash(c, ports.hash)): string | null => {
+    if (c.writer !== writer || !isWriterName(c.writer) || !Number.isSafeInteger(c.at)) return "it is malformed";
+    if (c.hash !== right) return "its hash does not match what it says";
+    if (parseRanges(c.ranges) === null) return "it does not say which entries it is about";
+    const key = ring.keys.get(c.key);
+    if (key === undefined || key.of.kind !== "writer") return `key \`${c.key}\` is not certified for a writer`;
+    if (key.of.writer !== writer) return `key \`${c.key}\` is certified for another writer`;
+    if (!trusted) return "the keys of this journal do not go back to the given root key";
+    if (c.key !== present) {
+      if (used.has(c.key)) return `key \`${c.key}\` was replaced before`;
+      used.add(c.key);
+      present = c.key;
+    }
+    return ports.checkSignature(key.publicKey, sealText(right), c.signature) ? null : "its signature does not match";
+  };
+}
+
+/** Where a stream's entries and the commits' claims on them part. `count` entries are there. */
+function coverage(claims: Claim[], count: number, partial: boolean): { seq: Seq; reason: string }[] {
+  const found: { seq: Seq; reason: string }[] = [];
+  let next = 1;
+  for (const c of claims.sort((a, b) => a.first - b.first || (a.writer < b.writer ? -1 : 1))) {
+    const by = `commit ${c.number} of writer \`${c.writer}\``;
+    if (c.first < next) found.push({ seq: c.first, reason: `${by} claims it, and so does another commit` });
+    if (c.first > next && next <= count && !partial) found.push({ seq: seq(next), reason: "no commit covers it" });
+    const end = c.first + c.count;
+    if (end - 1 > count && !partial) found.push({ seq: seq(Math.max(count + 1, c.first)), reason: `it is missing: ${by} names it` });
+    next = Math.max(next, end);
+  }
+  if (next <= count && !partial) found.push({ seq: seq(next), reason: "no commit covers it" });
+  return found;
+}
+
+export function whyNotErased(e: StoredEntry, covered: boolean): string | null {
+  if (e.payload !== null || e.salt !== null) return "its payload and its salt are not erased together";
+  if (e.stream === KEYS || e.stream === ERASURES) return "entries of this stream cannot be erased";
+  return covered ? null : "its payload is gone, and no erasure is on record";
+}
+
+export function whyBadPayload(kind: string, payload: string, whyBadBlob: (ref: BlobRef) => string | null): string | null {
+  const checked = checkPayload(kind, payload);
+  if (checked.kind === "bad") return checked.detail;
+  for (const ref of checked.blobs) {
+    const why = whyBadBlob(ref);
+    if (why !== null) return why;
+  }
+  return null;
+}
+
+export function blobCheck(records: Pick<Records, "blob">, hash: Hash, partial: boolean) {
+  const met = new Map<string, string | null>(); // a blob that many entries share is hashed once
+  return {
+    count: () => met.size,
+    check(ref: BlobRef): string | null {
+      const id = `${ref.sha256}:${ref.chars}:${ref.address}`;
+      const known = met.get(id);
+      if (known !== undefined) return known;
+      const text = records.blob(ref.address);
+      const same = text === null ? partial : text.length === ref.chars && hash(text) === ref.sha256;
+      const why = same ? null : text === null ? `blob \`${ref.address}\` is missing` : `blob \`${ref.address}\` is not what was stored`;
+      met.set(id, why);
+      return why;
+    },
+  };
+}
+
+/** The events of a stream as far as they can be read; what cannot is named when the stream itself is checked. */
+function* readable(records: Records, stream: StreamId) {
+  for (const e of records.entries(stream)) {
+    if (e.payload === null) continue;
+    const decoded = decodePayload(e.kind, e.payload, records.blob);
+    if (decoded.kind === "event") yield { seq: e.seq, at: e.at, event: decoded.event };
+  }
+}
+
+/** The certificates prove themselves, so they are read before the commits that cover them are checked. */
+export const readKeys = (records: Records, checks: KeyChecks): Keyring => foldKeys(NO_KEYS, readable(records, KEYS), checks);
+
+type Erasure = Extract<JournalEvent, { kind: "content.erased" }>;
+
+function readErasures(records: Records): ReadonlyMap<StreamId, readonly Erasure[]> {
+  const found: Erasure[] = [];
+  for (const { event } of readable(records, ERASURES)) if (event.kind === "content.erased") found.push(event);
+  return Map.groupBy(found, (e) => e.stream);
+}
