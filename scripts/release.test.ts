@@ -1,0 +1,171 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
+import { basename, join } from "node:path";
+import { expect, test } from "vitest";
+import { objections, publishedManifest, refuseSourceNames, release, withCompiledNames } from "./release.ts";
+import { temporaryTree } from "./temporary-tree.ts";
+
+const ours = (file: string) => join(import.meta.dirname, "..", file);
+const manifest = (value: Readonly<Record<string, unknown>>) =>
+  JSON.stringify({ version: "0.1.0", type: "module", license: "Apache-2.0", ...value });
+
+/** A repository in small: both packages, each with one of everything that must and must not ship. */
+function smallRepository(more: Readonly<Record<string, string>> = {}): string {
+  const root = realpathSync(
+    temporaryTree({
+      "tsconfig.base.json": readFileSync(ours("tsconfig.base.json"), "utf8"),
+      "tsconfig.release.json": readFileSync(ours("tsconfig.release.json"), "utf8"),
+      "package.json": manifest({ name: "small" }),
+      "README.md": "small\n",
+      LICENSE: "small\n",
+      "packages/core/package.json": manifest({
+        name: "@orgate/core",
+        private: true,
+        exports: { ".": "./src/index.ts", "./vocab": "./src/vocab/index.ts" },
+        devDependencies: { vitest: "5.1.0" },
+        scripts: { prepack: "false" },
+      }),
+      "packages/core/src/index.ts": 'export * from "./vocab/index.ts";\n',
+      "packages/core/src/vocab/index.ts": 'export type { Word } from "./word.ts";\nexport { word } from "./word.ts";\n',
+      "packages/core/src/vocab/word.ts": "export type Word = string;\nexport const word = (text: string): Word => text.toUpperCase();\n",
+      "packages/core/src/vocab/word.test.ts": 'import { word } from "./word.ts";\nword("a");\n',
+      "packages/core/src/vocab/word.test-d.ts": "export {};\n",
+      "packages/core/src/ambient.d.ts": "interface AbortSignal {}\n",
+      "packages/host/package.json": manifest({
+        name: "orgate",
+        engines: { node: ">=24" },
+        bin: { orgate: "bin/orgate.js" },
+        exports: { ".": "./src/index.ts" },
+        dependencies: { "@orgate/core": "0.1.0" },
+      }),
+      "packages/host/src/index.ts": 'export { word } from "@orgate/core";\n',
+      "packages/host/src/main.ts":
+        'import { readFileSync } from "node:fs";\nimport { word } from "@orgate/core/vocab";\nexport async function main(argv: readonly string[]): Promise<number> {\n  const { more } = await import("./deep/more.ts");\n  console.log(more, word(argv.join(" ")), readFileSync(new URL("./deep/asset.txt", import.meta.url), "utf8"));\n  return 7;\n}\n',
+      "packages/host/src/deep/more.ts": 'export const more = "more";\n',
+      "packages/host/src/deep/asset.txt": "asset",
+      "packages/host/src/deep/fixtures/golden.jsonl": "{}",
+      "packages/host/src/deep/more.test.ts": "export {};\n",
+      ...more,
+    }),
+  );
+  cpSync(ours("packages/host/bin"), join(root, "packages/host/bin"), { recursive: true });
+  mkdirSync(join(root, "node_modules/@orgate"), { recursive: true });
+  symlinkSync(ours("node_modules/@types"), join(root, "node_modules/@types"));
+  symlinkSync(join(root, "packages/core"), join(root, "node_modules/@orgate/core"));
+  return root;
+}
+
+function listed(tarball: string): readonly string[] {
+  const { stdout } = spawnSync("tar", ["-tzf", tarball], { encoding: "utf8" });
+  return stdout.trim().split("\n").map((path) => path.replace(/^package\//, "")).sort(); // biome-ignore format: one thought
+}
+
+test("R9 the tarballs hold compiled files, types and assets, and run", () => {
+  const root = smallRepository();
+  const out = join(root, "out");
+  mkdirSync(out);
+  const tarballs = release(root, out);
+  expect(tarballs.map((path) => basename(path))).toEqual(["orgate-core-0.1.0.tgz", "orgate-0.1.0.tgz"]);
+  expect(listed(tarballs[0] ?? "")).toEqual(
+    [
+      "LICENSE",
+      "README.md",
+      "index.d.ts",
+      "index.js",
+      "package.json",
+      "vocab/index.d.ts",
+      "vocab/index.js",
+      "vocab/word.d.ts",
+      "vocab/word.js",
+    ].sort(),
+  );
+  expect(listed(tarballs[1] ?? "")).toEqual(
+    [
+      "LICENSE",
+      "README.md",
+      "bin/orgate.js",
+      "deep/asset.txt",
+      "deep/more.d.ts",
+      "deep/more.js",
+      "index.d.ts",
+      "index.js",
+      "main.d.ts",
+      "main.js",
+      "package.json",
+    ].sort(),
+  );
+  expect(readFileSync(join(out, "core/vocab/index.d.ts"), "utf8")).not.toContain(".ts");
+
+  const modules = join(root, "elsewhere/node_modules");
+  for (const [name, tarball] of [
+    ["@orgate/core", tarballs[0]],
+    ["orgate", tarballs[1]],
+  ] as const) {
+    mkdirSync(join(modules, name), { recursive: true });
+    expect(spawnSync("tar", ["-xzf", tarball ?? "", "--strip-components=1", "-C", join(modules, name)]).status).toBe(0);
+  }
+  const { stdout, status } = spawnSync(process.execPath, [join(modules, "orgate/bin/orgate.js"), "a", "b"], { encoding: "utf8" });
+  expect({ stdout, status }).toEqual({ stdout: "more A B asset\n", status: 7 });
+});
+
+test("R9 sources that do not compile, and a file found by its source's name, are not released", () => {
+  const broken = smallRepository({ "packages/host/src/deep/more.ts": 'export const more: number = "more";\n' });
+  expect(() => release(broken, broken)).toThrow("TS2322");
+  expect(existsSync(join(broken, "orgate-core-0.1.0.tgz"))).toBe(false);
+  const worker = smallRepository({
+    "packages/host/src/deep/more.ts": 'export const more: string = new URL("./worker.ts", import.meta.url).href;\n',
+  });
+  expect(() => release(worker, worker)).toThrow("deep/more.js names `./worker.ts` at run time");
+});
+
+test("R9 a published manifest names compiled entries, keeps what users need and drops what they do not", () => {
+  const published = publishedManifest({
+    name: "orgate",
+    private: true,
+    engines: { node: ">=24" },
+    bin: { orgate: "bin/orgate.js" },
+    exports: { ".": "./src/index.ts", "./a": "./src/a/b.ts" },
+    dependencies: { zod: "4.6.7" },
+    peerDependencies: { vitest: ">=5" },
+    devDependencies: { vitest: "5.1.0" },
+    scripts: { test: "x" },
+  });
+  expect(published).toEqual({
+    name: "orgate",
+    engines: { node: ">=24" },
+    bin: { orgate: "bin/orgate.js" },
+    exports: { ".": { types: "./index.d.ts", default: "./index.js" }, "./a": { types: "./a/b.d.ts", default: "./a/b.js" } },
+    dependencies: { zod: "4.6.7" },
+    peerDependencies: { vitest: ">=5" },
+  });
+  expect(() => publishedManifest({ exports: { ".": "./lib/index.ts" } })).toThrow("export `.`");
+});
+
+test.each([
+  ["a/b.test.ts", "is a test"],
+  ["a/b.test.js", "is a test"],
+  ["a/b.test-d.d.ts", "is a test"],
+  ["a/b.ts", "is a source"],
+  ["a/B.tsx", "is a source"],
+  ["ambient.d.ts", "belongs to the checkout"],
+])("R9 a tarball with %s is refused", (file, reason) => {
+  const good = ["LICENSE", "README.md", "index.js", "index.d.ts"];
+  expect(objections(good, { exports: { ".": { types: "./index.d.ts", default: "./index.js" } } })).toEqual([]);
+  expect(objections([...good, file], {}).some((text) => text.includes(reason))).toBe(true);
+});
+
+test("R9 a tarball without what its manifest names, without licence, or with a range is refused", () => {
+  expect(
+    objections(["LICENSE", "README.md"], { bin: { orgate: "bin/orgate.js" }, exports: { ".": { default: "./index.js" } } }),
+  ).toHaveLength(2);
+  expect(objections(["README.md"], {})).toEqual(["`LICENSE` is missing"]);
+  expect(objections(["LICENSE", "README.md"], { dependencies: { zod: "^4.6.7" } })).toEqual(["`zod` is not pinned"]);
+});
+
+test("R9 declarations name compiled files; code that names a source is refused", () => {
+  expect(withCompiledNames('export * from "./a.ts";\nexport type B = import("../b.ts").B;\nimport type { z } from "zod";\n')).toBe(
+    'export * from "./a.js";\nexport type B = import("../b.js").B;\nimport type { z } from "zod";\n',
+  );
+  expect(refuseSourceNames("a.js", 'import "./b.js"; // "./c.ts"\n')).toContain("./b.js");
+  expect(() => refuseSourceNames("a.js", 'new Worker("./b.ts")')).toThrow("./b.ts");
+});

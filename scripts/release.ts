@@ -1,0 +1,146 @@
+// `npm run release -- --out DIR`: compiles core and host, writes a publishable folder and a tarball of each into DIR. Never publishes.
+//
+// R9 a tarball holds compiled files, their types and what they read at run time: no test, no source, no script; every entry its manifest
+//    names is in it, and its dependencies are exact
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { importsOf, tokensOf } from "./scan.ts";
+import { isTest } from "./tree.ts";
+
+const TSC = join(import.meta.dirname, "..", "node_modules", "typescript", "bin", "tsc");
+const PACKAGES = ["core", "host"] as const;
+/** Folders copied beside the compiled files, when they exist. */
+const BESIDE: readonly string[] = ["bin"];
+/** Never shipped: what only tests read. */
+const TEST_FOLDERS = new Set(["fixtures", "__snapshots__"]);
+
+type Manifest = Readonly<Record<string, unknown>>;
+
+/** The tarballs, in the order they depend on each other. */
+export function release(root: string, out: string): readonly string[] {
+  const compiled = mkdtempSync(join(tmpdir(), "orgate-release-"));
+  try {
+    run(process.execPath, [TSC, "-p", join(root, "tsconfig.release.json"), "--outDir", compiled], root);
+    return PACKAGES.map((name) => {
+      const folder = join(out, name);
+      rmSync(folder, { recursive: true, force: true });
+      assemble(join(root, "packages", name), join(compiled, name, "src"), folder);
+      for (const page of ["README.md", "LICENSE"]) cpSync(join(root, page), join(folder, page));
+      return pack(folder, out);
+    });
+  } finally {
+    rmSync(compiled, { recursive: true });
+  }
+}
+
+function assemble(source: string, compiled: string, folder: string): void {
+  cpSync(compiled, folder, { recursive: true });
+  for (const file of filesUnder(folder)) {
+    const text = readFileSync(join(folder, file), "utf8");
+    writeFileSync(join(folder, file), file.endsWith(".d.ts") ? withCompiledNames(text) : refuseSourceNames(file, text));
+  }
+  for (const name of BESIDE) if (existsSync(join(source, name))) cpSync(join(source, name), join(folder, name), { recursive: true });
+  for (const file of assetsOf(join(source, "src"))) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    cpSync(join(source, "src", file), join(folder, file));
+  }
+  const manifest = publishedManifest(JSON.parse(readFileSync(join(source, "package.json"), "utf8")));
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** What the code reads at run time lies beside it and is neither code nor a test's. */
+function assetsOf(source: string): readonly string[] {
+  return filesUnder(source).filter((file) => !/\.tsx?$/.test(file) && !file.split("/").some((part) => TEST_FOLDERS.has(part)));
+}
+
+/** The compiler rewrites `./a.ts` to `./a.js` in code and leaves declarations as they are. */
+export function withCompiledNames(declaration: string): string {
+  let text = declaration;
+  for (const { specifier, start, end } of importsOf(declaration).toReversed()) {
+    if (specifier?.startsWith(".")) text = text.slice(0, start) + specifier.replace(/\.ts$/, ".js") + text.slice(end);
+  }
+  return text;
+}
+
+/** A worker or a module that is found by its source's name would be missing once compiled. */
+export function refuseSourceNames(file: string, code: string): string {
+  const left = tokensOf(code).find((token) => token.kind === "text" && /^\.{1,2}\/.*(?<!\.d)\.tsx?$/.test(token.value));
+  if (left !== undefined) throw new Error(`${file} names \`${left.value}\` at run time: take the extension from import.meta.url`);
+  return code;
+}
+
+/** Entry points move from `./src/a.ts` to `./a.js`; what only development needs is dropped. */
+export function publishedManifest(manifest: Manifest): Manifest {
+  const { devDependencies: _tools, scripts: _scripts, private: _guard, exports, ...kept } = manifest;
+  const entries = Object.entries(isRecord(exports) ? exports : {});
+  return { ...kept, exports: Object.fromEntries(entries.map(([door, target]) => [door, publishedEntry(door, target)])) };
+}
+
+function publishedEntry(door: string, target: unknown): unknown {
+  const name = typeof target === "string" ? /^\.\/src\/(.+)\.ts$/.exec(target)?.[1] : undefined;
+  if (name === undefined) throw new Error(`export \`${door}\` is not of the form ./src/name.ts`);
+  return { types: `./${name}.d.ts`, default: `./${name}.js` };
+}
+
+function pack(folder: string, out: string): string {
+  const [packed] = JSON.parse(run("npm", ["pack", folder, "--json", "--ignore-scripts", "--pack-destination", out], out));
+  const files: readonly string[] = packed.files.map((file: { path: string }) => file.path);
+  const manifest: Manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const wrong = objections(files, manifest);
+  if (wrong.length > 0) throw new Error(`${packed.filename}: ${wrong.join("; ")}`);
+  return join(out, packed.filename);
+}
+
+/** What a tarball with these files and this manifest must not be published with. */
+export function objections(files: readonly string[], manifest: Manifest): readonly string[] {
+  const names = new Set(files);
+  const targets = [...leaves(manifest.exports), ...leaves(manifest.bin)].map((target) => target.replace(/^\.\//, ""));
+  const pins = Object.entries({ ...record(manifest.dependencies), ...record(manifest.optionalDependencies) });
+  return [
+    ...files.filter((file) => isTest(file) || /\.test(-d)?\.(d\.ts|js)$/.test(file)).map((file) => `\`${file}\` is a test`),
+    ...files.filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts")).map((file) => `\`${file}\` is a source`),
+    ...files.filter((file) => basename(file) === "ambient.d.ts").map((file) => `\`${file}\` belongs to the checkout`),
+    ...targets.filter((target) => !names.has(target)).map((target) => `\`${target}\` is named by the manifest and missing`),
+    ...["LICENSE", "README.md"].filter((page) => !names.has(page)).map((page) => `\`${page}\` is missing`),
+    ...pins.filter(([, version]) => !/^\d+\.\d+\.\d+/.test(String(version))).map(([name]) => `\`${name}\` is not pinned`),
+  ];
+}
+
+function leaves(value: unknown): readonly string[] {
+  return typeof value === "string" ? [value] : Object.values(record(value)).flatMap(leaves);
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function filesUnder(folder: string): readonly string[] {
+  const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).map((path) => path.replaceAll("\\", "/"));
+  return paths.filter((path) => statSync(join(folder, path)).isFile()).sort();
+}
+
+function run(command: string, args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8", shell: process.platform === "win32" });
+  if (status !== 0)
+    throw new Error(`${basename(command)} ${basename(args[0] ?? "")} failed\n${stdout ?? ""}${stderr ?? ""}${error?.message ?? ""}`);
+  return stdout;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { out: { type: "string" } } });
+  if (values.out === undefined) {
+    console.error("where to? run `npm run release -- --out DIR`");
+    process.exitCode = 1;
+  } else {
+    const out = resolve(process.env.INIT_CWD ?? process.cwd(), values.out); // npm runs scripts in the root, people name folders from where they are
+    mkdirSync(out, { recursive: true });
+    for (const tarball of release(join(import.meta.dirname, ".."), out)) console.log(tarball);
+  }
+}
