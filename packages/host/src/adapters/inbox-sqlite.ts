@@ -1,0 +1,76 @@
+/**
+ * The inbox as rows. A put of this process wakes its watchers at once; what other processes put is seen by asking SQLite every 50 ms
+ * whether anybody wrote, and only while somebody watches: a parked session costs nothing.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import type { Ports } from "@orgate/core/loop";
+import { canonical, deepFreeze, type Intent, type SessionId } from "@orgate/core/vocab";
+import { reading } from "./sqlite-schema.ts";
+import type { AnyWriter } from "./sqlite-thread.ts";
+
+export type Inbox = Ports["inbox"];
+const LOOK_EVERY_MS = 50;
+
+/** `close` stops the looking; what is in the inbox stays. */
+export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter, "put">): Inbox & Readonly<{ close(): void }> {
+  const pendingOf = db.prepare("SELECT intent FROM inbox WHERE session = ? AND taken = 0 ORDER BY arrival");
+  const takenOf = db.prepare("SELECT taken FROM inbox WHERE id = ?");
+  const lastArrival = db.prepare("SELECT max(arrival) AS last FROM inbox");
+  const arrivedAfter = db.prepare("SELECT arrival, session FROM inbox WHERE arrival > ? ORDER BY arrival");
+  const dataVersion = db.prepare("PRAGMA data_version");
+
+  const watchers = new Map<SessionId, Set<() => void>>();
+  let timer: NodeJS.Timeout | null = null;
+  let seen = { version: 0, arrival: 0 };
+  const version = (): number => Number(dataVersion.get()?.data_version);
+
+  const wake = (session: SessionId): void => {
+    for (const arrived of [...(watchers.get(session) ?? [])]) arrived();
+  };
+  function look(): void {
+    const now = version();
+    if (now === seen.version) return;
+    const rows = arrivedAfter.all(seen.arrival);
+    seen = { version: now, arrival: Number(rows.at(-1)?.arrival ?? seen.arrival) };
+    for (const session of new Set(rows.map((row) => row.session as SessionId))) wake(session);
+  }
+  function start(): void {
+    seen = { version: version(), arrival: Number(lastArrival.get()?.last ?? 0) };
+    timer = setInterval(look, LOOK_EVERY_MS).unref();
+  }
+  function stop(): void {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
+  }
+
+  return {
+    async put(intent) {
+      const outcome = await writer.put(intent.id, intent.session, canonical(intent));
+      if (outcome === "new") wake(intent.session);
+      return outcome;
+    },
+    pending: async (session) => reading(file, () => pendingOf.all(session)).map((row) => toIntent(String(row.intent))),
+    async state(id) {
+      const row = reading(file, () => takenOf.get(id));
+      return row === undefined ? "absent" : row.taken === 1 ? "taken" : "pending";
+    },
+    watch(session, arrived) {
+      if (timer === null) start();
+      const mine = (): void => arrived(); // the same function may watch twice
+      const all = watchers.get(session) ?? new Set();
+      watchers.set(session, all.add(mine));
+      return () => {
+        all.delete(mine);
+        if (all.size === 0 && watchers.get(session) === all) watchers.delete(session);
+        if (watchers.size === 0) stop();
+      };
+    },
+    close() {
+      watchers.clear();
+      stop();
+    },
+  };
+}
+
+/** Rows that this adapter wrote itself; who trusts their content checks the signature. */
+const toIntent = (text: string): Intent => deepFreeze(JSON.parse(text) as Intent);

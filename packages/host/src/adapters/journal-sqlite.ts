@@ -1,0 +1,325 @@
+/**
+ * Journal, inbox and records of one project in SQLite, for any number of processes at once.
+ * J4 all that is asked for in one turn of the event loop, or while a commit is being written, is one transaction and one sealed commit.
+ * J5 a commit that fails rejects everybody who waits for it, and the store takes no further append: nothing is driven on an unwritten record.
+ * J6 a session is held by one process, for as long as that process lives; a new hold has a new epoch.
+ * Appends are sealed here, and written by a writer in this thread or in one of its own.
+ */
+import { createHmac, randomBytes } from "node:crypto";
+import {
+  type Append,
+  type BlobRef,
+  EMPTY_STREAM,
+  type Head,
+  type Hold,
+  type Journal,
+  type Records,
+  type SealPorts,
+  type SessionSummary,
+  type StreamHead,
+  sealCommit,
+  sealEntries,
+  summariseSealed,
+} from "@orgate/core/journal";
+import {
+  type Entry,
+  type Epoch,
+  epoch,
+  type Fault,
+  FaultError,
+  isSessionStream,
+  type KeyId,
+  millis,
+  type Seq,
+  type SessionId,
+  type Sign,
+  type StreamId,
+  seq,
+  type WriterId,
+} from "@orgate/core/vocab";
+import { type Inbox, openInbox } from "./inbox-sqlite.ts";
+import { isSlotHeld, takeSlot } from "./process-lock.ts";
+import type { NewBlob } from "./sqlite-blobs.ts";
+import { type HoldRow, openReader, type SqliteReader, sha256 } from "./sqlite-reader.ts";
+import { messageOf, openDatabase, placesIn, reading, type Synchronous } from "./sqlite-schema.ts";
+import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
+import { type Erased, type Owner, openWriter, type SealedAppend } from "./sqlite-writer.ts";
+
+export type StoreOptions = Readonly<{
+  /** `journal.db`, `writers/` and `blobs/` lie in it. Made when it is not there. */
+  directory: string;
+  /** Keys the addresses of blobs, so that equal texts of two projects cannot be matched. */
+  blobKey: string | Uint8Array;
+  /** Asked once, as soon as the slot is taken. */
+  keyFor: (writer: WriterId) => Readonly<{ key: KeyId; sign: Sign }>;
+  thread?: "main" | "worker";
+  synchronous?: Synchronous;
+  /** The database does not grow beyond so many pages of 4 KiB. */
+  maxPages?: number;
+}>;
+
+/** What needs no slot: looking, and putting an intent into the inbox. */
+export type ReadStore = Readonly<{
+  journal: Pick<Journal, "read" | "session" | "sessions">;
+  inbox: Inbox;
+  records: Records;
+  /** The last commit of each writer: what `verify --head` compares. */
+  head(): Head;
+  close(): Promise<void>;
+}>;
+
+export type Store = Omit<ReadStore, "journal"> &
+  Readonly<{
+    journal: Journal;
+    /** `isNew`: nobody has written under this name yet, so its key wants certifying before the first commit of anything else. */
+    slot: Readonly<{ writer: WriterId; incarnation: number; isNew: boolean }>;
+    /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
+    erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
+  }>;
+export type { Erased } from "./sqlite-writer.ts";
+
+/** Throws `journal-unreadable`. With `create`, a project that has no journal yet gets an empty one. */
+export function openReadStore({ directory, create = false }: { readonly directory: string; readonly create?: boolean }): ReadStore {
+  const places = placesIn(directory);
+  const db = openDatabase(places, { create, synchronous: "full", maxPages: null });
+  const reader = openReader(db, places);
+  const inbox = openInbox(db, places.database, openWriter(db, places));
+  return {
+    journal: readingPart(reader),
+    inbox,
+    records: reader.records,
+    head: () => headOf(reader),
+    async close() {
+      inbox.close();
+      db.close();
+    },
+  };
+}
+
+export function openStore(options: StoreOptions): Store {
+  const { directory, keyFor, thread = "main", synchronous = "full", maxPages = null } = options;
+  const places = placesIn(directory);
+  const open = { create: true, synchronous, maxPages };
+  const db = openDatabase(places, open);
+  const taken = takeSlot(places.writers);
+  try {
+    const reader = openReader(db, places);
+    const owner: Owner = { writer: taken.writer, incarnation: nextIncarnation(db, taken.writer, places.database), pid: process.pid };
+    const writer: AnyWriter = thread === "main" ? openWriter(db, places) : openWriterThread({ places, open });
+    const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
+    const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
+    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey });
+    const inbox = openInbox(db, places.database, writer);
+    let closing: Promise<void> | null = null;
+    const close = async (): Promise<void> => {
+      await journal.close();
+      inbox.close();
+      await writer.close();
+      if (thread === "worker") db.close();
+      taken.free();
+    };
+    return {
+      journal: { ...journal, close: () => (closing ??= close()) },
+      inbox,
+      records: reader.records,
+      head: () => headOf(reader),
+      slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
+      erase: async (stream, first, last, waitMs = 5_000) => writer.erase({ stream, first, last, waitMs }),
+      close: () => (closing ??= close()),
+    };
+  } catch (error) {
+    taken.free();
+    db.close();
+    throw error;
+  }
+}
+
+type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
+/** What the writer of a stream knows of it, so that it need not ask: checked by the database when it is used. */
+type Known = Readonly<{ head: StreamHead; summary: SessionSummary | null }>;
+type JournalParts = Readonly<{
+  reader: SqliteReader;
+  writer: AnyWriter;
+  ports: SealPorts;
+  owner: Owner;
+  isAlive: (hold: HoldRow) => boolean;
+  blobKey: string | Uint8Array;
+}>;
+
+function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: JournalParts): Journal {
+  const known = new Map<StreamId, Known>();
+  const held = new Map<SessionId, Epoch>();
+  let last = reader.writerHead(owner.writer);
+  let stopped: Fault | null = null;
+  let queue: Waiting[] = [];
+  let busy = false;
+
+  const check = (): void => {
+    if (stopped !== null) throw new FaultError(stopped);
+  };
+  function load(stream: StreamId): Known {
+    const fresh = { head: reader.stream(stream)?.head ?? EMPTY_STREAM, summary: isSessionStream(stream) ? reader.session(stream) : null };
+    known.set(stream, fresh);
+    return fresh;
+  }
+
+  /** `ahead` is what the appends before this one, in the same batch, will have made of their streams. */
+  function seal({ stream, after, hold, events, consumes }: Append, ahead: Map<StreamId, Known>): SealedAppend {
+    const isSession = isSessionStream(stream);
+    if (isSession && (hold?.session !== stream || held.get(stream) !== hold.epoch))
+      throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
+    let { head, summary } = ahead.get(stream) ?? known.get(stream) ?? load(stream);
+    if (head.seq !== after && !ahead.has(stream)) ({ head, summary } = load(stream)); // another process may have written meanwhile
+    if (head.seq !== after) throw new FaultError({ kind: "append-conflict", stream, expected: after, found: head.seq });
+    const blobs: NewBlob[] = [];
+    const entries = sealEntries(stream, head, events, ports, (text): BlobRef => {
+      const address = createHmac("sha256", blobKey).update(text).digest("hex");
+      blobs.push({ address, text });
+      return { address, sha256: sha256(text), chars: text.length };
+    });
+    const end = entries.at(-1);
+    if (end === undefined) throw new RangeError("an append has at least one event");
+    const value = isSession ? summariseSealed(summary, entries, events) : null;
+    ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value });
+    const listed = value !== null && (summary === null || summary.state !== value.state || summary.agent !== value.agent);
+    const under = isSession && hold !== null ? hold.epoch : null;
+    return { stream, head, epoch: under, entries, blobs, consumes, summary: value === null ? null : { value, listed } };
+  }
+
+  /** Seals and writes what can be; an append that the database refuses is told so, and the others are sealed again without it. */
+  async function commit(batch: readonly Waiting[]): Promise<void> {
+    for (let left = batch; left.length > 0; ) {
+      const ahead = new Map<StreamId, Known>();
+      const appends: SealedAppend[] = [];
+      const waiting: Waiting[] = [];
+      for (const w of left) {
+        try {
+          appends.push(seal(w.append, ahead));
+          waiting.push(w);
+        } catch (error) {
+          w.failed(error);
+        }
+      }
+      if (appends.length === 0) return;
+      const entries = appends.map((a) => a.entries);
+      const at = millis(entries.reduce((latest, es) => Math.max(latest, es.at(-1)?.at ?? 0), 0));
+      const sealed = sealCommit(last, at, entries, ports);
+      const answer = writer.commit({ appends, commit: sealed, owner });
+      const result = answer instanceof Promise ? await answer : answer;
+      if (result.kind === "done") {
+        last = { number: sealed.number, hash: sealed.hash };
+        for (const [stream, now] of ahead) if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
+        waiting.forEach((w, i) => {
+          w.done(appends[i]?.entries[0]?.seq ?? seq(0));
+        });
+        return;
+      }
+      for (const stream of ahead.keys()) known.delete(stream);
+      waiting[result.index]?.failed(new FaultError(result.fault));
+      left = waiting.filter((_, i) => i !== result.index);
+    }
+  }
+
+  async function flush(): Promise<void> {
+    const batch = queue;
+    queue = [];
+    busy = true;
+    try {
+      await commit(batch);
+    } catch (error) {
+      stopped ??= error instanceof FaultError ? error.fault : { kind: "journal-unwritable", detail: messageOf(error) };
+      // Those that were told already do not hear this: a promise settles once.
+      for (const w of [...batch, ...queue.splice(0)]) w.failed(new FaultError(stopped, error));
+    }
+    busy = false;
+    if (queue.length > 0) schedule();
+  }
+  const schedule = (): void => void setImmediate(() => void flush());
+
+  return {
+    writer: owner.writer,
+    append: (append) =>
+      new Promise<Seq>((done, failed) => {
+        check();
+        if (queue.push({ append, done, failed }) === 1 && !busy) schedule();
+      }),
+    ...readingPart(reader),
+    async take(session) {
+      check();
+      for (;;) {
+        const hold = reader.stream(session)?.hold;
+        if (hold !== undefined && isAlive(hold))
+          throw new FaultError({ kind: "session-held", session, by: `writer \`${hold.holder}\` (process ${hold.pid})` });
+        const taken = await writer.take({ session, seen: hold?.epoch ?? epoch(0), owner });
+        if (taken === null) continue; // somebody else was first: look again
+        held.set(session, taken);
+        load(session);
+        return { session, epoch: taken };
+      }
+    },
+    async release(hold) {
+      if (held.get(hold.session) !== hold.epoch) return;
+      held.delete(hold.session);
+      known.delete(hold.session);
+      await writer.release(hold.session, hold.epoch, owner);
+    },
+    holds: (hold: Hold) => stopped === null && held.get(hold.session) === hold.epoch,
+    async close() {
+      while (busy || queue.length > 0) await nextTurn();
+      stopped ??= { kind: "journal-unwritable", detail: "it is closed" };
+    },
+  };
+}
+
+function readingPart(reader: SqliteReader): ReadStore["journal"] {
+  return {
+    async read(stream, after, most) {
+      const entries: Entry[] = [];
+      for (let from = after; entries.length < most; ) {
+        const chunk = reader.chunk(stream, from, most - entries.length);
+        for (const entry of chunk.entries) entries.push(entry);
+        if (chunk.end) break;
+        from = entries.at(-1)?.seq ?? from;
+        if (entries.length < most) await nextTurn(); // a long history does not keep others waiting
+      }
+      return entries;
+    },
+    session: async (session) => reader.session(session),
+    sessions: async (page) => reader.sessions(page),
+  };
+}
+
+const nextTurn = (): Promise<void> => new Promise((resume) => setImmediate(resume));
+
+function headOf(reader: SqliteReader): Head {
+  return new Map([...reader.records.writers()].map((writer) => [writer, reader.writerHead(writer)]));
+}
+
+/** A hold is valid exactly while its slot is locked by the very process that took the hold. */
+function isHolderAlive(hold: HoldRow, at: Readonly<{ owner: Owner; reader: SqliteReader; slots: string }>): boolean {
+  if (hold.holder === null) return false;
+  if (hold.holder === at.owner.writer) return hold.incarnation === at.owner.incarnation;
+  return hold.incarnation === at.reader.incarnation(hold.holder) && isSlotHeld(at.slots, hold.holder);
+}
+
+/** Each taking of a slot has a number, so that holds of a process that ended are not taken for those of the next one in its slot. */
+function nextIncarnation(db: ReturnType<typeof openDatabase>, writer: WriterId, file: string): number {
+  const next = db.prepare(
+    "INSERT INTO writers (writer, incarnation) VALUES (?, 1) ON CONFLICT DO UPDATE SET incarnation = incarnation + 1 RETURNING incarnation",
+  );
+  return Number(reading(file, () => next.get(writer))?.incarnation);
+}
+
+/** 128 random bits each, fetched many at a time. */
+function saltSource(): () => string {
+  let pool = "";
+  let at = 0;
+  return () => {
+    if (at >= pool.length) {
+      pool = randomBytes(4_096).toString("hex");
+      at = 0;
+    }
+    at += 32;
+    return pool.slice(at - 32, at);
+  };
+}

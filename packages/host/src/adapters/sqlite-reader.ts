@@ -1,0 +1,221 @@
+/** All that reads the journal's database, synchronously, in short transactions that hold up no writer. */
+import { hash as hashOf } from "node:crypto";
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import {
+  checkEnd,
+  EMPTY_STREAM,
+  FIRST_COMMIT,
+  type Records,
+  type SessionPage,
+  type SessionSummary,
+  type StoredCommit,
+  type StoredEntry,
+  type StreamHead,
+  unseal,
+  type WriterHead,
+} from "@orgate/core/journal";
+import {
+  type Digest,
+  digest,
+  type Entry,
+  type Epoch,
+  epoch,
+  FaultError,
+  type Hash,
+  millis,
+  type Seq,
+  type SessionId,
+  type StreamId,
+  seq,
+  streamId,
+  type WriterId,
+  writerId,
+} from "@orgate/core/vocab";
+import { readBlobFile } from "./sqlite-blobs.ts";
+import { type Places, reading } from "./sqlite-schema.ts";
+
+export const sha256: Hash = (text) => digest(hashOf("sha256", text, "hex"));
+
+/** Rows per statement: few enough to let others run in between, many enough not to matter. */
+const CHUNK = 1_000;
+
+export type HoldRow = Readonly<{ epoch: Epoch; holder: WriterId | null; incarnation: number | null; pid: number | null }>;
+export type StreamRow = Readonly<{ head: StreamHead; hold: HoldRow }>;
+type Chunk = Readonly<{ entries: readonly Entry[]; end: boolean }>;
+
+export type SqliteReader = Readonly<{
+  stream(stream: StreamId): StreamRow | null;
+  /** At most `most` entries, fewer than asked for when there are many; `end` when there are no more. */
+  chunk(stream: StreamId, after: Seq, most: number): Chunk;
+  writerHead(writer: WriterId): WriterHead;
+  incarnation(writer: WriterId): number;
+  session(session: SessionId): SessionSummary | null;
+  sessions(page: SessionPage): readonly SessionSummary[];
+  records: Records;
+}>;
+
+type Row = Record<string, SQLOutputValue>;
+
+export function openReader(db: DatabaseSync, places: Places): SqliteReader {
+  const begin = db.prepare("BEGIN");
+  const end = db.prepare("COMMIT");
+  const streamRow = db.prepare("SELECT seq, hash, at, epoch, holder, incarnation, pid FROM streams WHERE stream = ?");
+  const hashAt = db.prepare("SELECT entry_hash FROM entries WHERE stream = ? AND seq = ?");
+  const entriesAfter = db.prepare(
+    "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
+  );
+  entriesAfter.setReturnArrays(true);
+  const nextStream = db.prepare("SELECT stream FROM entries WHERE stream > ? ORDER BY stream LIMIT 1");
+  const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
+  const commitsAfter = db.prepare("SELECT * FROM commits WHERE writer = ? AND number > ? ORDER BY number LIMIT ?");
+  const lastCommit = db.prepare("SELECT number, hash FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1");
+  const incarnationOf = db.prepare("SELECT incarnation FROM writers WHERE writer = ?");
+  const blobRow = db.prepare("SELECT text FROM blobs WHERE address = ?");
+  const summaryOf = db.prepare("SELECT summary FROM sessions WHERE session = ?");
+  const lists = new Map<string, StatementSync>();
+
+  const safely = <T>(read: () => T): T => reading(places.database, read);
+
+  /** One moment of the database, however many statements look at it. */
+  function snapshot<T>(look: () => T): T {
+    return safely(() => {
+      begin.run();
+      try {
+        return look();
+      } finally {
+        if (db.isTransaction) end.run();
+      }
+    });
+  }
+
+  const storedAfter = (stream: StreamId, after: Seq, most: number): StoredEntry[] =>
+    // node:sqlite types rows as objects; `setReturnArrays` above makes them arrays
+    (entriesAfter.all(stream, after, most) as unknown as SQLOutputValue[][]).map((row) => toStoredEntry(stream, row));
+
+  function stream(name: StreamId): StreamRow | null {
+    const row = safely(() => streamRow.get(name));
+    return row === undefined ? null : toStreamRow(row);
+  }
+
+  function blob(address: string): string | null {
+    const row = safely(() => blobRow.get(address));
+    if (row === undefined) return null;
+    return row.text === null ? readBlobFile(places.blobs, address) : String(row.text);
+  }
+  const getBlob = (address: string, expected: Digest): string | null => {
+    const text = blob(address);
+    if (text !== null && sha256(text) !== expected) throw new Error(`blob ${address} is not what was stored`);
+    return text;
+  };
+
+  return {
+    stream,
+    chunk(name, after, most) {
+      const limit = Math.min(most, CHUNK);
+      const { head, before, stored } = snapshot(() => ({
+        head: stream(name)?.head ?? EMPTY_STREAM,
+        before: after === 0 ? EMPTY_STREAM.hash : (hashAt.get(name, after)?.entry_hash ?? null),
+        stored: storedAfter(name, after, limit),
+      }));
+      if (before === null) {
+        if (after > head.seq && stored.length === 0) return { entries: [], end: true };
+        throw new FaultError({ kind: "entry-bad", stream: name, seq: after, detail: "it is missing" });
+      }
+      const start = { seq: after, hash: digest(String(before)) };
+      const entries = unseal(name, start, stored, { hash: sha256, getBlob });
+      const ended = stored.length < limit;
+      const last = stored.at(-1);
+      if (ended) checkEnd(name, last === undefined ? start : { seq: last.seq, hash: last.entryHash }, head);
+      return { entries, end: ended };
+    },
+    writerHead(writer) {
+      const row = safely(() => lastCommit.get(writer));
+      return row === undefined ? FIRST_COMMIT : { number: Number(row.number), hash: digest(String(row.hash)) };
+    },
+    incarnation: (writer) => Number(safely(() => incarnationOf.get(writer))?.incarnation ?? 0),
+    session(session) {
+      const row = safely(() => summaryOf.get(session));
+      return row === undefined ? null : toSummary(row);
+    },
+    sessions({ state, agent, before, most }) {
+      const sql = sessionsSql(state !== null, agent !== null);
+      const statement = lists.get(sql) ?? db.prepare(sql);
+      lists.set(sql, statement);
+      const filters = [agent, state].filter((f) => f !== null);
+      const from = before ?? { openedAt: Number.MAX_SAFE_INTEGER, session: "" };
+      return safely(() => statement.all(...filters, from.openedAt, from.session, most)).map(toSummary);
+    },
+    records: {
+      *streams() {
+        for (let row = safely(() => nextStream.get("")); row !== undefined; ) {
+          const name = streamId(String(row.stream));
+          yield name;
+          row = safely(() => nextStream.get(name));
+        }
+      },
+      *entries(name) {
+        for (let after = seq(0); ; ) {
+          const chunk = safely(() => storedAfter(name, after, CHUNK));
+          yield* chunk;
+          const last = chunk.at(-1);
+          if (last === undefined) return;
+          after = last.seq;
+        }
+      },
+      *writers() {
+        for (let row = safely(() => nextWriter.get("")); row !== undefined; ) {
+          const writer = writerId(String(row.writer));
+          yield writer;
+          row = safely(() => nextWriter.get(writer));
+        }
+      },
+      *commits(writer) {
+        for (let after = -1; ; ) {
+          const chunk = safely(() => commitsAfter.all(writer, after, CHUNK)).map(toCommit);
+          yield* chunk;
+          const last = chunk.at(-1);
+          if (last === undefined) return;
+          after = last.number;
+        }
+      },
+      blob,
+    },
+  };
+}
+
+/** Each filter has an index of its own that ends in the order of the list: no scan, no sort. */
+export function sessionsSql(byState: boolean, byAgent: boolean): string {
+  const filter = `${byAgent ? "agent = ? AND " : ""}${byState ? "state = ? AND " : ""}`;
+  return `SELECT summary FROM sessions WHERE ${filter}(opened_at, session) < (?, ?) ORDER BY opened_at DESC, session DESC LIMIT ?`;
+}
+
+// The decoders of our own rows: STRICT tables hold what the types say.
+
+function toStoredEntry(stream: StreamId, row: readonly SQLOutputValue[]): StoredEntry {
+  return {
+    stream,
+    seq: row[0] as Seq,
+    at: millis(row[1] as number),
+    kind: row[2] as string,
+    previous: row[3] as Digest,
+    payloadHash: row[4] as Digest,
+    entryHash: row[5] as Digest,
+    salt: row[6] as string | null,
+    payload: row[7] as string | null,
+  };
+}
+
+const toCommit = (row: Row): StoredCommit => ({ ...row }) as unknown as StoredCommit;
+const toSummary = (row: Row): SessionSummary => JSON.parse(String(row.summary)) as SessionSummary;
+
+function toStreamRow(row: Row): StreamRow {
+  return {
+    head: { seq: seq(Number(row.seq)), hash: digest(String(row.hash)), at: millis(Number(row.at)) },
+    hold: {
+      epoch: epoch(Number(row.epoch)),
+      holder: row.holder as WriterId | null,
+      incarnation: row.incarnation as number | null,
+      pid: row.pid as number | null,
+    },
+  };
+}

@@ -1,0 +1,200 @@
+/**
+ * All that writes to the journal's database, synchronously, on one connection: in the main thread, or behind `sqlite-worker.ts`.
+ * Entries arrive sealed. Each write is conditional on what its sealer saw, checked inside the transaction, because other processes write too.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import type { SessionSummary, StoredCommit, StoredEntry, StreamHead } from "@orgate/core/journal";
+import {
+  type Epoch,
+  epoch,
+  type Fault,
+  FaultError,
+  type IntentId,
+  type Seq,
+  type SessionId,
+  type StreamId,
+  seq,
+  type WriterId,
+  ZERO,
+} from "@orgate/core/vocab";
+import { type NewBlob, openBlobs } from "./sqlite-blobs.ts";
+import { messageOf, type Places } from "./sqlite-schema.ts";
+
+/** A process in its slot: what a hold row names. */
+export type Owner = Readonly<{ writer: WriterId; incarnation: number; pid: number }>;
+
+export type SealedAppend = Readonly<{
+  stream: StreamId;
+  head: Pick<StreamHead, "seq" | "hash">;
+  epoch: Epoch | null;
+  entries: readonly StoredEntry[];
+  blobs: readonly NewBlob[];
+  consumes: readonly IntentId[];
+  /** Null for a stream that is not a session's. `listed` says whether what lists filter by has changed. */
+  summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
+}>;
+export type Batch = Readonly<{ appends: readonly SealedAppend[]; commit: StoredCommit; owner: Owner }>;
+/** `refused`: nothing was written; the append at `index` cannot be, and why. */
+export type BatchResult = Readonly<{ kind: "done" } | { kind: "refused"; index: number; fault: Fault }>;
+
+export type TakeHold = Readonly<{ session: SessionId; seen: Epoch; owner: Owner }>;
+export type Erasure = Readonly<{ stream: StreamId; first: Seq; last: Seq; waitMs: number }>;
+/** `truncated` is false when a reader held up the last step: old pages can still be found in the WAL until it is gone. */
+export type Erased = Readonly<{ entries: number; blobs: number; files: number; intents: number; truncated: boolean }>;
+
+export type SqliteWriter = Readonly<{
+  commit(batch: Batch): BatchResult;
+  /** Null when the hold is not what was seen any more. */
+  take(take: TakeHold): Epoch | null;
+  release(session: SessionId, at: Epoch, owner: Owner): void;
+  put(id: IntentId, session: SessionId, intent: string): "new" | "known";
+  erase(erasure: Erasure): Erased;
+  close(): void;
+}>;
+
+export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
+  const blobs = openBlobs(db, places.blobs);
+  const begin = db.prepare("BEGIN IMMEDIATE");
+  const commitNow = db.prepare("COMMIT");
+  const headOf = db.prepare("SELECT seq, hash, epoch, holder, incarnation FROM streams WHERE stream = ?");
+  const moveHead = db.prepare("UPDATE streams SET seq = ?, hash = ?, at = ? WHERE stream = ? AND seq = ? AND hash = ?");
+  const moveHeldHead = db.prepare(
+    "UPDATE streams SET seq = ?, hash = ?, at = ? WHERE stream = ? AND seq = ? AND hash = ? AND epoch = ? AND holder = ? AND incarnation = ?",
+  );
+  const newStream = db.prepare("INSERT OR IGNORE INTO streams (stream, seq, hash, at, epoch) VALUES (?, ?, ?, ?, 0)");
+  const addEntry = db.prepare("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const addCommit = db.prepare("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const consume = db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE id = ? AND session = ? AND taken = 0");
+  const listSession = db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)");
+  const touchSession = db.prepare("UPDATE sessions SET summary = ? WHERE session = ?");
+  const takeHold = db.prepare(
+    `INSERT INTO streams (stream, seq, hash, at, epoch, holder, incarnation, pid) VALUES (?, 0, '${ZERO}', 0, 1, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET epoch = epoch + 1, holder = excluded.holder, incarnation = excluded.incarnation, pid = excluded.pid
+     WHERE epoch = ? RETURNING epoch`,
+  );
+  const freeHold = db.prepare(
+    "UPDATE streams SET holder = NULL, incarnation = NULL, pid = NULL WHERE stream = ? AND epoch = ? AND holder = ? AND incarnation = ?",
+  );
+  const putIntent = db.prepare("INSERT OR IGNORE INTO inbox (id, session, intent, taken) VALUES (?, ?, ?, 0)");
+  const payloads = db.prepare("SELECT payload FROM entries WHERE stream = ? AND seq BETWEEN ? AND ? AND payload LIKE '%\"$blob\"%'");
+  const erasePayloads = db.prepare(
+    "UPDATE entries SET payload = NULL, salt = NULL WHERE stream = ? AND seq BETWEEN ? AND ? AND payload IS NOT NULL",
+  );
+  const dropIntents = db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE session = ? AND intent IS NOT NULL");
+
+  function transaction<T>(work: () => T): T {
+    try {
+      begin.run();
+      const result = work();
+      commitNow.run();
+      return result;
+    } catch (error) {
+      // On a full disk SQLite has rolled back by itself.
+      if (db.isTransaction) db.exec("ROLLBACK");
+      if (error instanceof FaultError || error instanceof Refused) throw error;
+      throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+    }
+  }
+
+  function writeAppend(a: SealedAppend, index: number, { commit, owner }: Batch): void {
+    const last = a.entries.at(-1);
+    if (last === undefined) throw new RangeError("an append has at least one event");
+    const moved =
+      a.epoch === null
+        ? moveHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash).changes === 1 ||
+          (a.head.seq === 0 && newStream.run(a.stream, last.seq, last.entryHash, last.at).changes === 1)
+        : moveHeldHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash, a.epoch, owner.writer, owner.incarnation)
+            .changes === 1;
+    if (!moved) throw new Refused(index, whyNot(a, owner));
+    for (const id of a.consumes) {
+      if (consume.run(id, a.stream).changes === 1) continue;
+      throw new Refused(index, { kind: "intent-refused", intent: id, detail: `intent \`${id}\` is not pending` });
+    }
+    for (const blob of a.blobs) blobs.add(blob);
+    for (const e of a.entries)
+      addEntry.run(e.stream, e.seq, e.at, e.kind, e.previous, e.payloadHash, e.entryHash, e.salt, e.payload, commit.writer, commit.number);
+    if (a.summary !== null) {
+      const { value: s, listed } = a.summary;
+      const text = JSON.stringify(s);
+      if (listed) listSession.run(s.session, s.state, s.agent, s.openedAt, text);
+      else touchSession.run(text, s.session);
+    }
+  }
+
+  function whyNot({ stream, head, epoch: at }: SealedAppend, owner: Owner): Fault {
+    const row = headOf.get(stream);
+    if (at !== null && (row?.epoch !== at || row.holder !== owner.writer || row.incarnation !== owner.incarnation))
+      return { kind: "hold-lost", session: stream as SessionId, epoch: at };
+    const found = seq(Number(row?.seq ?? 0));
+    if (found === head.seq) return { kind: "entry-bad", stream, seq: found, detail: "it was changed underneath its writer" };
+    return { kind: "append-conflict", stream, expected: head.seq, found };
+  }
+
+  return {
+    commit(batch) {
+      try {
+        transaction(() => {
+          for (const [index, append] of batch.appends.entries()) writeAppend(append, index, batch);
+          const c = batch.commit;
+          addCommit.run(c.writer, c.number, c.at, c.previous, c.ranges, c.root, c.hash, c.key, c.signature);
+        });
+        return { kind: "done" };
+      } catch (error) {
+        if (error instanceof Refused) return { kind: "refused", index: error.index, fault: error.fault };
+        throw error;
+      }
+    },
+    take({ session, seen, owner }) {
+      const row = transaction(() => takeHold.get(session, owner.writer, owner.incarnation, owner.pid, seen));
+      return row === undefined ? null : epoch(Number(row.epoch));
+    },
+    release(session, at, owner) {
+      transaction(() => freeHold.run(session, at, owner.writer, owner.incarnation));
+    },
+    put: (id, session, intent) => (transaction(() => putIntent.run(id, session, intent).changes) === 1 ? "new" : "known"),
+    erase({ stream, first, last, waitMs }) {
+      db.exec("PRAGMA secure_delete = ON");
+      const rows = transaction(() => {
+        const addresses = payloads.all(stream, first, last).flatMap((row) => blobsIn(JSON.parse(String(row.payload))));
+        const entries = Number(erasePayloads.run(stream, first, last).changes);
+        return { entries, blobs: blobs.drop(addresses), intents: Number(dropIntents.run(stream).changes) };
+      });
+      // Only now: had the erasure not become durable, its files would still be needed.
+      const files = transaction(() => blobs.sweep());
+      return { ...rows, files, truncated: scrub(db, waitMs) };
+    },
+    close: () => db.close(),
+  };
+}
+
+/** Rewrites the file without what was freed, and empties the WAL. False when a reader was in the way for longer than `waitMs`. */
+function scrub(db: DatabaseSync, waitMs: number): boolean {
+  const timeout = Number(db.prepare("PRAGMA busy_timeout").get()?.timeout);
+  try {
+    db.exec("VACUUM");
+    db.exec(`PRAGMA busy_timeout = ${waitMs}`);
+    return db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+  } catch (error) {
+    throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${timeout}`);
+  }
+}
+
+/** Addresses in a stored payload, once per reference. A key of the event's own is never `$blob` (codec.ts). */
+function blobsIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  if ("$blob" in value) return [(value.$blob as { address: string }).address];
+  return Object.values(value).flatMap(blobsIn);
+}
+
+/** Leaves a transaction that must not be written; never leaves this file. */
+class Refused extends Error {
+  readonly index: number;
+  readonly fault: Fault;
+  constructor(index: number, fault: Fault) {
+    super("refused");
+    this.index = index;
+    this.fault = fault;
+  }
+}
