@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkLocks, checkOneVersion, checkPins } from "./check-manifests.ts";
+import { checkLocks, checkLocksComplete, checkOneVersion, checkPins } from "./check-manifests.ts";
 import { temporaryTree } from "./temporary-tree.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -49,4 +49,22 @@ test("R4 a lock file that says where packages came from is found, links and inte
   expect(checkLocks(lock("https://packages.example.org/zod.tgz"))).toMatchObject([{ file: "e2e/package-lock.json", line: 2 }]);
   expect(checkLocks(lock("git+ssh://git@example.org/zod.git"))).toHaveLength(1);
   expect(checkLocks(lock("packages/core"))).toEqual([]);
+});
+
+test("R12 a lock file without an entry for a package of another platform is found, wherever npm would look for it", () => {
+  const lock = (packages: Json) => temporaryTree({ "package-lock.json": page({ packages }) });
+  const linter = { optionalDependencies: { "@lint/linux": "1.0.0", "@lint/darwin": "1.0.0" } };
+  const whole = {
+    "": { devDependencies: { lint: "1.0.0" } },
+    "node_modules/lint": linter,
+    "node_modules/@lint/linux": {},
+    "node_modules/@lint/darwin": {},
+  };
+  expect(checkLocksComplete(lock(whole))).toEqual([]);
+  const { "node_modules/@lint/darwin": _gone, ...partial } = whole;
+  expect(checkLocksComplete(lock(partial))).toMatchObject([
+    { file: "package-lock.json", message: expect.stringContaining("`@lint/darwin`") },
+  ]);
+  expect(checkLocksComplete(lock({ ...partial, "node_modules/lint/node_modules/@lint/darwin": {} }))).toEqual([]);
+  expect(checkLocksComplete(lock({ ...partial, "node_modules/other/node_modules/@lint/darwin": {} }))).toHaveLength(1);
 });

@@ -1,4 +1,6 @@
 // R4 dependencies are pinned exactly and at one version each, the repository has one version, and the lock file names no registry host.
+// R12 the lock file has an entry for every dependency of every entry, those of other platforms included: `npm ci` refuses it otherwise, and
+//     npm writes such a lock file without a word when its registry lacks a package of another platform.
 import { posix } from "node:path";
 import { type Finding, filesOf, lineAt, readText } from "./tree.ts";
 
@@ -42,16 +44,43 @@ export function checkOneVersion(root: string): readonly Finding[] {
 }
 
 export function checkLocks(root: string): readonly Finding[] {
-  return filesOf(root)
-    .filter((file) => posix.basename(file) === "package-lock.json")
-    .flatMap((file) => {
-      const text = readText(root, file);
-      return [...text.matchAll(/"resolved"\s*:\s*"[a-z+]+:\/\/[^"]*"/g)].map((match) => ({
-        file,
-        line: lineAt(text, match.index),
-        message: "`resolved` names a host: set omit-lockfile-registry-resolved=true and run npm install again",
-      }));
-    });
+  return locks(root).flatMap(({ file, text }) =>
+    [...text.matchAll(/"resolved"\s*:\s*"[a-z+]+:\/\/[^"]*"/g)].map((match) => ({
+      file,
+      line: lineAt(text, match.index),
+      message: "`resolved` names a host: set omit-lockfile-registry-resolved=true and run npm install again",
+    })),
+  );
+}
+
+type Locked = Readonly<Partial<Record<"dependencies" | "optionalDependencies", Readonly<Record<string, string>>>>>;
+
+export function checkLocksComplete(root: string): readonly Finding[] {
+  return locks(root).flatMap(({ file, text }) => {
+    const packages: Readonly<Record<string, Locked>> = JSON.parse(text).packages ?? {};
+    return Object.entries(packages).flatMap(([path, entry]) =>
+      Object.keys({ ...entry.dependencies, ...entry.optionalDependencies })
+        .filter((name) => !isLocked(packages, path, name))
+        .map((name) => ({
+          file,
+          line: lineAt(text, text.indexOf(`"${path}": {`)),
+          message: `\`${path}\` wants \`${name}\`, which has no entry: npm ci will refuse`,
+        })),
+    );
+  });
+}
+
+/** Looks where Node would: in the folder's own node_modules, then in those above it. */
+function isLocked(packages: Readonly<Record<string, unknown>>, from: string, name: string): boolean {
+  for (let folder = from; ; folder = posix.dirname(folder).replace(/^\.$/, "")) {
+    if (Object.hasOwn(packages, posix.join(folder, "node_modules", name))) return true;
+    if (folder === "") return false;
+  }
+}
+
+function locks(root: string): readonly { file: string; text: string }[] {
+  const files = filesOf(root).filter((file) => posix.basename(file) === "package-lock.json");
+  return files.map((file) => ({ file, text: readText(root, file) }));
 }
 
 function manifests(root: string): readonly Place[] {

@@ -157,6 +157,10 @@ describe("host", () => {
     expect(
       objections(host("adapters/sqlite-inbox.ts"), 'import { a } from "./sqlite-journal.ts"; import { b } from "./sqlite.ts";'),
     ).toEqual([]);
+    expect(
+      objections(host("adapters/journal-sqlite.ts"), 'import { a } from "./inbox-sqlite.ts"; import { b } from "./process-lock.ts";'),
+    ).toEqual([]);
+    expect(objections(host("adapters/journal-sqlite.ts"), 'import { a } from "./journal-postgres.ts";')).toHaveLength(1);
     expect(objections(host("adapters/sandbox/run.ts"), 'import { a } from "./argv.ts"; import { b } from "../../config.ts";')).toEqual([]);
     expect(objections(host("adapters/sandbox/run.ts"), 'import { a } from "../mcp.ts";')).toHaveLength(1);
   });

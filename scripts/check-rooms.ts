@@ -33,11 +33,10 @@ const TURNSTILE = "packages/core/src/permit/turnstile.ts";
 const DRIVER = "packages/core/src/loop/drive.ts";
 
 /** Adapters know ports, not each other. A family shares one store and may share code. */
-const ADAPTER_FAMILIES: readonly string[] = ["sqlite"];
-const ADAPTER_PAIRS: Readonly<Record<string, readonly string[]>> = {
-  "keyring.ts": ["crypto-node.ts"],
-  "process-lock.ts": ["sqlite-schema.ts"], // the lock is one that SQLite holds on a file of its own
+const ADAPTER_FAMILIES: Readonly<Record<string, RegExp>> = {
+  sqlite: /^(?:sqlite|sqlite-.+|.+-sqlite|process-lock)$/, // the lock is one that SQLite holds on a file of its own
 };
+const ADAPTER_PAIRS: Readonly<Record<string, readonly string[]>> = { "keyring.ts": ["crypto-node.ts"] };
 /** The files of host that may take adapters as values: the composition root. */
 const WIRES: readonly string[] = ["packages/host/src/compose.ts"];
 
@@ -125,7 +124,7 @@ function objectionInHost(file: string, target: string, types: boolean): string |
 function familyOf(adapter: string): string {
   if (adapter.includes("/")) return adapter.split("/")[0] ?? adapter;
   const name = adapter.replace(/\.ts$/, "");
-  return ADAPTER_FAMILIES.find((family) => name === family || name.startsWith(`${family}-`)) ?? name;
+  return Object.entries(ADAPTER_FAMILIES).find(([, members]) => members.test(name))?.[0] ?? name;
 }
 
 function objectionToPackage(use: Use): string | null {

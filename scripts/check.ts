@@ -1,6 +1,6 @@
 // `npm run check`. R11 every check runs, each with a line of its own; findings carry file and line; any finding fails; nothing is written.
 import { join } from "node:path";
-import { checkLocks, checkOneVersion, checkPins } from "./check-manifests.ts";
+import { checkLocks, checkLocksComplete, checkOneVersion, checkPins } from "./check-manifests.ts";
 import { checkPageLengths, checkReadme, checkSpec } from "./check-pages.ts";
 import { checkRooms } from "./check-rooms.ts";
 import { checkText } from "./check-text.ts";
@@ -19,6 +19,7 @@ export function checksOf(root: string): readonly Check[] {
     ["exact pins", () => checkPins(root)],
     ["one version", () => checkOneVersion(root)],
     ["lock files without hosts", () => checkLocks(root)],
+    ["lock files complete", () => checkLocksComplete(root)],
     ["length of pages", () => checkPageLengths(root)],
     ["the two commands of README", () => checkReadme(root)],
     ["rules cited by tests", () => checkSpec(root)],
