@@ -63,7 +63,7 @@ const Header = z.strictObject({
   root: Text,
   /** Of a whole journal; a session's export has not what would prove it. */
   head: Text.nullable(),
-  /** Of a session's export: the certificates and rotations that its commits need. They prove themselves. */
+  /** The certificates and rotations that the commits need. They prove themselves. */
   keys: z.array(z.strictObject({ kind: Text, payload: Text })),
 });
 const CommitLine = z.strictObject({
@@ -105,7 +105,7 @@ type InclusionProof = Readonly<{ writer: WriterId; commit: number; path: readonl
 export function* exportJournal(records: Records, checks: KeyChecks): Generator<string> {
   const ring = readKeys(records, checks);
   const commits = [...records.writers()].sort().flatMap((w) => [...records.commits(w)]);
-  yield header("journal", null, ring, headOf(commits), []);
+  yield header("journal", null, ring, headOf(commits), [...keyEntries(records, usedKeys(commits))]);
   for (const c of commits) yield lineOf({ kind: "commit", ...c });
   const blobs = blobsMet();
   let entries = 0;
@@ -149,7 +149,7 @@ export function* exportSession(records: Records, session: StreamId, ports: Proof
     }
   }
 
-  yield header("session", session, ring, null, [...keyEntries(records, new Set(commits.map((c) => c.key)))]);
+  yield header("session", session, ring, null, [...keyEntries(records, usedKeys(commits))]);
   for (const c of commits) yield lineOf({ kind: "commit", ...c });
   const blobs = blobsMet();
   for (const e of wanted) {
@@ -171,6 +171,8 @@ function header(what: "journal" | "session", stream: StreamId | null, ring: Keyr
   const root = first === undefined ? "" : (ring.keys.get(first)?.publicKey ?? "");
   return lineOf({ kind: "header", format: FORMAT, what, stream, root, head: head === null ? null : headText(head), keys });
 }
+
+const usedKeys = (commits: readonly StoredCommit[]): ReadonlySet<KeyId> => new Set(commits.map((c) => c.key));
 
 const headOf = (commits: readonly StoredCommit[]): Head => new Map(commits.map((c) => [c.writer, { number: c.number, hash: c.hash }]));
 
@@ -376,18 +378,32 @@ function recordsOf(file: File): Records {
 type Checked = Readonly<{ problems: readonly LineProblem[]; erased: number }>;
 
 function checkJournal(file: File, records: Records, root: string, ports: ProofPorts): Checked {
-  const result = verify({ records, root, ports, head: null, progress: () => {}, partial: file.torn });
-  const places = new Map<string, number>();
-  for (const { line, entry } of file.entries) places.set(`${entry.stream}:${entry.seq}`, line);
-  for (const { line, commit } of file.commits) places.set(`${commit.writer}@${commit.number}`, line);
-  const lineFor = (p: Problem): number => places.get(p.kind === "entry" ? `${p.stream}:${p.seq}` : `${p.writer}@${p.commit}`) ?? file.lines;
-  const problems = result.problems.map((p) => ({ line: lineFor(p), reason: `${problemName(p)}: ${p.reason}` }));
-  const given = file.header;
-  if (given !== null && given.head !== headText(headOf(file.commits.map((c) => c.commit))) && !file.torn)
+  const problems: LineProblem[] = unusedBlobs(file);
+  const ring = headerRing(file, ports, problems);
+  const commits = file.commits.map((c) => c.commit);
+  if (!file.torn && file.header?.head !== headText(headOf(commits)))
     problems.push({ line: 1, reason: "the head is not that of the commits below" });
-  if (given !== null && !file.torn) problems.push(...whyBadRoot(given.root, readKeys(records, ports)));
-  problems.push(...unusedBlobs(file));
+  if (!file.torn && canonical(file.header?.keys ?? []) !== canonical([...keyEntries(records, usedKeys(commits))]))
+    problems.push({ line: 1, reason: "the keys are not those that the commits need" });
+
+  const result = verify({ records, root, ports, head: null, progress: () => {}, torn: file.torn ? ring : null });
+  // by place, not by what a line says of itself: a missing one is found where another stands
+  const entryLines = Map.groupBy(file.entries, (e) => e.entry.stream);
+  const commitLines = Map.groupBy(file.commits, (c) => c.commit.writer);
+  const lineFor = (p: Problem): number =>
+    (p.kind === "entry" ? entryLines.get(p.stream)?.[p.seq - 1] : commitLines.get(p.writer)?.[p.commit - 1])?.line ?? file.lines;
+  for (const p of result.problems) problems.push({ line: lineFor(p), reason: `${problemName(p)}: ${p.reason}` });
   return { problems, erased: result.counts.erased };
+}
+
+/** The keys that the header brings along; what is wrong with them is wrong with its line. */
+function headerRing(file: File, ports: ProofPorts, problems: LineProblem[]): Keyring {
+  const keys = keysOfHeader(file.header?.keys ?? []);
+  if (keys === null) problems.push({ line: 1, reason: "what the header says of keys cannot be read" });
+  const ring = foldKeys(NO_KEYS, keys ?? [], ports);
+  for (const b of ring.bad) problems.push({ line: 1, reason: `key ${b.seq} of the header: ${b.reason}` });
+  problems.push(...whyBadRoot(file.header?.root ?? "", ring));
+  return ring;
 }
 
 /** `entry 3 of s_…`, `commit 2 of w…`. */
@@ -415,12 +431,7 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
   const session = (file.header?.stream ?? "") as StreamId;
   const problems: LineProblem[] = unusedBlobs(file);
   const bad = (line: number, reason: string) => problems.push({ line, reason });
-  const keys = keysOfHeader(file.header?.keys ?? []);
-  if (keys === null) bad(1, "an entry about keys cannot be read");
-  const ring = foldKeys(NO_KEYS, keys ?? [], ports);
-  for (const b of ring.bad) bad(1, `key ${b.seq} of the header: ${b.reason}`);
-  problems.push(...whyBadRoot(file.header?.root ?? "", ring));
-
+  const ring = headerRing(file, ports, problems);
   const trusted = ring.roots.includes(ports.nameKey(root));
   const commits = new Map<string, { root: Digest; ranges: readonly Range[] }>();
   const seals = new Map<WriterId, ReturnType<typeof sealCheck>>();

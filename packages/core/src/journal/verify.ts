@@ -67,8 +67,8 @@ export type Verify = Readonly<{
   head: Head | null;
   /** Called every few thousand entries. */
   progress: (entries: number) => void;
-  /** True for the rest of a torn export: what is absent is not held against what is there. */
-  partial: boolean;
+  /** Of a torn export: the keys it names, since their stream may be what is torn off. What is absent is not held against what is there. */
+  torn: Keyring | null;
 }>;
 
 export const MOST_PROBLEMS = 1_000;
@@ -77,14 +77,15 @@ const PROGRESS_EVERY = 5_000;
 type Claim = Readonly<{ first: Seq; count: number; writer: WriterId; number: number }>;
 type Sealed = Readonly<{ writer: WriterId; number: number; ranges: readonly Range[]; root: Digest }>;
 
-export function verify({ records, root, ports, head, progress, partial }: Verify): Verification {
+export function verify({ records, root, ports, head, progress, torn }: Verify): Verification {
   const entryProblems: Problem[] = [];
   const commitProblems: Problem[] = [];
   const badCommit = (writer: WriterId, commit: number, reason: string): void => {
     if (commitProblems.length < MOST_PROBLEMS) commitProblems.push({ kind: "commit", writer, commit, reason });
   };
 
-  const ring = readKeys(records, ports);
+  const ring = torn ?? readKeys(records, ports);
+  const partial = torn !== null;
   const trusted = ring.roots.includes(ports.nameKey(root));
   const erasures = readErasures(records);
 
@@ -123,7 +124,7 @@ export function verify({ records, root, ports, head, progress, partial }: Verify
   let erased = 0;
   let stillThere = 0;
   for (const stream of [...new Set([...present, ...claims.keys()])].sort()) {
-    const found: { seq: Seq; reason: string }[] = stream === KEYS ? [...ring.bad] : [];
+    const found: { seq: Seq; reason: string }[] = stream === KEYS && !partial ? [...ring.bad] : [];
     const gone = erasures.get(stream) ?? [];
     const chain = entryChain(stream, ports.hash);
     for (const e of records.entries(stream)) {
@@ -331,10 +332,12 @@ export function blobCheck(records: Pick<Records, "blob">, hash: Hash, partial: b
 
 /** The events of a stream as far as they can be read; what cannot is named when the stream itself is checked. */
 function* readable(records: Records, stream: StreamId) {
+  let place = 0; // what an entry says of its own place is not proved yet
   for (const e of records.entries(stream)) {
+    place += 1;
     if (e.payload === null) continue;
     const decoded = decodePayload(e.kind, e.payload, records.blob);
-    if (decoded.kind === "event") yield { seq: e.seq, at: e.at, event: decoded.event };
+    if (decoded.kind === "event") yield { seq: seq(place), at: e.at, event: decoded.event };
   }
 }
 

@@ -1,0 +1,178 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { ERASURES, KEYS, type StreamId } from "../vocab/index.ts";
+import { LONG, OTHER_SESSION, SAMPLES, SESSION } from "./fixtures/samples.ts";
+import { NEXT_ROOT, proofPorts, ROOT, sealedJournal, seeded } from "./fixtures/sealed.ts";
+import {
+  decodePayload,
+  EVENT_KINDS,
+  type ExportRead,
+  encodePayload,
+  exportJournal,
+  exportSession,
+  type Records,
+  readExport,
+  storedKind,
+} from "./index.ts";
+
+const read = (text: string | Iterable<string>, root = ROOT.publicKey): ExportRead => readExport(text, root, proofPorts);
+const wholeOf = (records: Records): string => [...exportJournal(records, proofPorts)].join("");
+const sessionOf = (records: Records, stream: StreamId = SESSION): string => [...exportSession(records, stream, proofPorts)].join("");
+const linesOf = (text: string): string[] => text.split("\n").slice(0, -1);
+const joined = (lines: readonly string[]): string => lines.map((l) => `${l}\n`).join("");
+
+test("J16 a whole journal's export verifies and reads back to the same bytes, with any of the project's root keys", async () => {
+  const { records } = await sealedJournal();
+  const text = wholeOf(records);
+  const back = read(text);
+  expect(back.problems).toEqual([]);
+  expect(back).toMatchObject({ what: "journal", torn: false, counts: { erased: 1, blobs: 1 } });
+  expect(wholeOf(back.records)).toBe(text);
+  expect(read(text, NEXT_ROOT.publicKey).firstBad).toBeNull();
+  expect(read(text, seeded("stranger").publicKey).firstBad?.reason).toMatch("do not go back to the given root key");
+});
+
+test("J16 a file may come in pieces of any size", async () => {
+  const text = wholeOf((await sealedJournal()).records);
+  const pieces = Array.from({ length: Math.ceil(text.length / 1_001) }, (_, i) => text.slice(i * 1_001, (i + 1) * 1_001));
+  expect(read(pieces)).toMatchObject({ torn: false, firstBad: null });
+});
+
+test("J16 one session proves itself with its commits, their keys and its erasures, and holds nothing of others", async () => {
+  const { records } = await sealedJournal();
+  for (const stream of [SESSION, OTHER_SESSION]) {
+    const text = sessionOf(records, stream);
+    const back = read(text);
+    expect(back.problems).toEqual([]);
+    expect(back).toMatchObject({ what: "session", stream, torn: false, head: null });
+    expect([...back.records.entries(stream)]).toEqual([...records.entries(stream)]);
+    expect([...back.records.streams()].filter((s) => s !== ERASURES)).toEqual([stream]);
+    expect(text.includes("laptop")).toBe(false); // the withdrawal of somebody's key
+  }
+  expect(read(sessionOf(records, OTHER_SESSION)).counts.erased).toBe(1);
+});
+
+test("J17 a file cut anywhere is torn; what is there is still good", async () => {
+  const { records } = await sealedJournal();
+  for (const text of [wholeOf(records), sessionOf(records), sessionOf(records, OTHER_SESSION)]) {
+    const header = text.indexOf("\n") + 1;
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: header, max: text.length - 2 }), async (at) => {
+        const back = read(text.slice(0, at));
+        expect(back.torn).toBe(true);
+        expect(back.problems).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+    expect(read(text.slice(0, -1))).toMatchObject({ torn: false, firstBad: null }); // only the last line feed is missing
+    expect(read(text.slice(0, 20))).toMatchObject({ torn: true, firstBad: { line: 1, reason: "there is no header" } });
+  }
+});
+
+test("J16 a change in any line is named with that line", async () => {
+  const { records } = await sealedJournal();
+  for (const text of [wholeOf(records), sessionOf(records), sessionOf(records, OTHER_SESSION)]) {
+    const lines = linesOf(text);
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: lines.length - 1 }), fc.nat(), fc.constantFrom("0", "f", '"', "x", " ", "}"), async (i, at, other) => {
+        const line = lines[i] ?? "";
+        const place = at % line.length;
+        fc.pre(line[place] !== other);
+        const changed = `${line.slice(0, place)}${other}${line.slice(place + 1)}`;
+        const back = read(joined(lines.with(i, changed)));
+        // a header that names another session is contradicted by the first entry, and that is the line that is told
+        if (i === 0) expect(back.firstBad).not.toBeNull();
+        else expect(back.problems.map((p) => p.line)).toContain(i + 1);
+      }),
+      { numRuns: 150 },
+    );
+  }
+});
+
+test("J16 lines dropped, doubled, swapped or added are found", async () => {
+  const { records } = await sealedJournal();
+  for (const text of [wholeOf(records), sessionOf(records), sessionOf(records, OTHER_SESSION)]) {
+    const lines = linesOf(text);
+    for (let i = 0; i < lines.length - 1; i += 1) {
+      expect(read(joined(lines.toSpliced(i, 1))).firstBad, `without line ${i + 1}`).not.toBeNull();
+      expect(read(joined(lines.toSpliced(i, 0, lines[i] ?? ""))).firstBad, `line ${i + 1} twice`).not.toBeNull();
+    }
+    expect(read(joined([...lines, lines.at(-1) ?? ""])).firstBad).toEqual({
+      line: lines.length + 1,
+      reason: "nothing stands after the end line",
+    });
+    expect(read(joined([...lines.slice(0, -1), "garbage", lines.at(-1) ?? ""])).firstBad?.line).toBe(lines.length);
+    expect(read(joined([...lines.slice(0, -1), "garbage"])).firstBad?.line).toBe(lines.length); // whole, so not torn
+  }
+});
+
+test("J16 a session's entries that lack the end their commits name are found", async () => {
+  const { records } = await sealedJournal();
+  const lines = linesOf(sessionOf(records));
+  const last = lines.findLastIndex((l) => l.includes('"kind":"entry"'));
+  const end = JSON.parse(lines.at(-1) ?? "") as { entries: number };
+  const cut = lines.toSpliced(last, 1).with(-1, (lines.at(-1) ?? "").replace(`"entries":${end.entries}`, `"entries":${end.entries - 1}`));
+  expect(read(joined(cut)).firstBad?.reason).toMatch("it is missing, though a commit names it");
+});
+
+test("J14 an erased entry in a session's export needs its erasure", async () => {
+  const { records } = await sealedJournal();
+  const lines = linesOf(sessionOf(records, OTHER_SESSION));
+  const erasure = lines.findIndex((l) => l.includes('"stream":"erasures"'));
+  expect(read(joined(lines.toSpliced(erasure, 1))).problems.map((p) => p.reason)).toContain(
+    `entry 2 of \`${OTHER_SESSION}\`: its payload is gone, and no erasure is on record`,
+  );
+});
+
+// the golden journal
+
+const golden = readFileSync(new URL("./fixtures/format-1.jsonl", import.meta.url), "utf8");
+const goldenEntries = () => {
+  const { records } = read(golden);
+  return [...records.streams()].flatMap((s) => [...records.entries(s)]).map((e) => ({ e, records }));
+};
+
+test("J18 the golden journal of format 1 verifies", () => {
+  const back = read(golden);
+  expect(back.problems).toEqual([]);
+  expect(back.torn).toBe(false);
+  expect(wholeOf(back.records)).toBe(golden);
+});
+
+test("J18 every kind of event stands in the golden journal, decodes, and encodes to the same bytes", () => {
+  const met = new Set<string>();
+  for (const { e, records } of goldenEntries()) {
+    if (e.payload === null) continue;
+    const decoded = decodePayload(e.kind, e.payload, records.blob);
+    if (decoded.kind === "bad") throw new Error(`${e.stream} ${e.seq}: ${decoded.detail}`);
+    met.add(decoded.event.kind);
+    expect(storedKind(decoded.event.kind)).toBe(e.kind);
+    const put = (text: string) => ({ address: `m${proofPorts.hash(text)}`, sha256: proofPorts.hash(text), chars: text.length });
+    expect(encodePayload(decoded.event, put)).toBe(e.payload);
+  }
+  expect([...met].sort()).toEqual([...EVENT_KINDS].sort());
+});
+
+test("J18 a kind of the golden journal has the fields it has today: one that changes needs a new version", () => {
+  const fields = (value: object) => Object.keys(value).sort();
+  const wanted = new Map(
+    Object.values(SAMPLES)
+      .flat()
+      .map((e) => [e.kind as string, fields(e)]),
+  );
+  for (const { e, records } of goldenEntries()) {
+    const decoded = e.payload === null ? null : decodePayload(e.kind, e.payload, records.blob);
+    if (decoded?.kind !== "event" || e.stream === KEYS || e.stream === ERASURES) continue;
+    expect(fields(decoded.event), e.kind).toEqual(wanted.get(decoded.event.kind));
+  }
+});
+
+test("J18 the golden journal holds a blob, and no private key", () => {
+  const { records } = read(golden);
+  const text = goldenEntries().flatMap(({ e }) => (e.payload?.includes('"$blob":') ? [e] : []));
+  expect(text.length).toBeGreaterThan(0);
+  expect(golden.includes(JSON.stringify(LONG))).toBe(true);
+  expect([...records.writers()]).toEqual(["w1", "w2"]);
+  expect(golden).not.toMatch(/PRIVATE/);
+});
