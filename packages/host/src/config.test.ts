@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { toConfig } from "./config.ts";
+
+const read = (value: unknown) => toConfig(value, "/p", "/p/orgate.toml");
+
+test("A4 a name is enough; the rest has a default, and every path is absolute", () => {
+  expect(read({ project: { name: "shop" } })).toEqual({
+    kind: "config",
+    config: {
+      root: "/p",
+      file: "/p/orgate.toml",
+      name: "shop",
+      agents: ["agents/*.ts"],
+      journal: { path: join("/p", ".orgate", "journal.db"), synchronous: "full" },
+      policyTable: null,
+    },
+  });
+});
+
+test("A4 every setting is taken over", () => {
+  const value = {
+    project: { name: "shop", agents: ["a.ts", "more/*.ts"] },
+    journal: { path: "/var/j.db", synchronous: "normal" },
+    policy: { table: "policies/decisions.json" },
+  };
+  expect(read(value)).toMatchObject({
+    config: {
+      agents: ["a.ts", "more/*.ts"],
+      journal: { path: "/var/j.db", synchronous: "normal" },
+      policyTable: "/p/policies/decisions.json",
+    },
+  });
+});
+
+test.each<[unknown, string, string]>([
+  [{}, "project", "`project` is missing"],
+  [{ project: {} }, "project.name", "`project.name` is missing"],
+  [{ project: { name: "" } }, "project.name", "1 to 64 letters"],
+  [{ project: { name: "a\u001b[31m" } }, "project.name", "1 to 64 letters"],
+  [{ project: { name: "a", agent: [] } }, "project.agent", "there is no setting `project.agent`"],
+  [{ project: { name: "a" }, jurnal: {} }, "jurnal", "there is no setting `jurnal`"],
+  [{ project: { name: "a", agents: "a.ts" } }, "project.agents", "expected array"],
+  [{ project: { name: "a", agents: ["ok.ts", "../x.ts"] } }, "project.agents.1", "below the project's folder"],
+  [{ project: { name: "a", agents: ["/etc/x.ts"] } }, "project.agents.0", "below the project's folder"],
+  [{ project: { name: "a", agents: [""] } }, "project.agents.0", "below the project's folder"],
+  [{ project: { name: "a" }, journal: { synchronous: "maybe" } }, "journal.synchronous", "full"],
+  [{ project: { name: "a" }, policy: {} }, "policy.table", "`policy.table` is missing"],
+])("A4 %j is refused at `%s`", (value, path, detail) => {
+  const found = read(value);
+  if (found.kind !== "invalid") throw new Error("it was accepted");
+  expect(found.issue.path.join(".")).toBe(path);
+  expect(found.issue.detail).toContain(detail);
+});

@@ -1,0 +1,72 @@
+/** A project's settings, read once and never again. Every setting here has one reader; a key that nobody reads is an error, not a comment. */
+import { isAbsolute, join, resolve } from "node:path";
+import * as z from "zod";
+
+/** What `orgate.toml` may hold. */
+const projectSchema = z.strictObject({
+  project: z.strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/, "must be 1 to 64 letters, digits, spaces, dots, _ and -, a letter or digit first"),
+    agents: z.array(z.string().refine(isInside, "must be a path below the project's folder, without `..`")).default(["agents/*.ts"]),
+  }),
+  journal: z
+    .strictObject({
+      path: z.string().min(1).default(join(".orgate", "journal.db")),
+      synchronous: z.enum(["full", "normal", "off"]).default("full"),
+    })
+    .prefault({}),
+  policy: z.strictObject({ table: z.string().min(1) }).optional(),
+});
+
+export type Config = Readonly<{
+  /** The project's folder, absolute. */
+  root: string;
+  /** Its `orgate.toml`. */
+  file: string;
+  name: string;
+  /** Paths and globs below `root`, for `loadAgents`. */
+  agents: readonly string[];
+  journal: Readonly<{ path: string; synchronous: "full" | "normal" | "off" }>;
+  /** The decision table; null: there are no policies, and nothing runs. */
+  policyTable: string | null;
+}>;
+
+export type ConfigIssue = Readonly<{ path: readonly PropertyKey[]; detail: string }>;
+export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "invalid"; issue: ConfigIssue }>;
+
+/** `value` is the parsed file; `root` the folder it lies in. */
+export function toConfig(value: unknown, root: string, file: string): ReadConfig {
+  const read = projectSchema.safeParse(value);
+  if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
+  const { project, journal, policy } = read.data;
+  return {
+    kind: "config",
+    config: Object.freeze({
+      root,
+      file,
+      name: project.name,
+      agents: Object.freeze(project.agents),
+      journal: Object.freeze({ path: resolve(root, journal.path), synchronous: journal.synchronous }),
+      policyTable: policy === undefined ? null : resolve(root, policy.table),
+    }),
+  };
+}
+
+function isInside(path: string): boolean {
+  return path !== "" && !isAbsolute(path) && !path.split(/[\\/]/).includes("..") && !path.includes("\0");
+}
+
+/** The key itself, where a key is what is wrong. */
+function issueOf(error: z.ZodError): ConfigIssue {
+  const [issue] = error.issues;
+  if (issue === undefined) return { path: [], detail: "not understood" };
+  if (issue.code === "unrecognized_keys") {
+    const [key = ""] = issue.keys;
+    return { path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`` };
+  }
+  const name = issue.path.join(".");
+  const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+  const missing = issue.code === "invalid_type" && issue.input === undefined && message.endsWith("received undefined");
+  return { path: issue.path, detail: missing ? `\`${name}\` is missing` : `\`${name}\`: ${message}` };
+}
