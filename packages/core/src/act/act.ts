@@ -4,7 +4,17 @@
  * T2 a call that outlives its time is given up, not forgotten: what it says later settles the unknown.
  */
 import type { Permit, Redeem } from "../permit/turnstile.ts";
-import type { Action, Json, Outcome, Reconciled, Repeat, Tool, ToolContext, UnknownCause } from "../vocab/index.ts";
+import {
+  type Action,
+  frozenCopy,
+  type Json,
+  type Outcome,
+  type Reconciled,
+  type Repeat,
+  type Tool,
+  type ToolContext,
+  type UnknownCause,
+} from "../vocab/index.ts";
 
 export type Run = Readonly<{
   tool: Tool;
@@ -17,7 +27,10 @@ export type Run = Readonly<{
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }>;
 
-export type Acted = Readonly<{ outcome: Outcome; /** What it turned out to be, when it was given up as unknown and then ended after all. */ late: Promise<Outcome> | null }>;
+export type Acted = Readonly<{
+  outcome: Outcome /** What it turned out to be, when it was given up as unknown and then ended after all. */;
+  late: Promise<Outcome> | null;
+}>;
 
 /** How long a stopped tool may take to say what it did. */
 export const GRACE_MS = 250;
@@ -57,7 +70,7 @@ function argsOf(action: Action, tool: Tool) {
 
 async function settle(run: () => Promise<Json>): Promise<Outcome> {
   try {
-    return { kind: "done", output: (await run()) ?? null };
+    return { kind: "done", output: ownJson(await run()) };
   } catch (error) {
     return { kind: "failed", error: messageOf(error) };
   }
@@ -97,5 +110,14 @@ function givenUp(run: Run, cause: UnknownCause, last: Outcome | null): Outcome {
 }
 
 const isRisky = (repeat: Repeat): boolean => repeat === "once" || repeat === "reconcile";
+
+/** A copy that nobody can change meanwhile. The effect has happened by now, so what is not JSON is shown as text and never fails the call. */
+function ownJson(output: unknown): Json {
+  try {
+    return frozenCopy((output ?? null) as Json);
+  } catch {
+    return `[not JSON] ${String(output)}`.toWellFormed();
+  }
+}
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -35,6 +35,8 @@ export function admit({ id, by, wish }: Intent, at: Standing): Admitted {
     }
     case "late":
       if (by.kind !== "system") return refuse("only the runtime reports a late outcome");
-      return at.isUnknown(wish.call) ? event({ kind: "act.late", call: wish.call, outcome: wish.outcome, intent: id }) : refuse("that outcome is known already");
+      return at.isUnknown(wish.call)
+        ? event({ kind: "act.late", call: wish.call, outcome: wish.outcome, intent: id })
+        : refuse("that outcome is known already");
   }
 }

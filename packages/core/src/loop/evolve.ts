@@ -5,26 +5,26 @@
 import { observeOutcome, observeRefusal, observeUnstarted } from "../observe/observe.ts";
 import { textOf } from "../reason/parse.ts";
 import type { Message } from "../reason/port.ts";
-import { PER_MESSAGE, estimateTokens } from "../reason/tokens.ts";
+import { estimateTokens, PER_MESSAGE } from "../reason/tokens.ts";
 import { pinTask, widen } from "../reason/window.ts";
 import {
   type ActionId,
+  addUsage,
   type CallId,
   type Decided,
   type Entry,
+  epoch,
   type Label,
+  millis,
   NO_USAGE,
   type Observation,
   type Part,
   type ProposedCall,
   type SessionEvent,
   type SessionId,
-  addUsage,
-  epoch,
-  millis,
   seq,
 } from "../vocab/index.ts";
-import { type Answered, type Call, type Gated, type State, type Turn, UNDECIDED, isSettled } from "./state.ts";
+import { type Answered, type Call, type Gated, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -74,7 +74,8 @@ export function evolve(s: State, entry: Entry): State {
   switch (e.kind) {
     case "session.opened":
       for (const l of e.labels) s.labels.add(l);
-      for (const said of e.history) say(s, said.role === "user" ? userMessage(said.text) : assistantMessage([{ kind: "text", text: said.text, meta: null }]));
+      for (const said of e.history)
+        say(s, said.role === "user" ? userMessage(said.text) : assistantMessage([{ kind: "text", text: said.text, meta: null }]));
       return s;
     case "agent.changed":
       s.agent = e.agent;
@@ -84,7 +85,10 @@ export function evolve(s: State, entry: Entry): State {
     case "turn.started":
       return startTurn(s, e);
     case "input.steered":
-      return hear(s, userMessage(e.text));
+      hear(s, userMessage(e.text));
+      return inTurn(s, (t) => {
+        if (t.answer !== null) goOn(s, t, null); // an answer that still waits for leave is overtaken
+      });
     case "turn.cancel-asked":
       if (s.turn !== null) s.turn.cancel = { by: e.by, reason: e.reason };
       return s;
@@ -109,7 +113,14 @@ export function evolve(s: State, entry: Entry): State {
       return inTurn(s, (t) => {
         const gated = gatedOf(t, e.action);
         if (gated?.kind !== "to-ask") return;
-        t.questions.set(e.approval, { approval: e.approval, action: e.action, digest: e.digest, slice: gated.decided.slice, asks: e.asks, answer: null });
+        t.questions.set(e.approval, {
+          approval: e.approval,
+          action: e.action,
+          digest: e.digest,
+          slice: gated.decided.slice,
+          asks: e.asks,
+          answer: null,
+        });
         setGated(t, e.action, { kind: "asked", approval: e.approval });
       });
     case "approval.answered":
@@ -241,8 +252,8 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   const calls = e.parts.filter((p) => p.kind === "call");
   if (e.parts.length > 0) say(s, assistantMessage(e.parts));
   for (const c of calls) s.wireIds.add(c.wireId);
+  if (t.respond.kind === "allowed") t.aside += text; // an early ending delivers only what the gate let be said
   if (calls.length > 0) {
-    t.aside += text;
     t.calling = calls.map((proposed): Call => ({ proposed, gated: UNDECIDED, run: { kind: "not-started" }, starts: 0, repeat: null }));
     return;
   }
@@ -252,7 +263,8 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
   else if (e.finish === "length") goOn(s, t, "[cut off] your reply reached the output limit. Go on exactly where it stopped.");
   else if (text.trim() === "") goOn(s, t, "[empty] your reply was empty. Answer, or call a tool.");
-  else if (steered) goOn(s, t, null); // a person spoke meanwhile: that comes first
+  else if (steered)
+    goOn(s, t, null); // a person spoke meanwhile: that comes first
   else {
     t.answer = t.cutOff + text;
     if (t.respond.kind === "denied") refuseAnswer(s, t, t.respond.verdict.reason);
@@ -305,7 +317,10 @@ function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
     return;
   }
   const reason = e.answer.reason === "" ? "no reason given" : e.answer.reason;
-  setGated(t, question.action, { kind: "denied", verdict: { kind: "deny", by: "person", because: question.asks.map((a) => a.policy), faults: [], reason } });
+  setGated(t, question.action, {
+    kind: "denied",
+    verdict: { kind: "deny", by: "person", because: question.asks.map((a) => a.policy), faults: [], reason },
+  });
   if (callOf(t, question.action) !== null) settle(s, t);
   else if (t.answer !== null) refuseAnswer(s, t, reason);
 }
@@ -332,7 +347,8 @@ function observation(c: Call, t: Turn): Observation {
 function endTurn(s: State, e: Of<"turn.ended">): State {
   const t = s.turn;
   if (t === null) return s;
-  for (const c of t.calling) say(s, toolMessage(c.proposed, isSettled(c) ? observation(c, t) : observeUnstarted(c.proposed.tool, e.ending)));
+  for (const c of t.calling)
+    say(s, toolMessage(c.proposed, isSettled(c) ? observation(c, t) : observeUnstarted(c.proposed.tool, e.ending)));
   hearQueued(s);
   const { turn, ending, output, detail, usage, lost, iterations, calls, activeMs } = e;
   s.last = { turn, ending, output, detail, usage, lost, iterations, calls, activeMs };
@@ -369,7 +385,11 @@ const toolMessage = (c: ProposedCall, o: Observation): Message => ({
   isError: o.kind !== "result",
   tokens: estimateTokens(o.text) + PER_MESSAGE,
 });
-const assistantMessage = (parts: readonly Part[]): Message => ({ role: "assistant", parts, tokens: PER_MESSAGE + parts.reduce((n, p) => n + partTokens(p), 0) });
+const assistantMessage = (parts: readonly Part[]): Message => ({
+  role: "assistant",
+  parts,
+  tokens: PER_MESSAGE + parts.reduce((n, p) => n + partTokens(p), 0),
+});
 const partTokens = (p: Part): number => estimateTokens(p.text) + (p.kind === "call" ? estimateTokens(p.tool) + PER_MESSAGE : 0);
 
 // ── finding one's way ──

@@ -9,8 +9,8 @@
  * No clock, no I/O, no tools in here: resume, the cluster, the tests and the what-if tools all ask this same function.
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
-import { type ActionId, type Ending, type Millis, actionId } from "../vocab/index.ts";
-import { type Call, type Gated, type State, type Turn, isSettled } from "./state.ts";
+import { type ActionId, actionId, type Ending, type Millis } from "../vocab/index.ts";
+import { type Call, type Gated, isSettled, type State, type Turn } from "./state.ts";
 
 export type Move =
   | { readonly kind: "gate"; readonly action: ActionId }
@@ -49,22 +49,26 @@ function movesOfCalls(t: Turn): readonly Move[] {
   if (ready.length > 0 && t.calls >= t.limits.calls && ready.some((c) => c.starts === 0)) {
     return running.length > 0 ? [] : [end(t, "out-of-calls", `${t.limits.calls} calls were started`)];
   }
-  const starting = ready.slice(0, Math.min(t.limits.toolsAtOnce - running.length, t.limits.calls - t.calls + ready.filter((c) => c.starts > 0).length));
-  if (starting.length > 0) return starting.map((call) => ({ kind: call.run.kind === "lost" && recovery(call) === "reconcile" ? "reconcile" : "act", call }));
+  const starting = ready.slice(
+    0,
+    Math.min(t.limits.toolsAtOnce - running.length, t.limits.calls - t.calls + ready.filter((c) => c.starts > 0).length),
+  );
+  if (starting.length > 0)
+    return starting.map((call) => ({ kind: call.run.kind === "lost" && recovery(call) === "reconcile" ? "reconcile" : "act", call }));
   return running.length > 0 ? [] : [{ kind: "wait" }];
 }
 
 /** A reply without calls. `respond` was decided before the model was asked: on labels and recipient, never on the text. */
 function movesOfAnswer(t: Turn, text: string): readonly Move[] {
-  if (t.finish === "refused") return [{ ...end(t, "refused", null), output: text === "" ? null : text }];
-  if (t.finish === "filtered") return [{ ...end(t, "filtered", null), output: text === "" ? null : text }];
+  if (t.finish === "refused" || t.finish === "filtered") return [end(t, t.finish, null)];
   return decide(t.respond, actionId(`respond:${t.iterations}`)) ?? [{ kind: "end", ending: "completed", output: text, detail: null }];
 }
 
 function movesToModel(t: Turn): readonly Move[] {
   const asked = actionId(`model:${t.iterations + 1}`);
   if (t.model.kind === "denied") return [end(t, "denied", t.model.verdict.reason)];
-  const answering: readonly Move[] = t.respond.kind === "undecided" ? [{ kind: "gate", action: actionId(`respond:${t.iterations + 1}`) }] : [];
+  const answering: readonly Move[] =
+    t.respond.kind === "undecided" ? [{ kind: "gate", action: actionId(`respond:${t.iterations + 1}`) }] : [];
   return [...answering, ...(decide(t.model, asked) ?? [{ kind: "ask-model" }])];
 }
 
@@ -88,8 +92,10 @@ function ended(s: State, t: Turn): Move | null {
   if (t.over) return end(t, "completed", null);
   if (t.refusedInARow >= t.limits.refusedInARow) return end(t, "denied", `${t.refusedInARow} replies in a row had every call refused`);
   if (t.iterations >= t.limits.iterations) return end(t, "out-of-iterations", `${t.limits.iterations} model calls were made`);
-  if (t.attempts >= MAX_ATTEMPTS || (t.attempts > 0 && t.modelError !== null && !t.again)) return end(t, "failed", t.modelError ?? "the model call was lost three times");
-  if (roomForOutput(s, t) < MIN_OUTPUT) return end(t, "out-of-tokens", `the next request does not fit into the ${t.limits.tokens} tokens of the turn`);
+  if (t.attempts >= MAX_ATTEMPTS || (t.attempts > 0 && t.modelError !== null && !t.again))
+    return end(t, "failed", t.modelError ?? "the model call was lost three times");
+  if (roomForOutput(s, t) < MIN_OUTPUT)
+    return end(t, "out-of-tokens", `the next request does not fit into the ${t.limits.tokens} tokens of the turn`);
   return null;
 }
 
@@ -123,8 +129,13 @@ function stopping(t: Turn, stop: Stop): readonly Move[] {
 }
 
 /** An early ending keeps what the model has said so far. */
-const end = (t: Turn, ending: Ending, detail: string | null): Extract<Move, { kind: "end" }> => ({ kind: "end", ending, output: sofar(t), detail });
-const sofar = (t: Turn): string | null => t.answer ?? (t.cutOff + t.aside === "" ? null : t.cutOff + t.aside);
+const end = (t: Turn, ending: Ending, detail: string | null): Extract<Move, { kind: "end" }> => ({
+  kind: "end",
+  ending,
+  output: sofar(t),
+  detail,
+});
+const sofar = (t: Turn): string | null => (t.aside === "" ? null : t.aside);
 
 /** Rule 4, for a call whose hold was lost. It is not started for ever: what brought the process down may be the call itself. */
 export function recovery(c: Call): "again" | "reconcile" | "give-up" {

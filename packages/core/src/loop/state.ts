@@ -56,9 +56,26 @@ export type State = {
   last: Last | null;
 };
 
-export type Unknown = Readonly<{ call: CallId; tool: string; resource: Resource; digest: Digest; outcome: Extract<Outcome, { kind: "unknown" }>; at: Millis }>;
+export type Unknown = Readonly<{
+  call: CallId;
+  tool: string;
+  resource: Resource;
+  digest: Digest;
+  outcome: Extract<Outcome, { kind: "unknown" }>;
+  at: Millis;
+}>;
 
-export type Last = Readonly<{ turn: number; ending: Ending; output: string | null; detail: string | null; usage: Usage; lost: Usage; iterations: number; calls: number; activeMs: number }>;
+export type Last = Readonly<{
+  turn: number;
+  ending: Ending;
+  output: string | null;
+  detail: string | null;
+  usage: Usage;
+  lost: Usage;
+  iterations: number;
+  calls: number;
+  activeMs: number;
+}>;
 
 export type Turn = {
   readonly number: number;
@@ -93,7 +110,7 @@ export type Turn = {
   finish: Finish;
   /** Texts of replies that were cut off at the output limit; the answer goes on from them. */
   cutOff: string;
-  /** Said by the model beside its calls: the partial output of a turn that ends early. */
+  /** All that was said and may be delivered: the partial output of a turn that ends early. */
   aside: string;
   cancel: { readonly by: Principal; readonly reason: string } | null;
   /** Every call of the last reply ran and says that it ends the turn. */
@@ -103,14 +120,21 @@ export type Turn = {
 
 /** Where one action stands with the gate. */
 export type Gated =
-  | { readonly kind: "undecided"; /** An answered question to decide again with. */ readonly answered: Answered | null }
+  | { readonly kind: "undecided" /** An answered question to decide again with. */; readonly answered: Answered | null }
   | { readonly kind: "allowed"; readonly decided: Decided }
   | { readonly kind: "denied"; readonly verdict: Extract<Verdict, { kind: "deny" }> }
   /** A person must be asked; the question comes next. */
   | { readonly kind: "to-ask"; readonly decided: Decided; readonly asks: readonly Ask[] }
   | { readonly kind: "asked"; readonly approval: ApprovalId };
 
-export type Question = Readonly<{ approval: ApprovalId; action: ActionId; digest: Digest; slice: Digest; asks: readonly Ask[]; answer: Answer | null }>;
+export type Question = Readonly<{
+  approval: ApprovalId;
+  action: ActionId;
+  digest: Digest;
+  slice: Digest;
+  asks: readonly Ask[];
+  answer: Answer | null;
+}>;
 
 /** What an answer is good for: this digest under these policies. */
 export type Answered = Readonly<{ approval: ApprovalId; digest: Digest; slice: Digest; asks: readonly Ask[] }>;

@@ -1,5 +1,5 @@
 /** From a model's reply to proposals. Never guesses: what is not JSON is journalled as not JSON, and refused by its contract later. */
-import { type CallId, type ParsedArgs, type Part, type ReplyPart, callId, readJson } from "../vocab/index.ts";
+import { type CallId, callId, type ParsedArgs, type Part, type ReplyPart, readJson } from "../vocab/index.ts";
 
 /** `iteration` counts model replies over the whole session, so an id is never used twice in it. `used` are the wire ids seen before. */
 export function parseReply(parts: readonly ReplyPart[], iteration: number, used: ReadonlySet<string>): readonly Part[] {

@@ -13,7 +13,7 @@ export type Outcome =
 /** Proof of one execution, beside its outcome. */
 export type Evidence = Readonly<{
   toolDigest: Digest;
-  argsDigest: Digest;
+  actionDigest: Digest;
   outputDigest: Digest | null;
   durationMs: number;
   starts: number;

@@ -1,0 +1,143 @@
+/**
+ * One action, decided: its contract first, then the gate, then what the runtime itself insists on.
+ * G3 any error denies. G4 rule 4: while an unknown is open, a look-alike asks, whatever the policy permits.
+ * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
+ */
+import { actionDigest, type Contracted, contract } from "../gate/request.ts";
+import {
+  type Action,
+  type ActionId,
+  type Ask,
+  type Decided,
+  type Decision,
+  type Digest,
+  digestOf,
+  type Facts,
+  type Hash,
+  principalName,
+  type Tool,
+  UNKNOWN_OPEN,
+  type Verdict,
+  ZERO,
+} from "../vocab/index.ts";
+import type { Ports } from "./ports.ts";
+import type { Answered, Gated, State, Turn, Unknown } from "./state.ts";
+
+export type Judge = (s: State, t: Turn, id: ActionId) => Decided;
+
+export function judge(p: Pick<Ports, "gate" | "tools" | "model" | "hash">, toolDigest: (tool: Tool) => Digest): Judge {
+  return (s, t, id) => {
+    const { action, refused, gated } = toAction(p, s, t, id, toolDigest);
+    const digest = digestOfAction(s, p.hash)(action);
+    const { verdict, slice, read } =
+      refused === null ? ask(p, action, factsFor(s, t, action, gated)) : { verdict: refused, slice: ZERO, read: {} };
+    const careful = withUnknowns(verdict, action, digest, s.unknowns.values());
+    const answered = gated.kind === "undecided" ? gated.answered : null;
+    return {
+      kind: "gate.decided",
+      id,
+      action,
+      digest,
+      slice,
+      verdict: withAnswer(careful, answered, questionDigest(t, action, digest, p.hash), slice),
+      read,
+    };
+  };
+}
+
+export const digestOfAction =
+  (s: State, hash: Hash) =>
+  (action: Action): Digest =>
+    actionDigest(action, { agent: s.agent.name, onBehalfOf: principalName(s.principal) }, hash);
+
+/** What a person is asked about. For an answer to be delivered it covers the text, which the gate itself never sees (rule 7). */
+export const questionDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
+  action.kind === "respond" ? digestOf({ action: digest, text: t.answer }, hash) : digest;
+
+type Named = Readonly<{ action: Action; refused: Extract<Verdict, { kind: "deny" }> | null; gated: Gated }>;
+
+function toAction(p: Pick<Ports, "tools" | "model">, s: State, t: Turn, id: ActionId, toolDigest: (tool: Tool) => Digest): Named {
+  if (id.startsWith("model:")) return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model };
+  if (id.startsWith("respond:")) return { action: { kind: "respond", to: s.principal }, refused: null, gated: t.respond };
+  const call = t.calling.find((c) => (c.proposed.id as string) === id);
+  if (call === undefined) throw new Error(`there is no call ${id} to decide`);
+  const tool = p.tools.find(call.proposed.tool);
+  const contracted =
+    t.finish === "length"
+      ? cutOff(call.proposed, tool, toolDigest)
+      : contract(call.proposed, tool, tool === null ? null : toolDigest(tool));
+  return { action: contracted.action, refused: contracted.kind === "refused" ? contracted.verdict : null, gated: call.gated };
+}
+
+/** Calls of a reply that was cut off are never run: their arguments may have been cut too. */
+function cutOff(call: Parameters<typeof contract>[0], tool: Tool | null, toolDigest: (tool: Tool) => Digest): Contracted {
+  const { action } = contract({ ...call, args: { kind: "not-json", detail: "cut off" } }, tool, tool === null ? null : toolDigest(tool));
+  return {
+    kind: "refused",
+    action,
+    verdict: {
+      kind: "deny",
+      by: "contract",
+      because: [],
+      faults: [],
+      reason: "the reply was cut off at the output limit; propose it again",
+    },
+  };
+}
+
+/** Counters as the gate sees them: every call decided `allow` so far, the one in question not counted. */
+function factsFor(s: State, t: Turn, action: Action, gated: Gated): Facts {
+  const tool = action.kind === "call" ? action.tool : null;
+  const own = gated.kind === "allowed" ? 1 : 0;
+  const calls =
+    tool === null
+      ? { turn: 0, session: 0 }
+      : { turn: (t.allowedCalls.get(tool) ?? 0) - own, session: (s.allowedCalls.get(tool) ?? 0) - own };
+  return { agent: s.agent.name, onBehalfOf: s.principal, surface: s.surface, labels: [...s.labels], calls };
+}
+
+function ask(p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision {
+  try {
+    return p.gate.decide(action, facts);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return {
+      verdict: {
+        kind: "deny",
+        by: "policy",
+        because: [],
+        faults: [{ policy: null, message }],
+        reason: `the policies could not be evaluated: ${message}`,
+      },
+      slice: ZERO,
+      read: {},
+    };
+  }
+}
+
+function withUnknowns(verdict: Verdict, action: Action, digest: Digest, unknowns: Iterable<Unknown>): Verdict {
+  if (action.kind !== "call" || verdict.kind === "deny") return verdict;
+  for (const u of unknowns) {
+    const alike =
+      u.digest === digest || (u.tool === action.tool && u.resource.type === action.resource.type && u.resource.id === action.resource.id);
+    if (!alike) continue;
+    const question: Ask = {
+      policy: UNKNOWN_OPEN,
+      question: `an earlier call of ${u.tool} (${u.call}) may or may not have taken effect (${u.outcome.cause}): run this one all the same?`,
+    };
+    return {
+      kind: "ask",
+      because: [...verdict.because, UNKNOWN_OPEN],
+      asks: verdict.kind === "ask" ? [...verdict.asks, question] : [question],
+    };
+  }
+  return verdict;
+}
+
+function withAnswer(verdict: Verdict, answered: Answered | null, digest: Digest, slice: Digest): Verdict {
+  if (answered === null || verdict.kind === "deny") return verdict;
+  if (verdict.kind === "allow") return { ...verdict, approval: answered.approval };
+  const covered =
+    answered.digest === digest && answered.slice === slice && verdict.asks.every((a) => answered.asks.some((b) => b.policy === a.policy));
+  return covered ? { kind: "allow", because: verdict.because, approval: answered.approval } : verdict;
+}

@@ -1,0 +1,85 @@
+/** Opening a session and taking one up again. Resume reads data: there is no code replay, so an upgrade or an edited agent strands nothing (rule 3). */
+import type { Hold } from "../journal/port.ts";
+import {
+  type AgentFacts,
+  canonical,
+  type Entry,
+  FaultError,
+  type JournalEvent,
+  type Label,
+  type Principal,
+  type Repeat,
+  type Said,
+  type SessionId,
+  type Surface,
+  seq,
+} from "../vocab/index.ts";
+import type { Held } from "./drive.ts";
+import { emptyState, evolve, fold } from "./evolve.ts";
+import type { Ports } from "./ports.ts";
+import type { State } from "./state.ts";
+
+export type Opening = Readonly<{
+  agent: AgentFacts;
+  principal: Principal;
+  surface: Surface;
+  labels: readonly Label[];
+  history: readonly Said[];
+}>;
+
+export async function openSession(p: Pick<Ports, "journal" | "ids">, opening: Opening): Promise<Held> {
+  checkHistory(opening.history);
+  const session = p.ids.session();
+  const hold = await p.journal.take(session);
+  const opened = { kind: "session.opened", ...opening } as const;
+  return { state: emptyState(session, opened), hold, begin: [opened, taken(p, hold)] };
+}
+
+/** Rejects with `session-held` while its holder lives, with `session-unknown`, or with whatever is wrong with its entries. */
+export async function takeSession(p: Pick<Ports, "journal">, session: SessionId, agent: AgentFacts): Promise<Held> {
+  if ((await p.journal.session(session)) === null) throw new FaultError({ kind: "session-unknown", session });
+  const hold = await p.journal.take(session);
+  try {
+    const state = await readState(p, session);
+    const changed: readonly JournalEvent[] = canonical(agent) === canonical(state.agent) ? [] : [{ kind: "agent.changed", agent }];
+    return { state, hold, begin: [taken(p, hold), ...changed] };
+  } catch (error) {
+    await p.journal.release(hold);
+    throw error;
+  }
+}
+
+/** The fold of a whole stream, without holding it. */
+export async function readState(p: Pick<Ports, "journal">, session: SessionId): Promise<State> {
+  const first = await p.journal.read(session, seq(0), CHUNK);
+  const state = fold(first);
+  if (state === null)
+    throw new FaultError({ kind: "entry-bad", stream: session, seq: seq(1), detail: "a session starts with `session.opened`" });
+  for (let chunk: readonly Entry[] = first; chunk.length === CHUNK; ) {
+    chunk = await p.journal.read(session, state.seq, CHUNK);
+    for (const entry of chunk) evolve(state, entry);
+  }
+  return state;
+}
+const CHUNK = 2_000;
+
+const taken = (p: Pick<Ports, "journal">, hold: Hold): JournalEvent => ({
+  kind: "hold.taken",
+  epoch: hold.epoch,
+  writer: p.journal.writer,
+});
+
+function checkHistory(history: readonly Said[]): void {
+  for (const [index, said] of history.entries()) {
+    if (typeof said.text !== "string" || said.text === "")
+      throw new FaultError({ kind: "history-invalid", index, detail: "it has no text" });
+    if (said.role !== "user" && said.role !== "assistant")
+      throw new FaultError({ kind: "history-invalid", index, detail: `role \`${String(said.role)}\`` });
+    if (index === 0 && said.role !== "user")
+      throw new FaultError({ kind: "history-invalid", index, detail: "the first message is not the user's" });
+  }
+}
+
+const STRICTNESS: Readonly<Record<Repeat, number>> = { read: 0, idempotent: 1, reconcile: 2, once: 3 };
+/** A tool edited to be repeatable does not make a call repeatable that had started before. */
+export const stricter = (a: Repeat, b: Repeat): Repeat => (STRICTNESS[a] >= STRICTNESS[b] ? a : b);
