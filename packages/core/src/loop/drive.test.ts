@@ -548,7 +548,10 @@ describe("questions", () => {
 
 describe("unknown outcomes", () => {
   const risky = (ran: string[]) =>
-    tool("pay", ({ x }) => String(ran.push(x)), { repeat: "once", resource: ({ x }: { x: string }) => ({ type: "Account", id: x }) });
+    tool("pay", ({ x }) => String(ran.push(x)), {
+      repeat: "once",
+      resource: (input: unknown) => ({ type: "Account", id: (input as { x: string }).x }),
+    });
 
   test("G4 while an unknown is open, a call of the same tool on the same resource asks; others do not", async () => {
     const ran: string[] = [];

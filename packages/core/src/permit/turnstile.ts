@@ -4,7 +4,17 @@
  * P2 what runs is what was decided: the action is a frozen copy, and its digest is checked again when the permit is redeemed.
  * P3 once: a decision yields one permit, a permit is redeemed once; copies, casts and forgeries are refused at run time too.
  */
-import { type Action, type ActionId, type Decided, type Digest, FaultError, type Seq, type Stamped, frozenCopy, seq } from "../vocab/index.ts";
+import {
+  type Action,
+  type ActionId,
+  type Decided,
+  type Digest,
+  FaultError,
+  frozenCopy,
+  type Seq,
+  type Stamped,
+  seq,
+} from "../vocab/index.ts";
 
 declare const durable: unique symbol;
 declare const redeemable: unique symbol;
