@@ -180,6 +180,13 @@ describe("schemas", () => {
     expect(issues(defineTool({ ...plain, resource: () => ({ type: 'File"::', id: "x" }) }), { path: "a" })).toHaveLength(1);
   });
 
+  test("T2 what a call touches is a type and an id, and nothing else of what the function returned", () => {
+    const given = { type: "File", id: "a", owner: "root" };
+    const touched = defineTool({ ...plain, resource: () => given }).resource({ path: "a" });
+    given.id = "b";
+    expect(touched).toEqual({ type: "File", id: "a" });
+  });
+
   test("T3 a schema that cannot be described to a model is refused at definition", () => {
     expect(refusal(() => defineTool({ ...plain, input: z.strictObject({ at: z.date() }) }))).toContain("Date cannot be represented");
     expect(refusal(() => defineTool({ ...plain, input: z.string() }))).toContain("must describe an object");

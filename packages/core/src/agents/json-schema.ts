@@ -15,8 +15,7 @@ export function fromJsonSchema(schema: JsonObject): FromJsonSchema {
   const found = audit(schema, [], schema);
   if (found !== null) return { kind: "refused", detail: found.at.length === 0 ? found.why : `at \`${pathText(found.at)}\`: ${found.why}` };
   try {
-    // a registry of its own: `$id` and descriptions of one tool must not meet those of another
-    return { kind: "schema", schema: z.fromJSONSchema({ ...schema }, { registry: z.registry() }) };
+    return { kind: "schema", schema: z.fromJSONSchema({ ...schema }) };
   } catch (error) {
     return { kind: "refused", detail: error instanceof Error ? error.message : String(error) };
   }
