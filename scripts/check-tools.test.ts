@@ -49,6 +49,11 @@ test("R11 clean files pass; lint, format and warnings are findings with their pl
   expect(checkBiome(core("export function a(): void {\n  const b = 1;\n}\n"))).toHaveLength(1);
 });
 
+test("R11 a warning of the linter is a finding", () => {
+  const unused = "// biome-ignore lint/suspicious/noExplicitAny: there is none\nexport const a = 1;\n";
+  expect(checkBiome(core(unused))).toMatchObject([{ file: "packages/core/src/a.ts", line: 1 }]);
+});
+
 test("R11 a linter that fails without naming a file is a finding", () => {
   expect(checkBiome(realpathSync(temporaryTree({ "biome.json": "{ nonsense" }))).length).toBeGreaterThan(0);
 });
