@@ -1,4 +1,10 @@
+/** The front door of `@orgate/core`: definitions, the loop and its words. Adapters for Node live in `orgate`. */
 export * from "./agents/index.ts";
-export type * from "./reason/port.ts";
+export type { Gate } from "./gate/port.ts";
+export { type Row, tableGate } from "./gate/table.ts";
+export type { Inbox } from "./inbox/port.ts";
+export type { Journal } from "./journal/port.ts";
+export * from "./loop/index.ts";
+export type { Message, Model, ModelReply, ModelRequest, Preview } from "./reason/port.ts";
 export { estimateTokens } from "./reason/tokens.ts";
 export * from "./vocab/index.ts";

@@ -1,0 +1,55 @@
+/** What came of a run, for people and scripts alike: `runtime.complete`, `orgate run --json` and the screens show these fields. */
+
+import type { Message } from "../reason/port.ts";
+import { ENDINGS, type Ending, type SessionId, type Usage } from "../vocab/index.ts";
+import type { Question, State, Unknown } from "./state.ts";
+
+export type RunResult = Readonly<{
+  session: SessionId;
+  /** `waiting`: somebody has to answer a question before it goes on. */
+  state: "ended" | "waiting";
+  ending: Ending | null;
+  sentence: string;
+  next: string;
+  detail: string | null;
+  output: string | null;
+  iterations: number;
+  usage: Usage & Readonly<{ total: number; lost: number }>;
+  /** Null until prices are known. */
+  cost: number | null;
+  durationMs: number;
+  calls: number;
+  questions: readonly Question[];
+  unknowns: readonly Unknown[];
+  conversation: readonly Message[];
+}>;
+
+export function toResult(s: State): RunResult {
+  const at = s.turn ?? s.last;
+  const ending = s.turn === null ? (s.last?.ending ?? null) : null;
+  const words = ending === null ? WAITING : ENDINGS[ending];
+  const usage = at?.usage ?? { input: 0, output: 0 };
+  const lost = at === null ? 0 : at.lost.input + at.lost.output;
+  return {
+    session: s.session,
+    state: s.turn === null ? "ended" : "waiting",
+    ending,
+    sentence: words.sentence,
+    next: words.next,
+    detail: s.turn === null ? (s.last?.detail ?? null) : null,
+    output: s.turn === null ? (s.last?.output ?? null) : null,
+    iterations: at?.iterations ?? 0,
+    usage: { ...usage, total: usage.input + usage.output, lost },
+    cost: null,
+    durationMs: at?.activeMs ?? 0,
+    calls: at?.calls ?? 0,
+    questions: [...(s.turn?.questions.values() ?? [])].filter((q) => q.answer === null),
+    unknowns: [...s.unknowns.values()],
+    conversation: s.messages,
+  };
+}
+
+const WAITING = {
+  sentence: "The turn waits for a person.",
+  next: "Answer it with `orgate approvals`; the session costs nothing meanwhile.",
+};
