@@ -165,9 +165,10 @@ describe("host", () => {
     expect(objections(host("adapters/sandbox/run.ts"), 'import { a } from "../mcp.ts";')).toHaveLength(1);
   });
 
-  test("R1 adapters are wired in compose.ts alone", () => {
+  test("R1 adapters are wired in compose.ts alone, and published by the front door", () => {
     const source = 'import { sqliteJournal } from "./adapters/sqlite-journal.ts";';
     expect(objections(host("compose.ts"), source)).toEqual([]);
+    expect(objections(host("index.ts"), source.replace("import", "export"))).toEqual([]);
     expect(objections(host("main.ts"), source)).toEqual(["adapters are wired in `compose.ts` alone"]);
     expect(objections(host("main.ts"), source.replace("import", "import type"))).toEqual([]);
     expect(objections(host("commands/run.ts"), 'import { a } from "../adapters/keyring.ts";')).toHaveLength(1);
