@@ -97,13 +97,14 @@ function pack(folder: string, out: string): string {
 /** What a tarball with these files and this manifest must not be published with. */
 export function objections(files: readonly string[], manifest: Manifest): readonly string[] {
   const names = new Set(files);
-  const targets = [...leaves(manifest.exports), ...leaves(manifest.bin)].map((target) => target.replace(/^\.\//, ""));
+  const started = manifest.bin === undefined ? [] : ["main.js"]; // what bin/orgate.js imports
+  const targets = [...leaves(manifest.exports), ...leaves(manifest.bin), ...started].map((target) => target.replace(/^\.\//, ""));
   const pins = Object.entries({ ...record(manifest.dependencies), ...record(manifest.optionalDependencies) });
   return [
     ...files.filter((file) => isTest(file) || /\.test(-d)?\.(d\.ts|js)$/.test(file)).map((file) => `\`${file}\` is a test`),
     ...files.filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts")).map((file) => `\`${file}\` is a source`),
     ...files.filter((file) => basename(file) === "ambient.d.ts").map((file) => `\`${file}\` belongs to the checkout`),
-    ...targets.filter((target) => !names.has(target)).map((target) => `\`${target}\` is named by the manifest and missing`),
+    ...targets.filter((target) => !names.has(target)).map((target) => `\`${target}\` is an entry and missing`),
     ...["LICENSE", "README.md"].filter((page) => !names.has(page)).map((page) => `\`${page}\` is missing`),
     ...pins.filter(([, version]) => !/^\d+\.\d+\.\d+/.test(String(version))).map(([name]) => `\`${name}\` is not pinned`),
   ];
@@ -141,6 +142,11 @@ if (import.meta.main) {
   } else {
     const out = resolve(process.env.INIT_CWD ?? process.cwd(), values.out); // npm runs scripts in the root, people name folders from where they are
     mkdirSync(out, { recursive: true });
-    for (const tarball of release(join(import.meta.dirname, ".."), out)) console.log(tarball);
+    try {
+      for (const tarball of release(join(import.meta.dirname, ".."), out)) console.log(tarball);
+    } catch (error) {
+      console.error(`nothing to publish: ${error instanceof Error ? error.message.trim() : String(error)}`);
+      process.exitCode = 1;
+    }
   }
 }
