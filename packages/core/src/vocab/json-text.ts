@@ -1,4 +1,7 @@
-/** Strict reading of JSON text that came from outside. Never guesses: a repeated key is an error, like a missing brace. */
+/**
+ * Strict reading of JSON text that came from outside. Never guesses: a repeated key is an error, like a missing brace; so is a number
+ * that no number of ours can hold, and a nesting that would only serve to break a reader. What is wrong is told with its place.
+ */
 import type { Json } from "./canonical.ts";
 
 export type JsonText =
@@ -10,22 +13,8 @@ const MAX_DEPTH = 128;
 export function readJson(text: string): JsonText {
   const found = scan(text);
   if (found !== null) return { kind: "not-json", detail: found.detail, ...position(text, found.at) };
-  // JSON.parse is the grammar; the scan only adds what it lets through
-  try {
-    return { kind: "json", value: JSON.parse(text) as Json };
-  } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
-    const at = /position (\d+)/.exec(detail)?.[1];
-    return { kind: "not-json", detail: plain(detail), ...position(text, at === undefined ? text.length : Number(at)) };
-  }
+  return { kind: "json", value: JSON.parse(text) as Json };
 }
-
-/** V8 quotes the text itself in its messages; ours stay one line and short. */
-const plain = (message: string): string =>
-  message
-    .replace(/,? ?"[\s\S]*$/, "")
-    .replace(/ in JSON at position[\s\S]*$/, "")
-    .replace(/ \(line[\s\S]*$/, "") || "not JSON";
 
 export function position(text: string, at: number): { line: number; column: number } {
   const before = text.slice(0, at);
@@ -33,46 +22,89 @@ export function position(text: string, at: number): { line: number; column: numb
   return { line, column: at - before.lastIndexOf("\n") };
 }
 
-/** Finds a repeated key or a nesting too deep, in one pass over strings and brackets. Anything else is left to JSON.parse. */
-function scan(text: string): { detail: string; at: number } | null {
+type Wrong = { readonly detail: string; readonly at: number };
+/** What may come next: a value, a value or the end of an array, a key, a key or the end of an object, what follows a value. */
+type Due = "value" | "value-or-end" | "key" | "key-or-end" | "after";
+
+const SPACE = /[ \t\n\r]*/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORD = /true|false|null/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+
+/** The first thing that is wrong, in one pass; null when JSON.parse will take the text and nothing in it is said twice. */
+function scan(text: string): Wrong | null {
   const stack: (Set<string> | null)[] = []; // a set of keys per open object, null per open array
-  let key = false; // the next string is a key
-  for (let i = 0; i < text.length; i += 1) {
-    const c = text[i];
-    if (c === '"') {
-      const end = stringEnd(text, i);
-      if (key) {
-        const name = unquoted(text.slice(i, end));
-        const keys = stack.at(-1);
-        if (keys?.has(name)) return { detail: `key \`${name}\` stands twice in one object`, at: i };
-        keys?.add(name);
-        key = false;
-      }
-      i = end - 1;
-    } else if (c === "{" || c === "[") {
-      if (stack.length >= MAX_DEPTH) return { detail: `nested deeper than ${MAX_DEPTH}`, at: i };
-      stack.push(c === "{" ? new Set() : null);
-      key = c === "{";
-    } else if (c === "}" || c === "]") {
+  let due: Due = "value";
+  let at = 0;
+  for (;;) {
+    at = skip(SPACE, text, at);
+    const c = text[at];
+    if (c === undefined) return due === "after" && stack.length === 0 ? null : { detail: "unexpected end", at };
+    const open = stack.at(-1);
+    if (due === "after") {
+      if (c === "," && open !== undefined) due = open === null ? "value" : "key";
+      else if ((c === "]" && open === null) || (c === "}" && open instanceof Set)) stack.pop();
+      else return unexpected(text, at);
+      at += 1;
+    } else if ((c === "]" && due === "value-or-end") || (c === "}" && due === "key-or-end")) {
       stack.pop();
-      key = false;
-    } else if (c === ",") key = stack.at(-1) instanceof Set;
+      due = "after";
+      at += 1;
+    } else if (due === "key" || due === "key-or-end") {
+      if (c !== '"') return unexpected(text, at);
+      const end = stringEnd(text, at);
+      if (typeof end !== "number") return end;
+      // as it would be written: what is ill-formed is made well-formed first, and then two keys may be one
+      const name = (JSON.parse(text.slice(at, end)) as string).toWellFormed();
+      if (open?.has(name)) return { detail: `key \`${name}\` stands twice in one object`, at };
+      open?.add(name);
+      at = skip(SPACE, text, end);
+      if (text[at] !== ":") return { detail: at === text.length ? "unexpected end" : `no \`:\` after key \`${name}\``, at };
+      due = "value";
+      at += 1;
+    } else if (c === "{" || c === "[") {
+      if (stack.length >= MAX_DEPTH) return { detail: `nested deeper than ${MAX_DEPTH}`, at };
+      stack.push(c === "{" ? new Set() : null);
+      due = c === "{" ? "key-or-end" : "value-or-end";
+      at += 1;
+    } else {
+      const end = c === '"' ? stringEnd(text, at) : wordEnd(text, at);
+      if (typeof end !== "number") return end;
+      if (end === at) return unexpected(text, at);
+      at = end;
+      due = "after";
+    }
   }
-  return null;
 }
 
-function stringEnd(text: string, start: number): number {
+const unexpected = (text: string, at: number): Wrong => ({
+  detail: `unexpected \`${String.fromCodePoint(text.codePointAt(at) ?? 0)}\``,
+  at,
+});
+
+function skip(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
+}
+
+/** Where a number or one of the three words ends; `at` itself when there is none. */
+function wordEnd(text: string, at: number): number | Wrong {
+  const end = skip(NUMBER, text, at);
+  if (end === at) return skip(WORD, text, at);
+  const digits = text.slice(at, end);
+  if (Number.isFinite(Number(digits))) return end;
+  return { detail: `number \`${digits.length > 20 ? `${digits.slice(0, 20)}…` : digits}\` is out of range`, at };
+}
+
+function stringEnd(text: string, start: number): number | Wrong {
   for (let i = start + 1; i < text.length; i += 1) {
-    if (text[i] === "\\") i += 1;
-    else if (text[i] === '"') return i + 1;
+    const c = text.charCodeAt(i);
+    if (c === 0x22) return i + 1;
+    if (c < 0x20) return { detail: "a control character in a string", at: i };
+    if (c !== 0x5c) continue;
+    const end = skip(ESCAPE, text, i);
+    if (end === i) return { detail: "a bad escape in a string", at: i };
+    i = end - 1;
   }
-  return text.length;
-}
-
-function unquoted(quoted: string): string {
-  try {
-    return JSON.parse(quoted) as string;
-  } catch {
-    return quoted; // not a string: JSON.parse of the whole will say so
-  }
+  return { detail: "a string without its end", at: start };
 }

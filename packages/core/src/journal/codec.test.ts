@@ -1,0 +1,305 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { arbitraries } from "../testing/arbitraries.ts";
+import {
+  canonical,
+  type Digest,
+  frozenCopy,
+  type JournalEvent,
+  type Json,
+  KEYS,
+  millis,
+  type StreamId,
+  seq,
+  streamId,
+  writerId,
+} from "../vocab/index.ts";
+import { SAMPLES } from "./fixtures/samples.ts";
+import { proofPorts, sealPorts, W1, W1_KEY } from "./fixtures/sealed.ts";
+import {
+  BLOB_MIN,
+  type BlobRef,
+  checkPayload,
+  decodePayload,
+  EMPTY_STREAM,
+  EVENT_KINDS,
+  encodePayload,
+  FIRST_COMMIT,
+  headText,
+  merklePaths,
+  merkleRoot,
+  parseHead,
+  parseRanges,
+  rangesText,
+  rootFromPath,
+  sealCommit,
+  sealEntries,
+  storedKind,
+  type Upcasts,
+} from "./index.ts";
+
+const { hash } = proofPorts;
+
+/** Blobs in a map, by an address of their own. */
+function shelf() {
+  const texts = new Map<string, string>();
+  return {
+    texts,
+    put(text: string): BlobRef {
+      const address = `b${texts.size + 1}`;
+      texts.set(address, text);
+      return { address, sha256: hash(text), chars: text.length };
+    },
+    get: (address: string) => texts.get(address) ?? null,
+  };
+}
+
+function roundTrip(event: JournalEvent): JournalEvent | string {
+  const blobs = shelf();
+  const payload = encodePayload(event, blobs.put);
+  const checked = checkPayload(storedKind(event.kind), payload);
+  if (checked.kind === "bad") return checked.detail;
+  const decoded = decodePayload(storedKind(event.kind), payload, blobs.get);
+  return decoded.kind === "bad" ? decoded.detail : decoded.event;
+}
+
+const { json } = arbitraries(fc);
+const long = fc.string({ unit: "binary" }).map((s) => s + "x".repeat(BLOB_MIN));
+const special = fc.constantFrom("$blob", "$$blob", "$$$blob", "blob", "__proto__", "kind");
+const values: fc.Arbitrary<Json> = fc.oneof(
+  json,
+  long,
+  fc.dictionary(special, fc.oneof(json, long), { maxKeys: 4 }),
+  fc.record({ $blob: fc.record({ address: fc.constant("b1"), sha256: fc.string(), chars: fc.nat() }) }),
+);
+
+/** Any sample, with all its texts and its free-form values replaced by others. */
+const events: fc.Arbitrary<JournalEvent> = fc
+  .tuple(
+    fc.constantFrom(...Object.values(SAMPLES).flat()),
+    fc.array(fc.oneof(fc.string({ unit: "binary" }), long), { minLength: 1, maxLength: 5 }),
+    values,
+  )
+  .map(([sample, texts, value]) => {
+    let n = 0;
+    const other = (v: unknown, key: string): unknown => {
+      if (key === "kind") return v;
+      if (key === "meta" || key === "value" || key === "output") return value;
+      if (typeof v === "string") return texts[n++ % texts.length];
+      if (Array.isArray(v)) return v.map((inner) => other(inner, ""));
+      if (typeof v !== "object" || v === null) return v;
+      return Object.fromEntries(Object.entries(v).map(([k, inner]) => [k, other(inner, k)]));
+    };
+    return other(sample, "") as JournalEvent;
+  });
+
+test("J10 any event is decoded to what was encoded", () =>
+  fc.assert(
+    fc.property(events, (event) => {
+      let expected: JournalEvent;
+      try {
+        expected = frozenCopy(event);
+      } catch (error) {
+        expect(String(error)).toMatch("two keys");
+        return;
+      }
+      expect(roundTrip(event)).toEqual(expected);
+    }),
+    { numRuns: 400 },
+  ));
+
+test("J10 the payload is canonical, and holds neither the kind nor anything said twice", () => {
+  const payload = encodePayload({ kind: "session.closed", reason: "r", by: { id: "ana", kind: "user" } }, shelf().put);
+  expect(payload).toBe('{"by":{"id":"ana","kind":"user"},"reason":"r"}');
+  const bad = (kind: string, text: string) => [decodePayload(kind, text, () => null).kind, checkPayload(kind, text).kind];
+  for (const text of ["", "{", "null", "5", "[]", '"x"', '{"kind":"note"}']) expect(bad("note", text), text).toEqual(["bad", "bad"]);
+  for (const text of ['{"b":1,"a":1}', '{"a":1,"a":1}', '{"a":1.0}', ' {"a":1}', '{"\\u0061":1}'])
+    expect(checkPayload("note", text).kind, text).toBe("bad");
+  for (const kind of ["", "nonsense", "toString", "__proto__", "note@1", "note@2", "note@x", "note@", "note@02"])
+    expect(bad(kind, "{}"), kind).toEqual(["bad", "bad"]);
+});
+
+test("J10 a decoded event is frozen all the way down", () => {
+  const event = roundTrip(SAMPLES["model.replied"][0] as JournalEvent);
+  expect(
+    typeof event === "object" && event.kind === "model.replied" && Object.isFrozen(event.parts[0]) && Object.isFrozen(event.meta),
+  ).toBe(true);
+});
+
+test("J10 the closed list is the list of the samples, and of the streams that belong to no session", () => {
+  const system = ["key.certified", "key.rotated", "key.withdrawn", "content.erased"];
+  expect([...EVENT_KINDS].sort()).toEqual([...Object.keys(SAMPLES), ...system].sort());
+});
+
+// blobs
+
+const noted = (value: Json): JournalEvent => ({ kind: "note", from: "t", call: null, name: "n", value });
+
+test("J9 a long text is put away as a blob, a short one is not", () => {
+  const blobs = shelf();
+  const payload = encodePayload(noted({ short: "x".repeat(BLOB_MIN), long: ["y".repeat(BLOB_MIN + 1)] }), blobs.put);
+  expect([...blobs.texts.values()]).toEqual(["y".repeat(BLOB_MIN + 1)]);
+  expect(payload).toContain(`"long":[{"$blob":{"address":"b1","chars":${BLOB_MIN + 1},"sha256":"${hash("y".repeat(BLOB_MIN + 1))}"}}]`);
+});
+
+test("J9 an ill-formed long text is made well-formed before it is put away", () => {
+  const blobs = shelf();
+  encodePayload(noted(`\ud800${"x".repeat(BLOB_MIN)}`), blobs.put);
+  expect([...blobs.texts.values()][0]?.isWellFormed()).toBe(true);
+});
+
+test("J9 no text of a model or a tool can name a blob", () => {
+  const forged = { $blob: { address: "b1", sha256: "0", chars: 3 } };
+  const event = noted({ forged, again: { $$blob: forged } });
+  const blobs = shelf();
+  blobs.put("secret of another session");
+  const payload = encodePayload(event, blobs.put);
+  expect(checkPayload("note", payload)).toEqual({ kind: "good", blobs: [] });
+  expect(decodePayload("note", payload, blobs.get)).toEqual({ kind: "event", event });
+});
+
+test("J9 a blob that is missing, of another length, or badly named is told", () => {
+  const ref = { address: "b1", chars: 3, sha256: hash("abc") };
+  const text = (value: unknown) => canonical({ call: null, from: "t", name: "n", value });
+  const detail = (payload: string, blob: string | null) => {
+    const d = decodePayload("note", payload, () => blob);
+    return d.kind === "bad" ? d.detail : d.event;
+  };
+  expect(detail(text({ $blob: ref }), null)).toBe("blob b1 is missing");
+  expect(detail(text({ $blob: ref }), "abcd")).toBe("blob b1 is not what was stored");
+  expect(detail(text({ $blob: ref }), "abc")).toEqual(noted("abc"));
+  for (const odd of [
+    { $blob: null },
+    { $blob: "b1" },
+    { $blob: [ref] },
+    { $blob: ref, more: 1 },
+    { $blob: { ...ref, more: 1 } },
+    { $blob: { address: 1, chars: 1, sha256: "" } },
+  ]) {
+    expect(detail(text(odd), "abc")).toBe("a reference to a blob is malformed");
+    expect(checkPayload("note", text(odd))).toEqual({ kind: "bad", detail: "a reference to a blob is malformed" });
+  }
+});
+
+// versions
+
+test("J11 an older payload is read through its upcasts, in memory only; the stored kind says which version it is", () => {
+  // as if `note` had had no `from` in version 1, and had called its `value` `text` in version 2
+  const upcasts: Upcasts = {
+    note: [(one) => ({ ...one, from: "unknown" }), ({ text = null, ...two }) => ({ ...two, value: text })],
+  };
+  expect(storedKind("note", upcasts)).toBe("note@3");
+  expect(storedKind("session.closed", upcasts)).toBe("session.closed");
+  const read = (kind: string, payload: string) => decodePayload(kind, payload, () => null, upcasts);
+  const event = { kind: "note", from: "unknown", call: null, name: "n", value: "t" };
+  expect(read("note", '{"call":null,"name":"n","text":"t"}')).toEqual({ kind: "event", event });
+  expect(read("note@2", '{"call":null,"from":"x","name":"n","text":"t"}')).toEqual({ kind: "event", event: { ...event, from: "x" } });
+  expect(read("note@3", '{"call":null,"from":"x","name":"n","value":"t"}')).toEqual({ kind: "event", event: { ...event, from: "x" } });
+  expect(read("note@4", "{}")).toEqual({ kind: "bad", detail: "unknown kind `note@4`: written by a newer version?" });
+  expect(read("note@1", "{}").kind).toBe("bad"); // one text per version
+});
+
+// trees
+
+const leaves = (n: number): Digest[] => Array.from({ length: n }, (_, i) => hash(`leaf ${i}`));
+
+test("J13 every leaf of a tree of 1 to 20 has a path to its root, and only there", () => {
+  for (let n = 1; n <= 20; n += 1) {
+    const all = leaves(n);
+    const root = merkleRoot(all, hash);
+    const paths = merklePaths(all, hash);
+    expect(paths).toHaveLength(n);
+    for (const [i, leaf] of all.entries()) {
+      const path = paths[i] ?? [];
+      expect(rootFromPath(leaf, path, hash)).toBe(root);
+      expect(path.length).toBeLessThanOrEqual(Math.ceil(Math.log2(n)));
+      if (n > 1) expect(rootFromPath(hash("other"), path, hash)).not.toBe(root);
+      for (const [k, step] of path.entries()) {
+        expect(rootFromPath(leaf, path.with(k, { ...step, left: !step.left }), hash)).not.toBe(root);
+        expect(rootFromPath(leaf, path.toSpliced(k, 1), hash)).not.toBe(root);
+      }
+    }
+  }
+});
+
+test("J13 a tree depends on every leaf and on their order", () => {
+  for (let n = 2; n <= 20; n += 1) {
+    const all = leaves(n);
+    const root = merkleRoot(all, hash);
+    for (let i = 0; i < n; i += 1) {
+      expect(merkleRoot(all.with(i, hash("other")), hash)).not.toBe(root);
+      if (i > 0) expect(merkleRoot(all.with(i, all[i - 1] as Digest).with(i - 1, all[i] as Digest), hash)).not.toBe(root);
+    }
+    expect(merkleRoot(all.slice(1), hash)).not.toBe(root);
+  }
+  expect(() => merkleRoot([], hash)).toThrow(RangeError);
+  expect(merkleRoot(leaves(1), hash)).toBe(leaves(1)[0]);
+});
+
+// names, ranges, heads
+
+test("J11 ranges are read back as they were written, and in no other spelling", () => {
+  const ranges = [
+    { stream: streamId("s_abcdefgh"), first: seq(1), count: 3 },
+    { stream: streamId("breaker:x"), first: seq(17), count: 1 },
+    { stream: KEYS, first: seq(2), count: 12 },
+  ];
+  expect(parseRanges(rangesText(ranges))).toEqual(ranges);
+  for (const text of [
+    "",
+    "keys",
+    "keys:1",
+    "keys:0+1",
+    "keys:1+0",
+    "keys:01+1",
+    "keys:1+1,",
+    ",keys:1+1",
+    "a:b:c:1+1",
+    "keys:1+1 ",
+    "keys:-1+1",
+    "keys:1e3+1",
+    "keys:1+1;keys:2+1",
+  ])
+    expect(parseRanges(text), text).toBeNull();
+});
+
+test("J11 a name that could blur a hashed text is refused before anything is sealed", () => {
+  const ports = sealPorts(W1, W1_KEY);
+  const event: JournalEvent = SAMPLES["session.closed"][0] as JournalEvent;
+  const seal = (stream: StreamId) => sealEntries(stream, EMPTY_STREAM, [{ at: millis(1), event }], ports, shelf().put);
+  for (const name of ["", "a\nb", "a,b", "a:b:c", "a b", "a+1", "ä", "x".repeat(101)])
+    expect(() => seal(streamId(name)), name).toThrow(RangeError);
+  expect(() => sealCommit(FIRST_COMMIT, millis(1), [seal(KEYS)], { ...ports, writer: writerId("a@b") })).toThrow(RangeError);
+  expect(() => sealCommit(FIRST_COMMIT, millis(1), [[]], ports)).toThrow(RangeError);
+});
+
+test("J11 a clock that jumps back does not turn a stream's time around", () => {
+  const event: JournalEvent = SAMPLES["session.closed"][0] as JournalEvent;
+  const sealed = sealEntries(
+    KEYS,
+    { ...EMPTY_STREAM, at: millis(10) },
+    [5, 20, 15].map((at) => ({ at: millis(at), event })),
+    sealPorts(W1, W1_KEY),
+    shelf().put,
+  );
+  expect(sealed.map((e) => e.at)).toEqual([10, 20, 20]);
+});
+
+test("J15 a head is read back as it was written, and a broken one is refused", () => {
+  const head = new Map([
+    [writerId("w2"), { number: 7, hash: hash("b") }],
+    [writerId("w1"), { number: 12, hash: hash("a") }],
+  ]);
+  expect(headText(head)).toBe(`w1@12:${hash("a")},w2@7:${hash("b")}`);
+  expect(parseHead(` ${headText(head)}\n`)).toEqual(head);
+  for (const text of [
+    "",
+    "w1",
+    "w1@1",
+    `w1@0:${hash("a")}`,
+    `w1@1:${hash("a")},`,
+    `w1@1:${hash("a")},w1@2:${hash("b")}`,
+    `w1@1:${hash("a").toUpperCase()}`,
+  ])
+    expect(parseHead(text), text).toBeNull();
+});
