@@ -1,5 +1,18 @@
 /** From a proposed call to what the gate is asked about, and the digest that everything later is bound to. Pure. */
-import { type Action, type CallId, type Digest, type Hash, type JsonObject, type ProposedCall, type Tool, type Verdict, canonical, digestOf, frozenCopy, toolFacts } from "../vocab/index.ts";
+import {
+  type Action,
+  type CallId,
+  canonical,
+  type Digest,
+  digestOf,
+  frozenCopy,
+  type Hash,
+  type JsonObject,
+  type ProposedCall,
+  type Tool,
+  toolFacts,
+  type Verdict,
+} from "../vocab/index.ts";
 
 /** A call, checked against its tool's contract: an action to gate, or why not (unknown tool, not JSON, schema). */
 export type Contracted =
@@ -7,8 +20,20 @@ export type Contracted =
   | { readonly kind: "refused"; readonly action: Extract<Action, { kind: "call" }>; readonly verdict: Extract<Verdict, { kind: "deny" }> };
 
 export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Digest | null): Contracted {
-  const bare = { kind: "call", call: call.id, tool: call.tool, toolDigest, effects: tool?.effects ?? [], args: null, resource: { type: "Tool", id: call.tool } } as const;
-  const refuse = (reason: string): Contracted => ({ kind: "refused", action: bare, verdict: { kind: "deny", by: "contract", because: [], faults: [], reason } });
+  const bare = {
+    kind: "call",
+    call: call.id,
+    tool: call.tool,
+    toolDigest,
+    effects: tool?.effects ?? [],
+    args: null,
+    resource: { type: "Tool", id: call.tool },
+  } as const;
+  const refuse = (reason: string): Contracted => ({
+    kind: "refused",
+    action: bare,
+    verdict: { kind: "deny", by: "contract", because: [], faults: [], reason },
+  });
   if (tool === null) return refuse("there is no such tool");
   if (call.args.kind === "not-json") return refuse(`the arguments are not JSON: ${call.args.detail}`);
   const checked = tool.check(call.args.value);
@@ -42,4 +67,5 @@ export function toolDigests(hash: Hash): (tool: Tool) => Digest {
 }
 
 /** For people: a call on one line. */
-export const callLine = (tool: string, args: JsonObject | null, id: CallId): string => `${tool}(${args === null ? "…" : canonical(args)}) [${id}]`;
+export const callLine = (tool: string, args: JsonObject | null, id: CallId): string =>
+  `${tool}(${args === null ? "…" : canonical(args)}) [${id}]`;

@@ -2,7 +2,18 @@
  * The smallest gate: a decision table, first matching row decides, no row denies (G1). Data, so it is journalled and digested like any policy.
  * Cedar takes its place where rules need more than names; tests use it with a permissive table, which is a policy like any other.
  */
-import { type Action, type Ask, type Decision, type Facts, type Hash, type JsonObject, type PolicyId, type Verdict, digestOf, policyId } from "../vocab/index.ts";
+import {
+  type Action,
+  type Ask,
+  type Decision,
+  digestOf,
+  type Facts,
+  type Hash,
+  type JsonObject,
+  type PolicyId,
+  policyId,
+  type Verdict,
+} from "../vocab/index.ts";
 import type { Gate } from "./port.ts";
 
 export type Row = Readonly<{
@@ -37,7 +48,8 @@ function matches(row: Row, name: string, facts: Facts): boolean {
   return row.callsBelow === undefined || facts.calls.turn < row.callsBelow;
 }
 
-const namesAction = (row: Row, name: string): boolean => (row.action.endsWith("*") ? name.startsWith(row.action.slice(0, -1)) : row.action === name);
+const namesAction = (row: Row, name: string): boolean =>
+  row.action.endsWith("*") ? name.startsWith(row.action.slice(0, -1)) : row.action === name;
 
 function toVerdict(row: Row | undefined, name: string): Verdict {
   if (row === undefined) return { kind: "deny", by: "policy", because: [], faults: [], reason: `no policy permits ${name}` };

@@ -1,5 +1,5 @@
 /** 4. Observe: what became of a call, as one text for the model. One per call id, on every path; never more than the limit, and it says what was cut. */
-import { type Json, type Observation, type Outcome, type Verdict, canonical } from "../vocab/index.ts";
+import { canonical, type Json, type Observation, type Outcome, type Verdict } from "../vocab/index.ts";
 
 export function observeOutcome(tool: string, outcome: Outcome, limit: number): Observation {
   switch (outcome.kind) {
@@ -22,7 +22,10 @@ export function observeRefusal(tool: string, verdict: Extract<Verdict, { kind: "
 }
 
 /** A call that had not started when its turn ended. */
-export const observeUnstarted = (tool: string, ending: string): Observation => ({ kind: "refusal", text: `[not run] ${tool}: the turn ended first (${ending})` });
+export const observeUnstarted = (tool: string, ending: string): Observation => ({
+  kind: "refusal",
+  text: `[not run] ${tool}: the turn ended first (${ending})`,
+});
 
 const toText = (output: Json): string => (typeof output === "string" ? output : canonical(output));
 
