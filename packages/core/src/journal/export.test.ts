@@ -22,7 +22,7 @@ const sessionOf = (records: Records, stream: StreamId = SESSION): string => [...
 const linesOf = (text: string): string[] => text.split("\n").slice(0, -1);
 const joined = (lines: readonly string[]): string => lines.map((l) => `${l}\n`).join("");
 
-test("J16 a whole journal's export verifies and reads back to the same bytes, with any of the project's root keys", async () => {
+test("J37 a whole journal's export verifies and reads back to the same bytes, with any of the project's root keys", async () => {
   const { records } = await sealedJournal();
   const text = wholeOf(records);
   const back = read(text);
@@ -33,13 +33,13 @@ test("J16 a whole journal's export verifies and reads back to the same bytes, wi
   expect(read(text, seeded("stranger").publicKey).firstBad?.reason).toMatch("do not go back to the given root key");
 });
 
-test("J16 a file may come in pieces of any size", async () => {
+test("J37 a file may come in pieces of any size", async () => {
   const text = wholeOf((await sealedJournal()).records);
   const pieces = Array.from({ length: Math.ceil(text.length / 1_001) }, (_, i) => text.slice(i * 1_001, (i + 1) * 1_001));
   expect(read(pieces)).toMatchObject({ torn: false, firstBad: null });
 });
 
-test("J16 one session proves itself with its commits, their keys and its erasures, and holds nothing of others", async () => {
+test("J37 one session proves itself with its commits, their keys and its erasures, and holds nothing of others", async () => {
   const { records } = await sealedJournal();
   for (const stream of [SESSION, OTHER_SESSION]) {
     const text = sessionOf(records, stream);
@@ -53,7 +53,7 @@ test("J16 one session proves itself with its commits, their keys and its erasure
   expect(read(sessionOf(records, OTHER_SESSION)).counts.erased).toBe(1);
 });
 
-test("J17 a file cut anywhere is torn; what is there is still good", async () => {
+test("J38 a file cut anywhere is torn; what is there is still good", async () => {
   const { records } = await sealedJournal();
   for (const text of [wholeOf(records), sessionOf(records), sessionOf(records, OTHER_SESSION)]) {
     const header = text.indexOf("\n") + 1;
@@ -70,7 +70,7 @@ test("J17 a file cut anywhere is torn; what is there is still good", async () =>
   }
 });
 
-test("J16 a change in any line is named with that line", async () => {
+test("J37 a change in any line is named with that line", async () => {
   const { records } = await sealedJournal();
   for (const text of [wholeOf(records), sessionOf(records), sessionOf(records, OTHER_SESSION)]) {
     const lines = linesOf(text);
@@ -90,7 +90,7 @@ test("J16 a change in any line is named with that line", async () => {
   }
 });
 
-test("J16 lines dropped, doubled, swapped or added are found", async () => {
+test("J37 lines dropped, doubled, swapped or added are found", async () => {
   const { records } = await sealedJournal();
   for (const text of [wholeOf(records), sessionOf(records), sessionOf(records, OTHER_SESSION)]) {
     const lines = linesOf(text);
@@ -107,7 +107,7 @@ test("J16 lines dropped, doubled, swapped or added are found", async () => {
   }
 });
 
-test("J16 a session's entries that lack the end their commits name are found", async () => {
+test("J37 a session's entries that lack the end their commits name are found", async () => {
   const { records } = await sealedJournal();
   const lines = linesOf(sessionOf(records));
   const last = lines.findLastIndex((l) => l.includes('"kind":"entry"'));
@@ -116,7 +116,7 @@ test("J16 a session's entries that lack the end their commits name are found", a
   expect(read(joined(cut)).firstBad?.reason).toMatch("it is missing, though a commit names it");
 });
 
-test("J14 an erased entry in a session's export needs its erasure", async () => {
+test("J35 an erased entry in a session's export needs its erasure", async () => {
   const { records } = await sealedJournal();
   const lines = linesOf(sessionOf(records, OTHER_SESSION));
   const erasure = lines.findIndex((l) => l.includes('"stream":"erasures"'));
@@ -133,14 +133,14 @@ const goldenEntries = () => {
   return [...records.streams()].flatMap((s) => [...records.entries(s)]).map((e) => ({ e, records }));
 };
 
-test("J18 the golden journal of format 1 verifies", () => {
+test("J39 the golden journal of format 1 verifies", () => {
   const back = read(golden);
   expect(back.problems).toEqual([]);
   expect(back.torn).toBe(false);
   expect(wholeOf(back.records)).toBe(golden);
 });
 
-test("J18 every kind of event stands in the golden journal, decodes, and encodes to the same bytes", () => {
+test("J39 every kind of event stands in the golden journal, decodes, and encodes to the same bytes", () => {
   const met = new Set<string>();
   for (const { e, records } of goldenEntries()) {
     if (e.payload === null) continue;
@@ -154,7 +154,7 @@ test("J18 every kind of event stands in the golden journal, decodes, and encodes
   expect([...met].sort()).toEqual([...EVENT_KINDS].sort());
 });
 
-test("J18 what the golden journal tells has the fields of today: a kind that changes needs a new version and an upcast", () => {
+test("J39 what the golden journal tells has the fields of today: a kind that changes needs a new version and an upcast", () => {
   const told = goldenEntries().flatMap(({ e, records }) => {
     const decoded = e.stream === SESSION && e.payload !== null ? decodePayload(e.kind, e.payload, records.blob) : null;
     return decoded?.kind === "event" ? [decoded.event] : [];
@@ -162,7 +162,7 @@ test("J18 what the golden journal tells has the fields of today: a kind that cha
   expect(told).toEqual(Object.values(SAMPLES).flat());
 });
 
-test("J18 the golden journal holds a blob, and no private key", () => {
+test("J39 the golden journal holds a blob, and no private key", () => {
   const { records } = read(golden);
   const text = goldenEntries().flatMap(({ e }) => (e.payload?.includes('"$blob":') ? [e] : []));
   expect(text.length).toBeGreaterThan(0);

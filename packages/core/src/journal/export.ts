@@ -1,8 +1,8 @@
 /**
  * A journal, or one session of it, as a file of JSON lines that proves itself: with the file and the root's public key, and nothing else.
  *   header · commits · entries (of one session: each with its path to its commit's root) · blobs · end
- * J16 an export reads back to the bytes it was written from; whatever is bad in it is named with its line.
- * J17 only an export may be torn: without its end line it counts as torn, and what is there is still checked.
+ * J37 an export reads back to the bytes it was written from; whatever is bad in it is named with its line.
+ * J38 only an export may be torn: without its end line it counts as torn, and what is there is still checked.
  * A session's export proves that each entry was written in its place; that nothing came after the last one, only the whole journal can.
  */
 import * as z from "zod";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonical, ERASURES, KEYS, millis, type StreamId, seq, type WriterId, writerId } from "../vocab/index.ts";
+import { canonical, ERASURES, KEYS, millis, type StreamId, seq, type WriterId, writerId, ZERO } from "../vocab/index.ts";
 import { OTHER_SESSION, SAMPLES, SESSION } from "./fixtures/samples.ts";
 import {
   NEXT_ROOT,
@@ -52,7 +52,7 @@ const edit = <T>(list: T[], index: number, change: Partial<T>): void => {
   list[index] = { ...before, ...change };
 };
 
-test("J12 an untouched journal is good: counted, its head told, erasures reported and not bad", async () => {
+test("J33 an untouched journal is good: counted, its head told, erasures reported and not bad", async () => {
   const j = await sealedJournal();
   const result = check(j);
   expect(result.problems).toEqual([]);
@@ -65,7 +65,7 @@ test("J12 an untouched journal is good: counted, its head told, erasures reporte
   expect(result.stillThere).toBe(0);
 });
 
-test("J12 progress is told, the whole number at the end", async () => {
+test("J33 progress is told, the whole number at the end", async () => {
   const { records, root } = await sealedJournal();
   const told: number[] = [];
   const { counts } = verify({ records, root, ports: proofPorts, head: null, progress: (n) => told.push(n), torn: null });
@@ -82,7 +82,7 @@ function flipped(value: string | number | null, at: number): string | number {
   return value.slice(0, i) + other + value.slice(i + 1);
 }
 
-test("J12 a flip in any column of any row is found, and an entry's own is named", async () => {
+test("J33 a flip in any column of any row is found, and an entry's own is named", async () => {
   const clean = await sealedJournal();
   for (const [stream, entries] of clean.disk.entries) {
     for (const [i, e] of entries.entries()) {
@@ -108,7 +108,7 @@ test("J12 a flip in any column of any row is found, and an entry's own is named"
   }
 });
 
-test("J12 any single change of any stored field is found", async () => {
+test("J33 any single change of any stored field is found", async () => {
   const clean = await sealedJournal();
   const entryFields = [...clean.disk.entries].flatMap(([stream, list]) =>
     list.flatMap((e, i) => Object.keys(e).map((field) => ({ of: "entry" as const, stream, i, field: field as keyof StoredEntry }))),
@@ -142,7 +142,7 @@ test("J12 any single change of any stored field is found", async () => {
   );
 });
 
-test("J12 entries dropped, reordered, doubled or moved to another stream are named", async () => {
+test("J33 entries dropped, reordered, doubled or moved to another stream are named", async () => {
   for (const stream of [SESSION, OTHER_SESSION, KEYS, ERASURES]) {
     for (let i = 0; i < entriesOf(await sealedJournal(), stream).length; i += 1) {
       const dropped = await sealedJournal();
@@ -161,7 +161,7 @@ test("J12 entries dropped, reordered, doubled or moved to another stream are nam
   expect(firstBad(swapped)).toBe(`${SESSION} 4: it is missing: entry 5 stands in its place`);
 });
 
-test("J13 an entry that nobody sealed is named, however well it is chained", async () => {
+test("J34 an entry that nobody sealed is named, however well it is chained", async () => {
   const j = await sealedJournal();
   const head = j.disk.heads.get(SESSION);
   if (head === undefined) throw new Error("no head");
@@ -172,7 +172,7 @@ test("J13 an entry that nobody sealed is named, however well it is chained", asy
   expect(firstBad(j)).toBe(`${SESSION} ${head.seq + 1}: no commit covers it`);
 });
 
-test("J13 a session's tail that was cut off is named by the commit that covered it", async () => {
+test("J34 a session's tail that was cut off is named by the commit that covered it", async () => {
   const j = await sealedJournal();
   const list = entriesOf(j, SESSION);
   const length = list.length;
@@ -185,7 +185,7 @@ test("J13 a session's tail that was cut off is named by the commit that covered 
   expect(firstBad(whole)).toMatch(`${SESSION} 1: it is missing: commit`);
 });
 
-test("J13 entries rewritten and chained anew do not give the root that was signed", async () => {
+test("J34 entries rewritten and chained anew do not give the root that was signed", async () => {
   const j = await sealedJournal();
   const list = entriesOf(j, OTHER_SESSION);
   let previous = list[0]?.entryHash;
@@ -198,7 +198,7 @@ test("J13 entries rewritten and chained anew do not give the root that was signe
   expect(firstBad(j)).toBe("w2@1: its entries are not those it was sealed over");
 });
 
-test("J13 a commit sealed with a key that is not certified for its writer is named", async () => {
+test("J34 a commit sealed with a key that is not certified for its writer is named", async () => {
   const stranger = seeded("stranger");
   const reseal = async (key: typeof stranger) => {
     const j = await sealedJournal();
@@ -219,7 +219,7 @@ test("J13 a commit sealed with a key that is not certified for its writer is nam
   expect(await reseal({ ...W2_KEY, sign: stranger.sign })).toBe("w2@1: its signature does not match");
 });
 
-test("J13 a writer that went on to a new key does not return to the old one", async () => {
+test("J34 a writer that went on to a new key does not return to the old one", async () => {
   const j = await sealedJournal();
   const commits = commitsOf(j, W1);
   const last = commits.at(-1) as StoredCommit;
@@ -239,7 +239,7 @@ test("J13 a writer that went on to a new key does not return to the old one", as
   expect(firstBad(j)).toBe(`w1@${last.number + 1}: key \`${W1_KEY.id}\` was replaced before`);
 });
 
-test("J13 two commits that claim one entry are named", async () => {
+test("J34 two commits that claim one entry are named", async () => {
   const j = await sealedJournal();
   const commits = commitsOf(j, W2);
   const last = commits.at(-1) as StoredCommit;
@@ -247,7 +247,7 @@ test("J13 two commits that claim one entry are named", async () => {
   expect(firstBad(j)).toBe(`${SESSION} 1: commit ${last.number + 1} of writer \`w2\` claims it, and so does another commit`);
 });
 
-test("J13 any root key of the project can be the pinned one, another project's cannot", async () => {
+test("J34 any root key of the project can be the pinned one, another project's cannot", async () => {
   const j = await sealedJournal();
   expect(firstBad({ ...j, root: NEXT_ROOT.publicKey })).toBeNull();
   expect(firstBad({ ...j, root: seeded("stranger").publicKey })).toBe(
@@ -256,7 +256,7 @@ test("J13 any root key of the project can be the pinned one, another project's c
   expect(firstBad({ ...j, root: "nonsense" })).toBe("w1@1: the keys of this journal do not go back to the given root key");
 });
 
-test("J12 a blob that was swapped, changed or lost is named with the entry that needs it", async () => {
+test("J33 a blob that was swapped, changed or lost is named with the entry that needs it", async () => {
   const [address] = (await sealedJournal()).disk.blobs.keys();
   if (address === undefined) throw new Error("no blob");
   const at = (j: Sealed) => entriesOf(j, SESSION).find((e) => e.payload?.includes(address))?.seq;
@@ -269,7 +269,7 @@ test("J12 a blob that was swapped, changed or lost is named with the entry that 
   expect(firstBad(lost)).toBe(`${SESSION} ${at(lost)}: blob \`${address}\` is missing`);
 });
 
-test("J14 an erased payload without an erasure on record is bad, and so is half an erasure", async () => {
+test("J35 an erased payload without an erasure on record is bad, and so is half an erasure", async () => {
   const silent = await sealedJournal();
   edit(entriesOf(silent, SESSION), 4, { salt: null, payload: null });
   expect(firstBad(silent)).toBe(`${SESSION} 5: its payload is gone, and no erasure is on record`);
@@ -281,7 +281,7 @@ test("J14 an erased payload without an erasure on record is bad, and so is half 
   expect(firstBad(keys)).toBe("keys 4: entries of this stream cannot be erased");
 });
 
-test("J14 an erasure that was recorded and cut short is told, not bad", async () => {
+test("J35 an erasure that was recorded and cut short is told, not bad", async () => {
   const j = await sealedJournal();
   const before = (await sealedJournal()).disk.entries.get(OTHER_SESSION)?.[1];
   expect(before?.payload).toBeNull();
@@ -297,7 +297,7 @@ test("J14 an erasure that was recorded and cut short is told, not bad", async ()
   expect(result.stillThere).toBe(1);
 });
 
-test("J15 commits dropped from the end together with their entries are found only against a head", async () => {
+test("J36 commits dropped from the end together with their entries are found only against a head", async () => {
   const j = await sealedJournal();
   const { head } = check(j);
   const cut = await sealedJournal();
@@ -310,7 +310,7 @@ test("J15 commits dropped from the end together with their entries are found onl
   expect(firstBad(j, head)).toBeNull();
 });
 
-test("J15 a writer dropped as a whole is found against a head, and so is a chain that was written anew", async () => {
+test("J36 a writer dropped as a whole is found against a head, and so is a chain that was written anew", async () => {
   const { head } = check(await sealedJournal());
   const cut = await sealedJournal();
   cut.disk.commits.delete(W2);
@@ -328,7 +328,7 @@ test("J15 a writer dropped as a whole is found against a head, and so is a chain
   expect(firstBad(anew, new Map([[writerId("w9"), { number: 4, hash: head.get(W1)?.hash as never }]]))).toMatch("w9@1: it is missing");
 });
 
-test("J12 a commit dropped from the middle or moved is named", async () => {
+test("J33 a commit dropped from the middle or moved is named", async () => {
   const dropped = await sealedJournal();
   commitsOf(dropped, W1).splice(2, 1);
   expect(check(dropped).problems).toContainEqual(
@@ -340,25 +340,46 @@ test("J12 a commit dropped from the middle or moved is named", async () => {
   expect(check(swapped).firstBad).toMatchObject({ writer: W1, commit: 2 });
 });
 
-test("J12 a payload that says something twice is named, though its hashes and seals are right", async () => {
+/** One more entry of the other session, hashed and sealed as it should be, whatever it says. */
+async function withSealed(change: Partial<StoredEntry>, payload: string): Promise<Sealed> {
   const j = await sealedJournal();
   const head = j.disk.heads.get(OTHER_SESSION);
-  const last = commitsOf(j, W2).at(-1) as StoredCommit;
-  if (head === undefined) throw new Error("no head");
-  for (const payload of ['{"a":1,"a":1}', '{"b":1,"a":2}', '{"a": 1}', "[]", "{", '{"kind":"note"}', '{"a":{"$blob":1}}']) {
-    const again = await sealedJournal();
-    const ports = sealPorts(W2, W2_KEY);
-    const header = {
-      stream: OTHER_SESSION,
-      seq: seq(head.seq + 1),
-      at: head.at,
-      kind: "note",
-      previous: head.hash,
-      payloadHash: payloadHash("00", payload, ports.hash),
-    };
-    const entry = { ...header, entryHash: entryHash(header, ports.hash), salt: "00", payload };
-    entriesOf(again, OTHER_SESSION).push(entry);
-    commitsOf(again, W2).push(sealCommit(last, last.at, [[entry]], ports));
-    expect(check(again).firstBad, payload).toMatchObject({ stream: OTHER_SESSION, seq: head.seq + 1 });
-  }
+  const commits = commitsOf(j, W2);
+  const last = commits.at(-1);
+  if (head === undefined || last === undefined) throw new Error("no head");
+  const ports = sealPorts(W2, W2_KEY);
+  const fresh = { stream: OTHER_SESSION, seq: seq(head.seq + 1), at: head.at, kind: "note", previous: head.hash };
+  const header = { ...fresh, ...change, payloadHash: payloadHash("00", payload, ports.hash) };
+  const entry = { ...header, entryHash: entryHash(header, ports.hash), salt: "00", payload };
+  entriesOf(j, OTHER_SESSION).push(entry);
+  commits.push(sealCommit(last, last.at, [[entry]], ports));
+  return j;
+}
+const SEALED_NEXT = `${OTHER_SESSION} 5`;
+
+test("J33 an entry that is chained elsewhere, older than the one before, or of an unknown kind is named, though its hashes and seals are right", async () => {
+  expect(firstBad(await withSealed({}, "{}"))).toBeNull();
+  expect(firstBad(await withSealed({ previous: ZERO }, "{}"))).toBe(`${SEALED_NEXT}: it is not chained to the entry before it`);
+  expect(firstBad(await withSealed({ at: millis(5) }, "{}"))).toBe(`${SEALED_NEXT}: it is older than the entry before it`);
+  expect(firstBad(await withSealed({ kind: "nonsense" }, "{}"))).toBe(
+    `${SEALED_NEXT}: unknown kind \`nonsense\`: written by a newer version?`,
+  );
+});
+
+test("J33 a payload that says something twice, or is not canonical, is named, though its hashes and seals are right", async () => {
+  for (const payload of ['{"a":1,"a":1}', '{"b":1,"a":2}', '{"a": 1}', "[]", "{", '{"kind":"note"}', '{"a":{"$blob":1}}'])
+    expect(firstBad(await withSealed({}, payload)), payload).toMatch(SEALED_NEXT);
+});
+
+test("J34 a commit chained elsewhere is named, though its hash and seal are right", async () => {
+  const j = await sealedJournal();
+  const commits = commitsOf(j, W2);
+  const last = commits.at(-1) as StoredCommit;
+  commits[commits.length - 1] = sealCommit(
+    { number: last.number - 1, hash: ZERO },
+    last.at,
+    [entriesOf(j, OTHER_SESSION).slice(3)],
+    sealPorts(W2, W2_KEY),
+  );
+  expect(firstBad(j)).toBe(`w2@${last.number}: it is not chained to the commit before it`);
 });

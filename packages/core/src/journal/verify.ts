@@ -1,9 +1,9 @@
 /**
  * Proof that a journal is what its writers wrote, from the stored form and the root's public key alone.
- * J12 every change of a stored field is found, and the first bad entry (streams by name, then writers by name) is named with its reason.
- * J13 every entry is covered by exactly one commit, and every commit is sealed by a key that the root certified for its writer.
- * J14 an erased payload is bad unless an entry of `erasures` says who had it erased.
- * J15 a journal that was rolled back as a whole is found against a head that was kept elsewhere, and only so.
+ * J33 every change of a stored field is found, and the first bad entry (streams by name, then writers by name) is named with its reason.
+ * J34 every entry is covered by exactly one commit, and every commit is sealed by a key that the root certified for its writer.
+ * J35 an erased payload is bad unless an entry of `erasures` says who had it erased.
+ * J36 a journal that was rolled back as a whole is found against a head that was kept elsewhere, and only so.
  *
  * Each entry is hashed twice (payload, header), and once more in its commit's tree; one signature is checked per commit.
  */

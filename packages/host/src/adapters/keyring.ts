@@ -1,7 +1,7 @@
 /**
  * Private keys as files, and the `keys` stream they answer for. A project's lie in `.orgate/keys/` (root, one per writer, the key of blob
  * addresses), a person's in `$ORGATE_HOME/keys/` or `~/.orgate/keys/`, so that one person signs in many projects.
- * J23 a private key is readable by its owner alone, is written whole or not at all, and is never replaced before its successor is certified.
+ * J44 a private key is readable by its owner alone, is written whole or not at all, and is never replaced before its successor is certified.
  */
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
