@@ -51,13 +51,15 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   labels?: readonly string[];
   /** What a call touches: what policies are written about. */
   resource?: (input: Parsed<In>) => Resource;
+  /** The types that `resource` answers with. Said, they are enforced, and policies that name them are checked. */
+  resourceTypes?: readonly string[];
   endsTurn?: boolean;
   timeoutMs?: number;
   run: (input: Parsed<In>, context: ToolContext) => Promise<Returned<Out>> | Returned<Out>;
   reconcile?: (input: Parsed<In>, context: ToolContext) => Promise<Reconciled>;
 }>;
 
-const FIELDS = "name description input output repeat effects labels resource endsTurn timeoutMs run reconcile".split(" ");
+const FIELDS = "name description input output repeat effects labels resource resourceTypes endsTurn timeoutMs run reconcile".split(" ");
 const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];
 const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
 const LABEL = /^[a-z][a-z0-9:_-]{0,63}$/;
@@ -91,7 +93,8 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
   if (typeof touches !== "function") throw refuse("`resource` must be a function");
   // what reaches these has been through `check`: the schema's own result, and JSON
   const typed = (args: JsonObject) => args as Parsed<In>;
-  const resource = (args: JsonObject): Resource => checkedResource(touches(typed(args)));
+  const resourceTypes = resourceTypesOf(given.resourceTypes ?? (given.resource === undefined ? ["Tool"] : []), refuse);
+  const resource = (args: JsonObject): Resource => checkedResource(touches(typed(args)), resourceTypes);
   const { run, reconcile } = given;
 
   return Object.freeze({
@@ -103,6 +106,7 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     labels: labelsOf(given.labels, refuse),
     endsTurn: given.endsTurn ?? false,
     timeoutMs,
+    resourceTypes,
     check: (args: Json) => check(args, input.schema, resource),
     resource,
     run: async (args: JsonObject, context: ToolContext) => fitting(await run(typed(args), context), output, context),
@@ -213,10 +217,17 @@ function validated(value: unknown, schema: StandardSchema): Validated {
   }
 }
 
-function checkedResource(given: Resource): Resource {
+function resourceTypesOf(given: readonly string[], refuse: Refuse): readonly string[] {
+  const bad = given.find((type) => typeof type !== "string" || !RESOURCE_TYPE.test(type));
+  if (bad !== undefined) throw refuse(`\`resourceTypes\`: \`${String(bad)}\` is no type of resource`);
+  return Object.freeze([...new Set(given)].sort());
+}
+
+function checkedResource(given: Resource, types: readonly string[]): Resource {
   const { type, id } = given;
   if (typeof type !== "string" || !RESOURCE_TYPE.test(type)) throw new TypeError(`\`${String(type)}\` is no type of resource`);
   if (typeof id !== "string" || id === "") throw new TypeError("a resource's id is text that is not empty");
+  if (types.length > 0 && !types.includes(type)) throw new TypeError(`\`${type}\` is not among its resourceTypes (${types.join(", ")})`);
   return Object.freeze({ type, id });
 }
 

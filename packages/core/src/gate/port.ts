@@ -2,10 +2,12 @@
  * 2. The gate: one action and the facts in, one decision out. A pure function of the loaded policies.
  * G1 deny is the default. G2 it reads structure, never prose. G3 any error denies.
  */
-import type { Action, Decision, Digest, Facts } from "../vocab/index.ts";
+import type { Action, Decision, Digest, Facts, UserAct } from "../vocab/index.ts";
 
 export type Gate = Readonly<{
   /** Of everything that could decide anything: a session records it, a queued call is gated again when it changes. */
   digest: Digest;
   decide(action: Action, facts: Facts): Decision;
+  /** May this person do this? A verdict like any other: an error, or no permit, denies. */
+  decideFor(user: string, act: UserAct): Decision;
 }>;

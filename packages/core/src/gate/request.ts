@@ -5,21 +5,25 @@ import {
   canonical,
   type Digest,
   digestOf,
+  type Edit,
   frozenCopy,
   type Hash,
+  type Json,
   type JsonObject,
   type ProposedCall,
   type Tool,
   toolFacts,
   type Verdict,
 } from "../vocab/index.ts";
+import { inexactNumbers } from "./numbers.ts";
 
 /** A call, checked against its tool's contract: an action to gate, or why not (unknown tool, not JSON, schema). */
 export type Contracted =
   | { readonly kind: "fits"; readonly action: Extract<Action, { kind: "call" }> }
   | { readonly kind: "refused"; readonly action: Extract<Action, { kind: "call" }>; readonly verdict: Extract<Verdict, { kind: "deny" }> };
 
-export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Digest | null): Contracted {
+/** `edited` stands in place of the proposed arguments once a policy or a person has changed them. */
+export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Digest | null, edited: JsonObject | null = null): Contracted {
   const bare = {
     kind: "call",
     call: call.id,
@@ -27,6 +31,7 @@ export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Dige
     toolDigest,
     effects: tool?.effects ?? [],
     args: null,
+    inexact: [],
     resource: { type: "Tool", id: call.tool },
   } as const;
   const refuse = (reason: string): Contracted => ({
@@ -36,10 +41,11 @@ export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Dige
   });
   if (tool === null) return refuse("there is no such tool");
   if (call.args.kind === "not-json") return refuse(`the arguments are not JSON: ${call.args.detail}`);
-  const checked = tool.check(call.args.value);
+  const checked = tool.check(edited ?? call.args.value);
   if (checked.kind === "invalid") return refuse(`the arguments do not fit: ${checked.issues.join("; ")}`);
   const args = frozenCopy(checked.args);
-  return { kind: "fits", action: { ...bare, args, resource: tool.resource(args) } };
+  const inexact = inexactNumbers(call.text, args);
+  return { kind: "fits", action: { ...bare, args, inexact, resource: tool.resource(args) } };
 }
 
 /** Of what an action does, for whom: two calls that would do the same have the same digest, whatever their ids. */
@@ -69,3 +75,15 @@ export function toolDigests(hash: Hash): (tool: Tool) => Digest {
 /** For people: a call on one line. */
 export const callLine = (tool: string, args: JsonObject | null, id: CallId): string =>
   `${tool}(${args === null ? "…" : canonical(args)}) [${id}]`;
+
+/** The arguments with the edits of a verdict made. What a path does not lead to is left alone: an edit never adds an argument. */
+export function withEdits(args: JsonObject, edits: readonly Edit[]): JsonObject {
+  return edits.reduce((at, { path, value }) => edited(at, path, value) as JsonObject, args);
+}
+
+function edited(at: Json, [key, ...rest]: readonly string[], value: Json): Json {
+  if (key === undefined) return value;
+  if (typeof at !== "object" || at === null || Array.isArray(at) || !Object.hasOwn(at, key)) return at;
+  const fields = at as JsonObject;
+  return { ...fields, [key]: edited(fields[key] ?? null, rest, value) };
+}

@@ -12,13 +12,14 @@ import {
   type JsonObject,
   type PolicyId,
   policyId,
+  type UserAct,
   type Verdict,
 } from "../vocab/index.ts";
 import type { Gate } from "./port.ts";
 
 export type Row = Readonly<{
   id: string;
-  /** `tool:NAME`, `model`, `respond`, or `*` for everything; a trailing `*` matches a prefix. */
+  /** `tool:NAME`, `model`, `respond`, what people do (`approve`, …), or `*` for everything; a trailing `*` matches a prefix. */
   action: string;
   /** Every one of these labels must be in the session. */
   labels?: readonly string[];
@@ -36,16 +37,28 @@ export function tableGate(rows: readonly Row[], hash: Hash): Gate {
     decide(action: Action, facts: Facts): Decision {
       const name = action.kind === "call" ? `tool:${action.tool}` : action.kind;
       const row = rows.find((r) => matches(r, name, facts));
-      const read: JsonObject = { action: name, labels: facts.labels, calls: facts.calls };
-      return { verdict: toVerdict(row, name), slice: digestOf({ rows: rows.filter((r) => namesAction(r, name)) }, hash), read };
+      const calls = action.kind === "call" ? facts.calls(action.tool) : NO_CALLS;
+      const read: JsonObject = { action: name, labels: facts.labels, calls };
+      return {
+        verdict: toVerdict(row, name),
+        slice: digestOf({ rows: rows.filter((r) => namesAction(r, name)) }, hash),
+        read,
+        shadow: null,
+      };
+    },
+    decideFor(user: string, act: UserAct): Decision {
+      const row = rows.find((r) => namesAction(r, act.kind));
+      return { verdict: toVerdict(row, act.kind), slice: digest, read: { action: act.kind, user }, shadow: null };
     },
   };
 }
 
+const NO_CALLS = { turn: 0, session: 0 };
+
 function matches(row: Row, name: string, facts: Facts): boolean {
   if (!namesAction(row, name)) return false;
   if (row.labels !== undefined && !row.labels.every((l) => facts.labels.some((has) => has === l))) return false;
-  return row.callsBelow === undefined || facts.calls.turn < row.callsBelow;
+  return row.callsBelow === undefined || facts.calls(name.slice("tool:".length)).turn < row.callsBelow;
 }
 
 const namesAction = (row: Row, name: string): boolean =>

@@ -2,6 +2,7 @@
  * One event folded into the state, in place: the driver owns it, it grows at the end and is never copied (rule 8).
  * The same events give the same state, whoever folds them and whenever: resume is nothing but this.
  */
+import { withEdits } from "../gate/request.ts";
 import { observeOutcome, observeRefusal, observeUnstarted } from "../observe/observe.ts";
 import { textOf } from "../reason/parse.ts";
 import type { Message } from "../reason/port.ts";
@@ -23,6 +24,7 @@ import {
   type SessionEvent,
   type SessionId,
   seq,
+  totalTokens,
 } from "../vocab/index.ts";
 import { type Answered, type Call, type Gated, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
 
@@ -48,6 +50,7 @@ export function emptyState(session: SessionId, opened: Opened): State {
     replies: 0,
     allowedCalls: new Map(),
     unknowns: new Map(),
+    spent: 0,
     turns: 0,
     turn: null,
     last: null,
@@ -254,7 +257,17 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   for (const c of calls) s.wireIds.add(c.wireId);
   if (t.respond.kind === "allowed") t.aside += text; // an early ending delivers only what the gate let be said
   if (calls.length > 0) {
-    t.calling = calls.map((proposed): Call => ({ proposed, gated: UNDECIDED, run: { kind: "not-started" }, starts: 0, repeat: null }));
+    t.calling = calls.map(
+      (proposed): Call => ({
+        proposed,
+        gated: UNDECIDED,
+        run: { kind: "not-started" },
+        edited: null,
+        modified: false,
+        starts: 0,
+        repeat: null,
+      }),
+    );
     return;
   }
   const steered = s.queued.some((m) => m.role === "user");
@@ -292,6 +305,10 @@ function decided(s: State, t: Turn, e: Decided): void {
     if (after.kind === "allowed") count(s, t, call, 1);
   }
   setGated(t, e.id, after);
+  if (call !== null && e.verdict.kind === "modify" && e.action.kind === "call" && e.action.args !== null) {
+    call.edited = withEdits(e.action.args, e.verdict.edits);
+    call.modified = true;
+  }
   if (call !== null) settle(s, t);
   else if (e.action.kind === "respond" && t.answer !== null && after.kind === "denied") refuseAnswer(s, t, after.verdict.reason);
 }
@@ -304,6 +321,8 @@ function toGated(e: Decided): Gated {
       return { kind: "denied", verdict: e.verdict };
     case "ask":
       return { kind: "to-ask", decided: e, asks: e.verdict.asks };
+    case "modify":
+      return UNDECIDED; // with other arguments: checked and gated again
   }
 }
 
@@ -352,6 +371,7 @@ function endTurn(s: State, e: Of<"turn.ended">): State {
   hearQueued(s);
   const { turn, ending, output, detail, usage, lost, iterations, calls, activeMs } = e;
   s.last = { turn, ending, output, detail, usage, lost, iterations, calls, activeMs };
+  s.spent += totalTokens(usage) + totalTokens(lost);
   s.turn = null;
   return s;
 }

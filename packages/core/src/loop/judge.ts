@@ -3,11 +3,12 @@
  * G3 any error denies. G4 rule 4: while an unknown is open, a look-alike asks, whatever the policy permits.
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
-import { actionDigest, type Contracted, contract } from "../gate/request.ts";
+import { actionDigest, type Contracted, contract, withEdits } from "../gate/request.ts";
 import {
   type Action,
   type ActionId,
   type Ask,
+  canonical,
   type Decided,
   type Decision,
   type Digest,
@@ -16,6 +17,7 @@ import {
   type Hash,
   principalName,
   type Tool,
+  totalTokens,
   UNKNOWN_OPEN,
   type Verdict,
   ZERO,
@@ -27,11 +29,11 @@ export type Judge = (s: State, t: Turn, id: ActionId) => Decided;
 
 export function judge(p: Pick<Ports, "gate" | "tools" | "model" | "hash">, toolDigest: (tool: Tool) => Digest): Judge {
   return (s, t, id) => {
-    const { action, refused, gated } = toAction(p, s, t, id, toolDigest);
+    const { action, refused, gated, modified } = toAction(p, s, t, id, toolDigest);
     const digest = digestOfAction(s, p.hash)(action);
-    const { verdict, slice, read } =
-      refused === null ? ask(p, action, factsFor(s, t, action, gated)) : { verdict: refused, slice: ZERO, read: {} };
-    const careful = withUnknowns(verdict, action, digest, s.unknowns.values());
+    const { verdict, slice, read, shadow } =
+      refused === null ? ask(p, action, factsFor(s, t, action, gated)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
+    const careful = withUnknowns(modifiedOnce(verdict, action, modified), action, digest, s.unknowns.values());
     const answered = gated.kind === "undecided" ? gated.answered : null;
     return {
       kind: "gate.decided",
@@ -41,8 +43,19 @@ export function judge(p: Pick<Ports, "gate" | "tools" | "model" | "hash">, toolD
       slice,
       verdict: withAnswer(careful, answered, questionDigest(t, action, digest, p.hash), slice),
       read,
+      shadow,
     };
   };
+}
+
+/** G5 a modified action is checked and gated again, once: what would change nothing is an allow, what would change it again is refused. */
+function modifiedOnce(verdict: Verdict, action: Action, modified: boolean): Verdict {
+  if (verdict.kind !== "modify") return verdict;
+  const refuse = (reason: string): Verdict => ({ kind: "deny", by: "policy", because: verdict.because, faults: [], reason });
+  if (action.kind !== "call" || action.args === null) return refuse("only the arguments of a call can be modified");
+  if (canonical(withEdits(action.args, verdict.edits)) === canonical(action.args))
+    return { kind: "allow", because: verdict.because, approval: null };
+  return modified ? refuse("the modified call would be modified again") : verdict;
 }
 
 export const digestOfAction =
@@ -54,19 +67,24 @@ export const digestOfAction =
 export const questionDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
   action.kind === "respond" ? digestOf({ action: digest, text: t.answer }, hash) : digest;
 
-type Named = Readonly<{ action: Action; refused: Extract<Verdict, { kind: "deny" }> | null; gated: Gated }>;
+type Named = Readonly<{ action: Action; refused: Extract<Verdict, { kind: "deny" }> | null; gated: Gated; modified: boolean }>;
 
 function toAction(p: Pick<Ports, "tools" | "model">, s: State, t: Turn, id: ActionId, toolDigest: (tool: Tool) => Digest): Named {
-  if (id.startsWith("model:")) return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model };
-  if (id.startsWith("respond:")) return { action: { kind: "respond", to: s.principal }, refused: null, gated: t.respond };
+  if (id.startsWith("model:")) return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false };
+  if (id.startsWith("respond:")) return { action: { kind: "respond", to: s.principal }, refused: null, gated: t.respond, modified: false };
   const call = t.calling.find((c) => (c.proposed.id as string) === id);
   if (call === undefined) throw new Error(`there is no call ${id} to decide`);
   const tool = p.tools.find(call.proposed.tool);
   const contracted =
     t.finish === "length"
       ? cutOff(call.proposed, tool, toolDigest)
-      : contract(call.proposed, tool, tool === null ? null : toolDigest(tool));
-  return { action: contracted.action, refused: contracted.kind === "refused" ? contracted.verdict : null, gated: call.gated };
+      : contract(call.proposed, tool, tool === null ? null : toolDigest(tool), call.edited);
+  return {
+    action: contracted.action,
+    refused: contracted.kind === "refused" ? contracted.verdict : null,
+    gated: call.gated,
+    modified: call.modified,
+  };
 }
 
 /** Calls of a reply that was cut off are never run: their arguments may have been cut too. */
@@ -87,13 +105,20 @@ function cutOff(call: Parameters<typeof contract>[0], tool: Tool | null, toolDig
 
 /** Counters as the gate sees them: every call decided `allow` so far, the one in question not counted. */
 function factsFor(s: State, t: Turn, action: Action, gated: Gated): Facts {
-  const tool = action.kind === "call" ? action.tool : null;
-  const own = gated.kind === "allowed" ? 1 : 0;
-  const calls =
-    tool === null
-      ? { turn: 0, session: 0 }
-      : { turn: (t.allowedCalls.get(tool) ?? 0) - own, session: (s.allowedCalls.get(tool) ?? 0) - own };
-  return { agent: s.agent.name, onBehalfOf: s.principal, surface: s.surface, labels: [...s.labels], calls };
+  const tool = action.kind === "call" && gated.kind === "allowed" ? action.tool : null;
+  const calls = (name: string) => {
+    const own = name === tool ? 1 : 0;
+    return { turn: (t.allowedCalls.get(name) ?? 0) - own, session: (s.allowedCalls.get(name) ?? 0) - own };
+  };
+  const turn = totalTokens(t.usage) + totalTokens(t.lost);
+  return {
+    agent: s.agent.name,
+    onBehalfOf: s.principal,
+    surface: s.surface,
+    labels: [...s.labels],
+    calls,
+    spent: { turn, session: s.spent + turn },
+  };
 }
 
 function ask(p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision {
@@ -111,12 +136,13 @@ function ask(p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision {
       },
       slice: ZERO,
       read: {},
+      shadow: null,
     };
   }
 }
 
 function withUnknowns(verdict: Verdict, action: Action, digest: Digest, unknowns: Iterable<Unknown>): Verdict {
-  if (action.kind !== "call" || verdict.kind === "deny") return verdict;
+  if (action.kind !== "call" || (verdict.kind !== "allow" && verdict.kind !== "ask")) return verdict;
   for (const u of unknowns) {
     const alike =
       u.digest === digest || (u.tool === action.tool && u.resource.type === action.resource.type && u.resource.id === action.resource.id);
@@ -135,7 +161,7 @@ function withUnknowns(verdict: Verdict, action: Action, digest: Digest, unknowns
 }
 
 function withAnswer(verdict: Verdict, answered: Answered | null, digest: Digest, slice: Digest): Verdict {
-  if (answered === null || verdict.kind === "deny") return verdict;
+  if (answered === null || verdict.kind === "deny" || verdict.kind === "modify") return verdict;
   if (verdict.kind === "allow") return { ...verdict, approval: answered.approval };
   const covered =
     answered.digest === digest && answered.slice === slice && verdict.asks.every((a) => answered.asks.some((b) => b.policy === a.policy));

@@ -13,6 +13,7 @@ import type {
   Ending,
   Epoch,
   Finish,
+  JsonObject,
   Label,
   Limits,
   Millis,
@@ -51,6 +52,8 @@ export type State = {
   readonly allowedCalls: Map<string, number>;
   /** Calls that may or may not have taken effect, until somebody settles them. */
   readonly unknowns: Map<CallId, Unknown>;
+  /** Tokens of the turns before this one. */
+  spent: number;
   turns: number;
   turn: Turn | null;
   last: Last | null;
@@ -143,6 +146,9 @@ export type Call = {
   readonly proposed: ProposedCall;
   gated: Gated;
   run: Running;
+  /** Arguments that stand in place of the proposed ones, and whether a policy put them there. */
+  edited: JsonObject | null;
+  modified: boolean;
   /** How often it has started; above 0 it may have had an effect. */
   starts: number;
   /** As declared when it first started. */

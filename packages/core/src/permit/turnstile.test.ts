@@ -31,9 +31,19 @@ function decided(n: number, verdict: Verdict = allow, args: Record<string, strin
     toolDigest: ZERO,
     effects: [],
     args,
+    inexact: [],
     resource: { type: "Tool", id: "t" },
   };
-  const event: JournalEvent = { kind: "gate.decided", id: id(n), action, digest: digestAction(action), slice: ZERO, verdict, read: {} };
+  const event: JournalEvent = {
+    kind: "gate.decided",
+    id: id(n),
+    action,
+    digest: digestAction(action),
+    slice: ZERO,
+    verdict,
+    read: {},
+    shadow: null,
+  };
   return { at: millis(1), event };
 }
 const stile = (commit: () => Promise<Seq> = async () => seq(1)) => turnstile(commit, digestAction);

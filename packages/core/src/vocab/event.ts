@@ -64,7 +64,16 @@ export type SessionEvent =
       meta: Json;
     }>
   | Readonly<{ kind: "model.failed"; iteration: number; attempt: number; error: string; broke: boolean; again: boolean }>
-  | Readonly<{ kind: "gate.decided"; id: ActionId; action: Action; digest: Digest; slice: Digest; verdict: Verdict; read: JsonObject }>
+  | Readonly<{
+      kind: "gate.decided";
+      id: ActionId;
+      action: Action;
+      digest: Digest;
+      slice: Digest;
+      verdict: Verdict;
+      read: JsonObject;
+      shadow: Verdict | null;
+    }>
   | Readonly<{ kind: "approval.asked"; approval: ApprovalId; action: ActionId; digest: Digest; asks: readonly Ask[] }>
   | Readonly<{ kind: "approval.answered"; approval: ApprovalId; by: Principal; answer: Answer; intent: IntentId }>
   | Readonly<{ kind: "approval.consumed"; approval: ApprovalId; action: ActionId }>

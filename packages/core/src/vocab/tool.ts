@@ -44,6 +44,8 @@ export type Tool = ToolSpec &
     endsTurn: boolean;
     /** Null: the agent's limit. */
     timeoutMs: number | null;
+    /** The types of what it touches, for policies to be checked against; empty when its definition does not say. */
+    resourceTypes: readonly string[];
     check(args: Json): Checked;
     resource(args: JsonObject): Resource;
     run(args: JsonObject, context: ToolContext): Promise<Json>;
@@ -53,8 +55,8 @@ export type Tool = ToolSpec &
 
 /** Everything about a tool that an approval, a policy or a resumed session may depend on. Code is not part of it. */
 export function toolFacts(tool: Tool): JsonObject {
-  const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs } = tool;
-  return { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs };
+  const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes } = tool;
+  return { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes };
 }
 
 /** The tools port. Fixed for a turn; what is not in it does not exist. */

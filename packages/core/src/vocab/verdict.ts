@@ -1,5 +1,5 @@
 /** What the gate says of one action. Reasons always; nothing but `allow` yields a permit. */
-import type { JsonObject } from "./canonical.ts";
+import type { Json, JsonObject } from "./canonical.ts";
 import type { ApprovalId, CallId, Digest, Label, PolicyId } from "./ids.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Effect, Resource } from "./tool.ts";
@@ -13,6 +13,8 @@ export type Action =
       toolDigest: Digest | null;
       effects: readonly Effect[];
       args: JsonObject | null;
+      /** JSON pointers to numbers of `args` whose own text says more than a JavaScript number can hold. */
+      inexact: readonly string[];
       resource: Resource;
     }>
   | Readonly<{ kind: "model"; model: string }>
@@ -24,9 +26,13 @@ export type Facts = Readonly<{
   onBehalfOf: Principal;
   surface: Surface;
   labels: readonly Label[];
-  /** Calls of this tool decided `allow` so far, this one not counted; zero for other actions. */
-  calls: Readonly<{ turn: number; session: number }>;
+  /** Calls of a tool decided `allow` so far; the one in question is not counted. A look-up, so that only what a policy reads is fetched. */
+  calls(tool: string): Counts;
+  /** Tokens, those of lost replies included. */
+  spent: Counts;
 }>;
+
+export type Counts = Readonly<{ turn: number; session: number }>;
 
 export type PolicyFault = Readonly<{ policy: PolicyId | null; message: string }>;
 
@@ -37,13 +43,31 @@ export type Verdict =
   /** `approval` names the answered question that turned an `ask` into this. */
   | Readonly<{ kind: "allow"; because: readonly PolicyId[]; approval: ApprovalId | null }>
   | Readonly<{ kind: "deny"; by: DeniedBy; because: readonly PolicyId[]; faults: readonly PolicyFault[]; reason: string }>
-  | Readonly<{ kind: "ask"; because: readonly PolicyId[]; asks: readonly [Ask, ...Ask[]] }>;
+  | Readonly<{ kind: "ask"; because: readonly PolicyId[]; asks: readonly [Ask, ...Ask[]] }>
+  /** Permitted with other arguments: they are checked and gated again, once. */
+  | Readonly<{ kind: "modify"; because: readonly PolicyId[]; edits: readonly Edit[] }>;
+
+/** One argument set to something else; `path` leads into the arguments. */
+export type Edit = Readonly<{ path: readonly string[]; value: Json }>;
 
 /** `contract`: unknown tool, arguments that are not JSON or do not fit the schema. */
 export type DeniedBy = "contract" | "policy" | "person";
 
 /** A verdict with what it stands on: the digest of the policies that could decide it, and what they read. */
-export type Decision = Readonly<{ verdict: Verdict; slice: Digest; read: JsonObject }>;
+export type Decision = Readonly<{
+  verdict: Verdict;
+  slice: Digest;
+  read: JsonObject;
+  /** What it would be with the policies of `policies/shadow/` in force; null when it would be the same. Recorded, never enforced. */
+  shadow: Verdict | null;
+}>;
+
+/** What a person does for themselves; decided like everything else. */
+export type UserAct =
+  | Readonly<{ kind: "approve"; approval: string; agent: string; tool: string }>
+  | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
+  | Readonly<{ kind: "read-journal"; session: string }>
+  | Readonly<{ kind: "edit-policy"; surface: string }>;
 
 /** Rule 4: asked by the runtime itself, whatever the policies permit. */
 export const UNKNOWN_OPEN: PolicyId = "orgate:unknown-open" as PolicyId;
