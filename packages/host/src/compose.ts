@@ -59,6 +59,7 @@ export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Li
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     authenticate: (intent) => place.keyring.authenticate(intent),
+    signAsWriter: place.keyring.signAsWriter,
     clock: outside.clock,
     ids: outside.ids,
     hash: sha256,

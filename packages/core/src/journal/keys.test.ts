@@ -167,15 +167,19 @@ test("J43 another's key, a writer's, a withdrawn or an unknown one is refused, a
   expect(judged(signed(ana), after)).toBe(`key \`${ana.id}\` was withdrawn`);
 });
 
-test("J43 only the runtime itself sends unsigned intents, and it answers no question; agents send none", () => {
-  const system: Intent = { ...signed(ana), by: { kind: "system", id: "runtime" }, key: null, signature: null };
-  expect(judged(system)).toBe("genuine");
-  expect(judged({ ...system, signature: "x" })).toBe("the runtime itself does not sign");
+test("J43 the runtime signs with its writer's key and answers no question; agents send nothing", () => {
+  const system = (change: Partial<Intent> = {}, key = w1) => signed(key, { by: { kind: "system", id: "w1" }, ...change });
+  const late = { kind: "late", call: "1.1", outcome: { kind: "failed", error: "" } } as unknown as Wish;
   const answer = { kind: "answer", approval: "a_1", digest: "d", answer: { kind: "approve" } } as unknown as Wish;
-  expect(judged({ ...system, wish: answer })).toBe("a question is answered by a person");
+  expect(judged(system())).toBe("genuine");
+  expect(judged(system({ wish: late }))).toBe("genuine");
+  expect(judged({ ...system({ wish: late }), key: null, signature: null })).toBe("it is not signed");
+  expect(judged({ ...system({ wish: late }), signature: system().signature })).toBe("the signature does not match");
+  expect(judged(system({ wish: late }, ana))).toBe(`key \`${ana.id}\` is not of \`w1\``);
+  expect(judged(system({ by: { kind: "system", id: "w2" }, wish: late }))).toBe(`key \`${w1.id}\` is not of \`w2\``);
+  expect(judged(system({ wish: late }, stranger))).toBe(`key \`${stranger.id}\` is not certified in this project`);
+  expect(judged(system({ wish: answer }))).toBe("a question is answered by a person");
   expect(judged(signed(ana, { wish: answer }))).toBe("genuine");
   expect(judged(signed(ana, { by: { kind: "agent", id: "ana" } }))).toBe("only people and the runtime itself send intents");
-  const late = { kind: "late", call: "1.1", outcome: { kind: "failed", error: "" } } as unknown as Wish;
-  expect(judged({ ...system, wish: late })).toBe("genuine");
   expect(judged(signed(ana, { wish: late }))).toBe("only the runtime itself reports an outcome");
 });

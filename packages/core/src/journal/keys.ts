@@ -4,8 +4,8 @@
  * J41 a certificate counts only when the root key of its place in the stream signed it; a root key changes only by a rotation that the
  *     old and the new one signed.
  * J42 a key is certified once, for one holder; what was withdrawn never counts again.
- * J43 an intent is genuine when a key that is certified for exactly that person, and not withdrawn, signed it; unsigned ones come only
- *     from `system`, which answers no question.
+ * J43 an intent is genuine when a key that is certified for exactly that person, or for exactly the writer that `system` names, and not
+ *     withdrawn, signed it; the runtime answers no question, and only it reports outcomes.
  */
 import {
   canonical,
@@ -15,6 +15,7 @@ import {
   type KeyHolder,
   type KeyId,
   type Millis,
+  type Principal,
   type Seq,
   type Sign,
   type SystemEvent,
@@ -148,17 +149,17 @@ export function whoseIntent(
 ): { readonly kind: "genuine" } | { readonly kind: "refused"; readonly reason: string } {
   const refused = (reason: string) => ({ kind: "refused", reason }) as const;
   const { by, key: id, signature, wish, ...rest } = intent;
-  if (by.kind === "system") {
-    if (id !== null || signature !== null) return refused("the runtime itself does not sign");
-    return wish.kind === "answer" ? refused("a question is answered by a person") : { kind: "genuine" };
-  }
-  if (by.kind !== "user") return refused("only people and the runtime itself send intents");
-  if (wish.kind === "late") return refused("only the runtime itself reports an outcome");
+  if (by.kind === "agent") return refused("only people and the runtime itself send intents");
+  if (by.kind === "system" && wish.kind === "answer") return refused("a question is answered by a person");
+  if (by.kind === "user" && wish.kind === "late") return refused("only the runtime itself reports an outcome");
   if (id === null || signature === null) return refused("it is not signed");
   const key = ring.keys.get(id);
   if (key === undefined) return refused(`key \`${id}\` is not certified in this project`);
   if (key.withdrawn !== null) return refused(`key \`${id}\` was withdrawn`);
-  if (key.of.kind !== "person" || key.of.name !== by.id) return refused(`key \`${id}\` is not of \`${by.id}\``);
+  if (!isKeyOf(key.of, by)) return refused(`key \`${id}\` is not of \`${by.id}\``);
   if (!checkSignature(key.publicKey, intentText({ ...rest, by, key: id, wish }), signature)) return refused("the signature does not match");
   return { kind: "genuine" };
 }
+
+const isKeyOf = (of: KeyHolder, by: Principal): boolean =>
+  by.kind === "user" ? of.kind === "person" && of.name === by.id : by.kind === "system" && of.kind === "writer" && of.writer === by.id;

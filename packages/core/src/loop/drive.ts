@@ -232,12 +232,15 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
         if (allowed.kind !== "model" || allowed.model !== p.model.id)
           throw new FaultError({ kind: "permit-refused", action, detail: "it names another model" });
         const { signal } = stop;
-        const stopped = new Promise<string>((resolve) =>
-          signal.addEventListener("abort", () => resolve(String(signal.reason)), { once: true }),
-        );
+        let onStop = () => {};
+        const stopped = new Promise<string>((resolve) => {
+          onStop = () => resolve(String(signal.reason));
+        });
+        signal.addEventListener("abort", onStop, { once: true });
         const preview = (words: Preview) => speaks && p.watch({ kind: "preview", session: s.session, iteration, attempt, preview: words });
         const asked = Promise.resolve().then(() => p.model.ask(request, preview, signal));
         const reply = await Promise.race([asked.catch((error: unknown) => failure(error)), stopped]);
+        signal.removeEventListener("abort", onStop); // a turn has many model calls: what they leave behind must not grow with it
         if (typeof reply === "string")
           return () => [{ kind: "model.failed", iteration, attempt, error: `stopped: ${reply}`, broke: true, again: false }];
         if ("error" in reply) return () => [{ kind: "model.failed", iteration, attempt, ...reply }];
@@ -294,15 +297,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
 
   const reportLate = (call: Call) => async (outcome: Outcome) => {
     const wish = { kind: "late", call: call.proposed.id, outcome } as const;
-    await p.inbox.put({
-      id: p.ids.intent(),
-      session: s.session,
-      at: p.clock.now(),
-      by: { kind: "system", id: p.journal.writer },
-      key: null,
-      wish,
-      signature: null,
-    });
+    await p.inbox.put(p.signAsWriter({ id: p.ids.intent(), session: s.session, at: p.clock.now(), wish }));
   };
 
   function endedEvents(call: Call, tool: Tool, outcome: Outcome, durationMs: number): readonly JournalEvent[] {
@@ -322,10 +317,10 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     const tool = p.tools.find(call.proposed.tool);
     const decided = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided : null;
     const output = outcome?.kind === "done" ? digestOf(outcome.output, p.hash) : null;
-    const none = digestOf(null, p.hash);
+    const none = () => digestOf(null, p.hash);
     return {
-      toolDigest: tool === null ? none : toolDigest(tool),
-      actionDigest: decided?.digest ?? none,
+      toolDigest: tool === null ? none() : toolDigest(tool),
+      actionDigest: decided?.digest ?? none(),
       outputDigest: output,
       durationMs,
       starts: call.starts,
@@ -361,7 +356,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     });
     const left = s.turn === null ? 0 : remainingMs(s, s.turn, p.clock.now());
     await (stop.signal.aborted ? woken : Promise.race([woken, p.clock.sleep(Math.max(0, left), timer.signal)]));
-    timer.abort();
+    timer.abort("over"); // with a reason: without one, an exception with its stack is made each time
     wake = () => {};
   }
 

@@ -21,6 +21,9 @@ export type Live =
 /** Says whether an intent really comes from whom it names. */
 export type Authenticate = (intent: Intent) => { readonly kind: "genuine" } | { readonly kind: "refused"; readonly reason: string };
 
+/** The runtime's own word, signed with its writer's key: so that nobody else can speak for it. */
+export type SignAsWriter = (intent: Omit<Intent, "by" | "key" | "signature">) => Intent;
+
 export type Ports = Readonly<{
   model: Model;
   gate: Gate;
@@ -28,6 +31,7 @@ export type Ports = Readonly<{
   journal: Journal;
   inbox: Inbox;
   authenticate: Authenticate;
+  signAsWriter: SignAsWriter;
   clock: Clock;
   ids: Ids;
   hash: Hash;

@@ -125,6 +125,7 @@ export function world(options: WorldOptions): World {
       journal: { ...store.journal, append: (a) => around("append", () => store.journal.append(a)) },
       inbox: store.inbox,
       authenticate: () => ({ kind: "genuine" }),
+      signAsWriter: (intent) => ({ ...intent, by: { kind: "system", id: store.journal.writer }, key: keyId("test"), signature: "test" }),
       clock,
       ids: {
         session: () => sessionId(`s_00000000${String(++counter).padStart(4, "0")}`),

@@ -274,3 +274,16 @@ test("J43 a person certified by another process is known by the time the wish is
   const [pending] = await withFreshKeys(holder.inbox, holder.keyring).pending(sessionId("s_12345678"));
   expect(pending === undefined ? null : holder.keyring.authenticate(pending)).toEqual({ kind: "genuine" });
 });
+
+test("J43 what the runtime signs as its writer is genuine to every process, and only as it was signed", async () => {
+  const disk = memoryDisk();
+  const [one, two] = [processOn(disk, W1), processOn(disk, W2)];
+  await one.keyring.enrol();
+  await two.keyring.enrol();
+  const { by: _by, key: _key, signature: _signature, ...open } = wish(createPerson(home, "ana", ed25519));
+  const intent = one.keyring.signAsWriter(open);
+  expect(intent.by).toEqual({ kind: "system", id: W1 });
+  expect(two.keyring.authenticate(intent)).toEqual({ kind: "genuine" });
+  expect(two.keyring.authenticate({ ...intent, by: { kind: "system", id: W2 } }).kind).toBe("refused");
+  expect(two.keyring.authenticate({ ...intent, key: null, signature: null })).toEqual({ kind: "refused", reason: "it is not signed" });
+});

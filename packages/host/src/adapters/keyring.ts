@@ -125,6 +125,8 @@ export type OpenKeyring = Readonly<{
   /** Of this journal's own writer; its next opening seals with the new key. */
   rotateWriter(): Promise<Readonly<{ from: KeyId; to: KeyId }>>;
   authenticate(intent: Intent): ReturnType<typeof whoseIntent>;
+  /** As the runtime itself sends it. */
+  signAsWriter: Ports["signAsWriter"];
 }>;
 
 const TRIES = 100;
@@ -234,6 +236,11 @@ export function openKeyring({ journal, keys, checks, now }: KeyringPorts): OpenK
       return { from: from.id, to: to.id };
     },
     authenticate: (intent) => whoseIntent(ring, intent, checks.checkSignature),
+    signAsWriter(intent) {
+      const key = ownKey();
+      const open = { ...intent, by: { kind: "system", id: writer }, key: key.id } as const;
+      return { ...open, signature: key.sign(intentText(open)) };
+    },
   };
 }
 
