@@ -6,6 +6,7 @@
  * Appends are sealed here, and written by a writer in this thread or in one of its own.
  */
 import { createHmac, randomBytes } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
 import {
   type Append,
   type BlobRef,
@@ -41,7 +42,7 @@ import { type Inbox, openInbox } from "./inbox-sqlite.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
 import { type HoldRow, openReader, type SqliteReader, sha256 } from "./sqlite-reader.ts";
-import { messageOf, openDatabase, placesIn, reading, type Synchronous } from "./sqlite-schema.ts";
+import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
 import { type Erased, type Owner, openWriter, type SealedAppend } from "./sqlite-writer.ts";
 
@@ -101,10 +102,10 @@ export function openStore(options: StoreOptions): Store {
   const places = placesIn(directory);
   const open = { create: true, synchronous, maxPages };
   const db = openDatabase(places, open);
-  const taken = takeSlot(places.writers);
+  const taken = closingOnError(db, () => writing(() => takeSlot(places.writers)));
   try {
     const reader = openReader(db, places);
-    const owner: Owner = { writer: taken.writer, incarnation: nextIncarnation(db, taken.writer, places.database), pid: process.pid };
+    const owner: Owner = { writer: taken.writer, incarnation: writing(() => nextIncarnation(db, taken.writer)), pid: process.pid };
     const writer: AnyWriter = thread === "main" ? openWriter(db, places) : openWriterThread({ places, open });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
@@ -164,12 +165,15 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
   }
 
   /** `ahead` is what the appends before this one, in the same batch, will have made of their streams. */
-  function seal({ stream, after, hold, events, consumes }: Append, ahead: Map<StreamId, Known>): SealedAppend {
+  function seal({ stream, after, hold, events, consumes }: Append, ahead: Map<StreamId, Known>): SealedAppend | "later" {
     const isSession = isSessionStream(stream);
     if (isSession && (hold?.session !== stream || held.get(stream) !== hold.epoch))
       throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
     let { head, summary } = ahead.get(stream) ?? known.get(stream) ?? load(stream);
-    if (head.seq !== after && !ahead.has(stream)) ({ head, summary } = load(stream)); // another process may have written meanwhile
+    if (head.seq !== after) {
+      if (ahead.has(stream)) return "later"; // whether it conflicts is known when those before it are written, or refused
+      ({ head, summary } = load(stream)); // another process may have written meanwhile
+    }
     if (head.seq !== after) throw new FaultError({ kind: "append-conflict", stream, expected: after, found: head.seq });
     const blobs: NewBlob[] = [];
     const entries = sealEntries(stream, head, events, ports, (text): BlobRef => {
@@ -192,9 +196,15 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
       const ahead = new Map<StreamId, Known>();
       const appends: SealedAppend[] = [];
       const waiting: Waiting[] = [];
+      const later: Waiting[] = [];
       for (const w of left) {
         try {
-          appends.push(seal(w.append, ahead));
+          const sealed = seal(w.append, ahead);
+          if (sealed === "later") {
+            later.push(w);
+            continue;
+          }
+          appends.push(sealed);
           waiting.push(w);
         } catch (error) {
           w.failed(error);
@@ -212,11 +222,13 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
         waiting.forEach((w, i) => {
           w.done(appends[i]?.entries[0]?.seq ?? seq(0));
         });
-        return;
+        left = later;
+        continue;
       }
       for (const stream of ahead.keys()) known.delete(stream);
-      waiting[result.index]?.failed(new FaultError(result.fault));
-      left = waiting.filter((_, i) => i !== result.index);
+      const refused = waiting[result.index];
+      refused?.failed(new FaultError(result.fault));
+      left = left.filter((w) => w !== refused && (waiting.includes(w) || later.includes(w)));
     }
   }
 
@@ -303,11 +315,20 @@ function isHolderAlive(hold: HoldRow, at: Readonly<{ owner: Owner; reader: Sqlit
 }
 
 /** Each taking of a slot has a number, so that holds of a process that ended are not taken for those of the next one in its slot. */
-function nextIncarnation(db: ReturnType<typeof openDatabase>, writer: WriterId, file: string): number {
+function nextIncarnation(db: DatabaseSync, writer: WriterId): number {
   const next = db.prepare(
     "INSERT INTO writers (writer, incarnation) VALUES (?, 1) ON CONFLICT DO UPDATE SET incarnation = incarnation + 1 RETURNING incarnation",
   );
-  return Number(reading(file, () => next.get(writer))?.incarnation);
+  return Number(next.get(writer)?.incarnation);
+}
+
+function closingOnError<T>(db: DatabaseSync, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 /** 128 random bits each, fetched many at a time. */

@@ -10,6 +10,9 @@ import { DatabaseSync } from "node:sqlite";
 import { type WriterId, writerId } from "@orgate/core/vocab";
 import { isBusy, sqliteCode } from "./sqlite-schema.ts";
 
+/** Locks belong to the process. A connection that nothing refers to is closed when memory is tidied up, and its lock would go with it. */
+const kept = new Set<DatabaseSync>();
+
 export type Slot = Readonly<{ writer: WriterId; free(): void }>;
 
 /** Long enough to outwait somebody who only looks whether the slot is free; who owns it never lets go while we wait. */
@@ -24,14 +27,19 @@ export function takeSlot(directory: string): Slot {
   for (let n = 1; ; n += 1) {
     const writer = writerId(`w${n}`);
     const lock = tryLock(lockFile(directory, writer));
-    if (lock !== null) return { writer, free: () => lock.close() };
+    if (lock === null) continue;
+    kept.add(lock);
+    const free = (): void => {
+      if (kept.delete(lock)) lock.close();
+    };
+    return { writer, free };
   }
 }
 
 function tryLock(file: string): DatabaseSync | null {
   const db = new DatabaseSync(file, { timeout: LOOK_MS });
   try {
-    db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    db.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return db;
   } catch (error) {
     db.close();

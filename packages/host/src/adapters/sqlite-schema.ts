@@ -112,6 +112,16 @@ export function reading<T>(file: string, read: () => T): T {
   }
 }
 
+/** Runs what must write: whatever goes wrong then, the journal cannot be written. */
+export function writing<T>(write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    if (error instanceof FaultError) throw error;
+    throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+  }
+}
+
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** SQLite's primary result code, or null for any other error. */

@@ -18,7 +18,7 @@ import {
   ZERO,
 } from "@orgate/core/vocab";
 import { type NewBlob, openBlobs } from "./sqlite-blobs.ts";
-import { messageOf, type Places } from "./sqlite-schema.ts";
+import { messageOf, type Places, writing } from "./sqlite-schema.ts";
 
 /** A process in its slot: what a hold row names. */
 export type Owner = Readonly<{ writer: WriterId; incarnation: number; pid: number }>;
@@ -171,11 +171,11 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
 function scrub(db: DatabaseSync, waitMs: number): boolean {
   const timeout = Number(db.prepare("PRAGMA busy_timeout").get()?.timeout);
   try {
-    db.exec("VACUUM");
-    db.exec(`PRAGMA busy_timeout = ${waitMs}`);
-    return db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
-  } catch (error) {
-    throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+    return writing(() => {
+      db.exec("VACUUM");
+      db.exec(`PRAGMA busy_timeout = ${waitMs}`);
+      return db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+    });
   } finally {
     db.exec(`PRAGMA busy_timeout = ${timeout}`);
   }

@@ -1,0 +1,367 @@
+/** What every journal adapter promises, as tests: run it on each of them. The runner's `test` and `expect` are handed in. */
+import type { Inbox } from "../inbox/port.ts";
+import { type Append, type Hold, type Journal, parseRanges, type Records } from "../journal/index.ts";
+import {
+  type Entry,
+  type Fault,
+  type Intent,
+  type IntentId,
+  intentId,
+  isFault,
+  type Json,
+  keyId,
+  label,
+  millis,
+  NO_USAGE,
+  type Seq,
+  type SessionEvent,
+  type SessionId,
+  type Stamped,
+  type StreamId,
+  seq,
+  sessionId,
+  streamId,
+  ZERO,
+} from "../vocab/index.ts";
+
+/** The part of a test runner that a suite needs; vitest's, or any other like it. */
+export type Runner = Readonly<{
+  test: (name: string, body: () => Promise<void>) => void;
+  expect: (value: unknown) => Expectation;
+}>;
+export type Expectation = Readonly<{
+  toBe(value: unknown): void;
+  toEqual(value: unknown): void;
+  toMatchObject(value: object): void;
+}>;
+
+/** One process on the store. `die` ends it as kill -9 would. */
+export type OpenedStore = Readonly<{ journal: Journal; inbox: Inbox; records: Records; die(): Promise<void> }>;
+
+/** A store of its own for each test, on which several processes can be opened. */
+export type StoreUnderTest = Readonly<{
+  open(): Promise<OpenedStore>;
+  /** From here on every commit fails, as on a full disk. */
+  fill(): Promise<void>;
+  /** Changes one stored payload behind the store's back. */
+  spoil(stream: StreamId, seq: Seq): Promise<void>;
+  /** Removes one stored entry behind the store's back. */
+  remove(stream: StreamId, seq: Seq): Promise<void>;
+  /** Changes every stored blob behind the store's back. */
+  spoilBlobs(): Promise<void>;
+  dispose(): Promise<void>;
+}>;
+export type MakeStore = () => Promise<StoreUnderTest>;
+
+export const S1: SessionId = sessionId("s_contract0001");
+export const S2: SessionId = sessionId("s_contract0002");
+const NOTES = streamId("notes");
+
+export const opened = (agent: string): SessionEvent => ({
+  kind: "session.opened",
+  agent: { name: agent, digest: ZERO, instructions: "be brief", model: "offline/echo", policies: ZERO, tools: ZERO, overheadTokens: 0 },
+  principal: { kind: "user", id: "ana" },
+  surface: "library",
+  labels: [label("trusted")],
+  history: [],
+});
+export const note = (value: Json): SessionEvent => ({ kind: "note", from: "test", call: null, name: "n", value });
+const stamp = (event: SessionEvent, at = 1_000): Stamped => ({ at: millis(at), event });
+const say = (id: string, session: SessionId, text: string): Intent => ({
+  id: intentId(id),
+  session,
+  at: millis(5),
+  by: { kind: "user", id: "ana" },
+  key: keyId("k"),
+  wish: { kind: "say", text },
+  signature: "signed",
+});
+
+/** To a session under its hold, or to a stream that belongs to none. */
+const append = (to: Hold | StreamId, after: number, events: readonly SessionEvent[], consumes: readonly IntentId[] = []): Append => ({
+  stream: typeof to === "string" ? to : to.session,
+  after: seq(after),
+  hold: typeof to === "string" ? null : to,
+  events: events.map((e) => stamp(e)),
+  consumes,
+});
+
+const faultOf = async (work: Promise<unknown>): Promise<Fault | null> =>
+  work.then(
+    () => null,
+    (error: unknown) => {
+      if (isFault(error)) return error.fault;
+      throw error;
+    },
+  );
+const all = (journal: Pick<Journal, "read">, stream: StreamId): Promise<readonly Entry[]> => journal.read(stream, seq(0), 100_000);
+const valuesOf = (entries: readonly Entry[]): unknown[] => entries.map((e) => (e.event.kind === "note" ? e.event.value : e.event.kind));
+
+export function journalContract(name: string, make: MakeStore, { test, expect }: Runner): void {
+  const rule = (sentence: string, body: (store: StoreUnderTest) => Promise<void>): void =>
+    test(`${sentence} [${name}]`, async () => {
+      const store = await make();
+      try {
+        await body(store);
+      } finally {
+        await store.dispose();
+      }
+    });
+
+  rule("J1 what was appended is there for every process, in order, as it was", async (store) => {
+    const a = await store.open();
+    const hold = await a.journal.take(S1);
+    expect(await a.journal.append(append(hold, 0, [opened("echo"), note("one")]))).toBe(1);
+    expect(await a.journal.append(append(hold, 2, [note({ b: 1, a: ["ü", null] })]))).toBe(3);
+    const b = await store.open();
+    const entries = await all(b.journal, S1);
+    expect(entries.map((e) => e.seq)).toEqual([1, 2, 3]);
+    expect(entries.map((e) => e.event)).toEqual([opened("echo"), note("one"), note({ b: 1, a: ["ü", null] })]);
+    expect(valuesOf(await b.journal.read(S1, seq(1), 1))).toEqual(["one"]);
+    expect(await b.journal.read(S1, seq(3), 10)).toEqual([]);
+    expect(await b.journal.read(S2, seq(0), 10)).toEqual([]);
+  });
+
+  rule("J2 an append on another sequence number is refused and says where the stream is", async (store) => {
+    const { journal } = await store.open();
+    await journal.append(append(NOTES, 0, [note(1), note(2)]));
+    for (const after of [0, 1, 3])
+      expect(await faultOf(journal.append(append(NOTES, after, [note("lost")])))).toEqual({
+        kind: "append-conflict",
+        stream: NOTES,
+        expected: after,
+        found: 2,
+      });
+    expect(valuesOf(await all(journal, NOTES))).toEqual([1, 2]);
+  });
+
+  rule("J2 two processes that append to one stream: one is first, the other is told", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    await a.journal.append(append(NOTES, 0, [note("a1")]));
+    await b.journal.append(append(NOTES, 1, [note("b2")]));
+    expect(await faultOf(a.journal.append(append(NOTES, 1, [note("a2")])))).toMatchObject({ kind: "append-conflict", found: 2 });
+    await a.journal.append(append(NOTES, 2, [note("a3")]));
+    expect(valuesOf(await all(b.journal, NOTES))).toEqual(["a1", "b2", "a3"]);
+  });
+
+  rule("J4 what is appended in one tick is one commit, whatever the streams, chained to the writer's last", async (store) => {
+    const { journal, records } = await store.open();
+    const [h1, h2] = [await journal.take(S1), await journal.take(S2)];
+    const firsts = await Promise.all([
+      journal.append(append(h1, 0, [opened("echo"), note(1)])),
+      journal.append(append(h2, 0, [opened("echo")])),
+      journal.append(append(h1, 2, [note(2)])),
+      journal.append(append(NOTES, 0, [note(3)])),
+    ]);
+    expect(firsts).toEqual([1, 1, 3, 1]);
+    const commits = [...records.commits(journal.writer)];
+    expect(commits.length).toBe(1);
+    expect(parseRanges(commits[0]?.ranges ?? "")).toEqual([
+      { stream: S1, first: 1, count: 2 },
+      { stream: S2, first: 1, count: 1 },
+      { stream: S1, first: 3, count: 1 },
+      { stream: NOTES, first: 1, count: 1 },
+    ]);
+    await journal.append(append(NOTES, 1, [note(4)]));
+    const [first, second] = [...records.commits(journal.writer)];
+    expect(second).toMatchObject({ number: 2, previous: first?.hash });
+  });
+
+  rule("J2 a conflict rejects only its own append of a group", async (store) => {
+    const { journal, records } = await store.open();
+    const hold = await journal.take(S1);
+    const outcomes = await Promise.allSettled([
+      journal.append(append(hold, 0, [opened("echo")])),
+      journal.append(append(hold, 7, [note("conflict")])),
+      journal.append(append({ ...hold, session: S2 }, 0, [note("no hold")])),
+      journal.append(append(NOTES, 0, [note("fine")])),
+      journal.append(append(NOTES, 1, [note("consumes nothing")], [intentId("never-put")])),
+      journal.append(append(NOTES, 1, [note("too late")])),
+    ]);
+    expect(outcomes.map((o) => o.status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled", "rejected", "fulfilled"]);
+    expect(valuesOf(await all(journal, NOTES))).toEqual(["fine", "too late"]);
+    expect((await all(journal, S1)).length).toBe(1);
+    expect([...records.commits(journal.writer)].length).toBe(1);
+  });
+
+  rule("J5 a commit error fails all who wait and everything after, and nothing of it is there", async (store) => {
+    const { journal } = await store.open();
+    const hold = await journal.take(S1);
+    await journal.append(append(hold, 0, [opened("echo")]));
+    await store.fill();
+    const big = note("x".repeat(16_000));
+    const outcomes = await Promise.all([
+      faultOf(
+        journal.append(
+          append(
+            hold,
+            1,
+            Array.from({ length: 200 }, () => big),
+          ),
+        ),
+      ),
+      faultOf(journal.append(append(NOTES, 0, [note("waits too")]))),
+    ]);
+    expect(outcomes.map((f) => f?.kind)).toEqual(["journal-unwritable", "journal-unwritable"]);
+    expect((await faultOf(journal.append(append(NOTES, 0, [note("after")]))))?.kind).toBe("journal-unwritable");
+    expect(journal.holds(hold)).toBe(false);
+    expect((await faultOf(journal.take(S2)))?.kind).toBe("journal-unwritable");
+    expect((await all(journal, S1)).length).toBe(1);
+    expect(await all(journal, NOTES)).toEqual([]);
+  });
+
+  rule("J7 a clock that jumps back does not turn the stream's time around", async (store) => {
+    const { journal, records } = await store.open();
+    const events = [stamp(note(1), 500), stamp(note(2), 200), stamp(note(3), 700)];
+    await journal.append({ ...append(NOTES, 0, []), events });
+    await journal.append({ ...append(NOTES, 3, []), events: [stamp(note(4), 100)] });
+    expect((await all(journal, NOTES)).map((e) => e.at)).toEqual([500, 500, 700, 700]);
+    expect([...records.commits(journal.writer)].map((c) => c.at)).toEqual([700, 700]);
+  });
+
+  rule("J6 a session has one holder; each hold has an epoch of its own; release and death free it", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const first = await a.journal.take(S1);
+    expect(first).toEqual({ session: S1, epoch: 1 });
+    expect(a.journal.holds(first)).toBe(true);
+    expect(b.journal.holds(first)).toBe(false);
+    const refused = await faultOf(b.journal.take(S1));
+    expect(refused).toMatchObject({ kind: "session-held", session: S1 });
+    expect(refused?.kind === "session-held" && refused.by.includes(`\`${a.journal.writer}\``)).toBe(true);
+    expect((await faultOf(a.journal.take(S1)))?.kind).toBe("session-held");
+    await a.journal.release(first);
+    expect(a.journal.holds(first)).toBe(false);
+    const second = await b.journal.take(S1);
+    expect(second.epoch).toBe(2);
+    await a.journal.release(first); // late, and not its own any more
+    expect(b.journal.holds(second)).toBe(true);
+    await b.die();
+    expect((await a.journal.take(S1)).epoch).toBe(3);
+  });
+
+  rule("J6 only the hold appends to a session: not none, not a lost one, not another session's, not another process's", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const lost = await a.journal.take(S1);
+    await a.journal.append(append(lost, 0, [opened("echo")]));
+    await a.journal.release(lost);
+    const held = await b.journal.take(S1);
+    const attempts: [Journal, Append][] = [
+      [a.journal, append(lost, 1, [note("lost")])],
+      [a.journal, append(held, 1, [note("of another process")])],
+      [b.journal, append(lost, 1, [note("of another epoch")])],
+      [b.journal, { ...append(held, 1, [note("none")]), hold: null }],
+      [b.journal, { ...append(held, 1, [note("another's")]), hold: { ...held, session: S2 } }],
+    ];
+    for (const [journal, attempt] of attempts) expect((await faultOf(journal.append(attempt)))?.kind).toBe("hold-lost");
+    await b.journal.append(append(held, 1, [note("mine")]));
+    expect(valuesOf(await all(b.journal, S1))).toEqual(["session.opened", "mine"]);
+  });
+
+  rule("J6 the next process in a slot is not taken for the one that died in it", async (store) => {
+    const a = await store.open();
+    const hold = await a.journal.take(S1);
+    await a.journal.append(append(hold, 0, [opened("echo")]));
+    await a.die();
+    const next = await store.open();
+    expect(next.journal.holds(hold)).toBe(false);
+    expect((await faultOf(next.journal.append(append(hold, 1, [note("old hold")]))))?.kind).toBe("hold-lost");
+    expect((await next.journal.take(S1)).epoch).toBe(2);
+  });
+
+  rule("J3 a bad entry is named, wherever it stands", async (store) => {
+    const { journal } = await store.open();
+    await journal.append(append(NOTES, 0, [note(1), note(2), note(3)]));
+    await store.spoil(NOTES, seq(2));
+    expect(await faultOf(all(journal, NOTES))).toMatchObject({ kind: "entry-bad", stream: NOTES, seq: 2 });
+    expect(valuesOf(await journal.read(NOTES, seq(2), 10))).toEqual([3]);
+    await store.spoil(NOTES, seq(3));
+    expect(await faultOf(journal.read(NOTES, seq(2), 10))).toMatchObject({ kind: "entry-bad", stream: NOTES, seq: 3 });
+  });
+
+  rule("J3 a missing entry is named, the last one too, and is never taken for the end", async (store) => {
+    const { journal } = await store.open();
+    await journal.append(append(NOTES, 0, [note(1), note(2), note(3)]));
+    await store.remove(NOTES, seq(3));
+    expect(await faultOf(all(journal, NOTES))).toMatchObject({ kind: "entry-bad", stream: NOTES, seq: 3 });
+    await store.remove(NOTES, seq(1));
+    expect(await faultOf(all(journal, NOTES))).toMatchObject({ kind: "entry-bad", stream: NOTES, seq: 1 });
+  });
+
+  rule("J8 a long string comes back whole, from a row or from a file, and a changed one is refused", async (store) => {
+    const { journal, records } = await store.open();
+    const texts = ["a".repeat(16_385), "ü".repeat(140_000), `${"b".repeat(300_000)}\u{1f600}`, "short"];
+    await journal.append(append(NOTES, 0, [note(texts), note(texts[0] ?? null)]));
+    expect(valuesOf(await all(journal, NOTES))).toEqual([texts, texts[0]]);
+    const [stored] = [...records.entries(NOTES)];
+    expect((stored?.payload?.length ?? 0) < 2_000).toBe(true);
+    const addresses = [...(stored?.payload?.matchAll(/"address":"(\w+)"/g) ?? [])].map((m) => m[1] ?? "");
+    expect(addresses.map((address) => records.blob(address))).toEqual(texts.slice(0, 3));
+    expect(records.blob("nowhere")).toBe(null);
+    await store.spoilBlobs();
+    expect(await faultOf(all(journal, NOTES))).toMatchObject({ kind: "entry-bad", stream: NOTES, seq: 1 });
+  });
+
+  rule("J8 a key that looks like a blob's survives, and names no blob", async (store) => {
+    const { journal, records } = await store.open();
+    await journal.append(append(NOTES, 0, [note("secret ".repeat(3_000))]));
+    const [stored] = [...records.entries(NOTES)];
+    const stolen = JSON.parse(stored?.payload ?? "null") as { value: Json };
+    const values: Json[] = [stolen.value, { $blob: 1 }, { $$blob: { $blob: "x" } }, [{ $blob: { address: "?" } }]];
+    await journal.append(append(NOTES, 1, values.map(note)));
+    expect(valuesOf(await journal.read(NOTES, seq(1), 10))).toEqual(values);
+  });
+
+  rule("J9 lists of sessions follow their events, newest first, by state and agent, page by page", async (store) => {
+    const { journal } = await store.open();
+    const ids = ["a", "b", "c", "d", "e"].map((c) => sessionId(`s_${c.repeat(10)}`));
+    for (const [i, id] of ids.entries()) {
+      const hold = await journal.take(id);
+      const events = [stamp(opened(i % 2 === 0 ? "even" : "odd"), 1_000 + Math.floor(i / 2))];
+      if (i === 4) events.push(stamp({ kind: "session.closed", by: { kind: "user", id: "ana" }, reason: "done" }, 2_000));
+      await journal.append({ ...append(hold, 0, []), events });
+    }
+    const [a, b, c, d, e] = ids;
+    const list = async (page: Partial<Parameters<Journal["sessions"]>[0]>): Promise<(string | undefined)[]> =>
+      (await journal.sessions({ state: null, agent: null, before: null, most: 10, ...page })).map((s) => s.session);
+    expect(await list({})).toEqual([e, d, c, b, a]);
+    expect(await list({ most: 2 })).toEqual([e, d]);
+    expect(await list({ before: { openedAt: millis(1_001), session: d ?? S1 }, most: 2 })).toEqual([c, b]);
+    expect(await list({ agent: "odd" })).toEqual([d, b]);
+    expect(await list({ state: "closed" })).toEqual([e]);
+    expect(await list({ state: "idle", agent: "even" })).toEqual([c, a]);
+    expect(await journal.session(e ?? S1)).toMatchObject({ agent: "even", state: "closed", seq: 2, turns: 0, usage: NO_USAGE });
+    expect(await journal.session(S2)).toBe(null);
+  });
+
+  rule("I2 an intent leaves the inbox with the event that it became, exactly once, or not at all", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const hold = await a.journal.take(S1);
+    await a.journal.append(append(hold, 0, [opened("echo")]));
+    await b.inbox.put(say("i1", S1, "hello"));
+    await b.inbox.put(say("i2", S1, "again"));
+    await b.inbox.put(say("i3", S2, "elsewhere"));
+    const refused = async (work: Append): Promise<unknown> => (await faultOf(a.journal.append(work)))?.kind;
+    expect(await refused(append(hold, 9, [note("conflict")], [intentId("i1")]))).toBe("append-conflict");
+    expect(await a.inbox.state(intentId("i1"))).toBe("pending");
+    await a.journal.append(append(hold, 1, [note("took i1")], [intentId("i1")]));
+    expect(await b.inbox.state(intentId("i1"))).toBe("taken");
+    expect((await b.inbox.pending(S1)).map((i) => i.id)).toEqual(["i2"]);
+    expect(await refused(append(hold, 2, [note("again")], [intentId("i2"), intentId("i1")]))).toBe("intent-refused");
+    expect(await refused(append(hold, 2, [note("twice")], [intentId("i2"), intentId("i2")]))).toBe("intent-refused");
+    expect(await refused(append(hold, 2, [note("unknown")], [intentId("i9")]))).toBe("intent-refused");
+    expect(await refused(append(hold, 2, [note("elsewhere")], [intentId("i3")]))).toBe("intent-refused");
+    expect(await b.inbox.state(intentId("i2"))).toBe("pending");
+    expect((await all(a.journal, S1)).length).toBe(2);
+    expect(await b.inbox.put(say("i1", S1, "hello"))).toBe("known");
+    expect(await b.inbox.state(intentId("i1"))).toBe("taken");
+  });
+
+  rule("J1 a closed journal has written what it was given, and takes no more", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const given = a.journal.append(append(NOTES, 0, [note(1)]));
+    await a.journal.close();
+    expect(await given).toBe(1);
+    expect((await faultOf(a.journal.append(append(NOTES, 1, [note(2)]))))?.kind).toBe("journal-unwritable");
+    expect(valuesOf(await all(b.journal, NOTES))).toEqual([1]);
+  });
+}

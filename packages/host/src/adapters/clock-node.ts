@@ -1,0 +1,30 @@
+/** Time as Node tells it. */
+import type { Clock } from "@orgate/core/loop";
+import { millis } from "@orgate/core/vocab";
+
+/** A timer of Node's fires at once when it is set for longer than this (24.8 days). */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Timers keep the process alive: who sleeps is driving a session. */
+export const nodeClock: Clock = {
+  now: () => millis(Date.now()),
+  sleep: (ms, signal) =>
+    new Promise((awake) => {
+      if (signal.aborted) return awake();
+      let left = ms;
+      let timer: NodeJS.Timeout | null = null;
+      const stop = (): void => {
+        if (timer !== null) clearTimeout(timer);
+        signal.removeEventListener("abort", stop);
+        awake();
+      };
+      const wait = (): void => {
+        const step = Math.min(left, LONGEST_TIMER_MS);
+        left -= step;
+        if (step > 0) timer = setTimeout(wait, step);
+        else stop();
+      };
+      signal.addEventListener("abort", stop, { once: true });
+      wait();
+    }),
+};
