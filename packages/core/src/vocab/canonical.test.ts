@@ -129,6 +129,21 @@ function turned(value: unknown): unknown {
   );
 }
 
+test("J40 a frozen copy is what the canonical text reads back to, and refuses what canonical refuses", () =>
+  fc.assert(
+    fc.property(fc.oneof(arbitraries(fc).json, fc.anything()), (value) => {
+      let text: string;
+      try {
+        text = canonical(value);
+      } catch {
+        expect(() => frozenCopy(value)).toThrow(TypeError);
+        return;
+      }
+      expect(frozenCopy(value)).toStrictEqual(JSON.parse(text));
+      expect(canonical(frozenCopy(value))).toBe(text);
+    }),
+  ));
+
 test("J40 a frozen copy is nobody else's, and frozen all the way down", () => {
   const inner = { list: [1, { deep: true }] };
   const copy = frozenCopy({ inner, minus: -0 });
