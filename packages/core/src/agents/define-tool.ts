@@ -12,8 +12,6 @@
 import * as z from "zod";
 import {
   type Checked,
-  canonical,
-  deepFreeze,
   digestOf,
   type Effect,
   FaultError,
@@ -262,7 +260,7 @@ type Plain = Readonly<{ kind: "json"; value: Json } | { kind: "not-json"; detail
 /** A frozen copy as JSON. A field that is `undefined` is a field that is not there; anything else that JSON cannot hold is refused. */
 function toJson(value: unknown): Plain {
   try {
-    return { kind: "json", value: deepFreeze(JSON.parse(canonical(withoutUndefined(value, 0))) as Json) };
+    return { kind: "json", value: frozenCopy((holdsUndefined(value, 0) ? withoutUndefined(value) : value) as Json) };
   } catch (error) {
     return { kind: "not-json", detail: messageOf(error) };
   }
@@ -270,14 +268,22 @@ function toJson(value: unknown): Plain {
 
 const MAX_DEPTH = 512;
 
-function withoutUndefined(value: unknown, depth: number): unknown {
+/** Looks everywhere, so that a circle is met here, wherever it lies. */
+function holdsUndefined(value: unknown, depth: number): boolean {
   if (depth > MAX_DEPTH) throw new TypeError(`nested deeper than ${MAX_DEPTH}, or a circle`);
-  if (Array.isArray(value)) return Array.from(value, (one) => withoutUndefined(one, depth + 1));
+  if (typeof value !== "object" || value === null) return value === undefined;
+  let found = false;
+  for (const inner of Object.values(value)) found = holdsUndefined(inner, depth + 1) || found;
+  return found;
+}
+
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return Array.from(value, withoutUndefined);
   if (typeof value !== "object" || value === null) return value;
   const proto: unknown = Object.getPrototypeOf(value);
-  if (proto !== Object.prototype && proto !== null) return value; // canonical will refuse it by name
+  if (proto !== Object.prototype && proto !== null) return value; // the copy will refuse it by name
   const kept: Record<string, unknown> = Object.create(null);
-  for (const [key, inner] of Object.entries(value)) if (inner !== undefined) kept[key] = withoutUndefined(inner, depth + 1);
+  for (const [key, inner] of Object.entries(value)) if (inner !== undefined) kept[key] = withoutUndefined(inner);
   return kept;
 }
 

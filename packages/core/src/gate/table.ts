@@ -6,6 +6,7 @@ import {
   type Action,
   type Ask,
   type Decision,
+  type Digest,
   digestOf,
   type Facts,
   type Hash,
@@ -32,6 +33,12 @@ export type Row = Readonly<{
 
 export function tableGate(rows: readonly Row[], hash: Hash): Gate {
   const digest = digestOf({ table: rows }, hash);
+  const slices = new Map<string, Digest>(); // by action: as many as the agent has tools
+  const sliceOf = (name: string): Digest => {
+    const slice = slices.get(name) ?? digestOf({ rows: rows.filter((r) => namesAction(r, name)) }, hash);
+    slices.set(name, slice);
+    return slice;
+  };
   return {
     digest,
     decide(action: Action, facts: Facts): Decision {
@@ -41,7 +48,7 @@ export function tableGate(rows: readonly Row[], hash: Hash): Gate {
       const read: JsonObject = { action: name, labels: facts.labels, calls };
       return {
         verdict: toVerdict(row, name),
-        slice: digestOf({ rows: rows.filter((r) => namesAction(r, name)) }, hash),
+        slice: sliceOf(name),
         read,
         shadow: null,
       };

@@ -238,7 +238,8 @@ function hasSpecial(value: unknown): boolean {
   if (typeof value === "string") return value.length > BLOB_MIN;
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some(hasSpecial);
-  for (const key in value) if (SPECIAL.test(key) || hasSpecial((value as Record<string, unknown>)[key])) return true;
+  for (const key in value)
+    if ((key.startsWith("$") && SPECIAL.test(key)) || hasSpecial((value as Record<string, unknown>)[key])) return true;
   return false;
 }
 
