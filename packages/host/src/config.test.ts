@@ -12,7 +12,7 @@ test("A4 a name is enough; the rest has a default, and every path is absolute", 
       file: "/p/orgate.toml",
       name: "shop",
       agents: ["agents/*.ts"],
-      journal: { path: join("/p", ".orgate", "journal.db"), synchronous: "full" },
+      journal: { directory: join("/p", ".orgate"), synchronous: "full" },
       policyTable: null,
     },
   });
@@ -21,13 +21,13 @@ test("A4 a name is enough; the rest has a default, and every path is absolute", 
 test("A4 every setting is taken over", () => {
   const value = {
     project: { name: "shop", agents: ["a.ts", "more/*.ts"] },
-    journal: { path: "/var/j.db", synchronous: "normal" },
+    journal: { directory: "/var/journal", synchronous: "normal" },
     policy: { table: "policies/decisions.json" },
   };
   expect(read(value)).toMatchObject({
     config: {
       agents: ["a.ts", "more/*.ts"],
-      journal: { path: "/var/j.db", synchronous: "normal" },
+      journal: { directory: "/var/journal", synchronous: "normal" },
       policyTable: "/p/policies/decisions.json",
     },
   });

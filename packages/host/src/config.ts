@@ -1,5 +1,5 @@
 /** A project's settings, read once and never again. Every setting here has one reader; a key that nobody reads is an error, not a comment. */
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import * as z from "zod";
 
 /** What `orgate.toml` may hold. */
@@ -12,7 +12,7 @@ const projectSchema = z.strictObject({
   }),
   journal: z
     .strictObject({
-      path: z.string().min(1).default(join(".orgate", "journal.db")),
+      directory: z.string().min(1).default(".orgate"),
       synchronous: z.enum(["full", "normal", "off"]).default("full"),
     })
     .prefault({}),
@@ -27,7 +27,8 @@ export type Config = Readonly<{
   name: string;
   /** Paths and globs below `root`, for `loadAgents`. */
   agents: readonly string[];
-  journal: Readonly<{ path: string; synchronous: "full" | "normal" | "off" }>;
+  /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
+  journal: Readonly<{ directory: string; synchronous: "full" | "normal" | "off" }>;
   /** The decision table; null: there are no policies, and nothing runs. */
   policyTable: string | null;
 }>;
@@ -47,7 +48,7 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       file,
       name: project.name,
       agents: Object.freeze(project.agents),
-      journal: Object.freeze({ path: resolve(root, journal.path), synchronous: journal.synchronous }),
+      journal: Object.freeze({ directory: resolve(root, journal.directory), synchronous: journal.synchronous }),
       policyTable: policy === undefined ? null : resolve(root, policy.table),
     }),
   };

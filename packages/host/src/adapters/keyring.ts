@@ -4,7 +4,20 @@
  * J44 a private key is readable by its owner alone, is written whole or not at all, and is never replaced before its successor is certified.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import {
@@ -78,6 +91,9 @@ export function openProjectKeys(dir: string, maker: KeyMaker): ProjectKeys {
   };
 }
 
+/** The root key of a project, without making one; null when there is none. */
+export const readRootKey = (dir: string, maker: KeyMaker): SigningKey | null => openKey(join(dir, "root.key"), maker);
+
 function writerFile(writer: WriterId): `writer-${string}` {
   if (!isWriterName(writer)) throw keyBad(writer, "this cannot name a writer", "use letters, digits, `.`, `_` and `-`");
   return `writer-${writer}`;
@@ -96,6 +112,12 @@ export function createPerson(home: string, name: string, maker: KeyMaker): Perso
 
 export function openPerson(home: string, name: string, maker: KeyMaker): Person {
   return { name, key: mustOpenKey(personFile(home, name), maker, `\`orgate keys create ${name}\` makes one`) };
+}
+
+/** Names of those whose keys lie in this home. */
+export function personsIn(home: string): readonly string[] {
+  const files = existsSync(join(home, "keys")) ? readdirSync(join(home, "keys")) : [];
+  return files.flatMap((file) => (file.endsWith(".key") && isPersonName(file.slice(0, -4)) ? [file.slice(0, -4)] : [])).sort();
 }
 
 function personFile(home: string, name: string): string {
