@@ -43,6 +43,7 @@ import { type Head, headText } from "./seal.ts";
 import {
   blobCheck,
   entryChain,
+  keyBook,
   type Problem,
   type ProofPorts,
   readKeys,
@@ -432,12 +433,12 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
   const problems: LineProblem[] = unusedBlobs(file);
   const bad = (line: number, reason: string) => problems.push({ line, reason });
   const ring = headerRing(file, ports, problems);
-  const trusted = ring.roots.includes(ports.nameKey(root));
+  const keys = keyBook(recordsOf(file), root, ports, ring);
   const commits = new Map<string, { root: Digest; ranges: readonly Range[] }>();
   const seals = new Map<WriterId, ReturnType<typeof sealCheck>>();
   let claimed = 0; // the last entry of the session that a commit names
   for (const { line, commit: c } of file.commits) {
-    const seal = seals.get(c.writer) ?? sealCheck(c.writer, ring, trusted, ports);
+    const seal = seals.get(c.writer) ?? sealCheck(c.writer, keys, ports);
     seals.set(c.writer, seal);
     const why = commits.has(`${c.writer}@${c.number}`) ? "it stands in the file twice" : seal(c);
     if (why !== null) bad(line, `commit ${c.number} of \`${c.writer}\`: ${why}`);

@@ -4,6 +4,7 @@
  * J34 every entry is covered by exactly one commit, and every commit is sealed by a key that the root certified for its writer.
  * J35 an erased payload is bad unless an entry of `erasures` says who had it erased.
  * J36 a journal that was rolled back as a whole is found against a head that was kept elsewhere, and only so.
+ * J45 a journal that is written to meanwhile verifies like one that rests: what came after the reading began is not held against it.
  *
  * Each entry is hashed twice (payload, header), and once more in its commit's tree; one signature is checked per commit.
  */
@@ -37,7 +38,7 @@ import {
   type StoredEntry,
   sealText,
 } from "./codec.ts";
-import { foldKeys, type KeyChecks, type Keyring, NO_KEYS } from "./keys.ts";
+import { type CertifiedKey, foldKeys, type KeyChecks, type Keyring, NO_KEYS } from "./keys.ts";
 import type { Records } from "./port.ts";
 import type { Head, WriterHead } from "./seal.ts";
 
@@ -74,58 +75,24 @@ export type Verify = Readonly<{
 export const MOST_PROBLEMS = 1_000;
 const PROGRESS_EVERY = 5_000;
 
-type Claim = Readonly<{ first: Seq; count: number; writer: WriterId; number: number }>;
+/** `late`: of a commit that was read after the entries were, and may name some that came later still. */
+type Claim = Readonly<{ first: Seq; count: number; writer: WriterId; number: number; late: boolean }>;
 type Sealed = Readonly<{ writer: WriterId; number: number; ranges: readonly Range[]; root: Digest }>;
+type Walked = Readonly<{ stream: StreamId; found: { seq: Seq; reason: string }[]; chain: EntryChain }>;
 
 export function verify({ records, root, ports, head, progress, torn }: Verify): Verification {
-  const entryProblems: Problem[] = [];
-  const commitProblems: Problem[] = [];
-  const badCommit = (writer: WriterId, commit: number, reason: string): void => {
-    if (commitProblems.length < MOST_PROBLEMS) commitProblems.push({ kind: "commit", writer, commit, reason });
-  };
-
-  const ring = torn ?? readKeys(records, ports);
   const partial = torn !== null;
-  const trusted = ring.roots.includes(ports.nameKey(root));
-  const erasures = readErasures(records);
-
-  // commits first, so that each stream knows who claims its entries
-  const writers = [...records.writers()].sort();
-  const claims = new Map<StreamId, Claim[]>();
-  const sealed: Sealed[] = [];
-  const heads = new Map<WriterId, WriterHead>();
-  let commits = 0;
-  for (const writer of writers) {
-    const expected = head?.get(writer);
-    const chain = commitChain(writer, ring, trusted, ports);
-    for (const c of records.commits(writer)) {
-      commits += 1;
-      const reason = chain.check(c);
-      if (reason !== null) badCommit(writer, chain.place(), reason);
-      if (expected?.number === c.number && expected.hash !== c.hash) badCommit(writer, c.number, "it is not the commit of the given head");
-      const ranges = parseRanges(c.ranges);
-      if (ranges === null) continue;
-      sealed.push({ writer, number: c.number, ranges, root: c.root });
-      for (const r of ranges) {
-        const list = claims.get(r.stream) ?? [];
-        list.push({ first: r.first, count: r.count, writer, number: c.number });
-        claims.set(r.stream, list);
-      }
-    }
-    const last = chain.head();
-    if (last !== null) heads.set(writer, last);
-  }
-  if (head !== null) checkHead(head, heads, badCommit);
-
+  const commits = readCommits(records, keyBook(records, root, ports, torn), ports, head);
+  commits.read(false); // before the entries, so that whatever these commits name is there by then
+  const erasures = erasureBook(records);
   const blobs = blobCheck(records, ports.hash, partial);
-  const leaves = new Map<StreamId, readonly Digest[]>();
   const present = new Set(records.streams());
+  const walked: Walked[] = [];
   let entries = 0;
   let erased = 0;
   let stillThere = 0;
-  for (const stream of [...new Set([...present, ...claims.keys()])].sort()) {
-    const found: { seq: Seq; reason: string }[] = stream === KEYS && !partial ? [...ring.bad] : [];
-    const gone = erasures.get(stream) ?? [];
+  for (const stream of [...new Set([...present, ...commits.claims.keys()])].sort()) {
+    const found: { seq: Seq; reason: string }[] = [];
     const chain = entryChain(stream, ports.hash);
     for (const e of records.entries(stream)) {
       entries += 1;
@@ -134,38 +101,109 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
       const reason = chain.check(e);
       if (reason !== null) found.push({ seq: at, reason });
       if (chain.broken()) break;
-      const covered = gone.some((r) => r.first <= at && at <= r.last);
+      let why: string | null = null;
       if (e.payload === null || e.salt === null) {
         erased += 1;
-        const why = whyNotErased(e, covered);
-        if (why !== null) found.push({ seq: at, reason: why });
-      } else {
-        if (covered) stillThere += 1;
-        const why = reason === null ? whyBadPayload(e.kind, e.payload, blobs.check) : null;
-        if (why !== null) found.push({ seq: at, reason: why });
+        why = whyNotErased(e, erasures.cover(stream, at));
+      } else if (reason === null) {
+        if (erasures.known(stream, at)) stillThere += 1;
+        why = whyBadPayload(e.kind, e.payload, (ref) => {
+          const bad = blobs.check(ref);
+          // a blob may go together with its payload, right after that was read
+          return bad === null || (records.blob(ref.address) === null && erasures.cover(stream, at)) ? null : bad;
+        });
       }
+      if (why !== null) found.push({ seq: at, reason: why });
     }
-    if (!chain.broken()) found.push(...coverage(claims.get(stream) ?? [], chain.hashes.length, partial));
-    leaves.set(stream, chain.hashes);
-    found.sort((a, b) => a.seq - b.seq);
-    for (const f of found) if (entryProblems.length < MOST_PROBLEMS) entryProblems.push({ kind: "entry", stream, ...f });
+    walked.push({ stream, found, chain });
   }
   progress(entries);
 
-  for (const c of sealed) {
+  const isAhead = ({ stream, chain }: Walked): boolean => {
+    const claimed = (commits.claims.get(stream) ?? []).reduce((last, c) => Math.max(last, c.first + c.count - 1), 0);
+    return !chain.broken() && chain.hashes.length > claimed;
+  };
+  if (walked.some(isAhead)) commits.read(true);
+
+  const entryProblems: Problem[] = [];
+  const leaves = new Map<StreamId, readonly Digest[]>();
+  const badKeys = partial ? [] : commits.ring().bad;
+  for (const { stream, found, chain } of walked) {
+    if (stream === KEYS) found.push(...badKeys);
+    if (!chain.broken()) found.push(...coverage(commits.claims.get(stream) ?? [], chain.hashes.length, partial));
+    found.sort((a, b) => a.seq - b.seq);
+    for (const f of found) if (entryProblems.length < MOST_PROBLEMS) entryProblems.push({ kind: "entry", stream, ...f });
+    leaves.set(stream, chain.hashes);
+  }
+  for (const c of commits.sealed) {
     const tree = c.ranges.flatMap((r) => (leaves.get(r.stream) ?? []).slice(r.first - 1, r.first - 1 + r.count));
     // entries that are missing were named above; without them there is no root to compare
     if (tree.length !== c.ranges.reduce((sum, r) => sum + r.count, 0)) continue;
-    if (merkleRoot(tree, ports.hash) !== c.root) badCommit(c.writer, c.number, "its entries are not those it was sealed over");
+    if (merkleRoot(tree, ports.hash) !== c.root) commits.bad(c.writer, c.number, "its entries are not those it was sealed over");
   }
-  commitProblems.sort(byCommit);
-  const problems = [...entryProblems, ...commitProblems];
+  const heads = commits.heads();
+  if (head !== null) checkHead(head, heads, commits.bad);
+  const problems = [...entryProblems, ...commits.problems.sort(byCommit)];
   return {
-    counts: { streams: present.size, entries, commits, writers: writers.length, blobs: blobs.count(), erased },
+    counts: { streams: present.size, entries, commits: commits.count(), writers: heads.size, blobs: blobs.count(), erased },
     head: heads,
     firstBad: problems[0] ?? null,
     problems,
     stillThere,
+  };
+}
+
+/** The writers' chains, as far as they have been read: reading again goes on where the last reading ended. */
+function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: Head | null) {
+  const chains = new Map<WriterId, { readonly chain: CommitChain; taken: number }>();
+  const claims = new Map<StreamId, Claim[]>();
+  const sealed: Sealed[] = [];
+  const problems: Problem[] = [];
+  const bad = (writer: WriterId, commit: number, reason: string): void => {
+    if (problems.length < MOST_PROBLEMS) problems.push({ kind: "commit", writer, commit, reason });
+  };
+  function take(writer: WriterId, c: StoredCommit, chain: CommitChain, late: boolean): void {
+    const reason = chain.check(c);
+    if (reason !== null) bad(writer, chain.place(), reason);
+    const expected = head?.get(writer);
+    if (expected?.number === c.number && expected.hash !== c.hash) bad(writer, c.number, "it is not the commit of the given head");
+    const ranges = parseRanges(c.ranges);
+    if (ranges === null) return;
+    sealed.push({ writer, number: c.number, ranges, root: c.root });
+    for (const { stream, first, count } of ranges) {
+      const claim = { first, count, writer, number: c.number, late };
+      const list = claims.get(stream);
+      if (list === undefined) claims.set(stream, [claim]);
+      else list.push(claim);
+    }
+  }
+  return {
+    claims,
+    sealed,
+    problems,
+    bad,
+    ring: keys.ring,
+    count: () => [...chains.values()].reduce((sum, c) => sum + c.taken, 0),
+    heads(): Head {
+      const heads = new Map<WriterId, WriterHead>();
+      for (const [writer, { chain }] of chains) {
+        const last = chain.head();
+        if (last !== null) heads.set(writer, last);
+      }
+      return heads;
+    },
+    read(late: boolean): void {
+      for (const writer of [...records.writers()].sort()) {
+        const known = chains.get(writer) ?? { chain: commitChain(writer, keys, ports), taken: 0 };
+        chains.set(writer, known);
+        let place = 0;
+        for (const c of records.commits(writer)) {
+          place += 1;
+          if (place > known.taken) take(writer, c, known.chain, late);
+        }
+        known.taken = Math.max(known.taken, place);
+      }
+    },
   };
 }
 
@@ -232,7 +270,7 @@ export function entryChain(stream: StreamId, hash: Hash): EntryChain {
   };
 }
 
-export type CommitChain = Readonly<{
+type CommitChain = Readonly<{
   check(c: StoredCommit): string | null;
   /** The number that the commit checked last should have had. */
   place(): number;
@@ -240,11 +278,11 @@ export type CommitChain = Readonly<{
 }>;
 
 /** One writer, commit by commit: number, chain, hash, seal. */
-export function commitChain(writer: WriterId, ring: Keyring, trusted: boolean, ports: ProofPorts): CommitChain {
+function commitChain(writer: WriterId, keys: KeyBook, ports: ProofPorts): CommitChain {
   let due = 0;
   let last: WriterHead | null = null;
   let previous: readonly Digest[] = [ZERO];
-  const seal = sealCheck(writer, ring, trusted, ports);
+  const seal = sealCheck(writer, keys, ports);
   return {
     place: () => due,
     head: () => last,
@@ -261,23 +299,43 @@ export function commitChain(writer: WriterId, ring: Keyring, trusted: boolean, p
 }
 
 /** Why a commit's own hash and seal are not good, wherever it stands. A writer that has gone on to another key never returns to an old one. */
-export function sealCheck(writer: WriterId, ring: Keyring, trusted: boolean, ports: ProofPorts) {
+export function sealCheck(writer: WriterId, keys: KeyBook, ports: ProofPorts) {
   const used = new Set<KeyId>();
   let present: KeyId | null = null;
   return (c: StoredCommit, right: Digest = commitHash(c, ports.hash)): string | null => {
     if (c.writer !== writer || !isWriterName(c.writer) || !Number.isSafeInteger(c.at)) return "it is malformed";
     if (c.hash !== right) return "its hash does not match what it says";
     if (parseRanges(c.ranges) === null) return "it does not say which entries it is about";
-    const key = ring.keys.get(c.key);
+    const key = keys.find(c.key);
     if (key === undefined || key.of.kind !== "writer") return `key \`${c.key}\` is not certified for a writer`;
     if (key.of.writer !== writer) return `key \`${c.key}\` is certified for another writer`;
-    if (!trusted) return "the keys of this journal do not go back to the given root key";
+    if (!keys.trusted()) return "the keys of this journal do not go back to the given root key";
     if (c.key !== present) {
       if (used.has(c.key)) return `key \`${c.key}\` was replaced before`;
       used.add(c.key);
       present = c.key;
     }
     return ports.checkSignature(key.publicKey, sealText(right), c.signature) ? null : "its signature does not match";
+  };
+}
+
+export type KeyBook = Readonly<{ ring(): Keyring; find(key: KeyId): CertifiedKey | undefined; trusted(): boolean }>;
+
+/** The certificates prove themselves, so they are read before the commits that cover them are checked; again for a key not met so far. */
+export function keyBook(records: Records, root: string, checks: KeyChecks, given: Keyring | null): KeyBook {
+  let ring = given ?? readKeys(records, checks);
+  const unknown = new Set<KeyId>();
+  const pinned = checks.nameKey(root);
+  return {
+    ring: () => ring,
+    trusted: () => ring.roots.includes(pinned),
+    find(key) {
+      const found = ring.keys.get(key);
+      if (found !== undefined || given !== null || unknown.has(key)) return found;
+      ring = readKeys(records, checks);
+      unknown.add(key);
+      return ring.keys.get(key);
+    },
   };
 }
 
@@ -290,7 +348,8 @@ function coverage(claims: Claim[], count: number, partial: boolean): { seq: Seq;
     if (c.first < next) found.push({ seq: c.first, reason: `${by} claims it, and so does another commit` });
     if (c.first > next && next <= count && !partial) found.push({ seq: seq(next), reason: "no commit covers it" });
     const end = c.first + c.count;
-    if (end - 1 > count && !partial) found.push({ seq: seq(Math.max(count + 1, c.first)), reason: `it is missing: ${by} names it` });
+    if (end - 1 > count && !partial && !c.late)
+      found.push({ seq: seq(Math.max(count + 1, c.first)), reason: `it is missing: ${by} names it` });
     next = Math.max(next, end);
   }
   if (next <= count && !partial) found.push({ seq: seq(next), reason: "no commit covers it" });
@@ -341,13 +400,28 @@ function* readable(records: Records, stream: StreamId) {
   }
 }
 
-/** The certificates prove themselves, so they are read before the commits that cover them are checked. */
 export const readKeys = (records: Records, checks: KeyChecks): Keyring => foldKeys(NO_KEYS, readable(records, KEYS), checks);
 
 type Erasure = Extract<JournalEvent, { kind: "content.erased" }>;
 
-function readErasures(records: Records): ReadonlyMap<StreamId, readonly Erasure[]> {
-  const found: Erasure[] = [];
-  for (const { event } of readable(records, ERASURES)) if (event.kind === "content.erased") found.push(event);
-  return Map.groupBy(found, (e) => e.stream);
+/** The erasures on record; read again for a place that is not among them, since one may have been recorded meanwhile. */
+function erasureBook(records: Records) {
+  const MOST_READINGS = 100; // a journal with that many erasures in one reading is not being erased from, it is bad
+  let readings = 0;
+  let erasures = new Map<StreamId, Erasure[]>();
+  const known = (stream: StreamId, at: Seq): boolean => (erasures.get(stream) ?? []).some((r) => r.first <= at && at <= r.last);
+  const read = (): void => {
+    readings += 1;
+    const found: Erasure[] = [];
+    for (const { event } of readable(records, ERASURES)) if (event.kind === "content.erased") found.push(event);
+    erasures = Map.groupBy(found, (e) => e.stream);
+  };
+  read();
+  return {
+    known,
+    cover(stream: StreamId, at: Seq): boolean {
+      if (!known(stream, at) && readings < MOST_READINGS) read();
+      return known(stream, at);
+    },
+  };
 }
