@@ -288,7 +288,7 @@ async function withCanaries(directory: string, thread: "main" | "worker"): Promi
   await store.journal.append({ stream: S, after: seq(0), hold, events, consumes: [] });
   await add(store, 0, huge.replace(canary, "another"), "p".repeat(20_000));
   const by = { kind: "user", id: "ana" } as const;
-  const wish = { kind: "say", text: canary } as const;
+  const wish = { kind: "say", text: `${canary} `.repeat(5_000) } as const; // long enough to leave free pages behind when it is taken
   await store.inbox.put({ id: intentId("i1"), session: S, at: millis(1), by, key: null, wish, signature: null });
   await store.inbox.put({ id: intentId("i2"), session: S, at: millis(1), by, key: null, wish, signature: null });
   await store.journal.append({ stream: S, after: seq(5), hold, events: stamped(noteOf("took i1")), consumes: [intentId("i1")] });
