@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ERASURES, type StreamId } from "../vocab/index.ts";
 import { LONG, OTHER_SESSION, SAMPLES, SESSION } from "./fixtures/samples.ts";
-import { NEXT_ROOT, proofPorts, ROOT, sealedJournal, seeded } from "./fixtures/sealed.ts";
+import { growing, NEXT_ROOT, proofPorts, ROOT, sealedJournal, seeded, W2 } from "./fixtures/sealed.ts";
 import {
   decodePayload,
   EVENT_KINDS,
@@ -51,6 +51,22 @@ test("J37 one session proves itself with its commits, their keys and its erasure
     expect(text.includes("laptop")).toBe(false); // the withdrawal of somebody's key
   }
   expect(read(sessionOf(records, OTHER_SESSION)).counts.erased).toBe(1);
+});
+
+test("J45 an export of a journal that grows meanwhile is whole, wherever the growth falls", async () => {
+  const j = await sealedJournal();
+  for (let n = 0; n < 40; n += 1) {
+    expect(read(wholeOf(growing(j, n))).problems, `grown at reading ${n}`).toEqual([]);
+    expect(read(sessionOf(growing(j, n))).problems, `grown at reading ${n}`).toEqual([]);
+  }
+});
+
+test("J37 what is bad in a journal is exported as it is, and named by whoever reads it", async () => {
+  const j = await sealedJournal();
+  const dropped = j.disk.commits.get(W2)?.pop();
+  expect(read(wholeOf(j.records)).problems.map((p) => p.reason)).toEqual([`entry 4 of \`${OTHER_SESSION}\`: no commit covers it`]);
+  expect(read(sessionOf(j.records, OTHER_SESSION)).firstBad?.reason).toMatch("comes with its proof");
+  expect(dropped).toBeDefined();
 });
 
 test("J38 a file cut anywhere is torn; what is there is still good", async () => {

@@ -1,8 +1,10 @@
+export { type ProofPorts, readKeys } from "./checks.ts";
 export * from "./codec.ts";
-export { type ExportRead, exportJournal, exportSession, type LineProblem, problemName, readExport } from "./export.ts";
+export { exportJournal, exportSession } from "./export.ts";
 export * from "./keys.ts";
 export * from "./port.ts";
+export { type ExportRead, type LineProblem, problemName, readExport } from "./read-export.ts";
 export * from "./seal.ts";
 export * from "./summary.ts";
 export * from "./unseal.ts";
-export { MOST_PROBLEMS, type Problem, type ProofPorts, readKeys, type Verification, type Verify, verify } from "./verify.ts";
+export { MOST_PROBLEMS, type Problem, type Verification, type Verify, verify } from "./verify.ts";
