@@ -11,6 +11,7 @@ import {
   type Facts,
   type Hash,
   type JsonObject,
+  PLAIN_TERMS,
   type PolicyId,
   policyId,
   type UserAct,
@@ -80,7 +81,7 @@ function toVerdict(row: Row | undefined, name: string): Verdict {
     case "deny":
       return { kind: "deny", by: "policy", because, faults: [], reason: row.say ?? `${row.id} forbids it` };
     case "ask": {
-      const ask: Ask = { policy: policyId(row.id), question: row.say ?? `allow ${name}?` };
+      const ask: Ask = { policy: policyId(row.id), question: row.say ?? `allow ${name}?`, terms: PLAIN_TERMS };
       return { kind: "ask", because, asks: [ask] };
     }
   }

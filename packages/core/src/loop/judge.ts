@@ -15,6 +15,7 @@ import {
   digestOf,
   type Facts,
   type Hash,
+  PLAIN_TERMS,
   principalName,
   type Tool,
   totalTokens,
@@ -150,6 +151,7 @@ function withUnknowns(verdict: Verdict, action: Action, digest: Digest, unknowns
     const question: Ask = {
       policy: UNKNOWN_OPEN,
       question: `an earlier call of ${u.tool} (${u.call}) may or may not have taken effect (${u.outcome.cause}): run this one all the same?`,
+      terms: PLAIN_TERMS,
     };
     return {
       kind: "ask",

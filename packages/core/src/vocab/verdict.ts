@@ -37,7 +37,21 @@ export type Counts = Readonly<{ turn: number; session: number }>;
 export type PolicyFault = Readonly<{ policy: PolicyId | null; message: string }>;
 
 /** One question for a person; `policy` is who wants it asked. */
-export type Ask = Readonly<{ policy: PolicyId; question: string }>;
+export type Ask = Readonly<{ policy: PolicyId; question: string; terms: Terms }>;
+
+/** How a question may be answered. */
+export type Terms = Readonly<{
+  /** Groups of people who may answer; empty: whoever the policies let approve. */
+  approvers: readonly string[];
+  /** So many different people have to say yes. */
+  quorum: number;
+  /** Null: it does not expire. */
+  expiresMs: number | null;
+  /** The widest grant an approver may give; null: none, this once. */
+  grant: string | null;
+  onExpiry: "deny" | "halt" | "wait";
+}>;
+export const PLAIN_TERMS: Terms = Object.freeze({ approvers: [], quorum: 1, expiresMs: null, grant: null, onExpiry: "deny" });
 
 export type Verdict =
   /** `approval` names the answered question that turned an `ask` into this. */

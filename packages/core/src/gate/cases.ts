@@ -1,0 +1,106 @@
+/** Decision tables: requests with the verdict they must get, checked whenever the policies beside them load. */
+import * as z from "zod";
+import { type Action, callId, type Facts, type Hash, type Label, type Tool, type UserAct, type Verdict, ZERO } from "../vocab/index.ts";
+import type { CedarGate } from "./cedar.ts";
+import { inexactNumbers } from "./numbers.ts";
+
+const counts = z.strictObject({ turn: z.int().min(0).default(0), session: z.int().min(0).default(0) });
+const json: z.ZodType<Record<string, z.core.util.JSONType>> = z.record(z.string(), z.json());
+export const caseSchema = z.strictObject({
+  name: z.string(),
+  agent: z.string().optional(),
+  user: z.string().optional(),
+  /** `tool:NAME`, `model`, `respond`, or what a person does. */
+  action: z.string(),
+  /** For a tool that this project does not have: what kind of thing it does. */
+  effects: z.array(z.enum(["read", "write", "execute", "network", "spend"])).optional(),
+  resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
+  args: json.optional(),
+  labels: z.array(z.string()).default([]),
+  calls: z.record(z.string(), counts).default({}),
+  spent: counts.default({ turn: 0, session: 0 }),
+  onBehalfOf: z.string().default("somebody"),
+  surface: z.enum(["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"]).default("cli"),
+  verdict: z.enum(["allow", "deny", "ask", "modify"]),
+  /** Ids that must be among the deciding policies. */
+  because: z.array(z.string()).default([]),
+});
+export type Case = z.infer<typeof caseSchema>;
+export const casesSchema = z.array(caseSchema);
+
+export type CaseResult = Readonly<{ case: Case; passed: boolean; got: Verdict; detail: string }>;
+
+export function runCase(c: Case, gate: CedarGate, tools: readonly Tool[], _hash: Hash): CaseResult {
+  const got = c.user === undefined ? decideAsAgent(c, gate, tools) : gate.decideFor(c.user, userAct(c)).verdict;
+  const missing = c.because.filter((id) => !got.because.some((b) => b === id));
+  const passed = got.kind === c.verdict && missing.length === 0;
+  const said = got.kind === "deny" ? `: ${got.reason}` : "";
+  const detail = passed
+    ? ""
+    : got.kind !== c.verdict
+      ? `expected ${c.verdict}, got ${got.kind}${said}`
+      : `${missing.join(", ")} did not decide it; ${got.because.join(", ") || "nothing"} did`;
+  return { case: c, passed, got, detail };
+}
+
+function decideAsAgent(c: Case, gate: CedarGate, tools: readonly Tool[]): Verdict {
+  const { action, refused } = actionOf(c, tools);
+  return refused ?? gate.decide(action, factsOf(c)).verdict;
+}
+
+/** What the gate is told in this case; `policy eval` and `explain` use it too. */
+export const factsOf = (c: Case): Facts => ({
+  agent: c.agent ?? "somebody",
+  onBehalfOf: { kind: "user", id: c.onBehalfOf },
+  surface: c.surface,
+  labels: c.labels as string[] as Label[],
+  calls: (tool) => c.calls[tool] ?? { turn: 0, session: 0 },
+  spent: c.spent,
+});
+
+export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Action; readonly refused: Verdict | null } {
+  if (c.action === "model") return { action: { kind: "model", model: c.resource?.id ?? "offline/echo" }, refused: null };
+  if (c.action === "respond") {
+    const kind = c.resource?.type === "Agent" ? "agent" : "user";
+    return { action: { kind: "respond", to: { kind, id: c.resource?.id ?? c.onBehalfOf } }, refused: null };
+  }
+  const name = c.action.replace(/^tool:/, "");
+  const tool = tools.find((t) => t.name === name);
+  const given = c.args ?? {};
+  const checked = tool?.check(given) ?? { kind: "valid", args: given };
+  const args = checked.kind === "valid" ? checked.args : null;
+  const resource = c.resource ?? (tool !== undefined && args !== null ? tool.resource(args) : { type: "Tool", id: name });
+  const inexact = args === null ? [] : inexactNumbers(JSON.stringify(given), args);
+  const action: Action = {
+    kind: "call",
+    call: callId("0.0"),
+    tool: name,
+    toolDigest: ZERO,
+    effects: c.effects ?? tool?.effects ?? [],
+    args,
+    inexact,
+    resource,
+  };
+  const unknown = tool === undefined && c.effects === undefined;
+  const reason = unknown
+    ? "there is no such tool"
+    : checked.kind === "invalid"
+      ? `the arguments do not fit: ${checked.issues.join("; ")}`
+      : null;
+  return { action, refused: reason === null ? null : { kind: "deny", by: "contract", because: [], faults: [], reason } };
+}
+
+function userAct(c: Case): UserAct {
+  const id = c.resource?.id ?? "any";
+  const about = { agent: c.agent ?? "somebody", tool: String(c.args?.["tool"] ?? "") };
+  switch (c.action) {
+    case "approve":
+      return { kind: "approve", approval: id, ...about };
+    case "resolve":
+      return { kind: "resolve", call: id, ...about };
+    case "read-journal":
+      return { kind: "read-journal", session: id };
+    default:
+      return { kind: "edit-policy", surface: id };
+  }
+}

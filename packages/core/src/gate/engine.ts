@@ -1,0 +1,71 @@
+/** The Cedar engine as `core` needs it: passed in by the host, so that `core` depends on no WebAssembly. Shapes as in the official JSON formats. */
+export type Uid = Readonly<{ type: string; id: string }>;
+export type CedarValue =
+  | boolean
+  | number
+  | string
+  | readonly CedarValue[]
+  | Readonly<{ __entity: Uid }>
+  | Readonly<{ __extn: { fn: string; arg: string } }>
+  | { readonly [key: string]: CedarValue };
+export type CedarRecord = { readonly [key: string]: CedarValue };
+export type CedarEntity = Readonly<{ uid: Uid; attrs: CedarRecord; parents: readonly Uid[] }>;
+
+export type Scope = Readonly<{
+  op: string;
+  entity?: unknown;
+  entities?: readonly unknown[];
+  entity_type?: string;
+  in?: unknown;
+  slot?: string;
+}>;
+/** A policy in its JSON form. Conditions stay as the engine gave them: they are walked, never written. */
+export type PolicyJson = Readonly<{
+  effect: "permit" | "forbid";
+  principal: Scope;
+  action: Scope;
+  resource: Scope;
+  conditions: readonly Readonly<{ kind: string; body: unknown }>[];
+  annotations?: Readonly<Record<string, string | null>>;
+}>;
+
+export type CedarError = Readonly<{
+  message: string;
+  help: string | null;
+  sourceLocations?: readonly Readonly<{ start: number; end: number }>[];
+}>;
+type Parsed = Readonly<{ type: "success" } | { type: "failure"; errors: readonly CedarError[] }>;
+
+export type Answer =
+  | Readonly<{ type: "failure"; errors: readonly CedarError[] }>
+  | Readonly<{
+      type: "success";
+      response: {
+        readonly decision: "allow" | "deny";
+        readonly diagnostics: {
+          readonly reason: readonly string[];
+          readonly errors: readonly Readonly<{ policyId: string; error: CedarError }>[];
+        };
+      };
+    }>;
+
+export type Question = Readonly<{ principal: Uid; action: Uid; resource: Uid; context: CedarRecord; entities: readonly CedarEntity[] }>;
+
+export type Engine = Readonly<{
+  parse(policy: string): Readonly<{ type: "success"; json: PolicyJson } | { type: "failure"; errors: readonly CedarError[] }>;
+  validate(
+    schema: unknown,
+    policies: Readonly<Record<string, string>>,
+  ): Readonly<
+    | { type: "failure"; errors: readonly CedarError[] }
+    | {
+        type: "success";
+        validationErrors: readonly Readonly<{ policyId: string; error: CedarError }>[];
+        validationWarnings: readonly Readonly<{ policyId: string; error: CedarError }>[];
+      }
+  >;
+  checkSchema(schema: unknown): Parsed;
+  /** Keeps a set under a name; the same name again replaces it. */
+  keep(name: string, policies: Readonly<Record<string, PolicyJson>>): Parsed;
+  decide(name: string, question: Question): Answer;
+}>;

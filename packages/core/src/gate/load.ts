@@ -1,0 +1,156 @@
+/**
+ * From policy files to a set that can decide: all of them, or none (one bad file fails the whole set, and what ran before goes on).
+ * G9 every error has file, line, column, and what to do; several are reported at once.
+ */
+import type { ArgType } from "./arg-types.ts";
+import type { LoadedPolicy, PolicySet } from "./cedar.ts";
+import type { CedarError, Engine, PolicyJson } from "./engine.ts";
+import { characterAt, dutiesOf, nearest, type Piece, pieces, placeAt } from "./policy-text.ts";
+import { holds, readsOf } from "./slice.ts";
+import { type Cast, vocabularyOf } from "./vocabulary.ts";
+
+/** `name` is its path below `policies/`, without the ending: the first part of its policies' ids. */
+export type PolicyFile = Readonly<{ path: string; name: string; text: string; shadow: boolean }>;
+
+export type PolicyProblem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
+
+export type LoadedSet = Readonly<
+  | { kind: "set"; set: PolicySet; warnings: readonly PolicyProblem[] }
+  | { kind: "refused"; problems: readonly [PolicyProblem, ...PolicyProblem[]] }
+>;
+
+type Parsed = Readonly<{ file: PolicyFile; piece: Piece; policy: LoadedPolicy }>;
+
+export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: Engine): LoadedSet {
+  const vocabulary = vocabularyOf(cast);
+  const problems: PolicyProblem[] = [];
+  const warnings: PolicyProblem[] = [];
+  const parsed = files.flatMap((file) => pieces(file.text).flatMap((piece) => parse(file, piece, engine, problems)));
+  uniqueIds(parsed, problems);
+  const schema = engine.checkSchema(vocabulary.schema);
+  if (schema.type === "failure") throw new Error(`the schema made from the tools is not valid: ${schema.errors[0]?.message ?? ""}`);
+  const answer = engine.validate(vocabulary.schema, Object.fromEntries(parsed.map((p) => [p.policy.id, p.policy.text])));
+  const byId = new Map(parsed.map((p) => [p.policy.id, p]));
+  if (answer.type === "failure")
+    for (const e of answer.errors) problems.push({ file: files[0]?.path ?? "", line: 1, column: 1, detail: e.message, hint: e.help ?? "" });
+  else {
+    for (const { policyId, error } of answer.validationErrors) problems.push(at(byId.get(policyId), error, vocabulary.untyped));
+    const bad = new Set(answer.validationErrors.map((e) => e.policyId));
+    for (const { policyId, error } of answer.validationWarnings) if (!bad.has(policyId)) warnings.push(at(byId.get(policyId), error, []));
+  }
+  for (const p of parsed) {
+    problems.push(...redactions(p, cast, vocabulary.args));
+    warnings.push(...strangers(p, cast));
+  }
+  const [first, ...rest] = problems.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line || a.column - b.column));
+  if (first !== undefined) return { kind: "refused", problems: [first, ...rest] };
+  return { kind: "set", set: { policies: parsed.map((p) => p.policy), vocabulary, cast }, warnings };
+}
+
+function parse(file: PolicyFile, piece: Piece, engine: Engine, problems: PolicyProblem[]): readonly Parsed[] {
+  const answer = engine.parse(piece.text);
+  if (answer.type === "failure") {
+    for (const error of answer.errors) problems.push(placed(file, piece, error));
+    return [];
+  }
+  const { json } = answer;
+  const here = placeAt(file.text, piece.offset);
+  const own = json.annotations?.["id"] ?? null;
+  const id = `${file.name}/${own ?? here.line}`;
+  const read = dutiesOf(id, json.effect, json.annotations ?? {});
+  if (read.kind === "wrong") {
+    const offset = piece.offset + Math.max(0, piece.text.indexOf(`@${read.annotation}`));
+    problems.push({ file: file.path, ...placeAt(file.text, offset), detail: read.detail, hint: read.hint });
+    return [];
+  }
+  try {
+    readsOf([json]);
+  } catch (error) {
+    problems.push({
+      file: file.path,
+      ...here,
+      detail: error instanceof Error ? error.message : String(error),
+      hint: "this form of policy is not understood here",
+    });
+    return [];
+  }
+  return [
+    { file, piece, policy: { id, file: file.path, line: here.line, text: piece.text, json, duties: read.duties, shadow: file.shadow } },
+  ];
+}
+
+/** The engine's message without the part that names the policy: the place does that. */
+function placed(file: PolicyFile, piece: Piece, error: CedarError): PolicyProblem {
+  const start = error.sourceLocations?.[0]?.start ?? 0;
+  const offset = piece.offset + characterAt(piece.text, start);
+  const detail = error.message
+    .replace(/^failed to parse (policies|policy|policy with id `[^`]*`) from string: /, "")
+    .replace(/^for policy `[^`]*`, /, "");
+  return { file: file.path, ...placeAt(file.text, offset), detail, hint: error.help ?? "see docs/guide/policies.md" };
+}
+
+function at(
+  parsed: Parsed | undefined,
+  error: CedarError,
+  untyped: readonly Readonly<{ path: string; why: string; tool: string }>[],
+): PolicyProblem {
+  if (parsed === undefined) return { file: "", line: 1, column: 1, detail: error.message, hint: error.help ?? "" };
+  const problem = placed(parsed.file, parsed.piece, error);
+  const hole = untyped.find((u) => problem.detail.includes(`\`${u.path}\``));
+  return hole === undefined ? problem : { ...problem, hint: `${hole.path} of ${hole.tool} cannot be read by a policy: ${hole.why}` };
+}
+
+function uniqueIds(parsed: readonly Parsed[], problems: PolicyProblem[]): void {
+  const seen = new Map<string, Parsed>();
+  for (const p of parsed) {
+    const other = seen.get(p.policy.id);
+    if (other !== undefined)
+      problems.push({
+        file: p.file.path,
+        ...placeAt(p.file.text, p.piece.offset),
+        detail: `two policies are named \`${p.policy.id}\``,
+        hint: `the other stands in line ${other.policy.line}: give each an @id of its own`,
+      });
+    seen.set(p.policy.id, p);
+  }
+}
+
+/** What is redacted must be a text that some tool under this policy takes. */
+function redactions({ file, piece, policy }: Parsed, cast: Cast, args: ReadonlyMap<string, ArgType>): readonly PolicyProblem[] {
+  const covered = cast.tools.filter((t) => coversTool(policy.json, t));
+  return policy.duties.edits.flatMap(({ path }) => {
+    if (covered.some((t) => typeAt(args.get(t.name), path)?.kind === "string")) return [];
+    const offset = piece.offset + Math.max(0, piece.text.indexOf("@redact"));
+    return [
+      {
+        file: file.path,
+        ...placeAt(file.text, offset),
+        detail: `no tool under this policy takes a text \`args.${path.join(".")}\``,
+        hint: "redact a text argument of a tool that the policy permits",
+      },
+    ];
+  });
+}
+
+function coversTool(json: PolicyJson, tool: Cast["tools"][number]): boolean {
+  return holds(json.action, {
+    uid: { type: "Action", id: `tool:${tool.name}` },
+    parents: tool.effects.map((id) => ({ type: "Action", id })),
+  });
+}
+
+function typeAt(type: ArgType | undefined, path: readonly string[]): ArgType | undefined {
+  return path.reduce<ArgType | undefined>((t, name) => (t?.kind === "record" ? t.fields.get(name)?.type : undefined), type);
+}
+
+/** Cedar does not know who exists; we do. A policy about nobody is most often a typing error. */
+function strangers({ file, piece, policy }: Parsed, cast: Cast): readonly PolicyProblem[] {
+  const { op, entity } = policy.json.principal;
+  const uid = entity as { type?: string; id?: string } | undefined;
+  if (op !== "==" || uid?.type !== "Agent" || uid.id === undefined || cast.agents.length === 0) return [];
+  const names = cast.agents.map((a) => a.name);
+  if (names.includes(uid.id)) return [];
+  return [
+    { file: file.path, ...placeAt(file.text, piece.offset), detail: `there is no agent \`${uid.id}\``, hint: nearest(uid.id, names) },
+  ];
+}

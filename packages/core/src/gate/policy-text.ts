@@ -1,0 +1,153 @@
+/**
+ * Policy files as text: where each policy stands, what its annotations say. The engine parses; this only finds the pieces and their places.
+ */
+import { type Ask, type Edit, type PolicyId, policyId, type Terms } from "../vocab/index.ts";
+
+export type Piece = Readonly<{ text: string /** Of its first character in the file. */; offset: number }>;
+
+/** One piece per policy. A policy ends at a `;` that stands in no string and no comment; what is left at the end is a piece too. */
+export function pieces(text: string): readonly Piece[] {
+  const found: Piece[] = [];
+  let start = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    if (text.startsWith("//", i)) i = lineEnd(text, i);
+    else if (text[i] === '"') i = stringEnd(text, i);
+    else if (text[i] === ";") {
+      found.push({ text: text.slice(start, i + 1), offset: start });
+      start = i + 1;
+    }
+  }
+  const rest = { text: text.slice(start), offset: start };
+  return [...found, ...(isBlank(rest.text) ? [] : [rest])].map(withoutLead);
+}
+
+/** Without the comments and blanks before it, so that its place is where it begins. */
+function withoutLead({ text, offset }: Piece): Piece {
+  const lead = /^(?:\s+|\/\/[^\n]*(?:\n|$))*/.exec(text)?.[0].length ?? 0;
+  return { text: text.slice(lead), offset: offset + lead };
+}
+
+const isBlank = (text: string): boolean => /^(?:\s+|\/\/[^\n]*(?:\n|$))*$/.test(text);
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end === -1 ? text.length : end;
+}
+
+function stringEnd(text: string, from: number): number {
+  for (let i = from + 1; i < text.length; i += 1) {
+    if (text[i] === "\\") i += 1;
+    else if (text[i] === '"') return i;
+  }
+  return text.length;
+}
+
+/** The engine counts bytes, people count characters. */
+export function placeAt(text: string, character: number): { readonly line: number; readonly column: number } {
+  const before = text.slice(0, character);
+  return { line: before.split("\n").length, column: character - before.lastIndexOf("\n") };
+}
+
+export function characterAt(text: string, byte: number): number {
+  let bytes = 0;
+  for (let i = 0; i < text.length; ) {
+    if (bytes >= byte) return i;
+    const code = text.codePointAt(i) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    i += code < 0x10000 ? 1 : 2;
+  }
+  return text.length;
+}
+
+/** What a deciding permit asks for beside its yes. */
+export type Duties = Readonly<{
+  ask: Ask | null;
+  defer: Readonly<{ policy: PolicyId; ms: number }> | null;
+  edits: readonly Edit[];
+  /** For people and the model, when it decides. */
+  reason: string | null;
+}>;
+
+export type ReadDuties = Readonly<{ kind: "duties"; duties: Duties } | { kind: "wrong"; annotation: string; detail: string; hint: string }>;
+
+const KNOWN = ["id", "reason", "ask", "approvers", "quorum", "expires", "grant", "redact", "defer", "onExpiry"];
+const OF_PERMITS = ["ask", "approvers", "quorum", "expires", "grant", "redact", "defer", "onExpiry"];
+const OF_ASKS = ["approvers", "quorum", "expires", "grant", "onExpiry"];
+export const GRANTS = ["once", "turn", "session", "time"] as const;
+
+export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonly<Record<string, string | null>>): ReadDuties {
+  const wrong = (annotation: string, detail: string, hint: string): ReadDuties => ({ kind: "wrong", annotation, detail, hint });
+  for (const name of Object.keys(given)) {
+    if (!KNOWN.includes(name)) return wrong(name, `there is no annotation @${name}`, nearest(name, KNOWN));
+    if (effect === "forbid" && OF_PERMITS.includes(name))
+      return wrong(name, `@${name} stands on a forbid, which cannot be answered`, "put it on the permit that it is to bind");
+    if (OF_ASKS.includes(name) && given["ask"] === undefined)
+      return wrong(name, `@${name} says how a question is answered, but there is no @ask`, 'add @ask("…")');
+  }
+  const quorum = given["quorum"] ?? "1";
+  if (!/^[1-9]\d?$/.test(quorum)) return wrong("quorum", `@quorum("${quorum}") is no number of people`, 'write @quorum("2")');
+  const onExpiry = given["onExpiry"] ?? "deny";
+  if (onExpiry !== "deny" && onExpiry !== "halt" && onExpiry !== "wait")
+    return wrong("onExpiry", `@onExpiry("${onExpiry}")`, "one of deny, halt, wait");
+  const grant = given["grant"] ?? null;
+  if (grant !== null && !isGrant(grant)) return wrong("grant", `@grant("${grant}")`, `one of ${GRANTS.join(", ")}, or a time such as 8h`);
+  const times = { expires: given["expires"], defer: given["defer"] };
+  for (const [name, text] of Object.entries(times))
+    if (text !== undefined && duration(text ?? "") === null)
+      return wrong(name, `@${name}("${text}") is no time`, "write 30s, 15m, 8h or 60d");
+  const paths = (given["redact"] ?? "")
+    .split(",")
+    .map((p) => p.trim())
+    .filter((p) => p !== "");
+  if (given["redact"] !== undefined && (paths.length === 0 || paths.some((p) => !/^args(\.[A-Za-z0-9_-]+)+$/.test(p))))
+    return wrong("redact", `@redact("${given["redact"]}")`, 'write @redact("args.token")');
+  const policy = policyId(id);
+  const terms: Terms = {
+    approvers: list(given["approvers"]),
+    quorum: Number(quorum),
+    expiresMs: duration(given["expires"] ?? ""),
+    grant,
+    onExpiry,
+  };
+  return {
+    kind: "duties",
+    duties: {
+      ask: given["ask"] === undefined ? null : { policy, question: given["ask"] || "allow this?", terms },
+      defer: given["defer"] === undefined ? null : { policy, ms: duration(given["defer"] ?? "") ?? 0 },
+      edits: paths.map((p) => ({ path: p.split(".").slice(1), value: "[redacted]" })),
+      reason: given["reason"] ?? null,
+    },
+  };
+}
+
+const list = (text: string | null | undefined): readonly string[] =>
+  (text ?? "")
+    .split(",")
+    .map((t) => t.trim())
+    .filter((t) => t !== "");
+const isGrant = (text: string): boolean => GRANTS.some((g) => g === text) || duration(text) !== null;
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+export function duration(text: string): number | null {
+  const m = /^([1-9]\d{0,5})(s|m|h|d)$/.exec(text);
+  return m === null ? null : Number(m[1]) * (UNITS[m[2] ?? ""] ?? 0);
+}
+
+/** A suggestion, when one is near enough to be meant. */
+export function nearest(word: string, known: readonly string[]): string {
+  const [best] = known.map((k) => ({ k, d: distance(word, k) })).sort((a, b) => a.d - b.d);
+  return best !== undefined && best.d <= Math.max(1, Math.floor(best.k.length / 3))
+    ? `did you mean \`${best.k}\`?`
+    : `known: ${known.join(", ")}`;
+}
+
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1)
+      next[j] = Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1));
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

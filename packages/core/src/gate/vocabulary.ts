@@ -1,0 +1,114 @@
+/**
+ * One vocabulary, everywhere: what principals, actions, resources and context are called in a policy.
+ * G6 the schema is generated from the tools, so a policy that names a tool or an argument that does not exist does not load.
+ */
+import type { Effect, Json, Tool } from "../vocab/index.ts";
+import { argTypes, type RecordType, toSchemaType, type Untyped } from "./arg-types.ts";
+
+export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
+export const AGENT_ACTIONS = ["model", "respond", "delegate", "recall", "remember"] as const;
+export const USER_ACTIONS = ["approve", "resolve", "read-journal", "edit-policy"] as const;
+
+/** Who and what there is to write policies about. */
+export type Cast = Readonly<{
+  agents: readonly Readonly<{ name: string; groups: readonly string[] }>[];
+  users: readonly Readonly<{ name: string; groups: readonly string[] }>[];
+  tools: readonly Tool[];
+}>;
+
+export type Vocabulary = Readonly<{
+  /** A Cedar schema in its JSON form. */
+  schema: { readonly [key: string]: Json };
+  args: ReadonlyMap<string, RecordType>;
+  untyped: readonly Readonly<Untyped & { tool: string }>[];
+}>;
+
+type Shape = { readonly [key: string]: Json };
+const RESOURCES = ["File", "Host", "Table", "Tool"];
+const OWN_TYPES = new Set([
+  "Action",
+  "Agent",
+  "AgentGroup",
+  "User",
+  "UserGroup",
+  "Model",
+  "Scope",
+  "Approval",
+  "Call",
+  "Session",
+  "PolicySet",
+]);
+
+export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
+  const typed = new Map(tools.map((tool) => [tool.name, argTypes(tool.inputSchema)]));
+  const declared = tools.flatMap((t) => t.resourceTypes).filter((t) => !OWN_TYPES.has(t));
+  const resourceTypes = [...new Set([...RESOURCES, ...declared])].sort();
+  const shared = sharedContext(tools);
+  const actions: Record<string, Json> = {};
+  for (const effect of EFFECTS) actions[effect] = {};
+  for (const tool of tools) {
+    const types = tool.resourceTypes.length > 0 ? tool.resourceTypes : resourceTypes;
+    actions[`tool:${tool.name}`] = {
+      memberOf: tool.effects.map((id) => ({ id })),
+      appliesTo: {
+        principalTypes: ["Agent"],
+        resourceTypes: types,
+        context: record({ ...shared, args: toSchemaType(typed.get(tool.name)?.type ?? NOTHING) }),
+      },
+    };
+  }
+  const agentActions: readonly (readonly [string, readonly string[]])[] = [
+    ["model", ["Model"]],
+    ["respond", ["User", "Agent"]],
+    ["delegate", ["Agent"]],
+    ["recall", ["Scope"]],
+    ["remember", ["Scope"]],
+  ];
+  for (const [id, types] of agentActions)
+    actions[id] = { appliesTo: { principalTypes: ["Agent"], resourceTypes: types, context: record(shared) } };
+  const userActions: readonly (readonly [string, string])[] = [
+    ["approve", "Approval"],
+    ["resolve", "Call"],
+    ["read-journal", "Session"],
+    ["edit-policy", "PolicySet"],
+  ];
+  for (const [id, type] of userActions)
+    actions[id] = { appliesTo: { principalTypes: ["User"], resourceTypes: [type], context: record({}) } };
+
+  const entity = (attributes: Shape = {}, memberOfTypes: readonly string[] = []): Json => ({ memberOfTypes, shape: record(attributes) });
+  const id = { id: { type: "String", required: true } };
+  const about = { ...id, agent: { type: "String", required: true }, tool: { type: "String", required: true } };
+  const entityTypes: Record<string, Json> = {
+    Agent: entity(id, ["AgentGroup"]),
+    AgentGroup: entity(),
+    User: entity(id, ["UserGroup"]),
+    UserGroup: entity(),
+    Model: entity(id),
+    Scope: entity(id),
+    Approval: entity(about),
+    Call: entity(about),
+    Session: entity(id),
+    PolicySet: entity(id),
+  };
+  for (const type of resourceTypes) entityTypes[type] = entity(id);
+  const untyped = [...typed].flatMap(([tool, { untyped: list }]) => list.map((u) => ({ ...u, tool })));
+  return { schema: { "": { entityTypes, actions } }, args: new Map([...typed].map(([name, { type }]) => [name, type])), untyped };
+}
+
+const NOTHING: RecordType = { kind: "record", fields: new Map() };
+const record = (attributes: Shape): Shape => ({ type: "Record", attributes });
+const LONG = { type: "Long", required: true };
+const LATER = { type: "Long", required: false };
+/** Hour and day have their place; they are counted from the step on that brings their counters, so a policy tests for them with `has`. */
+const COUNTS = { ...record({ turn: LONG, session: LONG, hour: LATER, day: LATER }), required: true };
+
+function sharedContext(tools: readonly Tool[]): Shape {
+  const text = (required: boolean) => ({ type: "String", required });
+  return {
+    labels: { type: "Set", element: { type: "String" }, required: true },
+    calls: { ...record(Object.fromEntries(tools.map((t) => [t.name, COUNTS]))), required: true },
+    spent: { ...record({ tokens: COUNTS, cents: { ...COUNTS, required: false } }), required: true },
+    origin: { ...record({ surface: text(true), user: text(true), schedule: text(false), delivery: text(false) }), required: true },
+    onBehalfOf: { type: "Entity", name: "User", required: true },
+  };
+}
