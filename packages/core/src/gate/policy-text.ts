@@ -136,7 +136,7 @@ export function duration(text: string): number | null {
 /** A suggestion, when one is near enough to be meant. */
 export function nearest(word: string, known: readonly string[]): string {
   const [best] = known.map((k) => ({ k, d: distance(word, k) })).sort((a, b) => a.d - b.d);
-  return best !== undefined && best.d <= Math.max(1, Math.floor(best.k.length / 3))
+  return best !== undefined && best.d <= Math.max(2, Math.floor(best.k.length / 3))
     ? `did you mean \`${best.k}\`?`
     : `known: ${known.join(", ")}`;
 }

@@ -73,23 +73,32 @@ const OPERANDS = ["left", "right", "arg", "if", "then", "else", "in"];
 /** Everything an expression can look at. An attribute chain that starts at a variable is one read; anything else is looked through. */
 function walk(expr: unknown, found: Found): void {
   const chain = chainOf(expr);
-  if (chain !== null) return mark(chain.variable, chain.path, found);
-  const [only, ...more] = Object.entries(typeof expr === "object" && expr !== null ? expr : {});
-  if (only === undefined || more.length > 0) throw new Error("an expression of an unknown form"); // fails the load: closed by default
-  const [op, body] = only as [string, unknown];
-  if (op === "Value") return; // a literal: nothing in it is read, whatever it looks like
-  if (op === "has") return walkHas(body as { left: unknown; attr: string | readonly string[] }, found);
-  if (op === "Record") return Object.values(body as object).forEach((e) => void walk(e, found));
-  if (Array.isArray(body)) return body.forEach((e) => void walk(e, found)); // a set, or the arguments of an extension function
-  const operands = OPERANDS.filter((name) => Object.hasOwn(body as object, name));
-  if (operands.length === 0) throw new Error(`an expression of an unknown form: ${op}`);
-  for (const name of operands) walk((body as Record<string, unknown>)[name], found);
+  if (chain === null) for (const inner of insideOf(expr, found)) walk(inner, found);
+  else mark(chain.variable, chain.path, found);
 }
 
-function walkHas({ left, attr }: { readonly left: unknown; readonly attr: string | readonly string[] }, found: Found): void {
+/** The expressions inside one; a form that is not known fails the load (closed by default). */
+function insideOf(expr: unknown, found: Found): readonly unknown[] {
+  const [only, ...more] = Object.entries(typeof expr === "object" && expr !== null ? expr : {});
+  if (only === undefined || more.length > 0) throw new Error("an expression of an unknown form");
+  const [op, body] = only as [string, unknown];
+  if (op === "Value") return []; // a literal: nothing in it is read, whatever it looks like
+  if (op === "has") return insideOfHas(body as { left: unknown; attr: string | readonly string[] }, found);
+  if (op === "Record") return Object.values(body as object);
+  if (Array.isArray(body)) return body; // a set, or the arguments of an extension function
+  const operands = OPERANDS.filter((name) => Object.hasOwn(body as object, name));
+  if (operands.length === 0) throw new Error(`an expression of an unknown form: ${op}`);
+  return operands.map((name) => (body as Record<string, unknown>)[name]);
+}
+
+function insideOfHas(
+  { left, attr }: { readonly left: unknown; readonly attr: string | readonly string[] },
+  found: Found,
+): readonly unknown[] {
   const base = chainOf(left);
-  if (base === null) return walk(left, found);
+  if (base === null) return [left];
   mark(base.variable, [...base.path, ...(typeof attr === "string" ? [attr] : attr)], found);
+  return [];
 }
 
 function chainOf(expr: unknown): { readonly variable: Variable; readonly path: readonly string[] } | null {
