@@ -12,55 +12,92 @@ export type Hash = (text: string) => Digest;
 export type Sign = (text: string) => string;
 
 export function canonical(value: unknown): string {
+  const met: Met = { index: false, freeze: false };
+  const plain = inForm(value, met);
+  return met.index ? written(plain) : JSON.stringify(plain);
+}
+
+export const digestOf = (value: unknown, hash: Hash): Digest => hash(canonical(value));
+
+/**
+ * A copy nobody else holds, frozen all the way down: what is checked later cannot have changed meanwhile.
+ * It is what the canonical text reads back to: the same values are refused, and the same ones are made well-formed.
+ */
+export function frozenCopy<T>(value: T): T {
+  return inForm(value, { index: false, freeze: true }) as T;
+}
+
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) deepFreeze(inner);
+  }
+  return value;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+/** `index`: there is a key such as `10`. Objects put those first and by number, whatever order they came in. */
+type Met = { index: boolean; readonly freeze: boolean };
+
+/** A copy whose own order of keys is the canonical one, so that `JSON.stringify` writes the canonical text: much the quickest way to it. */
+function inForm(value: unknown, met: Met): unknown {
   switch (typeof value) {
     case "string":
-      return JSON.stringify(value.isWellFormed() ? value : value.toWellFormed());
+      return value.isWellFormed() ? value : value.toWellFormed();
     case "number":
       if (!Number.isFinite(value)) throw new TypeError(`${value} is not JSON`);
-      return JSON.stringify(value); // ECMAScript's shortest form is what RFC 8785 asks for; -0 becomes 0
+      return value === 0 ? 0 : value; // -0 is written as 0
     case "boolean":
-      return value ? "true" : "false";
+      return value;
     case "object":
-      return value === null ? "null" : Array.isArray(value) ? list(value) : record(value);
+      return value === null ? null : Array.isArray(value) ? list(value, met) : record(value, met);
     default:
       throw new TypeError(`${typeof value} is not JSON`);
   }
 }
 
-function list(values: readonly unknown[]): string {
-  let text = "[";
-  for (let i = 0; i < values.length; i += 1) text += (i === 0 ? "" : ",") + canonical(values[i]);
-  return `${text}]`;
+function list(values: readonly unknown[], met: Met): readonly unknown[] {
+  const copy: unknown[] = [];
+  for (let i = 0; i < values.length; i += 1) copy.push(inForm(values[i], met)); // by index: a hole is refused like any `undefined`
+  return met.freeze ? Object.freeze(copy) : copy;
 }
 
-function record(value: object): string {
-  const fields = plainFields(value);
-  let text = "{";
-  for (const key of inOrder(fields)) {
-    const name = PLAIN_KEY.test(key) ? `"${key}"` : JSON.stringify(key);
-    text += `${text === "{" ? "" : ","}${name}:${canonical(fields[key])}`;
-  }
-  return `${text}}`;
-}
-
-/** Keys that are their own JSON text: almost all of them, and quicker to tell than to write. */
-const PLAIN_KEY = /^[\w.:/@ -]*$/;
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function plainFields(value: object): Fields {
+function record(value: object, met: Met): object {
   const proto: unknown = Object.getPrototypeOf(value);
   if (proto !== Object.prototype && proto !== null) throw new TypeError("only plain objects are JSON");
   const fields = value as Fields;
-  for (const key in fields) if (!key.isWellFormed()) return withWellFormedKeys(fields);
-  return fields;
+  const copy: Record<string, unknown> = {};
+  for (const key of inOrder(fields)) {
+    if (!key.isWellFormed()) return record(withWellFormedKeys(fields), met);
+    const inner = inForm(fields[key], met);
+    if (key === "__proto__")
+      Object.defineProperty(copy, key, { value: inner, enumerable: true }); // assigning it would set the prototype
+    else copy[key] = inner;
+    if (startsWithDigit(key)) met.index = true;
+  }
+  return met.freeze ? Object.freeze(copy) : copy;
 }
 
-/** By UTF-16 code unit, as RFC 8785 asks. What was written or copied here before is in order already. */
+/** By UTF-16 code unit, as RFC 8785 asks. What was copied here before is in order already. */
 function inOrder(fields: Fields): readonly string[] {
   const keys = Object.keys(fields);
   for (let i = 1; i < keys.length; i += 1) if ((keys[i - 1] ?? "") > (keys[i] ?? "")) return keys.sort();
   return keys;
+}
+
+function startsWithDigit(key: string): boolean {
+  const first = key.charCodeAt(0);
+  return first >= 0x30 && first <= 0x39;
+}
+
+/** Of what is JSON already, in canonical order, where no object could keep that order by itself. */
+function written(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(written).join(",")}]`;
+  const fields = value as Fields;
+  return `{${inOrder(fields)
+    .map((key) => `${JSON.stringify(key)}:${written(fields[key])}`)
+    .join(",")}}`;
 }
 
 /** Two keys that differ only in what is ill-formed would become one: refused, never merged. */
@@ -72,51 +109,4 @@ function withWellFormedKeys(fields: Readonly<Record<string, unknown>>): Record<s
     clean[name] = value;
   }
   return clean;
-}
-
-export const digestOf = (value: unknown, hash: Hash): Digest => hash(canonical(value));
-
-/**
- * A copy nobody else holds, frozen all the way down: what is checked later cannot have changed meanwhile.
- * The same as reading back the canonical text, without writing it: the same values are refused, and the same ones are made well-formed.
- */
-export function frozenCopy<T>(value: T): T {
-  return copied(value) as T;
-}
-
-function copied(value: unknown): unknown {
-  switch (typeof value) {
-    case "string":
-      return value.isWellFormed() ? value : value.toWellFormed();
-    case "number":
-      if (!Number.isFinite(value)) throw new TypeError(`${value} is not JSON`);
-      return value === 0 ? 0 : value; // -0 is written as 0
-    case "boolean":
-      return value;
-    case "object":
-      return value === null
-        ? null
-        : Object.freeze(Array.isArray(value) ? Array.from(value, (inner) => copied(inner)) : copiedRecord(value));
-    default:
-      throw new TypeError(`${typeof value} is not JSON`);
-  }
-}
-
-function copiedRecord(value: object): object {
-  const fields = plainFields(value);
-  const copy: Record<string, unknown> = {};
-  for (const key of inOrder(fields)) {
-    const inner = copied(fields[key]);
-    if (key !== "__proto__") copy[key] = inner;
-    else Object.defineProperty(copy, key, { value: inner, enumerable: true }); // a key like any other: assigning it would set the prototype
-  }
-  return copy;
-}
-
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const inner of Object.values(value)) deepFreeze(inner);
-  }
-  return value;
 }
