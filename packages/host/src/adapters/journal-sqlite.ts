@@ -66,8 +66,11 @@ export type ReadStore = Readonly<{
   records: Records;
   /** The last commit of each writer: what `verify --head` compares. */
   head(): Head;
+  /** The living process that holds a session. Only as true as the moment: what must be sure of it takes the session. */
+  holder(session: SessionId): Holder | null;
   close(): Promise<void>;
 }>;
+export type Holder = Readonly<{ writer: WriterId; pid: number | null }>;
 
 export type Store = Omit<ReadStore, "journal"> &
   Readonly<{
@@ -90,6 +93,7 @@ export function openReadStore({ directory, create = false }: { readonly director
     inbox,
     records: reader.records,
     head: () => headOf(reader),
+    holder: (session) => holderOf(session, { owner: null, reader, slots: places.writers }),
     async close() {
       inbox.close();
       db.close();
@@ -124,6 +128,7 @@ export function openStore(options: StoreOptions): Store {
       inbox,
       records: reader.records,
       head: () => headOf(reader),
+      holder: (session) => holderOf(session, { owner, reader, slots: places.writers }),
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
       erase: async (stream, first, last, waitMs = 5_000) => writer.erase({ stream, first, last, waitMs }),
       close: () => (closing ??= close()),
@@ -307,10 +312,18 @@ function headOf(reader: SqliteReader): Head {
   return new Map([...reader.records.writers()].map((writer) => [writer, reader.writerHead(writer)]));
 }
 
+/** `owner` is null for one who only looks, and has no slot. */
+type Beholder = Readonly<{ owner: Owner | null; reader: SqliteReader; slots: string }>;
+
+function holderOf(session: SessionId, at: Beholder): Holder | null {
+  const hold = at.reader.stream(session)?.hold;
+  return hold !== undefined && hold.holder !== null && isHolderAlive(hold, at) ? { writer: hold.holder, pid: hold.pid } : null;
+}
+
 /** A hold is valid exactly while its slot is locked by the very process that took the hold. */
-function isHolderAlive(hold: HoldRow, at: Readonly<{ owner: Owner; reader: SqliteReader; slots: string }>): boolean {
+function isHolderAlive(hold: HoldRow, at: Beholder): boolean {
   if (hold.holder === null) return false;
-  if (hold.holder === at.owner.writer) return hold.incarnation === at.owner.incarnation;
+  if (hold.holder === at.owner?.writer) return hold.incarnation === at.owner.incarnation;
   return hold.incarnation === at.reader.incarnation(hold.holder) && isSlotHeld(at.slots, hold.holder);
 }
 
