@@ -29,6 +29,8 @@ test.each<[string, object]>([
   ["two tools are named `a`", { tools: [tool("a"), tool("a")] }],
   ["`tools[0]` is no tool", { tools: [{ name: "a" }] }],
   ["`tools` is not a list", { tools: tool("a") }],
+  ['`groups` holds "two words"', { groups: ["ops", "two words"] }],
+  ['`groups` holds "ops"', { groups: "ops" }],
   ["`modelOptions` is not plain JSON", { modelOptions: { at: new Date(0) } }],
 ])("A1 %s is refused where it stands, with what to do", (detail, change) => {
   const given: unknown = { ...plain, ...change };
@@ -43,7 +45,7 @@ test.each<[string, object]>([
   }
 });
 
-test("A2 the digest covers name, instructions, model and options, limits and tools, and nothing of their order", () => {
+test("A2 the digest covers name, instructions, model and options, limits, groups and tools, and nothing of their order", () => {
   const of = (change: Partial<AgentDefinition>) => defineAgent({ ...plain, ...change }).digest(hash);
   const changes: Partial<AgentDefinition>[] = [
     {},
@@ -52,9 +54,12 @@ test("A2 the digest covers name, instructions, model and options, limits and too
     { model: "offline/other" },
     { modelOptions: { rules: [] as Json[] } },
     { limits: { iterations: 3 } },
+    { groups: ["ops"] },
+    { groups: ["ops", "support"] },
     { tools: [tool("a")] },
     { tools: [tool("a"), tool("b", "Does more.")] },
   ];
   expect(new Set(changes.map(of)).size).toBe(changes.length);
   expect(of({ tools: [tool("a"), tool("b")] })).toBe(of({}));
+  expect(of({ groups: ["support", "ops", "ops"] })).toBe(of({ groups: ["ops", "support"] }));
 });

@@ -2,7 +2,7 @@
  * An agent is a definition: data and tools, frozen, with a digest that a session records.
  *
  * A1 An invalid definition is refused where it stands, with what to do, before anything runs.
- * A2 The digest covers everything a session depends on: name, instructions, model and its options, limits, the facts of every tool.
+ * A2 The digest covers everything a session depends on: name, instructions, model and its options, limits, groups, the facts of every tool.
  */
 import {
   checkLimits,
@@ -28,6 +28,8 @@ export type AgentDefinition = Readonly<{
   modelOptions?: JsonObject;
   tools?: readonly Tool[];
   limits?: Partial<Limits>;
+  /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
+  groups?: readonly string[];
 }>;
 
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
@@ -41,10 +43,11 @@ export type Agent = Readonly<{
   /** By name. */
   tools: readonly Tool[];
   limits: Limits;
+  groups: readonly string[];
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits"];
+const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "groups"];
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export function defineAgent(given: AgentDefinition): Agent {
@@ -63,8 +66,10 @@ export function defineAgent(given: AgentDefinition): Agent {
   const tools = toolsOf(given.tools ?? [], where);
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
-  const facts = { name: named, instructions, model, modelOptions, limits, tools: tools.map(toolFacts) };
-  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits) };
+  const groups = groupsOf(given.groups ?? [], where);
+
+  const facts = { name: named, instructions, model, modelOptions, limits, groups, tools: tools.map(toolFacts) };
+  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), groups };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
 
@@ -81,6 +86,13 @@ function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
     seen.add(tool.name);
   }
   return Object.freeze(inOrder(given));
+}
+
+/** In order, each once: the same groups are the same digest. */
+function groupsOf(given: readonly string[], where: string): readonly string[] {
+  const wrong = Array.isArray(given) ? given.find((group) => !isName(group)) : given;
+  if (wrong !== undefined) throw invalid(where, `\`groups\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
+  return Object.freeze([...new Set(given)].sort());
 }
 
 function optionsOf(given: JsonObject, where: string): JsonObject {

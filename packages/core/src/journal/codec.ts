@@ -159,6 +159,11 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "key.rotated": true,
   "key.withdrawn": true,
   "content.erased": true,
+  "policy.loaded": true,
+  "policy.applied": true,
+  "policy.refused": true,
+  "trust.given": true,
+  "trust.withdrawn": true,
 };
 export const EVENT_KINDS: readonly EventKind[] = Object.freeze(Object.keys(KNOWN) as EventKind[]);
 const isEventKind = (text: string): text is EventKind => Object.hasOwn(KNOWN, text);

@@ -177,6 +177,11 @@ export function evolve(s: State, entry: Entry): State {
     case "key.rotated":
     case "key.withdrawn":
     case "content.erased":
+    case "policy.loaded":
+    case "policy.applied":
+    case "policy.refused":
+    case "trust.given":
+    case "trust.withdrawn":
       return s; // system streams; never in a session's
   }
 }

@@ -107,7 +107,20 @@ export type SystemEvent =
   | Readonly<{ kind: "key.certified"; key: KeyId; of: KeyHolder; publicKey: string; by: KeyId; signature: string }>
   | Readonly<{ kind: "key.rotated"; from: KeyId; to: KeyId; publicKey: string; byOld: string; byNew: string }>
   | Readonly<{ kind: "key.withdrawn"; key: KeyId; by: Principal; reason: string }>
-  | Readonly<{ kind: "content.erased"; stream: StreamId; first: Seq; last: Seq; by: Principal; reason: string }>;
+  | Readonly<{ kind: "content.erased"; stream: StreamId; first: Seq; last: Seq; by: Principal; reason: string }>
+  /** The set in force on a surface is another than the one that was recorded last. `digest` is what decisions and sessions name. */
+  | Readonly<{ kind: "policy.loaded"; surface: Surface; digest: Digest; files: readonly FileDigest[]; by: Principal }>
+  /** The files of `policies/` were replaced, all at once. */
+  | Readonly<{ kind: "policy.applied"; files: Digest; before: Digest; changes: readonly FileChange[]; by: Principal }>
+  /** A set that was not taken; the one before it went on. `files` is null when they could not be read. */
+  | Readonly<{ kind: "policy.refused"; during: "reload" | "apply"; files: Digest | null; problems: readonly string[]; by: Principal }>
+  /** What a project brings along (`AGENTS.md`, a skill, an MCP server) may be used, as long as it has this digest. */
+  | Readonly<{ kind: "trust.given"; subject: string; digest: Digest; by: Principal }>
+  | Readonly<{ kind: "trust.withdrawn"; subject: string; by: Principal; reason: string }>;
+
+/** A path below `policies/`, and its text's digest. */
+export type FileDigest = Readonly<{ path: string; digest: Digest }>;
+export type FileChange = Readonly<{ path: string; change: "added" | "changed" | "removed" }>;
 
 export type KeyHolder = Readonly<{ kind: "root" } | { kind: "writer"; writer: WriterId } | { kind: "person"; name: string }>;
 

@@ -50,6 +50,8 @@ export const isSessionId = (text: string): text is SessionId => SESSION.test(tex
 /** System streams: what belongs to no session. */
 export const KEYS: StreamId = streamId("keys");
 export const ERASURES: StreamId = streamId("erasures");
+export const POLICY: StreamId = streamId("policy");
+export const TRUST: StreamId = streamId("trust");
 
 /** The digest before the first entry of every stream and the first commit of every writer. */
 export const ZERO: Digest = digest("0".repeat(64));
