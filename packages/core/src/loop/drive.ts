@@ -57,6 +57,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
   const toolDigest = toolDigests(p.hash);
   const decide = judge(p, toolDigest);
   const prompt = prompter(p.hash);
+  let alarm: AbortController | null = null;
   let durable = s.seq;
   let arrived = true;
   let wake = () => {};
@@ -69,7 +70,10 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
   function record(event: JournalEvent): void {
     const at = millis(Math.max(p.clock.now(), s.at));
     batch.push({ at, event });
-    if (event.kind === "turn.started") stop = new AbortController();
+    if (event.kind === "turn.started") {
+      stop = new AbortController();
+      clearAlarm();
+    }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
   }
 
@@ -347,16 +351,30 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     wake();
   }
 
+  /** Rings when the turn's time is up. One for the whole drive: all of its time counts, so the hour does not move. */
+  function setAlarm(t: Turn): void {
+    const mine = new AbortController();
+    alarm = mine;
+    void p.clock.sleep(Math.max(0, remainingMs(s, t, p.clock.now())), mine.signal).then(() => {
+      if (alarm !== mine) return;
+      alarm = null; // should there be time left after all (a clock that was set back), it is set again
+      wake();
+    });
+  }
+
+  function clearAlarm(): void {
+    alarm?.abort("over");
+    alarm = null;
+  }
+
   /** Until something lands, something arrives, the turn's time is up, or the caller cancels. */
   async function idle(): Promise<void> {
     if (landed.length > 0 || arrived) return;
-    const timer = new AbortController();
     const woken = new Promise<void>((resolve) => {
       wake = resolve;
     });
-    const left = s.turn === null ? 0 : remainingMs(s, s.turn, p.clock.now());
-    await (stop.signal.aborted ? woken : Promise.race([woken, p.clock.sleep(Math.max(0, left), timer.signal)]));
-    timer.abort("over"); // with a reason: without one, an exception with its stack is made each time
+    if (alarm === null && s.turn !== null && !stop.signal.aborted) setAlarm(s.turn);
+    await woken;
     wake = () => {};
   }
 
@@ -387,6 +405,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     throw error;
   } finally {
     unwatch();
+    clearAlarm();
     cancel.removeEventListener("abort", onCancel);
   }
 }
