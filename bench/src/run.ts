@@ -1,0 +1,53 @@
+/**
+ * `npm run bench`: every benchmark with its floor beside it, in one run.
+ * node bench/src/run.ts [--only NAME] [--json] [--quick]
+ */
+import { loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { concurrent } from "./concurrent.ts";
+import type { Effort } from "./measure.ts";
+import { memoryLoop } from "./memory-loop.ts";
+import { type Report, toText } from "./report.ts";
+import { resume } from "./resume.ts";
+import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
+import { start } from "./start.ts";
+import { verifying } from "./verify.ts";
+
+const { values } = parseArgs({
+  options: { only: { type: "string" }, json: { type: "boolean", default: false }, quick: { type: "boolean", default: false } },
+});
+const { quick, json, only } = values;
+const effort: Effort = quick ? { rounds: 3, warmUps: 1 } : { rounds: 9, warmUps: 2 };
+const iterations = 1_000;
+
+const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
+  "memory-loop": () => memoryLoop({ effort, iterations }),
+  "sqlite-off": () => sqliteOff({ effort, iterations }),
+  "sqlite-full": () => sqliteFull({ effort, iterations }),
+  concurrent: () => concurrent({ effort: quick ? effort : { rounds: 5, warmUps: 1 }, sessions: quick ? 20 : 100 }),
+  resume: () => resume({ effort, events: quick ? 2_000 : 10_000 }),
+  verify: () => verifying({ effort, entries: quick ? 2_000 : 10_000 }),
+  start: () => start({ rounds: quick ? 2 : 7 }),
+};
+
+const chosen = only === undefined ? Object.keys(BENCHMARKS) : [only];
+const unknown = chosen.find((name) => BENCHMARKS[name] === undefined);
+if (unknown !== undefined) {
+  console.error(`there is no benchmark \`${unknown}\`: use one of ${Object.keys(BENCHMARKS).join(", ")}`);
+  process.exitCode = 1;
+} else {
+  const reports: Report[] = [];
+  if (!json)
+    console.log(
+      `Node ${process.version}, load ${loadavg()
+        .map((l) => l.toFixed(1))
+        .join(" ")}; median [least–most] of the rounds`,
+    );
+  for (const name of chosen) {
+    const report = await BENCHMARKS[name]?.();
+    if (report === undefined) continue;
+    reports.push(report);
+    if (!json) console.log(toText(report));
+  }
+  if (json) console.log(JSON.stringify({ node: process.version, load: loadavg(), quick, reports }, null, 2));
+}
