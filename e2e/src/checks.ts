@@ -1,0 +1,88 @@
+/** What must hold of a session, whatever happened to the processes that drove it: from the counter's log, and from the journal read from outside. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Entry, type EventKind, fold, type JournalEvent, seq, sessionId } from "@orgate/core";
+import { verify } from "@orgate/core/journal";
+import { checkSignature, ed25519, nameKey, openReadStore, type ReadStore, sha256 } from "orgate";
+import { TOOLS } from "./stand/script.ts";
+import type { Line } from "./stand/wire.ts";
+
+/** A rule that was broken, in words that begin with its id. */
+export type Violation = string;
+type Effect = Extract<Line, { kind: "effect" }>;
+type Asked = Extract<Line, { kind: "model" }>;
+
+export const isEffect = (line: Line): line is Effect => line.kind === "effect";
+export const isAsked = (line: Line): line is Asked => line.kind === "model";
+const of = <K extends EventKind>(entries: readonly Entry[], kind: K): readonly Extract<JournalEvent, { kind: K }>[] =>
+  entries.flatMap(({ event }) => (isKind(event, kind) ? [event] : []));
+const isKind = <K extends EventKind>(event: JournalEvent, kind: K): event is Extract<JournalEvent, { kind: K }> => event.kind === kind;
+
+/** Opens a project to look, and closes it again. */
+export async function looking<T>(directory: string, look: (store: ReadStore) => Promise<T>): Promise<T> {
+  const store = openReadStore({ directory });
+  try {
+    return await look(store);
+  } finally {
+    await store.close();
+  }
+}
+
+export const entriesOf = (store: ReadStore, session: string): Promise<readonly Entry[]> =>
+  store.journal.read(sessionId(session), seq(0), 100_000);
+
+/** The whole journal, proved as an auditor would: stored form and root key. */
+export function provedClean(store: ReadStore, directory: string): readonly Violation[] {
+  const root = ed25519.read(readFileSync(join(directory, "keys", "root.key"), "utf8"))?.publicKey ?? "";
+  const ports = { hash: sha256, checkSignature, nameKey };
+  const { problems } = verify({ records: store.records, root, ports, head: null, progress: () => {}, torn: null });
+  return problems.map((p) => `J33 the journal does not verify: ${JSON.stringify(p)}`);
+}
+
+/** `lines` are those of every process that had the session in hand. */
+export function checkSession(session: string, entries: readonly Entry[], lines: readonly Line[]): readonly Violation[] {
+  const effects = lines.filter(isEffect).filter((e) => e.session === session);
+  const asked = lines.filter(isAsked).filter((a) => a.session === session);
+  const found: Violation[] = [];
+  const must = (holds: boolean, violation: Violation): void => void (holds || found.push(violation));
+
+  if (entries.length === 0) {
+    must(effects.length === 0 && asked.length === 0, "L5 something was done for a session that is not in the journal");
+    return found;
+  }
+  for (const e of effects) must(e.durable, `L5 ${e.key} took effect without a durable allow and act.started (start ${e.start})`);
+  for (const a of asked) must(a.asked, `L5 the model was called for iteration ${a.iteration} ahead of its model.asked`);
+  for (const tool of [TOOLS.once, TOOLS.reconcile])
+    for (const [n, same] of Map.groupBy(
+      effects.filter((e) => e.tool === tool),
+      (e) => e.n,
+    ))
+      must(same.length === 1, `L8 ${tool} ${n} took effect ${same.length} times`);
+  for (const same of Map.groupBy(effects, (e) => e.n).values())
+    must(new Set(same.map((e) => e.key)).size === 1, `L8 ${same[0]?.tool} ${same[0]?.n} was repeated under another key`);
+  for (const a of asked) must(a.attempt <= MOST_ATTEMPTS, `M10 the model was called ${a.attempt} times for iteration ${a.iteration}`);
+  for (const a of asked) must(!a.recorded, `M11 the recorded reply ${a.iteration} was requested again`);
+  must(of(entries, "turn.ended").length === 1, `L4 the turn ended ${of(entries, "turn.ended").length} times`);
+  must(
+    entries.every((e, i) => e.seq === i + 1),
+    "J2 the session's sequence has a gap",
+  );
+  const calls = of(entries, "model.replied").flatMap((e) => e.parts.flatMap((p) => (p.kind === "call" ? [p.wireId] : [])));
+  const results = fold(entries)?.messages.flatMap((m) => (m.role === "tool" ? [m.wireId] : [])) ?? [];
+  must(results.join() === calls.join(), `L13 calls ${calls.join()} have observations ${results.join()}`);
+  for (const { call, outcome } of of(entries, "act.ended"))
+    must(outcome.kind !== "done" || effects.some((e) => e.call === call), `L8 call ${call} is said to be done and never took effect`);
+  return found;
+}
+
+/** Rule 5: a model call that was lost is repeated at most twice. */
+const MOST_ATTEMPTS = 3;
+
+/** The script was gone through to its end; or one and the same model call was lost in every attempt that it may have. */
+export function checkCompleted(entries: readonly Entry[]): readonly Violation[] {
+  const last = of(entries, "turn.ended").at(-1);
+  if (entries.length === 0 || (last?.ending === "completed" && last.output === "done" && last.iterations === 4)) return [];
+  const attempts = of(entries, "model.asked").filter((e) => e.iteration === (last?.iterations ?? 0) + 1).length;
+  if (last?.ending === "failed" && attempts === MOST_ATTEMPTS) return [];
+  return [`L4 the turn ended ${JSON.stringify(last ?? null)}`];
+}

@@ -1,0 +1,82 @@
+/**
+ * End to end, with real processes: `npm run e2e`, `npm run e2e -- --long`. `--seed N` repeats a run's random choices, `--only TEXT` runs the
+ * suites whose name holds it. The long form leaves its result in docs/e2e.md.
+ */
+import { writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { openStand } from "./stand/stand.ts";
+import type { Suite } from "./suite.ts";
+import { brokenBuilds } from "./suites/broken-builds.ts";
+import { diskFull } from "./suites/disk-full.ts";
+import { killPoints } from "./suites/kill-points.ts";
+import { neighbours } from "./suites/neighbours.ts";
+import { randomKills } from "./suites/random-kills.ts";
+import { stopped } from "./suites/stopped-holder.ts";
+
+const SUITES: readonly Suite[] = [killPoints, randomKills, brokenBuilds, stopped, neighbours, diskFull];
+
+const { values } = parseArgs({
+  options: { long: { type: "boolean", default: false }, seed: { type: "string" }, only: { type: "string", default: "" } },
+});
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+if (!Number.isSafeInteger(seed)) throw new Error("--seed takes a whole number");
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130)); // so that the stand is cleared away
+
+/** Children are bounded one by one; this is for whatever was not thought of. */
+const MOST_MINUTES = values.long ? 60 : 14;
+setTimeout(() => {
+  console.error(`still not done after ${MOST_MINUTES} minutes`);
+  process.exit(1);
+}, MOST_MINUTES * 60_000).unref();
+
+const told: string[] = [];
+const say = (text: string): void => {
+  console.log(text);
+  told.push(text);
+};
+const seconds = (from: number): string => `${((performance.now() - from) / 1_000).toFixed(1)} s`;
+
+const began = performance.now();
+let passed = 0;
+let failed = 0;
+say(`e2e, ${values.long ? "long" : "short"} form, seed ${seed}, ${cpus().length} cores, node ${process.version}`);
+const stand = await openStand();
+try {
+  for (const suite of SUITES.filter(({ name }) => name.includes(values.only))) {
+    const from = performance.now();
+    const before = { passed, failed };
+    say(`\n${suite.name}`);
+    const judge = async (name: string, find: () => Promise<readonly string[]>): Promise<void> => {
+      const found = await find().catch((error: unknown) => [error instanceof Error ? error.message : String(error)]);
+      if (found.length === 0) passed += 1;
+      else failed += 1;
+      if (found.length > 0) say(`  FAILED ${name}\n${found.map((f) => `    ${f}`).join("\n")}`);
+    };
+    const bench = { stand, seed, long: values.long, judge, say: (text: string) => say(`  ${text}`) };
+    await suite.run(bench).catch((error: unknown) => judge(suite.name, () => Promise.reject(error)));
+    say(`  ${passed - before.passed} passed, ${failed - before.failed} failed in ${seconds(from)}`);
+  }
+} finally {
+  const processes = stand.started();
+  await stand.close();
+  say(`\n${processes} processes in ${seconds(began)}`);
+}
+say(`${passed} passed, ${failed} failed`);
+if (values.long && values.only === "") writeFileSync(join(import.meta.dirname, "..", "..", "docs", "e2e.md"), page(told));
+process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+
+function page(lines: readonly string[]): string {
+  return `# End to end
+
+\`npm run e2e\` runs the short form, which CI runs too; \`npm run e2e -- --long\` the long one, which writes this page. Every random choice comes from
+the seed that is printed first; \`--seed N\` makes the same choices again.
+
+## The last long run
+
+\`\`\`
+${lines.join("\n")}
+\`\`\`
+`;
+}

@@ -1,0 +1,52 @@
+/**
+ * Builds that are broken on purpose, made while they are loaded: the same checks have to find them out. A break whose place in the source is
+ * gone fails loudly, so that it is moved along and not forgotten.
+ */
+import { registerHooks } from "node:module";
+import { orders } from "./outlet.ts";
+import type { Broken } from "./wire.ts";
+
+type Break = Readonly<{ file: string; from: string; to: string }>;
+
+const BREAKS: Readonly<Record<Broken, Break>> = {
+  // What starts calls is kept back until the next append, which is the one that tells how they ended.
+  "append-after-effect": {
+    file: "/core/src/loop/drive.ts",
+    from: "async (events) => p.journal.append({ stream: s.session, after: durable, hold, events, consumes: consumed.splice(0) }),",
+    to: `async (events) => {
+      const after = durable, consumes = consumed.splice(0);
+      const put = () => p.journal.append({ stream: s.session, after, hold, events, consumes });
+      const first = globalThis.late ?? null;
+      globalThis.late = null;
+      if (first !== null) await first();
+      if (!events.some(({ event }) => event.kind === "act.started")) return put();
+      globalThis.late = put;
+      return seq(after + 1);
+    },`,
+  },
+  "repeats-once": {
+    file: "/core/src/loop/next.ts",
+    from: 'case "once":\n    case null:\n      return "give-up";',
+    to: 'case "once":\n    case null:\n      return "again";',
+  },
+  // A resumed session forgets a reply whose calls are not all settled, and asks once more.
+  "asks-again": {
+    file: "/core/src/loop/resume.ts",
+    from: "for (const entry of chunk) evolve(state, entry);\n  }",
+    to: "for (const entry of chunk) evolve(state, entry);\n  }\n  if (state.turn !== null && state.turn.calling.length > 0) { state.turn.calling = []; state.turn.iterations -= 1; state.messages.pop(); }",
+  },
+};
+
+const { broken } = orders;
+if (broken !== null) {
+  const { file, from, to } = BREAKS[broken];
+  registerHooks({
+    load(url, context, next) {
+      const loaded = next(url, context);
+      if (!url.endsWith(file)) return loaded;
+      const source = String(loaded.source);
+      if (!source.includes(from)) throw new Error(`the break \`${broken}\` finds no place in ${file}`);
+      return { ...loaded, source: source.replace(from, () => to) };
+    },
+  });
+}

@@ -1,0 +1,76 @@
+/**
+ * The victim's line to the counter: descriptor 3, a socket that the runner connected. Written synchronously, so that the counter's log has
+ * everything the victim did before it died, in the order in which it did it.
+ */
+import { writeSync } from "node:fs";
+import { Socket } from "node:net";
+import { seeded } from "../seeded.ts";
+import { decode, encode, lines, type Orders, type Reply, type Said } from "./wire.ts";
+
+const LINE = 3;
+export const orders = decode<Orders>(process.env.ORGATE_E2E ?? "null");
+const random = orders.seed === null ? null : seeded(orders.seed);
+const cell = new Int32Array(new SharedArrayBuffer(4));
+
+export function tell(said: Said): void {
+  for (let bytes = Buffer.from(encode(said)); bytes.length > 0; ) {
+    try {
+      bytes = bytes.subarray(writeSync(LINE, bytes));
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
+      Atomics.wait(cell, 0, 0, 1);
+    }
+  }
+}
+
+let passed = 0;
+/** Says where the process is. Where it was told to stop, it stops for good: nothing but a kill gets it out. */
+export function point(said: Extract<Said, { point: string }>): void {
+  tell(said);
+  passed += 1;
+  const { stop } = orders;
+  const here = stop !== null && (stop.kind === "at" ? stop.point === said.point : stop.nth === passed);
+  if (!here) return;
+  tell({ kind: "reached", point: said.point });
+  for (;;) Atomics.wait(cell, 0, 0);
+}
+
+/** A short random stay, the whole process included. */
+export function linger(most: number): void {
+  if (random !== null) Atomics.wait(cell, 0, 0, random.between(0, most));
+}
+/** The same while other things go on. */
+export async function stay(most: number): Promise<void> {
+  const ms = random?.between(0, most);
+  if (ms !== undefined) await new Promise((resume) => setTimeout(resume, ms));
+}
+
+const waiting = new Map<number, (value: string | null) => void>();
+let requests = 0;
+let line: Socket | null = null;
+
+export const request = (): number => ++requests;
+
+/** The counter's answer to a request that is being sent; rejects as soon as the signal fires. */
+export function answerTo(id: number, signal: AbortSignal): Promise<string | null> {
+  line ??= listen();
+  return new Promise((resolve, reject) => {
+    waiting.set(id, resolve);
+    signal.addEventListener("abort", () => reject(new Error("stopped")), { once: true });
+  });
+}
+
+function listen(): Socket {
+  const socket = new Socket({ fd: LINE, readable: true, writable: false });
+  const take = lines((text) => {
+    const { request: id, value } = decode<Reply>(text);
+    waiting.get(id)?.(value);
+    waiting.delete(id);
+  });
+  socket.setEncoding("utf8").on("data", take);
+  return socket;
+}
+
+export function hangUp(): void {
+  line?.destroy();
+}

@@ -1,0 +1,94 @@
+/** What victims, the counter and the runner tell each other: one JSON text per line, and the one decoder for it. */
+import type { Fault, Wish } from "@orgate/core";
+
+/** What a process does, one after the other. */
+export type Job =
+  | Readonly<{ kind: "run" }>
+  /** Whatever a process before this one left unfinished, as an operator would after a crash. */
+  | Readonly<{ kind: "resume-all" }>
+  | Readonly<{ kind: "resume"; session: string }>
+  | Readonly<{ kind: "wish"; session: string; wish: Wish }>;
+
+/** Where a process freezes until it is killed: at a point by its name, or at its nth. */
+export type Stop = Readonly<{ kind: "at"; point: string } | { kind: "nth"; nth: number }>;
+
+export type Orders = Readonly<{
+  victim: string;
+  /** The folder of journal and keys. */
+  directory: string;
+  /** Where the person's key lies. */
+  home: string;
+  jobs: readonly Job[];
+  stop: Stop | null;
+  /** Calls (`call 1.2`) and model calls (`model 3`) that the counter leaves unanswered until it is told otherwise. */
+  hold: readonly string[];
+  /** Of small random delays everywhere; null: none, and parallel calls end in call order, each in a commit of its own. */
+  seed: number | null;
+  /** Which of the broken builds it is; null: the real one. */
+  broken: Broken | null;
+  /** From this point on the database may not grow: a full disk where none can be mounted. */
+  fullAt: string | null;
+}>;
+export type Broken = "append-after-effect" | "repeats-once" | "asks-again";
+
+/** One entry of a commit, as it was handed to SQLite. */
+export type Written = Readonly<{ stream: string; seq: number; kind: string; call: string | null }>;
+
+/** A line of a victim. Written synchronously, so that it stands in the order of what the victim did. */
+export type Said =
+  /** Said for it by the runner, so that a victim which dies at birth is known by its name. */
+  | Readonly<{ kind: "guest"; orders: Orders }>
+  | Readonly<{ kind: "hello"; pid: number }>
+  | Readonly<{ kind: "begins"; job: Job["kind"] }>
+  | Readonly<{ kind: "mark"; point: string; step: "begin" | "commit" | "committed" | "enter" | "got"; written: readonly Written[] }>
+  | Readonly<{
+      kind: "effect";
+      point: string;
+      request: number;
+      session: string;
+      key: string;
+      call: string;
+      tool: string;
+      n: number;
+      start: number;
+    }>
+  | Readonly<{ kind: "reconcile"; request: number; key: string }>
+  | Readonly<{ kind: "model"; point: string; request: number; session: string; iteration: number; attempt: number }>
+  | Readonly<{ kind: "reached"; point: string }>
+  | Readonly<{ kind: "did"; job: Job["kind"]; outcome: Did }>;
+
+export type Did =
+  | Readonly<{ kind: "result"; session: string; state: "ended" | "waiting"; ending: string | null; output: string | null }>
+  | Readonly<{ kind: "nothing" }>
+  | Readonly<{ kind: "put"; as: "new" | "known" }>
+  | Readonly<{ kind: "fault"; fault: Fault }>;
+
+/** What the counter notes: what a victim said, with what was in the journal at that very moment, or that the victim is gone. */
+export type Noted =
+  | Exclude<Said, { kind: "guest" | "effect" | "model" }>
+  | (Extract<Said, { kind: "effect" }> & Readonly<{ durable: boolean }>)
+  | (Extract<Said, { kind: "model" }> & Readonly<{ asked: boolean; recorded: boolean }>)
+  | Readonly<{ kind: "gone" }>;
+/** A line of the counter's log. */
+export type Line = Noted & Readonly<{ victim: string; ms: number }>;
+
+/** From the runner to the counter. */
+export type Order = Readonly<{ kind: "answer"; victim: string; what: string }>;
+/** From the counter to the runner. */
+export type Report = Readonly<{ kind: "listening" } | { kind: "line"; line: Line }>;
+/** From the counter to a victim. */
+export type Reply = Readonly<{ request: number; value: string | null }>;
+
+export const encode = (message: Said | Reply): string => `${JSON.stringify(message)}\n`;
+/** Our own processes on a socket of our own: what does not fit these types is a bug here, and shows as one. */
+export const decode = <T>(text: string): T => JSON.parse(text) as T;
+
+/** Whole lines out of chunks. */
+export function lines(take: (line: string) => void): (chunk: string) => void {
+  let rest = "";
+  return (chunk) => {
+    const parts = (rest + chunk).split("\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) take(part);
+  };
+}

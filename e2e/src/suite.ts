@@ -1,0 +1,27 @@
+/** What a suite is given, and what is kept of it. */
+import type { Violation } from "./checks.ts";
+import type { Stand } from "./stand/stand.ts";
+
+export type Suite = Readonly<{ name: string; run(bench: Bench): Promise<void> }>;
+
+export type Bench = Readonly<{
+  stand: Stand;
+  seed: number;
+  long: boolean;
+  /** A line for people, and for docs/e2e.md. */
+  say(text: string): void;
+  /** One case: it passes when nothing is found against it. */
+  judge(name: string, find: () => Promise<readonly Violation[]>): Promise<void>;
+}>;
+
+/** Two cores, two at a time. */
+const LANES = 2;
+
+export async function inLanes<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const lane = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+}
+export const lanes = (): readonly number[] => Array.from({ length: LANES }, (_, i) => i);

@@ -1,0 +1,60 @@
+/** The proof that the proof can fail: builds broken on purpose, put through the very same kills and checks. */
+import type { Violation } from "../checks.ts";
+import { seeded } from "../seeded.ts";
+import type { Broken } from "../stand/wire.ts";
+import type { Bench, Suite } from "../suite.ts";
+import { findings, type KillPoint, killAt, resumeAll } from "./kill-points.ts";
+import { hunt, measured, type Toll } from "./random-kills.ts";
+
+type Expected = Readonly<{ broken: Broken; point: string; finds: readonly RegExp[] }>;
+
+const EXPECTED: readonly Expected[] = [
+  {
+    broken: "append-after-effect",
+    point: "call 1.0#1 sent",
+    finds: [/^L5 .* took effect without a durable allow/, /^L8 fire 1 took effect 2 times/],
+  },
+  {
+    broken: "append-after-effect",
+    point: "call 3.0#1 got",
+    finds: [/^L5 .* took effect without a durable allow/, /^L8 fire 6 took effect 2 times/],
+  },
+  { broken: "repeats-once", point: "call 1.0#1 sent", finds: [/^L8 fire 1 took effect 2 times/] },
+  { broken: "asks-again", point: "call 2.0#1 sent", finds: [/^M11 the recorded reply 2 was requested again/] },
+];
+
+/** What the checks say of a build that is broken, killed there and resumed. A build that cannot go on at all has been found out as well, but not by these checks. */
+async function verdictOn({ stand }: Bench, broken: Broken, at: KillPoint): Promise<readonly Violation[]> {
+  const directory = stand.project();
+  const victim = await killAt(stand, directory, at, { broken });
+  const fresh = await resumeAll(stand, directory, broken);
+  return findings(directory, [...victim.lines, ...fresh.lines]);
+}
+
+export const brokenBuilds: Suite = {
+  name: "broken builds are found out",
+  async run(bench) {
+    const { stand, seed, judge, say } = bench;
+    for (const { broken, point, finds } of EXPECTED)
+      await judge(`L8 the build \`${broken}\`, killed at ${point}, fails the checks`, async () => {
+        const found = await verdictOn(bench, broken, { kind: "frozen", point });
+        return finds
+          .filter((pattern) => !found.some((f) => pattern.test(f)))
+          .map((pattern) => `nothing like ${pattern} was found, but: ${found.join("; ")}`);
+      });
+    await judge(`L8 the build \`append-after-effect\` fails the random kills as well (seed ${seed})`, async () => {
+      const toll: Toll = { kills: 0, survived: 0, histogram: new Map(), lengthMs: await measured(stand, seed) };
+      const directory = stand.project();
+      const goOn = (): boolean => toll.kills < 15;
+      const found = await findings(
+        directory,
+        await hunt({ stand, directory, random: seeded(seed), toll, broken: "append-after-effect", goOn }),
+      );
+      const twice = found.filter((f) => /^L8 .* took effect \d+ times/.test(f));
+      say(
+        `append-after-effect, ${toll.kills} random kills: ${found.length} violations, ${twice.length} of them effects that took place twice`,
+      );
+      return twice.length > 0 ? [] : ["no effect took place twice: the checks cannot be trusted"];
+    });
+  },
+};
