@@ -42,7 +42,7 @@ export function judge(p: Pick<Ports, "gate" | "tools" | "model" | "hash">, toolD
       action,
       digest,
       slice,
-      verdict: withAnswer(careful, answered, questionDigest(t, action, digest, p.hash), slice),
+      verdict: withAnswer(careful, answered, () => questionDigest(t, action, digest, p.hash), slice),
       read,
       shadow,
     };
@@ -162,10 +162,10 @@ function withUnknowns(verdict: Verdict, action: Action, digest: Digest, unknowns
   return verdict;
 }
 
-function withAnswer(verdict: Verdict, answered: Answered | null, digest: Digest, slice: Digest): Verdict {
+function withAnswer(verdict: Verdict, answered: Answered | null, asked: () => Digest, slice: Digest): Verdict {
   if (answered === null || verdict.kind === "deny" || verdict.kind === "modify") return verdict;
   if (verdict.kind === "allow") return { ...verdict, approval: answered.approval };
   const covered =
-    answered.digest === digest && answered.slice === slice && verdict.asks.every((a) => answered.asks.some((b) => b.policy === a.policy));
+    answered.digest === asked() && answered.slice === slice && verdict.asks.every((a) => answered.asks.some((b) => b.policy === a.policy));
   return covered ? { kind: "allow", because: verdict.because, approval: answered.approval } : verdict;
 }
