@@ -1,7 +1,7 @@
 /**
  * 3. Act: a permit in, an outcome out. The only room that runs tools.
- * T1 `failed` is only what the tool itself returned or threw; a time-out or an abort of a `once` or `reconcile` call is `unknown` (rule 4).
- * T2 a call that outlives its time is given up, not forgotten: what it says later settles the unknown.
+ * T20 `failed` is only what the tool itself returned or threw; a time-out or an abort of a `once` or `reconcile` call is `unknown` (rule 4).
+ * T21 a call that outlives its time is given up, not forgotten: what it says later settles the unknown.
  */
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import {

@@ -5,7 +5,9 @@ import * as z from "zod";
 import { defineTool } from "../agents/define-tool.ts";
 import type { Row } from "../gate/table.ts";
 import { hang, reply, type Step, scriptedModel, type WorldOptions, world } from "../testing/index.ts";
-import { type Digest, digest, type Hash, type Json, type Tool, type ToolContext } from "../vocab/index.ts";
+import { DEFAULT_LIMITS, type Digest, digest, type Hash, type Json, type Tool, type ToolContext } from "../vocab/index.ts";
+import { drive, type Held } from "./drive.ts";
+import type { Ports } from "./ports.ts";
 
 const sha256: Hash = (text): Digest => digest(nodeHash("sha256", text, "hex"));
 const usage = (input: number, output: number) => ({ usage: { input, output } });
@@ -427,6 +429,12 @@ describe("limits and endings", () => {
     await expect(w.run("go")).rejects.toMatchObject({ fault: { kind: "journal-unwritable" } });
     expect(ran).toBe(0);
   });
+});
+
+test("L29 a session without a gate does not type-check", () => {
+  // @ts-expect-error: `tsc` fails when this line is no error any more
+  const gateless = (p: Omit<Ports, "gate">, held: Held) => drive(p, held, DEFAULT_LIMITS, new AbortController().signal);
+  expect(gateless).toBeTypeOf("function");
 });
 
 describe("models that fail", () => {

@@ -1,0 +1,24 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+/** What each example prints last: they are run as a user would run them. */
+const LAST_LINES: Readonly<Record<string, RegExp>> = {
+  "01-minimal.ts": /^Hello, Ada! completed true$/,
+  "02-tools.ts": /^order_stock deny$/,
+  "03-events.ts": /^the previews were the answer$/,
+  "04-cancel.ts": /^cancelled lunch The turn was cancelled\.$/,
+  "05-resume-after-kill.ts": /^completed mails sent: 1 unknown outcomes: 1 hold-lost$/,
+  "06-inspect.ts": /^the state is the fold of all entries$/,
+  "07-testing.ts": /^completed processes: 2 paid: 1 unknown: 1$/,
+};
+
+const files = readdirSync(import.meta.dirname).filter((name) => /^\d\d-.*\.ts$/.test(name));
+
+test.each(files)("A10 example %s runs and ends as it says", (name) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, name)], { encoding: "utf8" });
+  expect(stderr).toBe("");
+  expect(status).toBe(0);
+  expect(stdout.trim().split("\n").at(-1)).toMatch(LAST_LINES[name] ?? /no expectation for this example/);
+});
