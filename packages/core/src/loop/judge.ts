@@ -30,10 +30,10 @@ export type Judge = (s: State, t: Turn, id: ActionId) => Decided;
 
 export function judge(p: Pick<Ports, "gate" | "tools" | "model" | "hash">, toolDigest: (tool: Tool) => Digest): Judge {
   return (s, t, id) => {
-    const { action, refused, gated, modified } = toAction(p, s, t, id, toolDigest);
+    const { action, refused, gated, modified, counted } = toAction(p, s, t, id, toolDigest);
     const digest = digestOfAction(s, p.hash)(action);
     const { verdict, slice, read, shadow } =
-      refused === null ? ask(p, action, factsFor(s, t, action, gated)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
+      refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const careful = withUnknowns(modifiedOnce(verdict, action, modified), action, digest, s.unknowns.values());
     const answered = gated.kind === "undecided" ? gated.answered : null;
     return {
@@ -68,11 +68,19 @@ export const digestOfAction =
 export const questionDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
   action.kind === "respond" ? digestOf({ action: digest, text: t.answer }, hash) : digest;
 
-type Named = Readonly<{ action: Action; refused: Extract<Verdict, { kind: "deny" }> | null; gated: Gated; modified: boolean }>;
+type Named = Readonly<{
+  action: Action;
+  refused: Extract<Verdict, { kind: "deny" }> | null;
+  gated: Gated;
+  modified: boolean;
+  counted: boolean;
+}>;
 
 function toAction(p: Pick<Ports, "tools" | "model">, s: State, t: Turn, id: ActionId, toolDigest: (tool: Tool) => Digest): Named {
-  if (id.startsWith("model:")) return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false };
-  if (id.startsWith("respond:")) return { action: { kind: "respond", to: s.principal }, refused: null, gated: t.respond, modified: false };
+  if (id.startsWith("model:"))
+    return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false, counted: false };
+  if (id.startsWith("respond:"))
+    return { action: { kind: "respond", to: s.principal }, refused: null, gated: t.respond, modified: false, counted: false };
   const call = t.calling.find((c) => (c.proposed.id as string) === id);
   if (call === undefined) throw new Error(`there is no call ${id} to decide`);
   const tool = p.tools.find(call.proposed.tool);
@@ -85,6 +93,7 @@ function toAction(p: Pick<Ports, "tools" | "model">, s: State, t: Turn, id: Acti
     refused: contracted.kind === "refused" ? contracted.verdict : null,
     gated: call.gated,
     modified: call.modified,
+    counted: call.gated.kind === "allowed" || call.starts > 0, // what has started stays counted, also while it is decided again
   };
 }
 
@@ -105,8 +114,8 @@ function cutOff(call: Parameters<typeof contract>[0], tool: Tool | null, toolDig
 }
 
 /** Counters as the gate sees them: every call decided `allow` so far, the one in question not counted. */
-function factsFor(s: State, t: Turn, action: Action, gated: Gated): Facts {
-  const tool = action.kind === "call" && gated.kind === "allowed" ? action.tool : null;
+function factsFor(s: State, t: Turn, action: Action, counted: boolean): Facts {
+  const tool = action.kind === "call" && counted ? action.tool : null;
   const calls = (name: string) => {
     const own = name === tool ? 1 : 0;
     return { turn: (t.allowedCalls.get(name) ?? 0) - own, session: (s.allowedCalls.get(name) ?? 0) - own };
