@@ -6,19 +6,46 @@ import {
   type AgentFacts,
   agentFacts,
   type Clock,
+  FaultError,
   type Gate,
   type Ids,
+  type Intent,
   type Live,
   type Model,
   type Ports,
+  type SessionId,
+  tableGate,
   toolbox,
 } from "@orgate/core";
+import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
 import { checkSignature, ed25519, nameKey, sha256 } from "./adapters/crypto-node.ts";
 import { randomIds } from "./adapters/ids-node.ts";
-import { openStore, type Store } from "./adapters/journal-sqlite.ts";
-import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys, withFreshKeys } from "./adapters/keyring.ts";
+import { type Door, listenForIntents } from "./adapters/intent-socket.ts";
+import { openReadStore, openStore, type ReadStore, type Store } from "./adapters/journal-sqlite.ts";
+import {
+  createPerson,
+  type OpenKeyring,
+  openKeyring,
+  openPerson,
+  openProjectKeys,
+  orgateHome,
+  type Person,
+  type ProjectKeys,
+  personsIn,
+  readRootKey,
+  withFreshKeys,
+} from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
+import { loadTable } from "./adapters/policy-table.ts";
+import type { Config } from "./config.ts";
+
+export { loadAgents } from "./adapters/agent-modules.ts";
+export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
+export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
+export type { Erased, ReadStore } from "./adapters/journal-sqlite.ts";
+export { type Person, signIntent } from "./adapters/keyring.ts";
+export { openProject } from "./adapters/project-toml.ts";
 
 export type PlaceOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */
@@ -28,7 +55,14 @@ export type PlaceOptions = Readonly<{
 }>;
 
 /** A journal opened for writing, with its keys. One per process and project. */
-export type Place = Readonly<{ store: Store; keys: ProjectKeys; keyring: OpenKeyring; close(): Promise<void> }>;
+export type Place = Readonly<{
+  store: Store;
+  keys: ProjectKeys;
+  keyring: OpenKeyring;
+  /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
+  listen(drives: (session: SessionId) => boolean): Promise<Door | null>;
+  close(): Promise<void>;
+}>;
 
 export async function openPlace({ directory, thread, synchronous }: PlaceOptions): Promise<Place> {
   const keys = openProjectKeys(join(directory, "keys"), ed25519);
@@ -40,7 +74,13 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
   try {
     const keyring = openKeyring({ journal: store.journal, keys, checks: { checkSignature, nameKey }, now: nodeClock.now });
     await keyring.enrol(); // before anything else is appended: a seal by an unknown key proves nothing
-    return { store, keys, keyring, close: () => store.close() };
+    const authenticate = async (intent: Intent) => {
+      await keyring.refresh();
+      return keyring.authenticate(intent);
+    };
+    const listen: Place["listen"] = (drives) =>
+      listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
+    return { store, keys, keyring, listen, close: () => store.close() };
   } catch (error) {
     await store.close();
     throw error;
@@ -71,3 +111,44 @@ export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Li
 /** What a test or an embedder may bring of its own. */
 export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: Ids }>;
 export const NODE: Outside = { model: (agent) => modelFor(agent.model, agent.modelOptions, nodeClock), clock: nodeClock, ids: randomIds };
+
+// what commands need of a project beside driving
+
+/** Without a table there are no rows, and nothing runs: deny is the default. */
+export const projectGate = (config: Config): Gate => tableGate(config.policyTable === null ? [] : loadTable(config.policyTable), sha256);
+
+/** A journal opened to look: nothing is made, no slot is taken, nothing is written but intents. */
+export type Look = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;
+
+/** Throws `journal-unreadable` where there is no journal yet. */
+export function openLook(directory: string): Look {
+  const store = openReadStore({ directory });
+  return { ...store, directory, keys: () => readKeys(store.records, proof) };
+}
+
+export const proof: ProofPorts = { hash: sha256, checkSignature, nameKey };
+
+/** The public key that this project's journal is verified with; throws when there is none. */
+export function rootPublicKey(directory: string): string {
+  const root = readRootKey(join(directory, "keys"), ed25519);
+  if (root !== null) return root.publicKey;
+  throw new FaultError({
+    kind: "key-bad",
+    key: join(directory, "keys", "root.key"),
+    detail: "there is no such key",
+    hint: "give the root's public key with --key (`orgate keys list` shows it where the project is)",
+  });
+}
+
+/** A person's own keys, in the home of the one who runs this. */
+export type Persons = Readonly<{ home: string; names(): readonly string[]; open(name: string): Person; create(name: string): Person }>;
+
+export function personsOf(env: Readonly<Record<string, string | undefined>>): Persons {
+  const home = orgateHome(env);
+  return {
+    home,
+    names: () => personsIn(home),
+    open: (name) => openPerson(home, name, ed25519),
+    create: (name) => createPerson(home, name, ed25519),
+  };
+}

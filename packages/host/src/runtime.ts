@@ -28,7 +28,7 @@ import {
   toResult,
   type Wish,
 } from "@orgate/core";
-import { type Composed, compose, NODE, type Outside, openPlace, type Place } from "./compose.ts";
+import { type Composed, compose, type Door, NODE, type Outside, openPlace, type Place } from "./compose.ts";
 
 export type RuntimeOptions = Readonly<{
   /** Where journal and keys lie. */
@@ -95,8 +95,26 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const agentOf = (name: string): Agent => agents.get(name) ?? missing(name, [...agents.keys()]);
   const assemble = (agent: Agent, watch: (live: Live) => void): Composed => compose(place, agent, gate, watch, outside);
 
+  const driven = new Map<SessionId, number>();
+  let door: Promise<Door | null> | null = null;
+  /** While something is driven, others reach it through a socket (W1). */
+  async function drivingOpenly<T>(session: SessionId, work: () => Promise<T>): Promise<T> {
+    driven.set(session, (driven.get(session) ?? 0) + 1);
+    door ??= place.listen((s) => driven.has(s));
+    try {
+      return await work();
+    } finally {
+      const left = (driven.get(session) ?? 1) - 1;
+      if (left > 0) driven.set(session, left);
+      else driven.delete(session);
+    }
+  }
+
   /** Drives until it waits or has ended, also through what arrived while the hold was being given back. */
-  async function through({ ports, facts }: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<State> {
+  const through = (composed: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<State> =>
+    drivingOpenly(first.state.session, () => driveOn(composed, first, limits, signal));
+
+  async function driveOn({ ports, facts }: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<State> {
     for (let held = first; ; ) {
       let state: State;
       try {
@@ -165,6 +183,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
   }
 
+  async function close(): Promise<void> {
+    await (await door)?.close();
+    await place.close();
+  }
+
   const inspect: Inspect = {
     sessions: journal.sessions,
     session: journal.session,
@@ -172,7 +195,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     events,
     head: place.store.head,
   };
-  return { run, complete, resume, wish: (intent) => inbox.put(intent), inspect, place, close: place.close };
+  return { run, complete, resume, wish: (intent) => inbox.put(intent), inspect, place, close };
 }
 
 const NEVER = new AbortController().signal;

@@ -7,6 +7,8 @@
  * M5 Rules are tried in order; the first that fits answers. One that names no earlier call fits only before the turn's first call.
  * M6 Without a rule it never invents an argument: a value comes from the request, or it says what is missing.
  */
+import { hash } from "node:crypto";
+import { appendFileSync } from "node:fs";
 import {
   estimateTokens,
   FaultError,
@@ -50,6 +52,8 @@ const optionsSchema = z.strictObject({
     .default([]),
   /** Between words, so that a demo can be watched. */
   delayMs: z.int().min(0).max(10_000).default(0),
+  /** A file that gets a line for each request before it is answered: for drills that count requests where a killed process cannot lie. */
+  log: z.string().min(1).optional(),
 });
 
 /** As an agent's `modelOptions` hold it. */
@@ -68,9 +72,10 @@ export function offlineModel(given: OfflineOptions & Readonly<{ name: string }>,
 function following(id: string, options: unknown, clock: Clock): Model {
   const read = optionsSchema.safeParse(options);
   if (!read.success) throw new FaultError({ kind: "model-unknown", model: id, detail: `its options are wrong: ${issueText(read.error)}` });
-  const { rules, delayMs } = read.data;
+  const { rules, delayMs, log } = read.data;
 
   async function ask(request: ModelRequest, preview: (preview: Preview) => void, signal: AbortSignal): Promise<ModelReply> {
+    if (log !== undefined) appendFileSync(log, requestLine(request));
     const turn = turnOf(request.messages);
     const rule = firstFitting(rules, turn);
     const draft = rule === null ? obvious(id, turn, request.tools) : filled(rule, turn);
@@ -81,6 +86,12 @@ function following(id: string, options: unknown, clock: Clock): Model {
     return { parts, finish: cut ? "length" : calls ? "calls" : "stop", usage, model: id, meta: null };
   }
   return Object.freeze({ id, ask });
+}
+
+/** The same request is the same line but for its process: a repeat can be told. */
+function requestLine({ system, messages, attempt }: ModelRequest): string {
+  const said = messages.map((message) => JSON.stringify(message)).join("\n");
+  return `${JSON.stringify({ request: hash("sha256", `${system}\n${said}`, "hex"), messages: messages.length, attempt, pid: process.pid })}\n`;
 }
 
 /**

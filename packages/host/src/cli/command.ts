@@ -1,0 +1,36 @@
+/** What a command is: data for parsing, help and completion, and code that is loaded only when it runs. */
+import type { Screen } from "./screen.ts";
+
+export type OptionSpec =
+  | Readonly<{ type: "string"; value: string; help: string; choices?: readonly string[] }>
+  | Readonly<{ type: "boolean"; help: string }>;
+export type ArgSpec = Readonly<{ name: string; required: boolean; help: string; choices?: readonly string[] }>;
+
+export type CommandSpec = Readonly<{
+  /** `sessions show`. */
+  name: string;
+  summary: string;
+  args: readonly ArgSpec[];
+  options: Readonly<Record<string, OptionSpec>>;
+  /** What help says beyond arguments and options. */
+  notes: readonly string[];
+  examples: readonly string[];
+  load(): Promise<Run>;
+}>;
+
+/** What was given, and where to write. The number is the exit code. */
+export type Run = (given: Given, screen: Screen) => Promise<number>;
+
+export type Given = Readonly<{
+  /** In order; as many as the specification allows. */
+  args: readonly string[];
+  text(option: string): string | null;
+  flag(option: string): boolean;
+  json: boolean;
+  project: string | null;
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+}>;
+
+/** A19 exit codes are part of the interface. */
+export const EXIT = Object.freeze({ success: 0, failure: 1, usage: 2, waiting: 3, interrupted: 130 });

@@ -1,0 +1,43 @@
+/** Help, from the table of commands alone. */
+import type { CommandSpec } from "./command.ts";
+import { COMMANDS, COMMON, commandsOf } from "./commands.ts";
+import type { Paint } from "./paint.ts";
+import { usageLine } from "./parse.ts";
+
+export function helpText(group: string | null, command: CommandSpec | null, paint: Paint): string {
+  if (command !== null) return commandHelp(command, paint);
+  const commands = group === null ? COMMANDS : commandsOf(group);
+  const longest = Math.max(...commands.map(({ name }) => name.length));
+  const lines = commands.map(({ name, summary }) => `  ${paint("strong", name)}${" ".repeat(longest - name.length + 2)}${summary}`);
+  const about = group === null ? ["Orgate runs AI agents under policy: an agent proposes, a policy permits, the journal proves.", ""] : [];
+  return [
+    ...about,
+    `usage: orgate ${group ?? "COMMAND"} …`,
+    "",
+    ...lines,
+    "",
+    "`orgate COMMAND --help` tells more; every command takes --json and --project DIR.",
+    ...(group === null ? ["Start with `orgate demo`."] : []),
+  ].join("\n");
+}
+
+function commandHelp(command: CommandSpec, paint: Paint): string {
+  const args = command.args.map(({ name, help }) => [name, help] as const);
+  const options = Object.entries({ ...command.options, ...COMMON }).map(
+    ([name, o]) => [`--${name}${o.type === "string" ? ` ${o.value}` : ""}`, o.help] as const,
+  );
+  const rows = [...args, ...options];
+  const longest = Math.max(...rows.map(([name]) => name.length));
+  const row = ([name, help]: readonly [string, string]) => `  ${paint("strong", name)}${" ".repeat(longest - name.length + 2)}${help}`;
+  return [
+    `usage: ${usageLine(command)}`,
+    "",
+    command.summary,
+    ...command.notes,
+    "",
+    ...rows.map(row),
+    "",
+    "examples:",
+    ...command.examples.map((example) => `  ${example}`),
+  ].join("\n");
+}

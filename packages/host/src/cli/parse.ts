@@ -1,0 +1,174 @@
+/**
+ * From words to a command.
+ *
+ * A18 a command, option or argument that is not known is refused with the nearest that is; nothing is guessed and nothing is run.
+ */
+import { parseArgs } from "node:util";
+import { FaultError } from "@orgate/core/vocab";
+import type { CommandSpec, Given } from "./command.ts";
+import { COMMANDS, COMMON, commandsOf, groups } from "./commands.ts";
+
+export type Parsed =
+  | Readonly<{ kind: "version" }>
+  /** Of everything, of a group, or of one command. */
+  | Readonly<{ kind: "help"; group: string | null; command: CommandSpec | null }>
+  | Readonly<{ kind: "command"; command: CommandSpec; given: Given }>;
+
+type Around = Pick<Given, "cwd" | "env">;
+
+export function parse(argv: readonly string[], around: Around): Parsed {
+  const { words, rest } = leadingWords(argv);
+  const [first, second] = words;
+  if (first === undefined) return withoutCommand(rest);
+  if (first === "help") return helpOn(words.slice(1));
+  const exact = COMMANDS.find(({ name }) => name === first);
+  if (exact !== undefined) return parseCommand(exact, [...words.slice(1), ...rest], around);
+  if (!groups().includes(first)) throw unknown("command", first, groups(), "`orgate help` lists them");
+  const verbs = commandsOf(first).map(({ name }) => name.slice(first.length + 1));
+  if (second === undefined) {
+    if (rest.includes("--help")) return { kind: "help", group: first, command: null };
+    throw usage(`\`orgate ${first}\` needs one of: ${verbs.join(", ")}`, `\`orgate ${first} --help\` tells what they do`);
+  }
+  const command = COMMANDS.find(({ name }) => name === `${first} ${second}`);
+  if (command === undefined) throw unknown(`command \`${first}\``, second, verbs, `\`orgate ${first} --help\` lists them`);
+  return parseCommand(command, [...words.slice(2), ...rest], around);
+}
+
+/** The words before the first option, common options that stand before them moved behind. */
+function leadingWords(argv: readonly string[]): { readonly words: readonly string[]; readonly rest: readonly string[] } {
+  const before: string[] = [];
+  let i = 0;
+  for (; i < argv.length && argv[i]?.startsWith("--"); i += 1) {
+    const option = argv[i] ?? "";
+    if (option === "--") break;
+    before.push(option);
+    if (option === "--project" && i + 1 < argv.length) before.push(argv[++i] ?? "");
+  }
+  const from = argv.slice(i);
+  const end = from.findIndex((word) => word.startsWith("-") && word !== "-");
+  return end < 0 ? { words: from, rest: before } : { words: from.slice(0, end), rest: [...before, ...from.slice(end)] };
+}
+
+function withoutCommand(rest: readonly string[]): Parsed {
+  const [option] = rest;
+  if (option === "--version" || option === "-V") return { kind: "version" };
+  if (option === undefined || option === "--help" || option === "-h") return { kind: "help", group: null, command: null };
+  if (option in { "--json": 1, "--project": 1 }) throw usage("no command was given", "`orgate help` lists them");
+  throw unknown("option", option, ["--help", "--version"], "`orgate help` lists commands and options");
+}
+
+function helpOn([first, second]: readonly string[]): Parsed {
+  if (first === undefined) return { kind: "help", group: null, command: null };
+  if (!groups().includes(first)) throw unknown("command", first, groups(), "`orgate help` lists them");
+  const command = COMMANDS.find(({ name }) => name === (second === undefined ? first : `${first} ${second}`)) ?? null;
+  if (second !== undefined && command === null)
+    throw unknown(
+      `command \`${first}\``,
+      second,
+      commandsOf(first).map(({ name }) => name.slice(first.length + 1)),
+      "",
+    );
+  return { kind: "help", group: first, command };
+}
+
+function parseCommand(command: CommandSpec, words: readonly string[], around: Around): Parsed {
+  const options = { ...command.options, ...COMMON };
+  const types = Object.fromEntries(
+    Object.entries(options).map(([name, { type }]) => [name, name === "help" ? { type, short: "h" } : { type }]),
+  );
+  let read: { values: Readonly<Record<string, string | boolean | undefined>>; positionals: readonly string[] };
+  try {
+    read = parseArgs({ args: [...words], options: types, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw wrongOption(error, command, Object.keys(options));
+  }
+  const { values, positionals } = read;
+  if (values.help === true) return { kind: "help", group: null, command };
+  checkArgs(command, positionals);
+  const text = (name: string): string | null => {
+    const value = values[name];
+    return typeof value === "string" ? value : null;
+  };
+  for (const [name, option] of Object.entries(options)) {
+    const value = text(name);
+    if (option.type === "string" && value !== null) checkChoice(`--${name}`, value, option.choices);
+  }
+  const flag = (name: string): boolean => values[name] === true;
+  const given: Given = { args: positionals, text, flag, json: flag("json"), project: text("project"), ...around };
+  return { kind: "command", command, given };
+}
+
+function checkArgs(command: CommandSpec, given: readonly string[]): void {
+  const hint = `usage: ${usageLine(command)}`;
+  const missing = command.args.find((arg, i) => arg.required && given[i] === undefined);
+  if (missing !== undefined) throw usage(`${missing.name} is missing`, hint);
+  const extra = given[command.args.length];
+  if (extra !== undefined) {
+    const takesText = command.args.at(-1)?.name === "TEXT";
+    throw usage(`\`${extra}\` is one argument too many`, takesText ? `put the text in quotes; ${hint}` : hint);
+  }
+  for (const [i, value] of given.entries()) checkChoice(command.args[i]?.name ?? "", value, command.args[i]?.choices);
+}
+
+function checkChoice(name: string, value: string, choices: readonly string[] | undefined): void {
+  if (choices === undefined || choices.includes(value)) return;
+  throw usage(`${name} is \`${value}\``, `use ${listed(choices)}`);
+}
+
+export function usageLine({ name, args, options }: CommandSpec): string {
+  const words = args.map((arg) => (arg.required ? arg.name : `[${arg.name}]`));
+  const flags = Object.entries(options).map(([option, spec]) => `[--${option}${spec.type === "string" ? ` ${spec.value}` : ""}]`);
+  return ["orgate", name, ...words, ...flags].join(" ");
+}
+
+function wrongOption(error: unknown, command: CommandSpec, known: readonly string[]): unknown {
+  const message = error instanceof Error ? error.message : "";
+  const code = error instanceof Error && "code" in error ? error.code : "";
+  const [, option = ""] = /'(?:-\w, )?(-{1,2}[^\s'<=]*)/.exec(message) ?? [];
+  if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
+    const names = known.map((name) => `--${name}`);
+    return unknown("option", option, names, `\`orgate ${command.name} --help\` lists them`);
+  }
+  if (code !== "ERR_PARSE_ARGS_INVALID_OPTION_VALUE") return error;
+  const spec = { ...command.options, ...COMMON }[option.replace(/^--/, "")];
+  if (spec?.type === "string")
+    return usage(`${option} needs a value`, `write ${option} ${spec.value}, or ${option}=${spec.value} when it begins with a dash`);
+  return usage(`${option} takes no value`, `write ${option} alone`);
+}
+
+function unknown(what: string, given: string, known: readonly string[], hint: string): FaultError {
+  const near = nearest(given, known);
+  const said = what.startsWith("command `") ? `${what} has no \`${given}\`` : `there is no ${what} \`${given}\``;
+  return usage(said, [near === null ? "" : `did you mean \`${near}\`?`, hint].filter((part) => part !== "").join(" "));
+}
+
+const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+
+/** Close enough to be meant: a third of its letters wrong at most. */
+export function nearest(given: string, known: readonly string[]): string | null {
+  let best: string | null = null;
+  let least = Math.max(1, Math.floor(given.length / 3)) + 1;
+  for (const one of known) {
+    const far = one.startsWith(given) && given.length >= 2 ? 1 : distance(given, one);
+    if (far < least) [best, least] = [one, far];
+  }
+  return best;
+}
+
+/** Letters to change, add, leave out or swap with their neighbour. */
+function distance(a: string, b: string): number {
+  let [older, old] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const same = a[i - 1] === b[j - 1];
+      let least = Math.min((old[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (old[j - 1] ?? 0) + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, (older[j - 2] ?? 0) + 1);
+      row.push(least);
+    }
+    [older, old] = [old, row];
+  }
+  return old[b.length] ?? 0;
+}

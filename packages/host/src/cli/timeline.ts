@@ -1,0 +1,213 @@
+/**
+ * Events as lines for people: `orgate run` while they happen, `orgate sessions show` afterwards. Pure, and the same words in both.
+ *
+ * V5 every event has its line: what was decided and by which policies, what was done and what became of it, who holds the session.
+ */
+import {
+  type Answer,
+  type CallId,
+  canonical,
+  type Entry,
+  type JournalEvent,
+  type Outcome,
+  type Part,
+  principalName,
+  type Verdict,
+} from "@orgate/core";
+import type { Tone } from "./paint.ts";
+import { count, duration } from "./table.ts";
+import { shortened, visible, visibleLines } from "./visible.ts";
+
+export type Line = Readonly<{
+  /** One column wide. */
+  mark: string;
+  tone: Tone;
+  text: string;
+  /** Below it, indented. */
+  more: readonly string[];
+  /** Shown while a turn runs; the others only in a full account. */
+  live: boolean;
+}>;
+
+type Called = Readonly<{ tool: string; args: string }>;
+
+/** One per session: it remembers which call is which. */
+export function narrator(): (entry: Entry) => readonly Line[] {
+  const calls = new Map<CallId, Called>();
+  let inTurn = false;
+
+  const nameOf = (call: CallId): string => `${calls.get(call)?.tool ?? "call"} ${call}`;
+
+  return ({ event: e }) => {
+    switch (e.kind) {
+      case "session.opened":
+        return [
+          line("·", "dim", `session opened: agent ${e.agent.name} (${e.agent.model}), for ${principalName(e.principal)}, on ${e.surface}`),
+        ];
+      case "agent.changed":
+        return [
+          live("!", "warn", `the agent has changed since: ${e.agent.name} (${e.agent.model}), digest ${e.agent.digest.slice(0, 12)}`),
+        ];
+      case "hold.taken":
+        return inTurn
+          ? [live("↻", "accent", `taken up by ${e.writer} (hold ${e.epoch}) in the middle of the turn: the process before it is gone`)]
+          : [line("·", "dim", `held by ${e.writer} (hold ${e.epoch})`)];
+      case "turn.started":
+        inTurn = true;
+        return [line("›", "strong", `turn ${e.turn}, ${principalName(e.by)}: ${visible(e.input)}`)];
+      case "model.asked":
+        return [line("·", "dim", `asked ${e.model}, iteration ${e.iteration}${e.attempt > 1 ? `, attempt ${e.attempt}` : ""}`)];
+      case "model.replied":
+        for (const part of e.parts) if (part.kind === "call") calls.set(part.id, { tool: visible(part.tool), args: argsOf(part) });
+        return [replied(e)];
+      case "model.failed":
+        return [live("✗", "bad", `the model call failed: ${visible(e.error)}${e.again ? "; it is made again" : ""}`)];
+      case "gate.decided":
+        return [decided(e)];
+      case "approval.asked":
+        return [live("?", "warn", `question ${e.approval} on ${e.action}: ${e.asks.map(({ question }) => visible(question)).join(" · ")}`)];
+      case "approval.answered":
+        return [live("!", "accent", `${principalName(e.by)} answered ${e.approval}: ${answerText(e.answer)}`)];
+      case "approval.consumed":
+        return [line("·", "dim", `the answer to ${e.approval} was used for ${e.action}`)];
+      case "act.started": {
+        const again = e.start > 1 ? ` again (start ${e.start}, same key)` : "";
+        const text = `${nameOf(e.call)} ${e.start > 1 && e.repeat === "reconcile" ? "taken up" : "started"}${again}, ${e.repeat}`;
+        return [e.start > 1 && e.repeat !== "reconcile" ? live("↻", "accent", text) : line("·", "dim", text)];
+      }
+      case "recovery.applied":
+        return [
+          live(
+            "↻",
+            "accent",
+            `${nameOf(e.call)}: the tool was asked what became of it: ${e.found}${e.detail === "" ? "" : `, ${visible(e.detail)}`}`,
+          ),
+        ];
+      case "act.ended":
+        return [ended(nameOf(e.call), e.outcome, e.evidence.durationMs)];
+      case "act.late":
+        return [live("!", "accent", `${nameOf(e.call)}, unknown so far, turned out: ${outcomeText(e.outcome)}`)];
+      case "labels.added":
+        return [line("·", "dim", `labels from here on: ${e.labels.map((l) => visible(l)).join(", ")}`)];
+      case "note":
+        return [line("·", "dim", `note of ${visible(e.from)}, ${visible(e.name)}: ${shortened(visible(canonical(e.value)), 120)}`)];
+      case "input.steered":
+        return [live("›", "strong", `${principalName(e.by)} steers: ${visible(e.text)}`)];
+      case "turn.cancel-asked":
+        return [live("!", "warn", `cancel, by ${principalName(e.by)}: ${visible(e.reason)}`)];
+      case "intent.refused":
+        return [live("✗", "warn", `refused to ${e.wish} for ${principalName(e.by)}: ${visible(e.reason)}`)];
+      case "session.closed":
+        return [live("·", "dim", `closed by ${principalName(e.by)}: ${visible(e.reason)}`)];
+      case "turn.ended": {
+        inTurn = false;
+        const text = `turn ${e.turn} ended: ${e.ending}${e.detail === null ? "" : `, ${visible(e.detail)}`} (${count(e.iterations, "iteration")}, ${count(e.calls, "call")}, ${duration(e.activeMs)})`;
+        return [{ ...line("■", e.ending === "completed" ? "good" : "warn", text), more: textLines(e.output) }];
+      }
+      case "key.certified":
+        return [line("·", "plain", `key ${e.key} certified for ${holderText(e)}`)];
+      case "key.rotated":
+        return [line("·", "plain", `root key ${e.from} replaced by ${e.to}`)];
+      case "key.withdrawn":
+        return [line("!", "warn", `key ${e.key} withdrawn by ${principalName(e.by)}: ${visible(e.reason)}`)];
+      case "content.erased":
+        return [line("!", "warn", `entries ${e.first}-${e.last} of ${e.stream} erased by ${principalName(e.by)}: ${visible(e.reason)}`)];
+      case "policy.loaded":
+        return [line("·", "plain", `policies ${e.digest.slice(0, 12)} in force: ${count(e.files.length, "file")}`)];
+      case "policy.applied":
+        return [
+          line(
+            "·",
+            "plain",
+            `policies applied by ${principalName(e.by)}: ${e.changes.map((c) => `${c.change} ${visible(c.path)}`).join(", ")}`,
+          ),
+        ];
+      case "policy.refused":
+        return [
+          {
+            ...line("✗", "warn", `policies refused on ${e.during}, ${principalName(e.by)}; those before go on`),
+            more: e.problems.map(visible),
+          },
+        ];
+      case "trust.given":
+        return [line("·", "plain", `${visible(e.subject)} trusted by ${principalName(e.by)} as ${e.digest.slice(0, 12)}`)];
+      case "trust.withdrawn":
+        return [line("!", "warn", `trust in ${visible(e.subject)} withdrawn by ${principalName(e.by)}: ${visible(e.reason)}`)];
+    }
+  };
+}
+
+const line = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, text, more: [], live: false });
+const live = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, text, more: [], live: true });
+
+type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
+
+const ARGS_SHOWN = 100;
+function argsOf(part: Extract<Part, { kind: "call" }>): string {
+  return shortened(visible(part.args.kind === "json" ? canonical(part.args.value) : part.text), ARGS_SHOWN);
+}
+
+function replied({ parts, usage, finish }: Of<"model.replied">): Line {
+  const text = parts.flatMap((part) => (part.kind === "text" ? textLines(part.text) : []));
+  const calls = parts.filter((part) => part.kind === "call").length;
+  const what = calls > 0 ? `proposed ${count(calls, "call")}` : finish === "stop" ? "answered" : `ended with \`${finish}\``;
+  return { ...line("·", "dim", `the model ${what} (${usage.input} + ${usage.output} tokens)`), more: text };
+}
+
+function decided({ action, verdict, id }: Of<"gate.decided">): Line {
+  const what =
+    action.kind === "call"
+      ? `${visible(action.tool)} ${id} ${action.args === null ? "" : shortened(visible(canonical(action.args)), ARGS_SHOWN)}`.trimEnd()
+      : action.kind === "model"
+        ? `model ${action.model}`
+        : `respond to ${principalName(action.to)}`;
+  const tone: Tone = verdict.kind === "allow" ? "good" : verdict.kind === "deny" ? "bad" : "warn";
+  const mark = verdict.kind === "allow" ? "✓" : verdict.kind === "deny" ? "✗" : "?";
+  const { word, why } = verdictText(verdict);
+  const shown = action.kind === "call" || verdict.kind !== "allow";
+  return { mark, tone: shown ? tone : "dim", text: `${word}: ${what}${why}`, more: [], live: shown };
+}
+
+function verdictText(verdict: Verdict): { readonly word: string; readonly why: string } {
+  const by = verdict.because.length === 0 ? "" : ` by ${verdict.because.map((p) => visible(p)).join(", ")}`;
+  switch (verdict.kind) {
+    case "allow":
+      return {
+        word: "allowed",
+        why: ` ·${by === "" ? " allowed" : by}${verdict.approval === null ? "" : `, answered in ${verdict.approval}`}`,
+      };
+    case "deny": {
+      const who = verdict.by === "contract" ? " by its contract" : verdict.by === "person" ? " by a person" : by;
+      return { word: "denied", why: ` ·${who === "" ? "" : `${who}:`} ${visible(verdict.reason)}` };
+    }
+    case "ask":
+      return { word: "asks", why: ` ·${by}` };
+    case "modify":
+      return { word: "changed", why: ` ·${by}: ${verdict.edits.map(({ path }) => visible(path.join("."))).join(", ")}` };
+  }
+}
+
+function ended(name: string, outcome: Outcome, ms: number): Line {
+  const [mark, tone]: readonly [string, Tone] =
+    outcome.kind === "done" ? ["←", "good"] : outcome.kind === "failed" ? ["✗", "bad"] : ["?", "warn"];
+  return live(mark, tone, `${name} ${outcomeText(outcome)} · ${duration(ms)}`);
+}
+
+function outcomeText(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "done":
+      return `done: ${shortened(visible(typeof outcome.output === "string" ? outcome.output : canonical(outcome.output)), 100)}`;
+    case "failed":
+      return `failed: ${visible(outcome.error)}`;
+    case "unknown":
+      return `unknown, ${outcome.cause}: ${visible(outcome.detail)}`;
+  }
+}
+
+const answerText = (answer: Answer): string => (answer.kind === "approve" ? "approved" : `denied, ${visible(answer.reason)}`);
+
+function holderText({ of }: Of<"key.certified">): string {
+  return of.kind === "root" ? "the project's root" : of.kind === "writer" ? `writer ${of.writer}` : of.name;
+}
+
+const textLines = (text: string | null): readonly string[] => (text === null || text === "" ? [] : visibleLines(text).split("\n"));

@@ -1,0 +1,158 @@
+/** Driving a session from the command line: shown as it happens, cancelled by Ctrl-C. */
+import { type Entry, FaultError, type Live, type Principal, type RunResult } from "@orgate/core";
+import { headText } from "@orgate/core/journal";
+import { EXIT, type Given } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { count, duration } from "../cli/table.ts";
+import { type Line, narrator } from "../cli/timeline.ts";
+import { visible, visibleLines, visibleStream } from "../cli/visible.ts";
+import { createRuntime, type Run, type RunOptions, type Runtime } from "../runtime.ts";
+import type { Desk } from "./project.ts";
+
+/** Opens the runtime of a project for one command. */
+export async function withRuntime<T>({ config, agents, gate }: Desk, by: Principal, work: (runtime: Runtime) => Promise<T>): Promise<T> {
+  const { directory, synchronous } = config.journal;
+  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous });
+  try {
+    return await work(runtime);
+  } finally {
+    await runtime.close();
+  }
+}
+
+/** One turn, or what is left of it, in front of somebody. */
+export async function driven(
+  given: Given,
+  screen: Screen,
+  start: (options: Pick<RunOptions, "signal" | "on">) => Run,
+  before: AsyncIterable<Entry> | null = null,
+): Promise<RunResult> {
+  const shown = given.json ? null : livePrinter(screen);
+  if (shown !== null && before !== null) for await (const entry of before) shown.remember(entry);
+  const { signal, done } = cancelledByHand(given, screen);
+  try {
+    return await start({ signal, ...(shown === null ? {} : { on: shown.on }) }).result;
+  } finally {
+    shown?.end();
+    done();
+  }
+}
+
+/** A14 the first Ctrl-C cancels the turn, which the journal keeps; the second leaves at once. */
+function cancelledByHand(given: Given, screen: Screen): { readonly signal: AbortSignal; done(): void } {
+  const stop = new AbortController();
+  const onSignal = (): void => {
+    if (stop.signal.aborted) process.exit(EXIT.interrupted);
+    if (!given.json) screen.aside("cancelling; Ctrl-C again leaves at once");
+    stop.abort("Ctrl-C");
+  };
+  process.on("SIGINT", onSignal);
+  return { signal: stop.signal, done: () => void process.off("SIGINT", onSignal) };
+}
+
+export type LivePrinter = Readonly<{
+  /** What happened before, so that it knows which call is which. */
+  remember(entry: Entry): void;
+  on(live: Live): void;
+  end(): void;
+}>;
+
+/** V6 words are shown as they come, once; lines never break into them. What was withheld while it came is shown only when it is delivered. */
+export function livePrinter(screen: Screen): LivePrinter {
+  const { paint } = screen;
+  const tellOf = narrator();
+  let piece = visibleStream();
+  let attempt = "";
+  let spoken = "";
+  let midLine = false;
+
+  const breakLine = (): void => {
+    if (midLine) screen.line();
+    midLine = false;
+  };
+  const speak = (live: Extract<Live, { kind: "preview" }>): void => {
+    if (live.preview.part !== "text") return;
+    const now = `${live.iteration}.${live.attempt}`;
+    if (now !== attempt) {
+      breakLine();
+      [attempt, spoken, piece] = [now, "", visibleStream()];
+    }
+    spoken += live.preview.text;
+    const text = piece(live.preview.text);
+    if (!midLine && text !== "") screen.write("  ");
+    screen.write(text.replaceAll("\n", "\n  "));
+    midLine = text !== "" || midLine;
+  };
+  return {
+    remember: (entry) => void tellOf(entry),
+    on(live) {
+      if (live.kind === "preview") return speak(live);
+      const { event } = live.entry;
+      for (const line of tellOf(live.entry)) {
+        if (!line.live) continue;
+        breakLine();
+        screen.line(lineText(line));
+      }
+      if (event.kind !== "turn.ended" || event.output === null || event.output === spoken) return;
+      breakLine();
+      for (const text of visibleLines(event.output).split("\n")) screen.line(`  ${text}`);
+      spoken = event.output;
+    },
+    end: breakLine,
+  };
+
+  function lineText({ mark, tone, text }: Line): string {
+    return `  ${paint(tone, mark)} ${tone === "bad" || tone === "warn" ? paint(tone, text) : text}`;
+  }
+}
+
+/** What came of it, and the journal's head to keep elsewhere (design §5). */
+export function printResult(given: Given, screen: Screen, runtime: Runtime, result: RunResult): number {
+  if (given.json) {
+    screen.line(JSON.stringify(result));
+    return exitOf(result);
+  }
+  const { paint } = screen;
+  const done = result.ending === "completed";
+  const numbers = [
+    count(result.iterations, "iteration"),
+    count(result.usage.total, "token"),
+    count(result.calls, "call"),
+    duration(result.durationMs),
+  ];
+  screen.line();
+  screen.line(
+    `${paint(done ? "good" : "warn", result.sentence)}${result.detail === null ? "" : ` ${visible(result.detail)}.`} ${paint("dim", `(${numbers.join(", ")})`)}`,
+  );
+  for (const { asks, approval } of result.questions) for (const { question } of asks) screen.line(`  ? ${approval}: ${visible(question)}`);
+  for (const u of result.unknowns)
+    screen.line(`  ? ${visible(u.tool)} ${u.call}: nobody knows whether it took effect (${u.outcome.cause})`);
+  if (!done) screen.line(`${paint("dim", "next:")} ${result.next}`);
+  screen.line(paint("dim", `session ${result.session}`));
+  screen.line(paint("dim", `journal head ${headText(runtime.inspect.head())}`));
+  return exitOf(result);
+}
+
+export const exitOf = (result: RunResult): number =>
+  result.state === "waiting" ? EXIT.waiting : result.ending === "completed" ? EXIT.success : EXIT.failure;
+
+/** A13 without policies nothing runs, the model included, and the remedy is named. */
+export function adviseOnPolicies({ config }: Desk, given: Given, screen: Screen): void {
+  if (config.policyTable !== null) return;
+  const { message, hint } = NO_POLICIES;
+  if (given.json) screen.aside(JSON.stringify({ note: `${message}: ${hint}` }));
+  else {
+    screen.aside(`${screen.paintAside("warn", "note:")} ${message}`);
+    screen.aside(`${screen.paintAside("dim", "hint:")} ${hint}`);
+  }
+}
+
+const NO_POLICIES = {
+  message: "this project has no policies, so nothing runs, the model included",
+  hint: 'add `[policy]` with `table = "policies/table.json"` to orgate.toml, and to that file rows such as [{ "id": "think", "action": "model", "verdict": "allow" }, { "id": "answer", "action": "respond", "verdict": "allow" }]',
+};
+
+export function knownAgent({ agents }: Desk, name: string): void {
+  if (!agents.some((agent) => agent.name === name))
+    throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map((agent) => agent.name) });
+}

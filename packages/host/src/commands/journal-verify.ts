@@ -1,0 +1,176 @@
+import { createReadStream } from "node:fs";
+import { FaultError } from "@orgate/core";
+import {
+  type Head,
+  headText,
+  parseHead,
+  parseRanges,
+  problemName,
+  type Records,
+  readExport,
+  verify as verifyJournal,
+} from "@orgate/core/journal";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { count } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
+import { isPublicKey, proof, rootPublicKey } from "../compose.ts";
+import { looking, projectOf } from "./project.ts";
+
+export const verify: Run = async (given, screen) => {
+  const [file] = given.args;
+  return file === undefined ? ofProject(given, screen) : ofFile(given, screen, file);
+};
+
+const ofProject = (given: Given, screen: Screen): Promise<number> =>
+  looking(given, async (look, config) => {
+    const root = keyOf(given, () => rootPublicKey(config.journal.directory));
+    const total = screen.isAsideTerminal && !given.json ? totalOf(look.records) : 0;
+    const found = verifyJournal({
+      records: look.records,
+      root,
+      ports: proof,
+      head: headGiven(given),
+      progress: bar(screen, total),
+      torn: null,
+    });
+    screen.progress("");
+    const firstBad = found.firstBad === null ? null : { name: problemName(found.firstBad), ...found.firstBad };
+    const { streams, entries, commits, writers, blobs, erased } = found.counts;
+    const counts = [
+      count(entries, "entry", "entries"),
+      count(streams, "stream"),
+      count(commits, "commit"),
+      count(writers, "writer"),
+      count(blobs, "blob"),
+      `${erased} erased`,
+    ];
+    if (given.json)
+      screen.line(
+        JSON.stringify({
+          verified: firstBad === null,
+          counts: found.counts,
+          head: headText(found.head),
+          firstBad,
+          problems: found.problems,
+          stillThere: found.stillThere,
+        }),
+      );
+    else {
+      screen.line(counts.join(", "));
+      screen.line(`head ${headText(found.head)}`);
+      if (found.stillThere > 0)
+        screen.line(
+          screen.paint(
+            "warn",
+            `${count(found.stillThere, "entry", "entries")} should be erased and still hold content: run \`orgate journal erase\` again`,
+          ),
+        );
+      printVerdict(screen, firstBad, found.problems.length);
+    }
+    return firstBad === null ? EXIT.success : EXIT.failure;
+  });
+
+function printVerdict(screen: Screen, firstBad: { readonly name: string; readonly reason: string } | null, problems: number): void {
+  if (firstBad === null) screen.line(screen.paint("good", "verified: everything is as it was written"));
+  else
+    screen.line(
+      `${screen.paint("bad", `not verified: ${firstBad.name} is bad`)}: ${visible(firstBad.reason)}${problems > 1 ? ` (and ${problems - 1} more)` : ""}`,
+    );
+}
+
+async function ofFile(given: Given, screen: Screen, file: string): Promise<number> {
+  const root = keyOf(given, () => ownRoot(given));
+  const wanted = headGiven(given);
+  const read = readExport(await piecesOf(file), root, proof);
+  const problems = [...read.problems, ...headProblems(wanted, read.head)];
+  const [first] = problems;
+  const firstBad = first === undefined ? null : { name: first.line === 0 ? "the file" : `line ${first.line}`, ...first };
+  if (given.json) {
+    const { what, stream, torn, counts, head } = read;
+    screen.line(JSON.stringify({ verified: firstBad === null, what, stream, torn, counts, head, firstBad, problems }));
+  } else {
+    const { entries, commits, blobs, erased } = read.counts;
+    const of = read.what === "session" ? `session ${visible(read.stream ?? "?")}` : "a whole journal";
+    screen.line(`${of}: ${count(entries, "entry", "entries")}, ${count(commits, "commit")}, ${count(blobs, "blob")}, ${erased} erased`);
+    if (read.head !== null) screen.line(`head ${visible(read.head)}`);
+    if (read.torn) screen.line(screen.paint("warn", "the end of the file is missing: what is there was checked"));
+    printVerdict(screen, firstBad, problems.length);
+  }
+  return firstBad === null && !read.torn ? EXIT.success : EXIT.failure;
+}
+
+/** Against a head that was kept elsewhere, an older whole export is found out. */
+function headProblems(wanted: Head | null, found: string | null): { readonly line: number; readonly reason: string }[] {
+  if (wanted === null) return [];
+  const has = found === null ? null : parseHead(found);
+  if (has === null) return [{ line: 0, reason: "one session has no head to compare: verify an export of the whole journal" }];
+  return [...wanted].flatMap(([writer, { number, hash }]) => {
+    const at = has.get(writer);
+    const reason = `the given head has commit ${number} of writer \`${writer}\`, and the file ends before it`;
+    if (at === undefined || at.number < number) return [{ line: 0, reason }];
+    return at.number === number && at.hash !== hash
+      ? [{ line: 0, reason: `commit ${number} of writer \`${writer}\` is not that of the given head` }]
+      : [];
+  });
+}
+
+async function piecesOf(file: string): Promise<readonly string[]> {
+  const pieces: string[] = [];
+  try {
+    for await (const piece of createReadStream(file, { encoding: "utf8", highWaterMark: 1 << 20 })) pieces.push(String(piece));
+    return pieces;
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new FaultError({ kind: "journal-unreadable", file, detail }, error);
+  }
+}
+
+/** Of the project one stands in. */
+function ownRoot(given: Given): string {
+  try {
+    return rootPublicKey(projectOf(given).journal.directory);
+  } catch (error) {
+    if (!(error instanceof FaultError) || error.fault.kind !== "project-missing") throw error;
+    const detail = "whose journal is it? an exported file is verified with its root's public key";
+    throw new FaultError({ kind: "usage", detail, hint: "give it with --key ed25519:…, or run this in the project" }, error);
+  }
+}
+
+function keyOf(given: Given, own: () => string): string {
+  const key = given.text("key");
+  if (key === null) return own();
+  if (isPublicKey(key)) return key;
+  throw new FaultError({
+    kind: "usage",
+    detail: "--key is not a public key",
+    hint: "it looks like `ed25519:` and 44 characters of base64",
+  });
+}
+
+function headGiven(given: Given): Head | null {
+  const text = given.text("head");
+  const head = text === null ? null : parseHead(text);
+  if (text !== null && head === null)
+    throw new FaultError({ kind: "usage", detail: "--head is not a head", hint: "give what `orgate journal head` printed" });
+  return head;
+}
+
+/** As the commits claim, which is quick to ask and good enough to draw with. */
+function totalOf(records: Records): number {
+  let total = 0;
+  for (const writer of records.writers())
+    for (const { ranges } of records.commits(writer)) for (const range of parseRanges(ranges) ?? []) total += range.count;
+  return total;
+}
+
+const CELLS = 30;
+
+/** On a terminal only: one line that is written over. */
+function bar(screen: Screen, total: number): (entries: number) => void {
+  if (total === 0) return () => {};
+  return (entries) => {
+    const done = Math.round(Math.min(1, entries / total) * CELLS);
+    screen.progress(`[${"#".repeat(done)}${" ".repeat(CELLS - done)}] ${entries} of ${total} entries`);
+  };
+}

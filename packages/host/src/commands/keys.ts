@@ -1,0 +1,87 @@
+import { FaultError, isFault, keyId } from "@orgate/core";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import { type Cell, table } from "../cli/table.ts";
+import { personsOf } from "../compose.ts";
+import type { Config } from "../config.ts";
+import { certified, looking, personOf, projectOf, writing } from "./project.ts";
+
+export const create: Run = async (given, screen) => {
+  const config = projectIfAny(given); // a project that is there and broken is refused before anything is made
+  const persons = personsOf(given.env);
+  const person = persons.create(given.args[0] ?? "");
+  if (config !== null) await writing(config, (place) => place.keyring.certifyPerson(person.name, person.key.publicKey));
+  if (given.json) {
+    const { id, publicKey } = person.key;
+    screen.line(JSON.stringify({ name: person.name, key: id, publicKey, home: persons.home, certified: config !== null }));
+    return EXIT.success;
+  }
+  screen.line(`made ${person.key.id} for ${person.name}, in ${persons.home}`);
+  screen.line(config === null ? "no project here: it is certified where it is first used" : `certified in project ${config.name}`);
+  return EXIT.success;
+};
+
+function projectIfAny(given: Given): Config | null {
+  try {
+    return projectOf(given);
+  } catch (error) {
+    if (isFault(error, "project-missing")) return null;
+    throw error;
+  }
+}
+
+export const list: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const ring = look.keys();
+    const root = ring.roots.at(-1);
+    const mine = new Set(ownKeys(given));
+    const keys = [...ring.keys.values()].map((key) => ({
+      ...key,
+      holder: key.of.kind === "root" ? "root" : key.of.kind === "writer" ? `writer ${key.of.writer}` : key.of.name,
+      state: key.withdrawn !== null ? "withdrawn" : key.of.kind === "root" && key.key !== root ? "replaced" : "valid",
+      yours: mine.has(key.key),
+    }));
+    if (given.json) {
+      screen.line(JSON.stringify(keys.map(({ of: _, ...key }) => key)));
+      return EXIT.success;
+    }
+    const rows = keys.map((key): readonly Cell[] => [
+      key.key,
+      `${key.holder}${key.yours ? " (you)" : ""}`,
+      { text: key.state, tone: key.state === "valid" ? "good" : "dim" },
+      new Date(key.since).toISOString(),
+      key.publicKey,
+    ]);
+    for (const line of table(["key", "of", "state", "since", "public key"], rows, screen.paint)) screen.line(line);
+    return EXIT.success;
+  });
+
+/** A broken key of one's own is no reason not to see the others'. */
+function ownKeys(given: Given): readonly string[] {
+  const persons = personsOf(given.env);
+  return persons.names().flatMap((name) => {
+    try {
+      return [persons.open(name).key.id];
+    } catch (error) {
+      if (isFault(error, "key-bad")) return [];
+      throw error;
+    }
+  });
+}
+
+export const withdraw: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const [key = ""] = given.args;
+  const reason = given.text("reason")?.trim() ?? "";
+  if (reason === "") throw new FaultError({ kind: "usage", detail: "--reason is missing", hint: "say why: the journal keeps it" });
+  const found = await looking(given, async (look) => [...look.keys().keys.keys()].filter((id) => id === key || id.startsWith(key)));
+  const [one, ...others] = found;
+  if (others.length > 0)
+    throw new FaultError({ kind: "usage", detail: `\`${key}\` is the beginning of ${found.length} keys`, hint: "write more of it" });
+  const person = personOf(given, screen);
+  return writing(config, async (place) => {
+    if (person.key.id !== one) await certified(given, screen, place, person);
+    await place.keyring.withdraw(one ?? keyId(key), { kind: "user", id: person.name }, reason);
+    screen.line(given.json ? JSON.stringify({ withdrawn: one ?? key, reason }) : `${one ?? key} counts no more`);
+    return EXIT.success;
+  });
+};

@@ -1,0 +1,45 @@
+import { FaultError, type Principal } from "@orgate/core";
+import type { Run } from "../cli/command.ts";
+import { COMMANDS } from "../cli/commands.ts";
+import { usageLine } from "../cli/parse.ts";
+import { adviseOnPolicies, driven, knownAgent, printResult, withRuntime } from "./driving.ts";
+import { certified, deskOf, personOf, projectOf, sessionOf, textOf } from "./project.ts";
+
+export const run: Run = async (given, screen) => {
+  const [name = ""] = given.args;
+  const desk = await deskOf(projectOf(given));
+  knownAgent(desk, name);
+  const said = given.text("input");
+  if (said === null) throw new FaultError({ kind: "usage", detail: "--input is missing", hint: usageOf("run") });
+  const input = await textOf(said, "the input", screen);
+  const person = personOf(given, screen);
+  const principal: Principal = { kind: "user", id: person.name };
+  return withRuntime(desk, principal, async (runtime) => {
+    await certified(given, screen, runtime.place, person);
+    const wanted = given.text("session");
+    const session = wanted === null ? null : (await sessionOf(runtime.inspect, wanted).then(ofAgent(name))).session;
+    if (!given.json) screen.line(`${screen.paint("strong", name)} ${screen.paint("dim", "for")} ${person.name}`);
+    const result = await driven(given, screen, (options) =>
+      runtime.run(name, input, { ...options, ...(session === null ? {} : { session }) }),
+    );
+    const exit = printResult(given, screen, runtime, result);
+    adviseOnPolicies(desk, given, screen);
+    return exit;
+  });
+};
+
+const ofAgent =
+  (name: string) =>
+  <S extends { readonly agent: string; readonly session: string }>(summary: S): S => {
+    if (summary.agent === name) return summary;
+    throw new FaultError({
+      kind: "usage",
+      detail: `session \`${summary.session}\` is one of \`${summary.agent}\`, not of \`${name}\``,
+      hint: `run \`${summary.agent}\`, or leave --session out`,
+    });
+  };
+
+const usageOf = (name: string): string => {
+  const command = COMMANDS.find((c) => c.name === name);
+  return command === undefined ? "" : `usage: ${usageLine(command)}`;
+};

@@ -1,0 +1,197 @@
+import { type Entry, fold, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
+import { decodePayload, type SessionSummary } from "@orgate/core/journal";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Tone } from "../cli/paint.ts";
+import type { Screen } from "../cli/screen.ts";
+import { age, count, table } from "../cli/table.ts";
+import { narrator } from "../cli/timeline.ts";
+import { visible } from "../cli/visible.ts";
+import type { Look } from "../compose.ts";
+import { adviseOnPolicies, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
+import { deskOf, looking, positive, projectOf, sessionOf } from "./project.ts";
+
+/** What people call it: a turn that wants driving and has nobody to do so was interrupted. */
+type Shown = SessionSummary["state"] | "interrupted";
+const shownState = (s: SessionSummary, held: boolean): Shown => (s.state === "running" && !held ? "interrupted" : s.state);
+const TONES: Readonly<Record<Shown, Tone>> = { idle: "plain", running: "accent", waiting: "warn", interrupted: "warn", closed: "dim" };
+
+export const list: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const most = positive(given.text("most") ?? "50", "--most");
+    const page = { state: stateOf(given.text("state")), agent: given.text("agent"), before: null, most };
+    const found = (await look.journal.sessions(page)).map((s) => ({ ...s, holder: look.holder(s.session) }));
+    if (given.json) {
+      screen.line(JSON.stringify(found.map((s) => ({ ...s, shown: shownState(s, s.holder !== null) }))));
+      return EXIT.success;
+    }
+    if (found.length === 0) screen.line('no sessions yet: `orgate run AGENT --input "…"` opens one');
+    const now = Date.now();
+    const rows = found.map((s) => {
+      const state = shownState(s, s.holder !== null);
+      return [
+        s.session,
+        { text: state, tone: TONES[state] },
+        s.agent,
+        age(now - s.lastAt),
+        String(s.turns),
+        s.ending ?? "-",
+        openOf(s),
+      ] as const;
+    });
+    const head = ["session", "state", "agent", "age", "turns", "ending", "open"];
+    for (const line of found.length === 0 ? [] : table(head, rows, screen.paint)) screen.line(line);
+    return EXIT.success;
+  });
+
+function stateOf(text: string | null): SessionSummary["state"] | null {
+  return text === "idle" || text === "running" || text === "waiting" || text === "closed" ? text : null;
+}
+
+const openOf = (s: SessionSummary): string =>
+  [s.openQuestions > 0 ? count(s.openQuestions, "question") : "", s.openUnknowns > 0 ? count(s.openUnknowns, "unknown outcome") : ""]
+    .filter((part) => part !== "")
+    .join(", ");
+
+// one session
+
+type Stored = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased"; seq: number; at: number; what: string }>;
+
+export const show: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const summary = await sessionOf(look.journal, given.args[0] ?? "");
+    const stored = await storedOf(look, summary.session);
+    const entries = stored.flatMap((s) => (s.kind === "entry" ? [s.entry] : []));
+    const erased = stored.length - entries.length;
+    const state = erased > 0 ? null : fold(entries);
+    const holder = look.holder(summary.session);
+    if (given.json) {
+      const { questions = [], unknowns = [] } = state === null ? {} : toResult(state);
+      const shown = shownState(summary, holder !== null);
+      screen.line(JSON.stringify({ ...summary, shown, holder, erased, questions, unknowns: withEvidence(unknowns, entries), entries }));
+      return EXIT.success;
+    }
+    printHead(screen, summary, holder);
+    printTimeline(screen, stored, summary.openedAt);
+    printOpen(screen, state, entries);
+    if (erased > 0) screen.line(`\n${count(erased, "entry was", "entries were")} erased on request: this session cannot go on`);
+    return EXIT.success;
+  });
+
+/** Chain checked. Where entries were erased, what is left is shown as it is stored: `verify` proves it. */
+async function storedOf(look: Look, session: SessionId): Promise<readonly Stored[]> {
+  try {
+    const stored: Stored[] = [];
+    for (let after = seq(0); ; ) {
+      const chunk = await look.journal.read(session, after, 1_000);
+      for (const entry of chunk) stored.push({ kind: "entry", entry });
+      const last = chunk.at(-1);
+      if (last === undefined) return stored;
+      after = last.seq;
+    }
+  } catch (error) {
+    if (!isFault(error, "entry-erased")) throw error;
+  }
+  return [...look.records.entries(session)].map((e): Stored => {
+    const read = e.payload === null ? null : decodePayload(e.kind, e.payload, look.records.blob);
+    if (read?.kind !== "event") return { kind: "erased", seq: e.seq, at: e.at, what: e.kind };
+    return { kind: "entry", entry: { stream: session, seq: e.seq, at: e.at, event: read.event } };
+  });
+}
+
+function printHead(screen: Screen, s: SessionSummary, holder: ReturnType<Look["holder"]>): void {
+  const { paint } = screen;
+  const state = shownState(s, holder !== null);
+  const by = holder === null ? "" : `, held by ${holder.writer} (process ${holder.pid ?? "?"})`;
+  screen.line(`${paint("strong", s.session)} ${paint(TONES[state], state)}${by}`);
+  screen.line(
+    `agent ${visible(s.agent)}, ${count(s.turns, "turn")}, ${count(s.iterations, "iteration")}, ${s.usage.input + s.usage.output} tokens, opened ${new Date(s.openedAt).toISOString()}`,
+  );
+  if (state === "interrupted")
+    screen.line(paint("warn", `its process ended in the middle of a turn: \`orgate sessions resume ${s.session}\``));
+  screen.line();
+}
+
+function printTimeline(screen: Screen, stored: readonly Stored[], start: number): void {
+  const { paint } = screen;
+  const tellOf = narrator();
+  const digits = String(stored.length).length;
+  for (const s of stored) {
+    if (!screen.isOpen()) return;
+    const [place, at] = s.kind === "entry" ? [s.entry.seq, s.entry.at] : [s.seq, s.at];
+    const time = `+${((at - start) / 1_000).toFixed(3)}`.padStart(9);
+    const prefix = paint("dim", `${String(place).padStart(digits)} ${time}`);
+    if (s.kind === "erased") {
+      screen.line(`${prefix}  · ${paint("dim", `${visible(s.what)}: erased`)}`);
+      continue;
+    }
+    for (const { mark, tone, text, more } of tellOf(s.entry)) {
+      screen.line(`${prefix}  ${paint(tone, mark)} ${tone === "good" ? text : paint(tone, text)}`);
+      for (const line of more) screen.line(`${" ".repeat(digits + 14)}${line}`);
+    }
+  }
+}
+
+type Unknowns = ReturnType<typeof toResult>["unknowns"];
+
+/** What proves that it was run, beside why nobody knows what came of it. */
+function withEvidence(unknowns: Unknowns, entries: readonly Entry[]) {
+  return unknowns.map((unknown) => {
+    const ended = entries.findLast(({ event }) => event.kind === "act.ended" && event.call === unknown.call);
+    const evidence = ended?.event.kind === "act.ended" ? ended.event.evidence : null;
+    return { ...unknown, entry: ended?.seq ?? null, evidence };
+  });
+}
+
+function printOpen(screen: Screen, state: State | null, entries: readonly Entry[]): void {
+  if (state === null) return;
+  const { questions, unknowns } = toResult(state);
+  if (questions.length > 0) screen.line(`\n${screen.paint("warn", "open questions")}`);
+  for (const { approval, action, asks, digest } of questions) {
+    for (const { question, policy } of asks) screen.line(`  ? ${approval} on ${action}: ${visible(question)} (${visible(policy)})`);
+    screen.line(screen.paint("dim", `    bound to ${digest}`));
+  }
+  if (unknowns.length > 0) screen.line(`\n${screen.paint("warn", "outcomes that nobody knows")}`);
+  for (const { call, tool, resource, outcome, evidence, entry } of withEvidence(unknowns, entries)) {
+    screen.line(
+      `  ? ${visible(tool)} ${call} on ${visible(`${resource.type}::${resource.id}`)}: ${outcome.cause}, ${visible(outcome.detail)}`,
+    );
+    const proof =
+      evidence === null
+        ? ""
+        : `started ${count(evidence.starts, "time")}, action ${evidence.actionDigest}, tool ${evidence.toolDigest.slice(0, 12)}`;
+    screen.line(screen.paint("dim", `    entry ${entry ?? "?"}: ${proof}`));
+  }
+}
+
+// taking one up
+
+export const resume: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const { summary, pending } = await looking(given, async (look) => {
+    const found = await sessionOf(look.journal, given.args[0] ?? "");
+    return { summary: found, pending: (await look.inbox.pending(found.session)).length };
+  });
+  const desk = await deskOf(config);
+  knownAgent(desk, summary.agent);
+  return withRuntime(desk, summary.principal, async (runtime) => {
+    if (pending === 0 && (summary.state === "idle" || summary.state === "closed"))
+      return nothingToDo(given, screen, await runtime.inspect.state(summary.session));
+    if (!given.json) screen.line(`${screen.paint("strong", summary.agent)} ${screen.paint("dim", `resumed, ${summary.session}`)}`);
+    const result = await driven(
+      given,
+      screen,
+      (options) => runtime.resume(summary.session, options),
+      runtime.inspect.events(summary.session),
+    );
+    const exit = printResult(given, screen, runtime, result);
+    adviseOnPolicies(desk, given, screen);
+    return exit;
+  });
+};
+
+function nothingToDo(given: Given, screen: Screen, state: State): number {
+  const result = toResult(state);
+  if (given.json) screen.line(JSON.stringify(result));
+  else screen.line(`nothing to resume: ${result.ending === null ? "no turn was started" : `the last turn ended \`${result.ending}\``}`);
+  return result.ending === null ? EXIT.success : exitOf(result);
+}

@@ -1,0 +1,77 @@
+/** Saying, steering and cancelling: signed intents, delivered in whichever of the three ways is open (design §5). */
+import { FaultError, type Intent, isFault, type RunResult, type Wish } from "@orgate/core";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { narrator } from "../cli/timeline.ts";
+import { type Look, NODE, type Person, signIntent } from "../compose.ts";
+import type { Config } from "../config.ts";
+import { type Delivered, deliver } from "../delivery.ts";
+import type { Runtime } from "../runtime.ts";
+import { driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
+import { certified, deskOf, looking, personOf, sessionOf, textOf, writing } from "./project.ts";
+
+export const say: Run = async (given, screen) =>
+  wish(given, screen, { kind: "say", text: await textOf(given.args[1] ?? "", "what you say", screen) });
+export const steer: Run = async (given, screen) =>
+  wish(given, screen, { kind: "steer", text: await textOf(given.args[1] ?? "", "what you say", screen) });
+export const cancel: Run = (given, screen) => wish(given, screen, { kind: "cancel", reason: given.text("reason") ?? "cancelled by hand" });
+
+/** How long a holder may take before the command says that it waits no longer. */
+const WAIT_MS = 10_000;
+
+function wish(given: Given, screen: Screen, wanted: Wish): Promise<number> {
+  return looking(given, async (look, config) => {
+    const { session, agent } = await sessionOf(look.journal, given.args[0] ?? "");
+    const person = personOf(given, screen);
+    await known(given, screen, look, config, person);
+    const intent = signIntent(person, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: wanted });
+    let drove: { readonly result: RunResult; readonly exit: number } | null = null;
+    const takeOver = async (): Promise<"drove" | "held"> => {
+      if (look.holder(session) !== null) return "held";
+      const desk = await deskOf(config);
+      knownAgent(desk, agent);
+      try {
+        drove = await withRuntime(desk, intent.by, (runtime) => driveHere(given, screen, runtime, intent));
+        return "drove";
+      } catch (error) {
+        if (isFault(error, "session-held")) return "held";
+        throw error;
+      }
+    };
+    const became = await deliver({ store: look, directory: config.journal.directory, intent, waitMs: WAIT_MS, takeOver });
+    return told(given, screen, became, intent, drove);
+  });
+}
+
+async function driveHere(given: Given, screen: Screen, runtime: Runtime, { session }: Intent) {
+  const result = await driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session));
+  return { result, exit: given.json ? exitOf(result) : printResult(given, screen, runtime, result) };
+}
+
+/** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */
+async function known(given: Given, screen: Screen, look: Look, config: Config, person: Person): Promise<void> {
+  const found = look.keys().keys.get(person.key.id);
+  if (found !== undefined && found.withdrawn === null) return;
+  await writing(config, (place) => certified(given, screen, place, person));
+}
+
+function told(
+  given: Given,
+  screen: Screen,
+  became: Delivered,
+  { id, session }: Intent,
+  drove: { readonly result: RunResult; readonly exit: number } | null,
+): number {
+  if (became.kind === "refused") throw new FaultError({ kind: "intent-refused", intent: id, detail: became.reason });
+  if (given.json) {
+    const event = became.kind === "became" ? { seq: became.entry.seq, ...became.entry.event } : null;
+    screen.line(
+      JSON.stringify({ intent: id, session, state: became.kind === "became" ? "taken" : "pending", event, result: drove?.result ?? null }),
+    );
+  } else if (became.kind === "pending") {
+    screen.line(`sent as ${id}, and not taken yet: whoever holds ${session} will`);
+  } else if (drove === null) {
+    for (const { text } of narrator()(became.entry)) screen.line(`entry ${became.entry.seq} of ${session}: ${text}`);
+  }
+  return drove?.exit ?? (became.kind === "pending" ? EXIT.waiting : EXIT.success);
+}

@@ -1,0 +1,93 @@
+/**
+ * `orgate demo`: the whole promise in one run, on the example project, with real processes. Every number in it is measured: effects and
+ * model calls are counted in files that the tools and the model write themselves, outside the journal of the process that is killed.
+ *
+ * A30 the demo kills with SIGKILL while a tool runs; its numbers come from files outside the journal; it exits 0 only if all of them hold.
+ */
+import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { EXIT, type Run } from "../cli/command.ts";
+import { countScene, killScene, resumeScene, tamperScene, verifyScene } from "./scenes.ts";
+import { type Stage, stageOf } from "./stage.ts";
+
+export type Told = Readonly<{
+  allowed: number;
+  denied: number;
+  asked: number;
+  resumed: boolean;
+  toolRunsTwice: number;
+  modelCallsRepeated: number;
+  verified: boolean;
+  /** `STREAM#SEQ` of the entry that verify named after one byte was flipped; null when it found none. */
+  tamperFoundAt: string | null;
+  /** Which one it was. */
+  tamperedAt: string;
+  modelCalls: number;
+  effects: number;
+  session: string;
+  durationMs: number;
+}>;
+
+export const demo: Run = async (given, screen) => {
+  const began = performance.now();
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "orgate-demo-")));
+  try {
+    const stage = stageOf(folder, screen, given);
+    prepare(stage);
+    const told = await play(stage, began);
+    if (given.json) screen.line(JSON.stringify(told));
+    return holds(told) ? EXIT.success : EXIT.failure;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+/** One scene after the other. Each returns what it measured; what a later step adds to the story goes between these lines. */
+async function play(stage: Stage, began: number): Promise<Told> {
+  const { session } = await killScene(stage);
+  const { resumed } = await resumeScene(stage, session);
+  const counted = countScene(stage, session);
+  const { verified } = await verifyScene(stage, counted);
+  const { tamperedAt, tamperFoundAt } = await tamperScene(stage, session);
+  const told: Told = {
+    ...counted,
+    resumed,
+    verified,
+    tamperFoundAt,
+    tamperedAt,
+    session,
+    durationMs: Math.round(performance.now() - began),
+  };
+  await stage.say(
+    holds(told) ? "good" : "bad",
+    holds(told) ? "That is Orgate: nothing without a permit, nothing twice, everything proved." : "Something did not hold: see above.",
+  );
+  return told;
+}
+
+const holds = (t: Told): boolean =>
+  t.allowed > 0 &&
+  t.denied > 0 &&
+  t.resumed &&
+  t.toolRunsTwice === 0 &&
+  t.modelCallsRepeated === 0 &&
+  t.verified &&
+  t.tamperFoundAt === t.tamperedAt;
+
+function prepare({ project }: Stage): void {
+  cpSync(exampleFolder(), project, { recursive: true });
+  // the agent's module says `from "orgate"`: in the copy, that is whoever runs this
+  mkdirSync(join(project, "node_modules"), { recursive: true });
+  symlinkSync(packageFolder(), join(project, "node_modules", "orgate"), "junction");
+}
+
+const isSource = import.meta.url.endsWith(".ts");
+/** Shipped beside the compiled files; in a checkout it lies with the other examples. */
+function exampleFolder(): string {
+  const folder = fileURLToPath(new URL(isSource ? "../../../../examples/ops-desk" : "./ops-desk", import.meta.url));
+  if (!existsSync(folder)) throw new Error(`the example project is missing: ${folder}`);
+  return folder;
+}
+const packageFolder = (): string => fileURLToPath(new URL(isSource ? "../.." : "..", import.meta.url));

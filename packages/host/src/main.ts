@@ -1,0 +1,61 @@
+/** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
+import { readFileSync } from "node:fs";
+import { describe, type Fault, FaultError } from "@orgate/core/vocab";
+import { EXIT } from "./cli/command.ts";
+import { helpText } from "./cli/help.ts";
+import { parse } from "./cli/parse.ts";
+import { processScreen, type Screen } from "./cli/screen.ts";
+import { visible } from "./cli/visible.ts";
+
+export async function main(argv: readonly string[]): Promise<number> {
+  const screen = processScreen(process.env);
+  try {
+    const parsed = parse(argv, { cwd: process.cwd(), env: process.env });
+    switch (parsed.kind) {
+      case "version":
+        screen.line(version());
+        return EXIT.success;
+      case "help":
+        screen.line(helpText(parsed.group, parsed.command, screen.paint));
+        return EXIT.success;
+      case "command": {
+        const run = await parsed.command.load();
+        return await run(parsed.given, screen);
+      }
+    }
+  } catch (error) {
+    return report(error, argv.includes("--json"), screen);
+  }
+}
+
+/** A17 an error is one line, its remedy another; with --json one object: kind, message, hint. */
+export function report(error: unknown, json: boolean, screen: Screen): number {
+  const fault: Fault | null = error instanceof FaultError ? error.fault : null;
+  const said = fault === null ? bug(error) : { kind: fault.kind, ...describe(fault) };
+  if (json) screen.aside(JSON.stringify({ error: said }));
+  else {
+    screen.aside(`${screen.paintAside("bad", "error:")} ${visible(said.message)}`);
+    if (said.hint !== "") screen.aside(`${screen.paintAside("dim", "hint:")} ${visible(said.hint)}`);
+  }
+  return fault?.kind === "usage" ? EXIT.usage : EXIT.failure;
+}
+
+function bug(error: unknown): { readonly kind: string; readonly message: string; readonly hint: string } {
+  const message = error instanceof Error ? error.message : String(error);
+  const where = error instanceof Error ? (/\bat .*[\\/](?<place>[^\\/]+:\d+:\d+)/.exec(error.stack ?? "")?.groups?.place ?? "") : "";
+  return {
+    kind: "bug",
+    message: `unexpected: ${message}${where === "" ? "" : ` (${where})`}`,
+    hint: "this is a defect of orgate: please report it",
+  };
+}
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(manifestFile(), "utf8"));
+  return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "unknown";
+}
+
+/** Beside the compiled files, above the sources. */
+function manifestFile(): URL {
+  return new URL(import.meta.url.endsWith(".ts") ? "../package.json" : "./package.json", import.meta.url);
+}
