@@ -396,6 +396,17 @@ describe("limits and endings", () => {
     expect((await running).last).toMatchObject({ ending: "cancelled" });
   });
 
+  test("L26 a cancel that comes while the batch is being written is not missed", async () => {
+    const stop = new AbortController();
+    const { w } = setup([hang()], {
+      spoil: (p) => ({
+        ...p,
+        journal: { ...p.journal, append: (a) => p.journal.append(a).finally(() => stop.abort("now")) },
+      }),
+    });
+    expect((await w.run("go", stop.signal)).last).toMatchObject({ ending: "cancelled", detail: "now" });
+  });
+
   test("L27 what a person says meanwhile comes before the answer", async () => {
     const { w, model } = setup([reply.calls([call("wait")]), reply.text("about both")], {
       tools: [

@@ -369,7 +369,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
 
   /** Until something lands, something arrives, the turn's time is up, or the caller cancels. */
   async function idle(): Promise<void> {
-    if (landed.length > 0 || arrived) return;
+    if (landed.length > 0 || arrived || isCancelDue()) return; // it may have come while the batch was being written
     const woken = new Promise<void>((resolve) => {
       wake = resolve;
     });
@@ -382,6 +382,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     arrived = true;
     wake();
   });
+  const isCancelDue = () => cancel.aborted && s.turn !== null && s.turn.cancel === null;
   const onCancel = () => wake();
   cancel.addEventListener("abort", onCancel, { once: true });
   try {
@@ -389,7 +390,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     for (;;) {
       if (arrived) await drain();
       for (const landing of landed.splice(0)) for (const event of landing()) record(event);
-      if (cancel.aborted && s.turn !== null && s.turn.cancel === null)
+      if (s.turn !== null && isCancelDue())
         record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), intent: null });
 
       const moves = next(s, p.clock.now());
