@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { page } from "./page.ts";
 import { openStand } from "./stand/stand.ts";
 import type { Suite } from "./suite.ts";
 import { brokenBuilds } from "./suites/broken-builds.ts";
@@ -64,19 +65,5 @@ try {
   say(`\n${processes} processes in ${seconds(began)}`);
 }
 say(`${passed} passed, ${failed} failed`);
-if (values.long && values.only === "") writeFileSync(join(import.meta.dirname, "..", "..", "docs", "e2e.md"), page(told));
+if (values.long && values.only === "") writeFileSync(join(import.meta.dirname, "..", "..", "docs", "e2e.md"), page(told.join("\n")));
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
-
-function page(lines: readonly string[]): string {
-  return `# End to end
-
-\`npm run e2e\` runs the short form, which CI runs too; \`npm run e2e -- --long\` the long one, which writes this page. Every random choice comes from
-the seed that is printed first; \`--seed N\` makes the same choices again.
-
-## The last long run
-
-\`\`\`
-${lines.join("\n")}
-\`\`\`
-`;
-}

@@ -1,0 +1,45 @@
+/** docs/e2e.md: what is proved with real processes and how, and what came of it the last time. */
+export const page = (report: string): string => `# End to end
+
+\`npm run e2e\` runs the short form, which CI runs too; \`npm run e2e -- --long\` runs more of the same and writes this page. \`--only TEXT\` runs the
+suites whose name holds the text. \`--seed N\` makes the random choices of an earlier run again: plans, delays and kill times. The machine's own
+timing is not part of it, so a process killed after the same number of milliseconds may be a step further.
+
+## The stand
+
+- A **victim** is a program of its own that uses \`createRuntime\`: an agent with a tool of each repeat class and a scripted run of three iterations
+  with two parallel calls each, then an answer. It knows nothing of crashes, and the runtime has no crash hooks.
+- A module loaded before it (\`node --import\`) watches SQLite, so that every transaction on the journal can be seen from outside: before it begins,
+  right before its COMMIT, right after it. The tools and the model report when they are entered and when they have their answer.
+- The **counter** is a process that outlives every victim. What a tool does to the world is what the counter records of it; the model asks it too.
+  Victims speak to it synchronously, so its log has all that a victim did before it died, in order. At each effect it looks into the
+  journal by itself: is the \`allow\` there, and the \`act.started\`?
+- The **runner** starts victims, kills them where or when it wants, lets a fresh process resume, and checks. A victim that never reaches its point
+  fails the run.
+
+## What must hold
+
+No effect without a durable \`allow\` and \`act.started\`; no \`once\` and no \`reconcile\` effect twice; a repeat has the same key; no recorded model reply
+requested again, no model call attempted more than three times; one \`turn.ended\`; sequences without gaps; one observation per call, in order; nothing
+said to be done that never took effect; nothing gone that was committed; the journal verifies.
+
+## The suites
+
+1. **Every point.** Killed at each point of the run: around every transaction, and inside every call and model call, also while the call beside it
+   goes on. Then the first process of a new project, around the certificates of its keys. Then processes that resume are killed as well.
+2. **Random moments.** Each process resumes what the one before it left, starts a session of its own, and is killed in the midst of it. Where a kill
+   fell is read from the last thing the process said. A window that lags behind is aimed at; fewer than 20 kills in one of the four fail the run.
+3. **Broken builds.** Sources changed while they are loaded: the append after the effect, \`once\` taken for repeatable, a reply forgotten. The same
+   checks have to find each of them out.
+4. **SIGSTOP.** A stopped holder keeps its session; a wish waits in the inbox and is taken when the holder goes on. Killed, it frees the session at once.
+5. **Neighbours.** Two processes on one project; one is killed, also inside a transaction while the other wants to write.
+6. **A full disk**, on a small file system of its own where one may be mounted, and with a database that may not grow.
+
+What a kill cannot show: whether bytes survive a loss of power. That is SQLite's \`synchronous = FULL\`, and the disk's word.
+
+## The last long run
+
+\`\`\`
+${report}
+\`\`\`
+`;
