@@ -41,10 +41,19 @@ import { loadTable } from "./adapters/policy-table.ts";
 import type { Config } from "./config.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
+export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
+export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export type { Erased, ReadStore } from "./adapters/journal-sqlite.ts";
 export { type Person, signIntent } from "./adapters/keyring.ts";
+export {
+  type FolderPlace,
+  type FoundTable,
+  type PolicyFolder,
+  readPolicyFolder,
+  SURFACES,
+} from "./adapters/policy-files.ts";
 export { openProject } from "./adapters/project-toml.ts";
 
 export type PlaceOptions = Readonly<{

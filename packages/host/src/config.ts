@@ -1,6 +1,10 @@
 /** A project's settings, read once and never again. Every setting here has one reader; a key that nobody reads is an error, not a comment. */
-import { isAbsolute, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import * as z from "zod";
+
+const member = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -");
+/** A group and who is in it. */
+const groups = z.record(member, z.array(member)).default({});
 
 /** What `orgate.toml` may hold. */
 const projectSchema = z.strictObject({
@@ -8,7 +12,10 @@ const projectSchema = z.strictObject({
     name: z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/, "must be 1 to 64 letters, digits, spaces, dots, _ and -, a letter or digit first"),
-    agents: z.array(z.string().refine(isInside, "must be a path below the project's folder, without `..`")).default(["agents/*.ts"]),
+    agents: z
+      .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
+      .default(["agents/*.ts", "agents/*.toml"]),
+    tools: z.array(z.string().refine(isInside, "must be a path below the project's folder, without `..`")).default(["tools/*.ts"]),
   }),
   journal: z
     .strictObject({
@@ -16,6 +23,7 @@ const projectSchema = z.strictObject({
       synchronous: z.enum(["full", "normal", "off"]).default("full"),
     })
     .prefault({}),
+  groups: z.strictObject({ agents: groups, users: groups }).prefault({}),
   policy: z.strictObject({ table: z.string().min(1) }).optional(),
 });
 
@@ -27,11 +35,20 @@ export type Config = Readonly<{
   name: string;
   /** Paths and globs below `root`, for `loadAgents`. */
   agents: readonly string[];
+  /** Paths and globs below `root`: modules whose tools an agent in TOML may name. */
+  tools: readonly string[];
+  /** Absolute: where the policies lie. */
+  policies: string;
+  /** Group → members: what `AgentGroup` and `UserGroup` stand for in policies. */
+  groups: Groups;
   /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
   journal: Readonly<{ directory: string; synchronous: "full" | "normal" | "off" }>;
   /** The decision table; null: there are no policies, and nothing runs. */
   policyTable: string | null;
 }>;
+
+export type Members = Readonly<Record<string, readonly string[]>>;
+export type Groups = Readonly<{ agents: Members; users: Members }>;
 
 export type ConfigIssue = Readonly<{ path: readonly PropertyKey[]; detail: string }>;
 export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "invalid"; issue: ConfigIssue }>;
@@ -40,7 +57,7 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema.safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, policy } = read.data;
+  const { project, journal, policy, groups } = read.data;
   return {
     kind: "config",
     config: Object.freeze({
@@ -48,6 +65,9 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       file,
       name: project.name,
       agents: Object.freeze(project.agents),
+      tools: Object.freeze(project.tools),
+      policies: join(root, "policies"),
+      groups,
       journal: Object.freeze({ directory: resolve(root, journal.directory), synchronous: journal.synchronous }),
       policyTable: policy === undefined ? null : resolve(root, policy.table),
     }),

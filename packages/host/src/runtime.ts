@@ -29,12 +29,14 @@ import {
   type Wish,
 } from "@orgate/core";
 import { type Composed, compose, type Door, NODE, type Outside, openPlace, type Place } from "./compose.ts";
+import { isPolicies, type Policies } from "./policies.ts";
+import { recordPolicies } from "./policy-record.ts";
 
 export type RuntimeOptions = Readonly<{
   /** Where journal and keys lie. */
   directory: string;
   agents: readonly Agent[];
-  /** What decides. Without policies nothing runs: there is no default that permits. */
+  /** What decides: `cedarPolicies` reads a folder. Without policies nothing runs: there is no default that permits. */
   gate: Gate;
   /** On whose behalf; a session may name another. */
   principal: Principal;
@@ -91,6 +93,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const outside: Outside = options.model === undefined ? NODE : { ...NODE, model: options.model };
   const place = await openPlace({ directory, thread, synchronous });
   const { journal, inbox } = place.store;
+  const stopRecording = isPolicies(gate) ? await recording(place, outside.clock.now, gate) : () => {};
 
   const agentOf = (name: string): Agent => agents.get(name) ?? missing(name, [...agents.keys()]);
   const assemble = (agent: Agent, watch: (live: Live) => void): Composed => compose(place, agent, gate, watch, outside);
@@ -184,6 +187,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   async function close(): Promise<void> {
+    stopRecording();
     await (await door)?.close();
     await place.close();
   }
@@ -196,6 +200,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     head: place.store.head,
   };
   return { run, complete, resume, wish: (intent) => inbox.put(intent), inspect, place, close };
+}
+
+/** Which set decides is on record before the first decision is made (G33). */
+async function recording(place: Place, now: Outside["clock"]["now"], policies: Policies): Promise<() => void> {
+  try {
+    return await recordPolicies({ journal: place.store.journal, now }, policies);
+  } catch (error) {
+    await place.close();
+    throw error;
+  }
 }
 
 const NEVER = new AbortController().signal;

@@ -108,8 +108,8 @@ export type SystemEvent =
   | Readonly<{ kind: "key.rotated"; from: KeyId; to: KeyId; publicKey: string; byOld: string; byNew: string }>
   | Readonly<{ kind: "key.withdrawn"; key: KeyId; by: Principal; reason: string }>
   | Readonly<{ kind: "content.erased"; stream: StreamId; first: Seq; last: Seq; by: Principal; reason: string }>
-  /** The set in force on a surface is another than the one that was recorded last. `digest` is what decisions and sessions name. */
-  | Readonly<{ kind: "policy.loaded"; surface: Surface; digest: Digest; files: readonly FileDigest[]; by: Principal }>
+  /** The set in force is another than the one that was recorded last. `digest` is what sessions name. */
+  | Readonly<{ kind: "policy.loaded"; digest: Digest; files: readonly FileDigest[]; by: Principal }>
   /** The files of `policies/` were replaced, all at once. */
   | Readonly<{ kind: "policy.applied"; files: Digest; before: Digest; changes: readonly FileChange[]; by: Principal }>
   /** A set that was not taken; the one before it went on. `files` is null when they could not be read. */

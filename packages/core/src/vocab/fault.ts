@@ -37,10 +37,21 @@ export type Fault =
     }
   | { readonly kind: "agent-invalid"; readonly where: string; readonly detail: string; readonly hint: string }
   | { readonly kind: "agent-missing"; readonly agent: string; readonly known: readonly string[] }
+  | { readonly kind: "policies-missing"; readonly folder: string }
+  | { readonly kind: "policies-refused"; readonly problems: readonly [PolicyTrouble, ...PolicyTrouble[]] }
   | { readonly kind: "project-missing"; readonly from: string }
   | { readonly kind: "key-bad"; readonly key: string; readonly detail: string; readonly hint: string }
   | { readonly kind: "intent-refused"; readonly intent: IntentId; readonly detail: string }
   | { readonly kind: "usage"; readonly detail: string; readonly hint: string };
+
+/** What is wrong with a policy or its decision table, and where. */
+export type PolicyTrouble = {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly detail: string;
+  readonly hint: string;
+};
 
 /** The only class we throw. Boundaries catch it, keep `fault` and drop the class. */
 export class FaultError extends Error {
@@ -126,6 +137,19 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
         `there is no agent \`${f.agent}\``,
         f.known.length === 0 ? "this project defines none: see `orgate.toml`" : `known agents: ${f.known.join(", ")}`,
       );
+    case "policies-missing":
+      return line(
+        `there is no policy in \`${f.folder}\`, so nothing runs, the model included`,
+        "`orgate init` writes starter policies; docs/guide/policies.md tells how they read",
+      );
+    case "policies-refused": {
+      const [{ file, line: at, column, detail, hint }, ...more] = f.problems;
+      const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
+      return line(
+        `${file}:${at}:${column}: ${detail}${others}`,
+        [hint, "`orgate policy check` shows all"].filter((t) => t !== "").join("; "),
+      );
+    }
     case "project-missing":
       return line(`no \`orgate.toml\` in \`${f.from}\` or above it`, "`orgate init` makes a project, or name one with --project DIR");
     case "key-bad":

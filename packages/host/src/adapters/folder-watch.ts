@@ -1,0 +1,63 @@
+/** Tells when a folder, or anything below it, may have changed; also when the folder itself is replaced by another of its name. */
+import { type FSWatcher, readdirSync, watch } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+/** Editors write in several steps, and folders are replaced in two: one call for all of it. */
+const QUIET_MS = 60;
+
+export type Watching = Readonly<{ close(): void }>;
+
+export function watchFolder(folder: string, changed: () => void): Watching {
+  const watchers = new Map<string, FSWatcher>();
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let open = true;
+
+  function stir(): void {
+    if (!open) return;
+    if (timer !== null) clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = null;
+      renew();
+      changed();
+    }, QUIET_MS);
+    timer.unref();
+  }
+
+  /** What was watched may have gone, and another may stand in its place: a watcher follows the folder, not its name. */
+  function renew(): void {
+    for (const watcher of watchers.values()) watcher.close();
+    watchers.clear();
+    add(dirname(folder), (name) => name === null || name === basename(folder));
+    for (const inner of [folder, ...foldersBelow(folder)]) add(inner, () => true);
+  }
+
+  function add(path: string, concerns: (name: string | null) => boolean): void {
+    try {
+      const watcher = watch(path, { persistent: false }, (_, name) => {
+        if (concerns(name)) stir();
+      });
+      watcher.on("error", stir);
+      watchers.set(path, watcher);
+    } catch {
+      // not there now: the folder above tells when it comes
+    }
+  }
+
+  renew();
+  return {
+    close() {
+      open = false;
+      if (timer !== null) clearTimeout(timer);
+      for (const watcher of watchers.values()) watcher.close();
+    },
+  };
+}
+
+function foldersBelow(folder: string): readonly string[] {
+  try {
+    const inner = readdirSync(folder, { withFileTypes: true }).filter((e) => e.isDirectory());
+    return inner.flatMap(({ name }) => [join(folder, name), ...foldersBelow(join(folder, name))]);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * The folder of policies as it lies on disk: `policies/*.cedar` for everybody, `policies/<surface>/` for the sessions of a surface,
+ * `policies/shadow/` to be recorded and never enforced, and beside each `x.cedar` its decision table `x.cases.json`.
+ *
+ * G30 all files or none: one that cannot be read, is no text, is a folder, or leads out of the project fails the whole set, with its place.
+ */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { position, readJson, type Surface } from "@orgate/core";
+import { type Case, casesSchema, type PolicyProblem } from "@orgate/core/gate";
+import type * as z from "zod";
+import { locate } from "../json-place.ts";
+import { isBelow, readTextFile, realPath } from "../text-file.ts";
+
+export const SURFACES: readonly Surface[] = ["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"];
+
+type Found = Readonly<{
+  /** For people: with the name of its folder. */
+  path: string;
+  /** Below the folder, with forward slashes. */
+  below: string;
+  text: string;
+  /** Null: for the sessions of every surface. */
+  surface: Surface | null;
+  shadow: boolean;
+}>;
+/** `name` is `below` without its ending. */
+export type FoundPolicy = Found & Readonly<{ name: string }>;
+export type PlacedCase = Readonly<{ case: Case; line: number; column: number /** It names a surface itself. */; named: boolean }>;
+export type FoundTable = Found & Readonly<{ cases: readonly PlacedCase[] }>;
+
+export type PolicyFolder = Readonly<{
+  policies: readonly FoundPolicy[];
+  tables: readonly FoundTable[];
+  /** Files that look as if they were meant to be policies. */
+  warnings: readonly PolicyProblem[];
+}>;
+export type ReadFolder = Readonly<
+  { kind: "folder"; folder: PolicyFolder } | { kind: "refused"; problems: readonly [PolicyProblem, ...PolicyProblem[]] }
+>;
+
+const MAX_BYTES = 1024 * 1024;
+const POLICY = ".cedar";
+const TABLE = ".cases.json";
+
+export type FolderPlace = Readonly<{
+  folder: string;
+  /** What it is called in messages and in the journal: `policies`. */
+  label: string;
+  /** Links that lead out of here are refused. */
+  within: string;
+}>;
+
+/** A folder that is not there holds nothing. */
+export function readPolicyFolder({ folder, label, within }: FolderPlace): ReadFolder {
+  const problems: PolicyProblem[] = [];
+  const warnings: PolicyProblem[] = [];
+  const policies: FoundPolicy[] = [];
+  const tables: FoundTable[] = [];
+  const root = realPath(within) ?? within;
+
+  function visit(below: string, surface: Surface | null, shadow: boolean): void {
+    for (const { name, isFolder } of listed(below)) {
+      const at = below === "" ? name : `${below}/${name}`;
+      if (name.endsWith(POLICY) || name.endsWith(TABLE)) read(at, name, surface, shadow);
+      else if (isFolder) descend(at, name, surface, shadow);
+      else if (!name.startsWith(".") && !/(~|\.md|\.txt)$/.test(name))
+        warnings.push(trouble(at, "is neither a policy nor a decision table, and is not read", "name it x.cedar or x.cases.json"));
+    }
+  }
+
+  function descend(at: string, name: string, surface: Surface | null, shadow: boolean): void {
+    if (name.startsWith(".")) return;
+    const found = SURFACES.find((s) => s === name);
+    if (at === "shadow") visit(at, null, true);
+    else if (surface === null && found !== undefined) visit(at, found, shadow);
+    else problems.push(trouble(at, `there is no surface \`${name}\`, so what lies in it would never be in force`, surfacesHint(surface)));
+  }
+
+  function read(at: string, name: string, surface: Surface | null, shadow: boolean): void {
+    const file = join(folder, at);
+    const real = realPath(file);
+    if (real !== null && !isBelow(real, root)) {
+      problems.push(trouble(at, "leads out of the project", "a policy lies in the project's own folder"));
+      return;
+    }
+    let text: string;
+    try {
+      text = readTextFile(file, MAX_BYTES);
+    } catch (error) {
+      problems.push(trouble(at, error instanceof Error ? error.message : String(error), "it must be a readable text file"));
+      return;
+    }
+    const found: Found = { path: `${label}/${at}`, below: at, text, surface, shadow };
+    if (name.endsWith(POLICY)) policies.push({ ...found, name: at.slice(0, -POLICY.length) });
+    else tables.push({ ...found, cases: casesIn(found, problems) });
+  }
+
+  function listed(below: string): readonly Readonly<{ name: string; isFolder: boolean }>[] {
+    const at = join(folder, below);
+    try {
+      const real = realPath(at);
+      if (real !== null && !isBelow(`${real}/`, root)) throw new Error("leads out of the project");
+      const entries = readdirSync(at, { withFileTypes: true });
+      // a link is what it leads to: read as a policy by its name, walked into otherwise
+      return entries
+        .map((e) => ({ name: e.name, isFolder: e.isDirectory() || e.isSymbolicLink() }))
+        .sort((a, b) => (a.name < b.name ? -1 : 1));
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : "";
+      if (code === "ENOENT" && below === "" && realPath(at) === null) return [];
+      const detail = code === "ENOTDIR" ? "is not a folder" : error instanceof Error ? error.message : String(error);
+      problems.push(trouble(below, detail, "it must be a readable folder of the project"));
+      return [];
+    }
+  }
+
+  function trouble(at: string, detail: string, hint: string): PolicyProblem {
+    return { file: at === "" ? label : `${label}/${at}`, line: 1, column: 1, detail, hint };
+  }
+
+  visit("", null, false);
+  for (const { path, below } of tables)
+    if (!policies.some(({ name }) => `${name}${TABLE}` === below))
+      problems.push({
+        file: path,
+        line: 1,
+        column: 1,
+        detail: "there is no policy file beside it",
+        hint: "name it as its policies are named",
+      });
+  const [first, ...rest] = problems;
+  if (first !== undefined) return { kind: "refused", problems: [first, ...rest] };
+  return { kind: "folder", folder: { policies, tables, warnings } };
+}
+
+const surfacesHint = (surface: Surface | null): string =>
+  surface === null ? `a folder is named after a surface (${SURFACES.join(", ")}) or \`shadow\`` : "a surface's folder holds files only";
+
+function casesIn({ path, text, surface }: Found, problems: PolicyProblem[]): readonly PlacedCase[] {
+  const json = readJson(text);
+  const hint = "docs/guide/policies.md tells what a case may say";
+  if (json.kind === "not-json") {
+    problems.push({ file: path, line: json.line, column: json.column, detail: `not JSON: ${json.detail}`, hint });
+    return [];
+  }
+  const read = casesSchema.safeParse(json.value);
+  if (!read.success) {
+    for (const issue of read.error.issues)
+      problems.push({ file: path, ...position(text, locate(text, issue.path)), detail: issueText(issue), hint });
+    return [];
+  }
+  return read.data.map((given, i) => {
+    const raw: unknown = Array.isArray(json.value) ? json.value[i] : null;
+    const named = typeof raw === "object" && raw !== null && Object.hasOwn(raw, "surface");
+    const c = named || surface === null ? given : { ...given, surface };
+    return { case: c, ...position(text, locate(text, [i])), named };
+  });
+}
+
+function issueText(issue: z.core.$ZodIssue): string {
+  const [row, ...field] = issue.path;
+  const where = typeof row === "number" ? `case ${row + 1}: ` : "";
+  if (issue.code === "unrecognized_keys") return `${where}there is no field \`${issue.keys[0] ?? ""}\``;
+  const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+  const missing = issue.code === "invalid_type" && message.endsWith("received undefined");
+  return missing
+    ? `${where}\`${field.join(".")}\` is missing`
+    : `${where}${field.length === 0 ? "" : `\`${field.join(".")}\`: `}${message}`;
+}

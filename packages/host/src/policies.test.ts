@@ -1,0 +1,336 @@
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type Agent, defineAgent, defineTool, type Facts, FaultError, type JournalEvent, POLICY, type Surface, seq } from "@orgate/core";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import * as z from "zod";
+import { cedarPolicies, type Policies, type Reloaded, tryFolder } from "./policies.ts";
+import { recordPolicies, watchPolicies } from "./policy-record.ts";
+import { createRuntime } from "./runtime.ts";
+
+let root = "";
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "orgate-policies-"));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const write = (name: string, text: string): void => {
+  const file = join(root, "policies", name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+};
+const THINK = '@id("think")\npermit(principal, action in [Action::"model", Action::"respond"], resource);\n';
+const READ = '@id("read")\npermit(principal, action in Action::"read", resource);\n';
+const NO_READ = '@id("no-read")\n@reason("reading is closed")\nforbid(principal, action in Action::"read", resource);\n';
+
+const look = defineTool({
+  name: "look",
+  description: "Looks at a page.",
+  input: z.strictObject({ page: z.int() }),
+  effects: ["read"],
+  repeat: "read",
+  run: ({ page }) => `page ${page}`,
+});
+const clerk = (change: Partial<Parameters<typeof defineAgent>[0]> = {}): Agent =>
+  defineAgent({ name: "clerk", instructions: "Look things up.", model: "offline/clerk", tools: [look], ...change });
+const open = (agents: readonly Agent[] = [clerk()], groups = {}): Policies =>
+  cedarPolicies({ directory: join(root, "policies"), agents, groups });
+
+const facts = (surface: Surface = "library"): Facts => ({
+  agent: "clerk",
+  onBehalfOf: { kind: "user", id: "ana" },
+  surface,
+  labels: [],
+  calls: () => ({ turn: 0, session: 0 }),
+  spent: { turn: 0, session: 0 },
+});
+const thinks = (policies: Policies, surface?: Surface) =>
+  policies.decide({ kind: "model", model: "offline/clerk" }, facts(surface)).verdict;
+
+function faultOf(work: () => unknown): FaultError["fault"] {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof FaultError) return error.fault;
+    throw error;
+  }
+  throw new Error("it was accepted");
+}
+
+test("G35 without a policy nothing is opened, and the line names `orgate init`", () => {
+  const fault = () => faultOf(() => open());
+  expect(fault()).toEqual({ kind: "policies-missing", folder: "policies" });
+  write("shadow/x.cedar", THINK);
+  expect(new FaultError(fault()).message).toContain("nothing runs, the model included");
+});
+
+test("G31 a case that is decided otherwise refuses the set, naming file, place, case and what was decided", () => {
+  write("base.cedar", THINK);
+  write(
+    "base.cases.json",
+    JSON.stringify([
+      { name: "it thinks", action: "model", verdict: "allow", because: ["base/think"] },
+      { name: "it looks", action: "tool:look", args: { page: 1 }, verdict: "allow" },
+    ]),
+  );
+  const fault = faultOf(() => open());
+  expect(fault).toMatchObject({
+    kind: "policies-refused",
+    problems: [
+      {
+        file: "policies/base.cases.json",
+        line: 1,
+        detail: 'case `it looks`: expected allow, got deny: no policy permits tool:look on Tool::"look"',
+      },
+    ],
+  });
+  write("base.cedar", THINK + READ);
+  expect(
+    open()
+      .current()
+      .cases.map((c) => c.passed),
+  ).toEqual([true, true]);
+});
+
+test("G31 a table of the shadow folder is decided as if its policies were in force", () => {
+  write("base.cedar", THINK + READ);
+  write("shadow/next.cedar", NO_READ);
+  const table = (verdict: string) => JSON.stringify([{ name: "closed", action: "tool:look", args: { page: 1 }, verdict }]);
+  write("shadow/next.cases.json", table("deny"));
+  write("base.cases.json", table("allow"));
+  expect(open().current().cases).toHaveLength(2);
+  write("shadow/next.cases.json", table("allow"));
+  expect(faultOf(() => open())).toMatchObject({ kind: "policies-refused", problems: [{ file: "policies/shadow/next.cases.json" }] });
+});
+
+test("G34 a surface's policies join the set for its sessions only, and its cases are decided by it", () => {
+  write("base.cedar", THINK);
+  write("api/closed.cedar", '@reason("not from there")\nforbid(principal, action == Action::"model", resource);\n');
+  write("api/closed.cases.json", JSON.stringify([{ name: "no model", action: "model", verdict: "deny" }]));
+  write(
+    "base.cases.json",
+    JSON.stringify([
+      { name: "everybody", action: "model", verdict: "allow" },
+      { name: "but api", action: "model", surface: "api", verdict: "deny" },
+    ]),
+  );
+  const policies = open();
+  expect([thinks(policies, "cli").kind, thinks(policies, "api").kind]).toEqual(["allow", "deny"]);
+  expect(policies.current().policies.map((p) => p.id)).toEqual(["base/think", "api/closed/1"]);
+});
+
+test("G34 what changes for one surface changes the digest", () => {
+  write("base.cedar", THINK);
+  const before = open().digest;
+  write("api/closed.cedar", READ);
+  expect(open().digest).not.toBe(before);
+});
+
+test("G30 every problem of a set is told at once, with its place; two agents may not have different tools of one name", () => {
+  write("a.cedar", 'permit(principal, action == Action::"tool:lok", resource);\n');
+  write("cli/b.cedar", "permit(principal, action, resource) when { context.nothing };\n");
+  const loading = tryFolder({
+    place: { folder: join(root, "policies"), label: "policies", within: root },
+    agents: [clerk()],
+    groups: { agents: {}, users: {} },
+    surface: "cli",
+  });
+  expect(loading.report.problems.map((p) => p.file)).toEqual(expect.arrayContaining(["policies/a.cedar", "policies/cli/b.cedar"]));
+  expect(new Set(loading.report.problems.map((p) => `${p.file}:${p.line}:${p.column}:${p.detail}`)).size).toBe(
+    loading.report.problems.length,
+  );
+  const other = defineTool({ name: "look", description: "Another.", input: z.strictObject({}), run: () => null });
+  expect(faultOf(() => open([clerk(), clerk({ name: "other", tools: [other] })]))).toEqual({ kind: "tool-twice", tool: "look" });
+});
+
+test("G36 groups come from the project, group by group, and from the agents; a member that is no agent is refused", () => {
+  write("base.cedar", 'permit(principal in AgentGroup::"desk", action == Action::"model", resource);\n');
+  expect(thinks(open()).kind).toBe("deny");
+  expect(thinks(open([clerk({ groups: ["desk"] })])).kind).toBe("allow");
+  expect(thinks(open([clerk()], { agents: { desk: ["clerk"] } })).kind).toBe("allow");
+  expect(faultOf(() => open([clerk()], { agents: { desk: ["clark"] } }))).toMatchObject({ kind: "agent-missing", agent: "clark" });
+});
+
+test("G36 people are in the groups of the project", () => {
+  write("base.cedar", `${THINK}permit(principal in UserGroup::"ops", action == Action::"edit-policy", resource);\n`);
+  const policies = open([clerk()], { users: { ops: ["ana"] } });
+  const may = (user: string) => policies.decideFor(user, { kind: "edit-policy", surface: "cli" }).verdict.kind;
+  expect([may("ana"), may("eve")]).toEqual(["allow", "deny"]);
+});
+
+test("G32 a set that does not load never replaces one that did; one that loads does, with another digest", async () => {
+  write("base.cedar", THINK);
+  const policies = open();
+  const first = policies.digest;
+  for (const broken of [
+    "permit(principal, action, resource)",
+    'permit(principal, action == Action::"tool:nope", resource);',
+    "// nothing",
+  ]) {
+    write("base.cedar", broken);
+    expect((await policies.reload()).kind).toBe("refused");
+    expect([thinks(policies).kind, policies.digest]).toEqual(["allow", first]);
+  }
+  write("base.cedar", READ);
+  expect((await policies.reload()).kind).toBe("loaded");
+  expect(thinks(policies).kind).toBe("deny");
+  expect(policies.digest).not.toBe(first);
+  expect((await policies.reload()).kind).toBe("same");
+});
+
+test("G32 a candidate that is refused after it was decided with leaves no trace in what is in force", async () => {
+  write("base.cedar", THINK);
+  const policies = open();
+  expect(thinks(policies).kind).toBe("allow");
+  write("base.cedar", '@id("think")\nforbid(principal, action, resource);\n');
+  write("base.cases.json", JSON.stringify([{ name: "it thinks", action: "model", verdict: "allow" }]));
+  for (let i = 0; i < 3; i += 1) {
+    expect((await policies.reload()).kind).toBe("refused");
+    // asked with other facts, so that the engine decides and no memory does
+    expect(policies.decide({ kind: "model", model: `offline/${i}` }, facts()).verdict.kind).toBe("allow");
+  }
+});
+
+test("G33 a set is in force only once the journal says so; what the journal cannot take is not", async () => {
+  write("base.cedar", THINK);
+  const policies = open();
+  const stop = policies.recordedBy(() => Promise.reject(new Error("the disk is full")));
+  write("base.cedar", READ);
+  await expect(policies.reload()).rejects.toThrow("the disk is full");
+  expect(thinks(policies).kind).toBe("allow");
+  stop();
+  expect((await policies.reload()).kind).toBe("loaded");
+  expect(thinks(policies).kind).toBe("deny");
+});
+
+const journalOptions = (gate: Policies, agents: readonly Agent[]) => ({
+  directory: join(root, ".orgate"),
+  agents,
+  gate,
+  principal: { kind: "user", id: "ana" } as const,
+  synchronous: "off" as const,
+});
+
+test("G33 the journal has each set once, whoever opens it, and each refusal", async () => {
+  write("base.cedar", THINK);
+  const told = async (policies: Policies, work: () => Promise<unknown>): Promise<readonly JournalEvent[]> => {
+    const runtime = await createRuntime(journalOptions(policies, [clerk()]));
+    try {
+      await work();
+      return (await runtime.place.store.journal.read(POLICY, seq(0), 100)).map((e) => e.event);
+    } finally {
+      await runtime.close();
+    }
+  };
+  const policies = open();
+  expect(await told(policies, async () => {})).toMatchObject([
+    { kind: "policy.loaded", digest: policies.digest, files: [{ path: "base.cedar" }] },
+  ]);
+  const events = await told(open(), async () => {});
+  expect(events).toHaveLength(1);
+  const third = open();
+  const more = await told(third, async () => {
+    write("base.cedar", "permit(");
+    await third.reload();
+    await third.reload(); // the same refusal again is no news
+    write("base.cedar", READ);
+    await third.reload();
+  });
+  expect(more.map((e) => e.kind)).toEqual(["policy.loaded", "policy.refused", "policy.loaded"]);
+  expect(more[1]).toMatchObject({ during: "reload", problems: [expect.stringMatching(/^policies\/base\.cedar:1:\d+: /)] });
+});
+
+/** Resolves with what the watcher tells next. */
+function tidings(policies: Policies) {
+  const waiting: ((r: Reloaded) => void)[] = [];
+  const early: Reloaded[] = [];
+  const stop = watchPolicies(policies, (told) => {
+    if (told.kind === "failed") throw told.error;
+    if (told.kind === "same") return;
+    const next = waiting.shift();
+    if (next === undefined) early.push(told);
+    else next(told);
+  });
+  const next = (): Promise<Reloaded> => {
+    const known = early.shift();
+    return known === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(known);
+  };
+  return { next, stop };
+}
+
+test("G32 G33 an edit while a session runs decides its next call; a broken edit is refused and the old set goes on", async () => {
+  write("base.cedar", THINK + READ);
+  const pages: number[] = [];
+  const turned = defineTool({
+    name: "look",
+    description: "Looks at a page, while somebody edits the policies.",
+    input: z.strictObject({ page: z.int() }),
+    effects: ["read"],
+    repeat: "read",
+    async run({ page }) {
+      pages.push(page);
+      write("base.cedar", page === 1 ? "permit(" : THINK + NO_READ);
+      const told = await news.next();
+      return `page ${page}, and the edit was ${told.kind}`;
+    },
+  });
+  const rule = (page: number, called: number) => ({
+    when: { says: "pages", result: `page ${called}` },
+    calls: [{ tool: "look", args: { page } }],
+  });
+  const rules = [{ when: { says: "pages", notCalled: ["look"] }, calls: [{ tool: "look", args: { page: 1 } }] }, rule(2, 1), rule(3, 2)];
+  const agent = clerk({ tools: [turned], modelOptions: { rules: [...rules, { when: { failed: true }, say: "it is closed" }] } });
+  const policies = open([agent]);
+  const news = tidings(policies);
+  const runtime = await createRuntime(journalOptions(policies, [agent]));
+  try {
+    const { events, output, ending } = await runtime.complete("clerk", "read the pages");
+    expect(pages).toEqual([1, 2]);
+    expect({ output, ending }).toEqual({ output: "it is closed", ending: "completed" });
+    const decided = events.flatMap(({ event: e }) => (e.kind === "gate.decided" && e.action.kind === "call" ? [e.verdict] : []));
+    expect(decided.map((v) => v.kind)).toEqual(["allow", "allow", "deny"]);
+    expect(decided.at(-1)).toMatchObject({ reason: "reading is closed", because: ["base/no-read"] });
+    const told = (await runtime.place.store.journal.read(POLICY, seq(0), 100)).map(({ event }) => event.kind);
+    expect(told).toEqual(["policy.loaded", "policy.refused", "policy.loaded"]);
+  } finally {
+    news.stop();
+    await runtime.close();
+  }
+});
+
+test("G32 the watcher sees a folder that is replaced as a whole, and a new folder in it", async () => {
+  write("base.cedar", THINK);
+  const policies = open();
+  const news = tidings(policies);
+  try {
+    const folder = join(root, "policies");
+    mkdirSync(join(root, "next"));
+    writeFileSync(join(root, "next", "base.cedar"), READ);
+    renameSync(folder, join(root, "before"));
+    renameSync(join(root, "next"), folder);
+    expect((await news.next()).kind).toBe("loaded");
+    expect(existsSync(join(root, "before"))).toBe(true);
+    write("library/more.cedar", THINK);
+    expect((await news.next()).kind).toBe("loaded");
+    expect(thinks(policies).kind).toBe("allow");
+    write("library/more.cedar", READ.replace('"read"', '"read-too"'));
+    expect((await news.next()).kind).toBe("loaded");
+    expect(thinks(policies).kind).toBe("deny");
+  } finally {
+    news.stop();
+  }
+});
+
+test("G33 two processes that record at once leave each set once", async () => {
+  write("base.cedar", THINK);
+  const runtime = await createRuntime(journalOptions(open(), [clerk()]));
+  try {
+    write("base.cedar", THINK + READ);
+    const where = { journal: runtime.place.store.journal, now: () => Date.now() as never };
+    await Promise.all([recordPolicies(where, open()), recordPolicies(where, open()), recordPolicies(where, open())]);
+    const told = (await runtime.place.store.journal.read(POLICY, seq(0), 100)).map(({ event }) => event.kind);
+    expect(told).toEqual(["policy.loaded", "policy.loaded"]);
+  } finally {
+    await runtime.close();
+  }
+});

@@ -1,0 +1,346 @@
+/**
+ * The policies in force: read, checked with their decision tables, replaced while sessions run.
+ *
+ * G31 a decision table is run whenever its set loads; a case that is decided otherwise refuses the set, and is named with what was decided.
+ * G32 a set that does not load never replaces one that did; what is in force goes on, and the refusal is on record.
+ * G33 a set is in force only once the journal says so.
+ * G34 `policies/<surface>/` joins the set for the sessions of that surface, whoever drives them.
+ * G35 without a policy nothing runs, and the line names `orgate init`.
+ */
+import { randomUUID } from "node:crypto";
+import {
+  type Action,
+  type Agent,
+  type Digest,
+  digestOf,
+  type Facts,
+  FaultError,
+  type FileDigest,
+  type Gate,
+  type Surface,
+  type Tool,
+  toolFacts,
+} from "@orgate/core";
+import {
+  type Cast,
+  type CedarGate,
+  cedarGate,
+  type Engine,
+  type Explained,
+  type LoadedPolicy,
+  loadPolicies,
+  type PolicyProblem,
+  type PolicySet,
+  runCase,
+} from "@orgate/core/gate";
+import { cedarEngine, type FolderPlace, type FoundTable, type PolicyFolder, readPolicyFolder, sha256 } from "./compose.ts";
+import type { Config, Groups } from "./config.ts";
+
+export const NO_GROUPS: Groups = { agents: {}, users: {} };
+
+export type PolicyOptions = Readonly<{
+  place: FolderPlace;
+  agents: readonly Agent[];
+  groups: Groups;
+  /** Where the person acts who approves, resolves, edits: the set that decides it. */
+  surface: Surface;
+}>;
+
+/** A case as it was decided. */
+export type CaseReport = Readonly<{ file: string; line: number; column: number; name: string; passed: boolean; detail: string }>;
+
+/** Everything that there is to say about a set, in force or not. */
+export type PolicyReport = Readonly<{
+  problems: readonly PolicyProblem[];
+  warnings: readonly PolicyProblem[];
+  cases: readonly CaseReport[];
+  /** What Cedar cannot type, and so no policy can read. */
+  untyped: readonly Readonly<{ tool: string; path: string; why: string }>[];
+}>;
+
+export type LoadedFolder = Readonly<{
+  digest: Digest;
+  /** Of the files alone, whatever the tools are. */
+  filesDigest: Digest;
+  files: readonly FileDigest[];
+  policies: readonly LoadedPolicy[];
+  warnings: readonly PolicyProblem[];
+  cases: readonly CaseReport[];
+  cast: Cast;
+  gateFor(surface: Surface): CedarGate;
+}>;
+export type Loading = Readonly<
+  | { kind: "loaded"; loaded: LoadedFolder; report: PolicyReport }
+  /** `files` is null when they could not be read. */
+  | { kind: "refused"; problems: readonly [PolicyProblem, ...PolicyProblem[]]; report: PolicyReport; files: Digest | null }
+  | { kind: "none"; folder: string; report: PolicyReport }
+>;
+
+const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: [] };
+
+/** `name` keeps apart what one engine holds: a name used again replaces its set. */
+export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Engine, name: string): Loading {
+  const cast = castOf(agents, groups);
+  const read = readPolicyFolder(place);
+  if (read.kind === "refused")
+    return { kind: "refused", problems: read.problems, report: { ...NOTHING, problems: read.problems }, files: null };
+  const { folder } = read;
+  const { files, filesDigest } = digestsOf(folder);
+  if (!folder.policies.some((p) => !p.shadow))
+    return { kind: "none", folder: place.label, report: { ...NOTHING, warnings: folder.warnings } };
+
+  const surfaces = [...new Set(folder.policies.flatMap((p) => p.surface ?? []))];
+  const loads = [null, ...surfaces].map((surface) => ({ surface, load: loadPolicies(filesFor(folder, surface), cast, engine) }));
+  const problems = unique(loads.flatMap(({ load }) => (load.kind === "refused" ? load.problems : [])));
+  const warnings = [...folder.warnings, ...unique(loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings : [])))];
+  const sets = loads.flatMap(({ surface, load }) => (load.kind === "set" ? [{ surface, set: load.set }] : []));
+  const untyped = sets[0]?.set.vocabulary.untyped ?? [];
+  const refused = (all: readonly PolicyProblem[], cases: readonly CaseReport[]): Loading | null => {
+    const [first, ...rest] = all;
+    if (first === undefined) return null;
+    return { kind: "refused", problems: [first, ...rest], report: { problems: all, warnings, cases, untyped }, files: filesDigest };
+  };
+  const bad = refused(problems, []);
+  if (bad !== null) return bad;
+
+  if (!sets.some(({ set }) => set.policies.some((p) => !p.shadow)))
+    return { kind: "none", folder: place.label, report: { ...NOTHING, warnings } }; // files without a policy in them
+
+  const gates = new Map(sets.map(({ surface, set }) => [surface, cedarGate(set, engine, sha256, { name: `${name}/${surface ?? ""}` })]));
+  const trials = trialsOf(sets, folder.tables, engine, name);
+  const cases = folder.tables.flatMap((table) => runTable(table, table.shadow ? trials : gates, cast.tools));
+  const failed = refused(
+    cases.flatMap((c) => (c.passed ? [] : [failedCase(c)])),
+    cases,
+  );
+  if (failed !== null) return failed;
+
+  const base = gateIn(gates, null);
+  const own = Object.fromEntries([...gates].flatMap(([surface, gate]) => (surface === null ? [] : [[surface, gate.digest]])));
+  const loaded: LoadedFolder = {
+    digest: surfaces.length === 0 ? base.digest : digestOf({ base: base.digest, own }, sha256),
+    filesDigest,
+    files,
+    policies: uniquePolicies(sets.flatMap(({ set }) => set.policies)),
+    warnings,
+    cases,
+    cast,
+    gateFor: (surface) => gates.get(surface) ?? base,
+  };
+  return { kind: "loaded", loaded, report: { problems: [], warnings, cases, untyped } };
+}
+
+const filesFor = ({ policies }: PolicyFolder, surface: Surface | null) =>
+  policies.filter((p) => p.surface === null || p.surface === surface);
+
+function gateIn(gates: ReadonlyMap<Surface | null, CedarGate>, surface: Surface | null): CedarGate {
+  const gate = gates.get(surface) ?? gates.get(null);
+  if (gate === undefined) throw new Error("there is always a set for every surface");
+  return gate;
+}
+
+/** What would be decided with the shadow policies in force; made only when a table wants to know. */
+function trialsOf(
+  sets: readonly Readonly<{ surface: Surface | null; set: PolicySet }>[],
+  tables: readonly FoundTable[],
+  engine: Engine,
+  name: string,
+): ReadonlyMap<Surface | null, CedarGate> {
+  if (!tables.some((t) => t.shadow)) return new Map();
+  return new Map(
+    sets.map(({ surface, set }) => {
+      const enforced = { ...set, policies: set.policies.map((p) => ({ ...p, shadow: false })) };
+      return [surface, cedarGate(enforced, engine, sha256, { name: `${name}/trial/${surface ?? ""}`, cache: 0 })];
+    }),
+  );
+}
+
+/** A case of everybody's is decided by the set of everybody, unless it names a surface. */
+function runTable(table: FoundTable, gates: ReadonlyMap<Surface | null, CedarGate>, tools: readonly Tool[]): readonly CaseReport[] {
+  return table.cases.map(({ case: c, line, column, named }) => {
+    const gate = gateIn(gates, named ? c.surface : table.surface);
+    const { passed, detail } = runCase(c, gate, tools, sha256);
+    return { file: table.path, line, column, name: c.name, passed, detail };
+  });
+}
+
+const failedCase = ({ file, line, column, name, detail }: CaseReport): PolicyProblem => ({
+  file,
+  line,
+  column,
+  detail: `case \`${name}\`: ${detail}`,
+  hint: "mend the policy, or the case if it says what is no longer wanted",
+});
+
+function unique(problems: readonly PolicyProblem[]): readonly PolicyProblem[] {
+  const seen = new Map(problems.map((p) => [`${p.file}\n${p.line}\n${p.column}\n${p.detail}`, p]));
+  return [...seen.values()];
+}
+const uniquePolicies = (policies: readonly LoadedPolicy[]): readonly LoadedPolicy[] => [
+  ...new Map(policies.map((p) => [p.id, p])).values(),
+];
+
+export function digestsOf(folder: PolicyFolder): { readonly files: readonly FileDigest[]; readonly filesDigest: Digest } {
+  const files = [...folder.policies, ...folder.tables]
+    .map(({ below, text }) => ({ path: below, digest: sha256(text) }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { files, filesDigest: digestOf(files, sha256) };
+}
+
+/** Who and what there is to write policies about. Groups are told by the project and by the agents themselves. */
+export function castOf(agents: readonly Agent[], groups: Groups): Cast {
+  const known = new Set(agents.map((a) => a.name));
+  const stranger = Object.entries(groups.agents).find(([, members]) => members.some((name) => !known.has(name)));
+  if (stranger !== undefined)
+    throw new FaultError({
+      kind: "agent-missing",
+      agent: stranger[1].find((name) => !known.has(name)) ?? "",
+      known: [...known].sort(),
+    });
+  const users = [...new Set(Object.values(groups.users).flat())].sort();
+  return {
+    agents: agents.map(({ name, groups: own }) => ({ name, groups: [...new Set([...own, ...groupsWith(groups.agents, name)])].sort() })),
+    users: users.map((name) => ({ name, groups: groupsWith(groups.users, name) })),
+    tools: toolsOf(agents),
+  };
+}
+
+const groupsWith = (members: Groups["users"], name: string): readonly string[] =>
+  Object.keys(members)
+    .filter((group) => members[group]?.includes(name))
+    .sort();
+
+/** One action per name: two agents may share a tool, but not have different ones under one name. */
+function toolsOf(agents: readonly Agent[]): readonly Tool[] {
+  const tools = new Map<string, Tool>();
+  for (const tool of agents.flatMap((a) => a.tools)) {
+    const other = tools.get(tool.name);
+    if (other !== undefined && digestOf(toolFacts(other), sha256) !== digestOf(toolFacts(tool), sha256))
+      throw new FaultError({ kind: "tool-twice", tool: tool.name });
+    tools.set(tool.name, other ?? tool);
+  }
+  return [...tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+// ── in force ──
+
+export type Reloaded = Readonly<
+  | { kind: "same" }
+  | { kind: "loaded"; loaded: LoadedFolder }
+  | { kind: "refused"; problems: readonly PolicyProblem[]; files: Digest | null }
+>;
+/** Told of a change before it is in force; what it throws keeps the change from being made. */
+export type Recorder = (change: Exclude<Reloaded, { kind: "same" }>) => Promise<void>;
+
+export type Policies = Gate &
+  Readonly<{
+    current(): LoadedFolder;
+    explain(action: Action, facts: Facts): Explained;
+    /** Reads the folder again. One at a time; a set that does not load changes nothing. */
+    reload(): Promise<Reloaded>;
+    /** Returns the way to stop. */
+    recordedBy(recorder: Recorder): () => void;
+    place: FolderPlace;
+  }>;
+
+/** Throws `policies-missing` or `policies-refused`. */
+export function openPolicies(config: Pick<Config, "root" | "policies" | "groups">, agents: readonly Agent[], surface: Surface): Policies {
+  const place = { folder: config.policies, label: "policies", within: config.root };
+  return policiesOf({ place, agents, groups: config.groups, surface });
+}
+
+export type CedarPoliciesOptions = Readonly<{
+  /** A folder of policies, laid out like a project's. */
+  directory: string;
+  agents: readonly Agent[];
+  groups?: Partial<Groups>;
+  surface?: Surface;
+}>;
+
+/** For those who embed the runtime: policies from a folder, as the gate of `createRuntime`. */
+export function cedarPolicies({ directory, agents, groups = {}, surface = "library" }: CedarPoliciesOptions): Policies {
+  const place = { folder: directory, label: "policies", within: directory };
+  return policiesOf({ place, agents, groups: { ...NO_GROUPS, ...groups }, surface });
+}
+
+export const isPolicies = (gate: Gate): gate is Policies => "recordedBy" in gate && "reload" in gate;
+
+function policiesOf(options: PolicyOptions): Policies {
+  const engine = cedarEngine();
+  const name = randomUUID(); // the engine is shared by the whole process
+  // a candidate never overwrites what the set in force has given the engine to keep
+  let side: "a" | "b" = "a";
+  const load = (to: "a" | "b"): Loading => loadFolder(options, engine, `${name}/${to}`);
+  let inForce = mustLoad(load(side));
+  const recorders = new Set<Recorder>();
+  let lastRefusal = "";
+  let queue: Promise<unknown> = Promise.resolve();
+
+  async function reload(): Promise<Reloaded> {
+    const other = side === "a" ? "b" : "a";
+    const loading = load(other);
+    const change = changeOf(loading, inForce);
+    if (change.kind === "same") {
+      lastRefusal = "";
+      return change;
+    }
+    const refusal = change.kind === "refused" ? JSON.stringify(change.problems) : "";
+    if (refusal === "" || refusal !== lastRefusal) for (const record of recorders) await record(change);
+    lastRefusal = refusal;
+    if (change.kind === "loaded") [inForce, side] = [change.loaded, other];
+    return change;
+  }
+
+  return {
+    get digest() {
+      return inForce.digest;
+    },
+    place: options.place,
+    decide: (action, facts) => inForce.gateFor(facts.surface).decide(action, facts),
+    decideFor: (user, act) => inForce.gateFor(options.surface).decideFor(user, act),
+    explain: (action, facts) => inForce.gateFor(facts.surface).explain(action, facts),
+    current: () => inForce,
+    reload() {
+      const turn = queue.then(reload);
+      queue = turn.catch(() => {});
+      return turn;
+    },
+    recordedBy(recorder) {
+      recorders.add(recorder);
+      return () => recorders.delete(recorder);
+    },
+  };
+}
+
+function changeOf(loading: Loading, before: LoadedFolder): Reloaded {
+  switch (loading.kind) {
+    case "loaded":
+      return loading.loaded.digest === before.digest && loading.loaded.filesDigest === before.filesDigest
+        ? { kind: "same" }
+        : { kind: "loaded", loaded: loading.loaded };
+    case "refused":
+      return { kind: "refused", problems: loading.problems, files: loading.files };
+    case "none":
+      return {
+        kind: "refused",
+        problems: [{ file: loading.folder, line: 1, column: 1, detail: "there is no policy left in it", hint: "halt the work to stop it" }],
+        files: null,
+      };
+  }
+}
+
+export function mustLoad(loading: Loading): LoadedFolder {
+  switch (loading.kind) {
+    case "loaded":
+      return loading.loaded;
+    case "none":
+      throw new FaultError({ kind: "policies-missing", folder: loading.folder });
+    case "refused":
+      throw new FaultError({ kind: "policies-refused", problems: loading.problems });
+  }
+}
+
+/** For checks and trials: a set that is never in force. */
+export const tryFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine(), randomUUID());
+
+export type { Explained, PolicyProblem };
