@@ -2,7 +2,7 @@
  * A tool's JSON Schema as Cedar types, and its arguments as Cedar values.
  * What Cedar cannot type (free-form objects, unions of different shapes, mixed lists) is left out and named: a policy that reads it does not load.
  */
-import type { Json, JsonObject } from "../vocab/index.ts";
+import { canonical, type Json, type JsonObject } from "../vocab/index.ts";
 import type { CedarRecord, CedarValue } from "./engine.ts";
 import { escapePointer, toDecimal } from "./numbers.ts";
 
@@ -11,29 +11,46 @@ export type RecordType = Readonly<{ kind: "record"; fields: ReadonlyMap<string, 
 /** Where, and why it has no type. */
 export type Untyped = Readonly<{ path: string; why: string }>;
 
+/** `__entity` and `__extn` are how Cedar's JSON writes an entity and a call; nothing that is named from outside may look like one. */
+export const isPlain = (name: string): boolean => !name.startsWith("__");
+export const RESERVED = "names that begin with two underscores mean something else to Cedar";
+
 const MAX_DEPTH = 12;
+/** A catalogue comes from outside: however its definitions refer to each other, reading them ends. */
+const MAX_PARTS = 2_000;
 
 export function argTypes(schema: JsonObject): Readonly<{ type: RecordType; untyped: readonly Untyped[] }> {
   const untyped: Untyped[] = [];
-  const found = typeOf(schema, { root: schema, path: "args", depth: 0, untyped });
+  const found = typeOf(schema, { root: schema, path: "args", depth: 0, within: ["#"], untyped, parts: { left: MAX_PARTS } });
   return { type: found?.kind === "record" ? found : { kind: "record", fields: new Map() }, untyped };
 }
 
-type At = Readonly<{ root: JsonObject; path: string; depth: number; untyped: Untyped[] }>;
+type At = Readonly<{
+  root: JsonObject;
+  path: string;
+  depth: number;
+  /** The references that led here. */
+  within: readonly string[];
+  untyped: Untyped[];
+  parts: { left: number };
+}>;
 
 function typeOf(given: Json | undefined, at: At): ArgType | null {
   const no = (why: string): null => {
     at.untyped.push({ path: at.path, why });
     return null;
   };
-  if (at.depth > MAX_DEPTH) return no("it is nested too deep");
-  const schema = resolve(given, at.root);
-  if (schema === null) return no("it may be anything");
-  const variants = variantsOf(schema).filter((v) => !isNull(v));
-  if (variants.length > 1) return union(variants, at, no);
+  at.parts.left -= 1;
+  if (at.depth > MAX_DEPTH || at.parts.left < 0) return no("it is nested too deep");
+  const resolved = resolve(given, at.root);
+  if (resolved === null) return no("it may be anything");
+  const { schema, refs } = resolved;
+  if (refs.some((ref) => at.within.includes(ref))) return no("it contains itself");
+  const here = refs.length === 0 ? at : { ...at, within: [...at.within, ...refs] };
+  const variants = variantsOf(schema, at.root).filter((v) => !isNull(v));
+  if (variants.length > 1) return union(variants, here, no);
   const [only = schema] = variants;
-  if (only !== schema) return typeOf(only, { ...at, depth: at.depth + 1 });
-  return plain(schema, at, no);
+  return only === schema ? plain(schema, here, no) : typeOf(only, { ...here, depth: at.depth + 1 });
 }
 
 function plain(schema: JsonObject, at: At, no: (why: string) => null): ArgType | null {
@@ -65,8 +82,8 @@ function record(schema: JsonObject, at: At, no: (why: string) => null): ArgType 
   const fields = new Map<string, { type: ArgType; required: boolean }>();
   for (const [name, property] of Object.entries(properties)) {
     const inner = { ...at, path: `${at.path}.${name}`, depth: at.depth + 1 };
-    if (name.startsWith("__")) {
-      at.untyped.push({ path: inner.path, why: "names that begin with two underscores mean something else to Cedar" });
+    if (!isPlain(name)) {
+      at.untyped.push({ path: inner.path, why: RESERVED });
       continue;
     }
     const type = typeOf(property, inner);
@@ -111,15 +128,30 @@ function same(a: ArgType, b: ArgType): boolean {
   return true;
 }
 
-function variantsOf(schema: JsonObject): readonly JsonObject[] {
+/** What a value may be, one schema each. What stands beside the alternatives holds for all of them. */
+function variantsOf(schema: JsonObject, root: JsonObject): readonly JsonObject[] {
   for (const key of ["anyOf", "oneOf"]) {
     const list = schema[key];
-    if (Array.isArray(list)) return objectsOf(list);
+    if (!Array.isArray(list)) continue;
+    const { [key]: _, ...beside } = schema;
+    if (typeof beside["type"] !== "string" && asObject(beside["properties"]) === null) return objectsOf(list);
+    const merged = objectsOf(list).map((v) => withBase(beside, resolve(v, root)?.schema ?? v));
+    return merged.every((m) => canonical(m["properties"] ?? {}) === canonical(beside["properties"] ?? {})) ? [beside] : merged;
   }
   const all = schema["allOf"];
-  if (Array.isArray(all) && all.length === 1) return objectsOf(all);
+  if (Array.isArray(all) && all.length === 1 && schema["type"] === undefined) return objectsOf(all);
   const type = schema["type"];
-  return Array.isArray(type) ? type.map((t) => ({ ...schema, type: t as Json })) : [schema];
+  if (Array.isArray(type)) return type.map((t) => ({ ...schema, type: t as Json }));
+  const values = schema["enum"];
+  return type === undefined && Array.isArray(values) && values.length > 1 && values.includes(null)
+    ? [{ enum: values.filter((v) => v !== null) }, { type: "null" }]
+    : [schema];
+}
+
+function withBase(base: JsonObject, variant: JsonObject): JsonObject {
+  const properties = { ...asObject(base["properties"]), ...asObject(variant["properties"]) };
+  const required = [base, variant].flatMap((s) => (Array.isArray(s["required"]) ? (s["required"] as Json[]) : []));
+  return { ...base, ...variant, properties, required };
 }
 
 const objectsOf = (list: readonly Json[]): readonly JsonObject[] => list.map(asObject).filter((o) => o !== null);
@@ -127,15 +159,19 @@ const objectsOf = (list: readonly Json[]): readonly JsonObject[] => list.map(asO
 function typeName(schema: JsonObject): string | null {
   if (typeof schema["type"] === "string") return schema["type"];
   const values = Array.isArray(schema["enum"]) ? schema["enum"] : "const" in schema ? [schema["const"]] : [];
-  const kinds = new Set(values.map((v) => (typeof v === "number" ? (Number.isInteger(v) ? "integer" : "number") : typeof v)));
+  const kinds = new Set(values.map((v) => typeof v));
   const [kind] = kinds;
-  return kinds.size === 1 && kind !== undefined && kind !== "object" ? kind : null;
+  if (kinds.size !== 1 || kind === undefined || kind === "object") return null;
+  return kind === "number" && values.every(Number.isInteger) ? "integer" : kind;
 }
 
-const isNull = (schema: JsonObject): boolean => schema["type"] === "null" || schema["const"] === null;
-const mayBeNull = (schema: Json | undefined, root: JsonObject): boolean => {
-  const resolved = resolve(schema, root);
-  return resolved !== null && variantsOf(resolved).some(isNull);
+const isNull = (schema: JsonObject): boolean =>
+  schema["type"] === "null" ||
+  schema["const"] === null ||
+  (Array.isArray(schema["enum"]) && schema["enum"].length > 0 && schema["enum"].every((v) => v === null));
+const mayBeNull = (given: Json | undefined, root: JsonObject): boolean => {
+  const schema = resolve(given, root)?.schema;
+  return schema !== undefined && variantsOf(schema, root).some(isNull);
 };
 
 function asObject(value: Json | undefined): JsonObject | null {
@@ -143,19 +179,23 @@ function asObject(value: Json | undefined): JsonObject | null {
 }
 
 /** References within the document only. */
-function resolve(given: Json | undefined, root: JsonObject): JsonObject | null {
+function resolve(given: Json | undefined, root: JsonObject): { readonly schema: JsonObject; readonly refs: readonly string[] } | null {
+  const refs: string[] = [];
   let schema = asObject(given);
-  for (let hops = 0; schema !== null && typeof schema["$ref"] === "string" && hops < 16; hops += 1) {
-    const ref = schema["$ref"];
-    if (!ref.startsWith("#")) return null;
+  for (; schema !== null && typeof schema["$ref"] === "string"; ) {
+    const ref: string = schema["$ref"];
+    if (!ref.startsWith("#") || refs.includes(ref)) return null;
+    refs.push(ref);
     const steps = ref
       .slice(1)
       .split("/")
       .filter((s) => s !== "");
-    schema = steps.reduce<JsonObject | null>((o, s) => asObject(o?.[s.replaceAll("~1", "/").replaceAll("~0", "~")]), root);
+    schema = steps.reduce<JsonObject | null>((o, s) => asObject(field(o, s.replaceAll("~1", "/").replaceAll("~0", "~"))), root);
   }
-  return schema;
+  return schema === null ? null : { schema, refs };
 }
+
+const field = (of: JsonObject | null, name: string): Json | undefined => (of !== null && Object.hasOwn(of, name) ? of[name] : undefined);
 
 /** The type as a Cedar schema in its JSON form writes it. */
 export function toSchemaType(type: ArgType): { readonly [key: string]: Json } {
@@ -199,10 +239,15 @@ export function toCedar(value: Json, type: ArgType, need: Need, inexact: readonl
       return numeric(value, type.kind, inexact, pointer);
     case "set":
       if (!Array.isArray(value)) throw new Unrepresentable(`args${pointer} is no list`);
-      return value.flatMap((v, i) => toCedar(v as Json, type.of, WHOLE, inexact, `${pointer}/${i}`) ?? []);
+      return value.map((v, i) => toCedar(v as Json, type.of, WHOLE, inexact, `${pointer}/${i}`) ?? noNull(`${pointer}/${i}`));
     case "record":
       return toCedarRecord(value, type, need, inexact, pointer);
   }
+}
+
+/** Left out of a set, it would be invisible: `containsAll` and `isEmpty` would say too much. */
+function noNull(pointer: string): never {
+  throw new Unrepresentable(`args${pointer} is null, which no set of Cedar's can hold`);
 }
 
 const WHOLE: Need = { whole: true, fields: new Map() };

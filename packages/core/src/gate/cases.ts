@@ -45,7 +45,9 @@ export function runCase(c: Case, gate: CedarGate, tools: readonly Tool[], _hash:
 
 function decideAsAgent(c: Case, gate: CedarGate, tools: readonly Tool[]): Verdict {
   const { action, refused } = actionOf(c, tools);
-  return refused ?? gate.decide(action, factsOf(c)).verdict;
+  if (refused !== null) return refused;
+  const there = action.kind !== "call" || tools.some((t) => t.name === action.tool);
+  return (there ? gate.decide(action, factsOf(c)) : gate.suppose(action, factsOf(c))).verdict;
 }
 
 /** What the gate is told in this case; `policy eval` and `explain` use it too. */
@@ -76,7 +78,7 @@ export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Ac
     call: callId("0.0"),
     tool: name,
     toolDigest: ZERO,
-    effects: c.effects ?? tool?.effects ?? [],
+    effects: tool?.effects ?? c.effects ?? [],
     args,
     inexact,
     resource,

@@ -51,6 +51,9 @@ export type Answer =
 
 export type Question = Readonly<{ principal: Uid; action: Uid; resource: Uid; context: CedarRecord; entities: readonly CedarEntity[] }>;
 
+/** A set that the engine holds. Worth nothing to another engine; forgotten with its last reference. */
+export type Kept = Readonly<{ policies: Readonly<Record<string, PolicyJson>> }>;
+
 export type Engine = Readonly<{
   parse(policy: string): Readonly<{ type: "success"; json: PolicyJson } | { type: "failure"; errors: readonly CedarError[] }>;
   validate(
@@ -65,7 +68,6 @@ export type Engine = Readonly<{
       }
   >;
   checkSchema(schema: unknown): Parsed;
-  /** Keeps a set under a name; the same name again replaces it. */
-  keep(name: string, policies: Readonly<Record<string, PolicyJson>>): Parsed;
-  decide(name: string, question: Question): Answer;
+  keep(policies: Kept["policies"]): Readonly<{ type: "success"; kept: Kept } | { type: "failure"; errors: readonly CedarError[] }>;
+  decide(kept: Kept, question: Question): Answer;
 }>;

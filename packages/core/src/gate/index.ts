@@ -1,6 +1,6 @@
 export { actionOf, type Case, type CaseResult, caseSchema, casesSchema, factsOf, runCase } from "./cases.ts";
 export { type CedarGate, cedarGate, type Explained, type LoadedPolicy, type PolicySet } from "./cedar.ts";
-export type { Engine } from "./engine.ts";
+export type { Answer, CedarEntity, CedarRecord, CedarValue, Engine, Kept, PolicyJson, Question, Uid } from "./engine.ts";
 export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } from "./load.ts";
 export type { Gate } from "./port.ts";
 export { type Row, tableGate } from "./table.ts";

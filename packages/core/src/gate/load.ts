@@ -5,9 +5,9 @@
 import type { ArgType } from "./arg-types.ts";
 import type { LoadedPolicy, PolicySet } from "./cedar.ts";
 import type { CedarError, Engine, PolicyJson } from "./engine.ts";
-import { characterAt, dutiesOf, nearest, type Piece, pieces, placeAt } from "./policy-text.ts";
-import { holds, readsOf } from "./slice.ts";
-import { type Cast, vocabularyOf } from "./vocabulary.ts";
+import { annotationAt, bytesIn, characterAt, dutiesOf, nearest, type Piece, pieces, placeAt } from "./policy-text.ts";
+import { holds, readsOf, Unfollowed } from "./slice.ts";
+import { type Cast, type Vocabulary, vocabularyOf } from "./vocabulary.ts";
 
 /** `name` is its path below `policies/`, without the ending: the first part of its policies' ids. */
 export type PolicyFile = Readonly<{ path: string; name: string; text: string; shadow: boolean }>;
@@ -28,16 +28,8 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
   const parsed = files.flatMap((file) => pieces(file.text).flatMap((piece) => parse(file, piece, engine, problems)));
   uniqueIds(parsed, problems);
   const schema = engine.checkSchema(vocabulary.schema);
-  if (schema.type === "failure") throw new Error(`the schema made from the tools is not valid: ${schema.errors[0]?.message ?? ""}`);
-  const answer = engine.validate(vocabulary.schema, Object.fromEntries(parsed.map((p) => [p.policy.id, p.policy.text])));
-  const byId = new Map(parsed.map((p) => [p.policy.id, p]));
-  if (answer.type === "failure")
-    for (const e of answer.errors) problems.push({ file: files[0]?.path ?? "", line: 1, column: 1, detail: e.message, hint: e.help ?? "" });
-  else {
-    for (const { policyId, error } of answer.validationErrors) problems.push(at(byId.get(policyId), error, vocabulary.untyped));
-    const bad = new Set(answer.validationErrors.map((e) => e.policyId));
-    for (const { policyId, error } of answer.validationWarnings) if (!bad.has(policyId)) warnings.push(at(byId.get(policyId), error, []));
-  }
+  if (schema.type === "failure") problems.push(...schema.errors.map((e) => ofTools(files, e)));
+  else check(parsed, files, engine, vocabulary, problems, warnings);
   for (const p of parsed) {
     problems.push(...redactions(p, cast, vocabulary.args));
     warnings.push(...strangers(p, cast));
@@ -47,8 +39,51 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
   return { kind: "set", set: { policies: parsed.map((p) => p.policy), vocabulary, cast }, warnings };
 }
 
+const ofTools = (files: readonly PolicyFile[], { message, help }: CedarError): PolicyProblem => ({
+  file: files[0]?.path ?? "policies",
+  line: 1,
+  column: 1,
+  detail: `the tools cannot be described to Cedar: ${message}`,
+  hint: help ?? "look at the names in the tools' resourceTypes",
+});
+
+function check(
+  parsed: readonly Parsed[],
+  files: readonly PolicyFile[],
+  engine: Engine,
+  vocabulary: Vocabulary,
+  problems: PolicyProblem[],
+  warnings: PolicyProblem[],
+): void {
+  const byId = new Map(parsed.map((p) => [p.policy.id, p]));
+  const answer = engine.validate(vocabulary.schema, Object.fromEntries([...byId].map(([id, p]) => [id, p.policy.text])));
+  if (answer.type === "failure") {
+    problems.push(...answer.errors.map((e) => ofTools(files, e)));
+    return;
+  }
+  for (const { policyId, error } of answer.validationErrors) problems.push(at(byId.get(policyId), error, vocabulary));
+  const bad = new Set(answer.validationErrors.map((e) => e.policyId));
+  for (const { policyId, error } of answer.validationWarnings)
+    if (!bad.has(policyId)) warnings.push(at(byId.get(policyId), error, vocabulary));
+}
+
+/** A text that the engine itself cannot stand is refused like any other. */
+function understood(text: string, engine: Engine): ReturnType<Engine["parse"]> {
+  try {
+    const answer = engine.parse(text);
+    if (answer.type === "success") readsOf([answer.json]);
+    return answer;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const help = error instanceof Unfollowed ? error.hint : "write it in a simpler form";
+    const big = error instanceof Unfollowed ? text.search(/\d{16,}/) : -1;
+    const start = bytesIn(text.slice(0, Math.max(0, big)));
+    return { type: "failure", errors: [{ message, help, sourceLocations: [{ start, end: start }] }] };
+  }
+}
+
 function parse(file: PolicyFile, piece: Piece, engine: Engine, problems: PolicyProblem[]): readonly Parsed[] {
-  const answer = engine.parse(piece.text);
+  const answer = understood(piece.text, engine);
   if (answer.type === "failure") {
     for (const error of answer.errors) problems.push(placed(file, piece, error));
     return [];
@@ -59,19 +94,8 @@ function parse(file: PolicyFile, piece: Piece, engine: Engine, problems: PolicyP
   const id = `${file.name}/${own ?? here.line}`;
   const read = dutiesOf(id, json.effect, json.annotations ?? {});
   if (read.kind === "wrong") {
-    const offset = piece.offset + Math.max(0, piece.text.indexOf(`@${read.annotation}`));
+    const offset = piece.offset + annotationAt(piece.text, read.annotation);
     problems.push({ file: file.path, ...placeAt(file.text, offset), detail: read.detail, hint: read.hint });
-    return [];
-  }
-  try {
-    readsOf([json]);
-  } catch (error) {
-    problems.push({
-      file: file.path,
-      ...here,
-      detail: error instanceof Error ? error.message : String(error),
-      hint: "this form of policy is not understood here",
-    });
     return [];
   }
   return [
@@ -89,16 +113,17 @@ function placed(file: PolicyFile, piece: Piece, error: CedarError): PolicyProble
   return { file: file.path, ...placeAt(file.text, offset), detail, hint: error.help ?? "see docs/guide/policies.md" };
 }
 
-function at(
-  parsed: Parsed | undefined,
-  error: CedarError,
-  untyped: readonly Readonly<{ path: string; why: string; tool: string }>[],
-): PolicyProblem {
+function at(parsed: Parsed | undefined, error: CedarError, { untyped, schema }: Vocabulary): PolicyProblem {
   if (parsed === undefined) return { file: "", line: 1, column: 1, detail: error.message, hint: error.help ?? "" };
   const problem = placed(parsed.file, parsed.piece, error);
+  const action = /^unrecognized action `Action::"(.*)"`/.exec(problem.detail)?.[1];
+  // the engine's own suggestion is often a word of another kind
+  if (action !== undefined) return { ...problem, hint: nearest(action, actionNames(schema)) };
   const hole = untyped.find((u) => problem.detail.includes(`\`${u.path}\``));
   return hole === undefined ? problem : { ...problem, hint: `${hole.path} of ${hole.tool} cannot be read by a policy: ${hole.why}` };
 }
+
+const actionNames = (schema: Vocabulary["schema"]): readonly string[] => Object.keys((schema[""] as { actions: object }).actions);
 
 function uniqueIds(parsed: readonly Parsed[], problems: PolicyProblem[]): void {
   const seen = new Map<string, Parsed>();
@@ -120,7 +145,7 @@ function redactions({ file, piece, policy }: Parsed, cast: Cast, args: ReadonlyM
   const covered = cast.tools.filter((t) => coversTool(policy.json, t));
   return policy.duties.edits.flatMap(({ path }) => {
     if (covered.some((t) => typeAt(args.get(t.name), path)?.kind === "string")) return [];
-    const offset = piece.offset + Math.max(0, piece.text.indexOf("@redact"));
+    const offset = piece.offset + annotationAt(piece.text, "redact");
     return [
       {
         file: file.path,
@@ -145,12 +170,18 @@ function typeAt(type: ArgType | undefined, path: readonly string[]): ArgType | u
 
 /** Cedar does not know who exists; we do. A policy about nobody is most often a typing error. */
 function strangers({ file, piece, policy }: Parsed, cast: Cast): readonly PolicyProblem[] {
-  const { op, entity } = policy.json.principal;
-  const uid = entity as { type?: string; id?: string } | undefined;
-  if (op !== "==" || uid?.type !== "Agent" || uid.id === undefined || cast.agents.length === 0) return [];
-  const names = cast.agents.map((a) => a.name);
-  if (names.includes(uid.id)) return [];
-  return [
-    { file: file.path, ...placeAt(file.text, piece.offset), detail: `there is no agent \`${uid.id}\``, hint: nearest(uid.id, names) },
-  ];
+  const { entity, in: within } = policy.json.principal;
+  const uid = (entity ?? (within as { entity?: unknown } | undefined)?.entity) as { type?: string; id?: string } | undefined;
+  const there = uid?.type === undefined ? undefined : existing(uid.type, cast);
+  if (uid?.id === undefined || there === undefined || there.names.length === 0 || there.names.includes(uid.id)) return [];
+  const place = placeAt(file.text, piece.offset);
+  return [{ file: file.path, ...place, detail: `there is no ${there.called} \`${uid.id}\``, hint: nearest(uid.id, there.names) }];
+}
+
+function existing(type: string, { agents, users }: Cast): { readonly called: string; readonly names: readonly string[] } | undefined {
+  const groups = (of: Cast["agents"]) => [...new Set(of.flatMap((one) => one.groups))];
+  if (type === "Agent") return { called: "agent", names: agents.map((a) => a.name) };
+  if (type === "AgentGroup") return { called: "group of agents", names: groups(agents) };
+  if (type === "User") return { called: "user", names: users.map((u) => u.name) };
+  return type === "UserGroup" ? { called: "group of users", names: groups(users) } : undefined;
 }

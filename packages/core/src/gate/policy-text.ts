@@ -49,14 +49,24 @@ export function placeAt(text: string, character: number): { readonly line: numbe
 }
 
 export function characterAt(text: string, byte: number): number {
-  let bytes = 0;
-  for (let i = 0; i < text.length; ) {
-    if (bytes >= byte) return i;
-    const code = text.codePointAt(i) ?? 0;
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    i += code < 0x10000 ? 1 : 2;
+  let [at, bytes] = [0, 0];
+  for (const character of text) {
+    if (bytes >= byte) return at;
+    at += character.length;
+    bytes += byteLength(character);
   }
   return text.length;
+}
+
+export function bytesIn(text: string): number {
+  let bytes = 0;
+  for (const character of text) bytes += byteLength(character);
+  return bytes;
+}
+
+function byteLength(character: string): number {
+  const code = character.codePointAt(0) ?? 0;
+  return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 }
 
 /** What a deciding permit asks for beside its yes. */
@@ -75,6 +85,20 @@ const OF_PERMITS = ["ask", "approvers", "quorum", "expires", "grant", "redact", 
 const OF_ASKS = ["approvers", "quorum", "expires", "grant", "onExpiry"];
 export const GRANTS = ["once", "turn", "session", "time"] as const;
 
+/** Ids stand in reasons, journals and terminals. */
+const ID = /^[\p{L}\p{N}][\p{L}\p{N}._:/-]{0,99}$/u;
+const printable = (text: string): string => text.replace(/\p{C}/gu, "?").slice(0, 100);
+
+/** Where an annotation stands: before the policy's head, outside of what other annotations say. */
+export function annotationAt(text: string, name: string): number {
+  for (let i = 0; i < text.length; i += 1) {
+    if (text.startsWith("//", i)) i = lineEnd(text, i);
+    else if (text[i] === '"') i = stringEnd(text, i);
+    else if (text[i] === "@" && /^@\s*([A-Za-z_][A-Za-z0-9_]*)/.exec(text.slice(i, i + 200))?.[1] === name) return i;
+  }
+  return 0;
+}
+
 export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonly<Record<string, string | null>>): ReadDuties {
   const wrong = (annotation: string, detail: string, hint: string): ReadDuties => ({ kind: "wrong", annotation, detail, hint });
   for (const name of Object.keys(given)) {
@@ -84,6 +108,12 @@ export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonl
     if (OF_ASKS.includes(name) && given["ask"] === undefined)
       return wrong(name, `@${name} says how a question is answered, but there is no @ask`, 'add @ask("…")');
   }
+  for (const name of OF_ASKS)
+    if (given[name] !== undefined && list(given[name]).length === 0)
+      return wrong(name, `@${name} is empty`, `write @${name}("…"), or leave it out`);
+  const own = given["id"];
+  if (own !== undefined && !ID.test(own ?? ""))
+    return wrong("id", `@id("${printable(own ?? "")}") is no name`, "letters, digits and . _ - : / without blanks, at most 100");
   const quorum = given["quorum"] ?? "1";
   if (!/^[1-9]\d?$/.test(quorum)) return wrong("quorum", `@quorum("${quorum}") is no number of people`, 'write @quorum("2")');
   const onExpiry = given["onExpiry"] ?? "deny";
@@ -133,12 +163,13 @@ export function duration(text: string): number | null {
   return m === null ? null : Number(m[1]) * (UNITS[m[2] ?? ""] ?? 0);
 }
 
+const MAX_KNOWN = 12;
 /** A suggestion, when one is near enough to be meant. */
 export function nearest(word: string, known: readonly string[]): string {
   const [best] = known.map((k) => ({ k, d: distance(word, k) })).sort((a, b) => a.d - b.d);
   return best !== undefined && best.d <= Math.max(2, Math.floor(best.k.length / 3))
     ? `did you mean \`${best.k}\`?`
-    : `known: ${known.join(", ")}`;
+    : `known: ${known.slice(0, MAX_KNOWN).join(", ")}${known.length > MAX_KNOWN ? ", …" : ""}`;
 }
 
 function distance(a: string, b: string): number {

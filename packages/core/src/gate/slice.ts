@@ -15,6 +15,8 @@ export type Reads = Readonly<{
   action: boolean;
   /** Decides by which resource it is. */
   resource: boolean;
+  /** Entities written out in a condition that looks into them: what they are is read, whoever else they may be. */
+  literals: readonly Uid[];
 }>;
 
 /** Does this scope hold for somebody whose groups are all known? Scopes cannot err. */
@@ -57,18 +59,35 @@ export function reduced(policy: PolicyJson, principal: Member, action: Member): 
 export const newNeed = (whole = false): Need => ({ whole, fields: new Map() });
 
 export function readsOf(policies: Iterable<PolicyJson>): Reads {
-  const found = { context: newNeed(), principal: false, action: false, resource: false };
+  const found: Found = { context: newNeed(), principal: false, action: false, resource: false, literals: [] };
   for (const policy of policies) {
     if (policy.resource.op !== "All") found.resource = true;
     for (const { body } of policy.conditions) walk(body, found);
   }
+  if (found.literals.length > 0) {
+    // such an entity may be the one that asks, that is asked about, or that is acted for
+    for (const variable of ["principal", "action", "resource"] as const) mark(variable, [], found);
+    mark("context", ["onBehalfOf"], found);
+  }
   return found;
 }
 
-type Found = { readonly context: Need; principal: boolean; action: boolean; resource: boolean };
+type Found = { readonly context: Need; principal: boolean; action: boolean; resource: boolean; readonly literals: Uid[] };
 type Variable = "context" | "principal" | "action" | "resource";
 
+/** A policy that cannot be followed exactly; it does not load. */
+export class Unfollowed extends Error {
+  override readonly name = "Unfollowed";
+  readonly hint: string;
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
 const OPERANDS = ["left", "right", "arg", "if", "then", "else", "in"];
+/** These compare entities and look into none. */
+const COMPARES = new Set(["==", "!=", "contains", "containsAll", "containsAny"]);
 
 /** Everything an expression can look at. An attribute chain that starts at a variable is one read; anything else is looked through. */
 function walk(expr: unknown, found: Found): void {
@@ -82,13 +101,34 @@ function insideOf(expr: unknown, found: Found): readonly unknown[] {
   const [only, ...more] = Object.entries(typeof expr === "object" && expr !== null ? expr : {});
   if (only === undefined || more.length > 0) throw new Error("an expression of an unknown form");
   const [op, body] = only as [string, unknown];
-  if (op === "Value") return []; // a literal: nothing in it is read, whatever it looks like
+  if (op === "Value") return insideOfValue(body, found);
   if (op === "has") return insideOfHas(body as { left: unknown; attr: string | readonly string[] }, found);
   if (op === "Record") return Object.values(body as object);
-  if (Array.isArray(body)) return body; // a set, or the arguments of an extension function
+  if (op === "Set") return (body as readonly unknown[]).filter((e) => literalOf(e) === null); // nothing is ever taken out of a set
+  if (Array.isArray(body)) return body; // the arguments of an extension function
   const operands = OPERANDS.filter((name) => Object.hasOwn(body as object, name));
   if (operands.length === 0) throw new Error(`an expression of an unknown form: ${op}`);
-  return operands.map((name) => (body as Record<string, unknown>)[name]);
+  return operands
+    .filter((name) => !isCompared(op, name) || literalOf((body as Record<string, unknown>)[name]) === null)
+    .map((name) => (body as Record<string, unknown>)[name]);
+}
+
+/** `x in E` asks for what x is in; E is only compared with. */
+const isCompared = (op: string, operand: string): boolean =>
+  COMPARES.has(op) || (op === "in" && operand === "right") || (op === "is" && operand === "in");
+
+function insideOfValue(body: unknown, found: Found): readonly unknown[] {
+  if (typeof body === "number" && !Number.isSafeInteger(body))
+    throw new Unfollowed("a whole number of this size cannot be compared exactly", `stay within ±${Number.MAX_SAFE_INTEGER}`);
+  const literal = literalOf({ Value: body });
+  if (literal !== null) found.literals.push(literal);
+  else if (typeof body === "object") throw new Error("a literal of an unknown form");
+  return [];
+}
+
+function literalOf(expr: unknown): Uid | null {
+  const entity = (expr as { Value?: { __entity?: unknown } } | null)?.Value?.__entity;
+  return entity === undefined ? null : uidOf(entity);
 }
 
 function insideOfHas(

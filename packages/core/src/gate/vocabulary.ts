@@ -3,7 +3,7 @@
  * G6 the schema is generated from the tools, so a policy that names a tool or an argument that does not exist does not load.
  */
 import type { Effect, Json, Tool } from "../vocab/index.ts";
-import { argTypes, type RecordType, toSchemaType, type Untyped } from "./arg-types.ts";
+import { argTypes, isPlain, RESERVED, type RecordType, toSchemaType, type Untyped } from "./arg-types.ts";
 
 export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
 export const AGENT_ACTIONS = ["model", "respond", "delegate", "recall", "remember"] as const;
@@ -90,9 +90,17 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     Session: entity(id),
     PolicySet: entity(id),
   };
-  for (const type of resourceTypes) entityTypes[type] = entity(id);
+  const spaces: Record<string, Record<string, Json>> = {};
+  for (const type of resourceTypes) {
+    const at = type.lastIndexOf("::");
+    if (at === -1) entityTypes[type] = entity(id);
+    else spaces[type.slice(0, at)] = { ...spaces[type.slice(0, at)], [type.slice(at + 2)]: entity(id) };
+  }
   const untyped = [...typed].flatMap(([tool, { untyped: list }]) => list.map((u) => ({ ...u, tool })));
-  return { schema: { "": { entityTypes, actions } }, args: new Map([...typed].map(([name, { type }]) => [name, type])), untyped };
+  for (const { name } of tools.filter((t) => !isPlain(t.name))) untyped.push({ tool: name, path: `calls.${name}`, why: RESERVED });
+  const schema: Record<string, Json> = { "": { entityTypes, actions } };
+  for (const [space, types] of Object.entries(spaces)) schema[space] = { entityTypes: types, actions: {} };
+  return { schema, args: new Map([...typed].map(([name, { type }]) => [name, type])), untyped };
 }
 
 const NOTHING: RecordType = { kind: "record", fields: new Map() };
@@ -106,7 +114,7 @@ function sharedContext(tools: readonly Tool[]): Shape {
   const text = (required: boolean) => ({ type: "String", required });
   return {
     labels: { type: "Set", element: { type: "String" }, required: true },
-    calls: { ...record(Object.fromEntries(tools.map((t) => [t.name, COUNTS]))), required: true },
+    calls: { ...record(Object.fromEntries(tools.filter((t) => isPlain(t.name)).map((t) => [t.name, COUNTS]))), required: true },
     spent: { ...record({ tokens: COUNTS, cents: { ...COUNTS, required: false } }), required: true },
     origin: { ...record({ surface: text(true), user: text(true), schedule: text(false), delivery: text(false) }), required: true },
     onBehalfOf: { type: "Entity", name: "User", required: true },

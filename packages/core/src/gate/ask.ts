@@ -1,0 +1,114 @@
+/** What is asked: an action and its facts in the words of the vocabulary. Everything is looked up only when a policy reads it. */
+import { type Action, type Facts, type Principal, principalName, type UserAct } from "../vocab/index.ts";
+import type { CedarEntity, CedarRecord, Uid } from "./engine.ts";
+import type { Member } from "./slice.ts";
+import type { Cast } from "./vocabulary.ts";
+
+export type Asked = Readonly<{
+  principal: Member;
+  action: Member;
+  resource: CedarEntity;
+  /** Null for what a person does: it has no context. */
+  told: Told | null;
+}>;
+
+export type Told = Readonly<{ facts: Facts; call: Extract<Action, { kind: "call" }> | null }>;
+
+/** Who there is, and which tools the policies were checked against. */
+export type Known = Readonly<{
+  agent(name: string): Member;
+  user(name: string): Member;
+  acting(principal: Principal): Member;
+  tool(name: string): Member | null;
+  /** The entity that a policy names, if it is one of ours. */
+  named(uid: Uid): CedarEntity | null;
+}>;
+
+export function knownOf(cast: Cast): Known {
+  const agents = new Map(cast.agents.map((a) => [a.name, member("Agent", a.name, "AgentGroup", a.groups)]));
+  const users = new Map(cast.users.map((u) => [u.name, member("User", u.name, "UserGroup", u.groups)]));
+  const tools = new Map(cast.tools.map((t) => [t.name, { uid: actionUid(`tool:${t.name}`), parents: t.effects.map(actionUid) }]));
+  const agent = (name: string): Member => agents.get(name) ?? member("Agent", name, "AgentGroup", []);
+  const user = (name: string): Member => users.get(name) ?? member("User", name, "UserGroup", []);
+  return {
+    agent,
+    user,
+    // an agent or the runtime itself is nobody's namesake: `agent:ann` is not the user `ann`
+    acting: (p) => (p.kind === "user" ? user(p.id) : member("User", principalName(p), "UserGroup", [])),
+    tool: (name) => tools.get(name) ?? null,
+    named: (uid) => {
+      const found =
+        uid.type === "Agent"
+          ? agents.get(uid.id)
+          : uid.type === "User"
+            ? users.get(uid.id)
+            : uid.type === "Action"
+              ? actionNamed(uid.id)
+              : null;
+      return found === undefined || found === null ? null : entityOf(found);
+    },
+  };
+
+  function actionNamed(id: string): Member | null {
+    return id.startsWith("tool:") ? (tools.get(id.slice("tool:".length)) ?? null) : null;
+  }
+}
+
+export function askOf(action: Action, facts: Facts, known: Known): Asked {
+  const principal = known.agent(facts.agent);
+  switch (action.kind) {
+    case "call": {
+      const { tool, effects, resource } = action;
+      const same = known.tool(tool);
+      const as = same !== null && hasEffects(same, effects) ? same : { uid: actionUid(`tool:${tool}`), parents: effects.map(actionUid) };
+      return { principal, action: as, resource: thing(resource), told: { facts, call: action } };
+    }
+    case "model":
+      return { principal, action: MODEL, resource: thing({ type: "Model", id: action.model }), told: { facts, call: null } };
+    case "respond": {
+      const to = action.to.kind === "agent" ? known.agent(action.to.id) : known.acting(action.to);
+      return { principal, action: RESPOND, resource: entityOf(to), told: { facts, call: null } };
+    }
+  }
+}
+
+export function askFor(user: string, act: UserAct, known: Known): Asked {
+  return { principal: known.user(user), action: ACTS[act.kind], resource: resourceOf(act), told: null };
+}
+
+function resourceOf(act: UserAct): CedarEntity {
+  switch (act.kind) {
+    case "approve":
+      return thing({ type: "Approval", id: act.approval }, { agent: act.agent, tool: act.tool });
+    case "resolve":
+      return thing({ type: "Call", id: act.call }, { agent: act.agent, tool: act.tool });
+    case "read-journal":
+      return thing({ type: "Session", id: act.session });
+    case "edit-policy":
+      return thing({ type: "PolicySet", id: act.surface });
+  }
+}
+
+/** The tool as the policies were checked against it: its name, and the groups its effects put it in. */
+export function hasEffects(tool: Member, effects: readonly string[]): boolean {
+  return tool.parents.length === effects.length && tool.parents.every((p, i) => p.id === effects[i]);
+}
+
+const actionUid = (id: string): Uid => ({ type: "Action", id });
+const bare = (id: string): Member => ({ uid: actionUid(id), parents: [] });
+const MODEL = bare("model");
+const RESPOND = bare("respond");
+const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
+  approve: bare("approve"),
+  resolve: bare("resolve"),
+  "read-journal": bare("read-journal"),
+  "edit-policy": bare("edit-policy"),
+};
+
+const thing = (uid: Uid, attrs: CedarRecord = {}): CedarEntity => ({ uid, parents: [], attrs: { id: uid.id, ...attrs } });
+const member = (type: string, id: string, group: string, groups: readonly string[]): Member => ({
+  uid: { type, id },
+  parents: groups.map((g) => ({ type: group, id: g })),
+});
+/** Actions have no attributes. */
+export const entityOf = ({ uid, parents }: Member): CedarEntity => ({ uid, parents, attrs: uid.type === "Action" ? {} : { id: uid.id } });

@@ -1,0 +1,97 @@
+/** From the engine's answer to a verdict. */
+import {
+  type Action,
+  type Ask,
+  canonical,
+  deepFreeze,
+  type Edit,
+  type JsonObject,
+  type PolicyFault,
+  type PolicyId,
+  policyId,
+  type Verdict,
+} from "../vocab/index.ts";
+import type { Asked } from "./ask.ts";
+import type { LoadedPolicy } from "./cedar.ts";
+import type { Answer, Uid } from "./engine.ts";
+import { withEdits } from "./request.ts";
+
+/** What the policies say, as far as it hangs on nothing but what they read: it is remembered. The words of a verdict may say more. */
+export type Said =
+  | Readonly<{ kind: "verdict"; verdict: Verdict }>
+  /** Denied, and no policy gives a reason of its own. */
+  | Readonly<{ kind: "denied"; because: readonly PolicyId[] }>
+  | Readonly<{ kind: "edited"; because: readonly PolicyId[]; asks: readonly Ask[]; edits: readonly Edit[] }>;
+
+export function denied(because: readonly string[], faults: readonly PolicyFault[], reason: string): Extract<Verdict, { kind: "deny" }> {
+  return { kind: "deny", by: "policy", because: because.map(policyId), faults, reason };
+}
+
+/** Cedar skips a policy that errs, so a broken `forbid` disappears. Here any error denies (G3). */
+export function toSaid(answer: Answer, policies: readonly LoadedPolicy[]): Said {
+  return deepFreeze(said(answer, policies));
+}
+
+const verdict = (verdict: Verdict): Said => ({ kind: "verdict", verdict });
+
+function said(answer: Answer, policies: readonly LoadedPolicy[]): Said {
+  if (answer.type === "failure") {
+    const faults = answer.errors.map((e) => ({ policy: null, message: e.message }));
+    return verdict(denied([], faults, `the policies could not be evaluated: ${faults[0]?.message ?? "unknown"}`));
+  }
+  const { decision, diagnostics } = answer.response;
+  const because = diagnostics.reason.toSorted();
+  const faults = diagnostics.errors
+    .map((e) => ({ policy: policyId(e.policyId), message: e.error.message }))
+    .toSorted((a, b) => (a.policy < b.policy ? -1 : 1));
+  const [fault] = faults;
+  if (fault !== undefined) return verdict(denied(because, faults, `policy ${fault.policy} could not be evaluated: ${fault.message}`));
+  const deciding = policies.filter((p) => because.includes(p.id));
+  if (decision !== "allow" || deciding.length === 0) {
+    const reasons = deciding.flatMap((p) => p.duties.reason ?? []);
+    return reasons.length > 0 ? verdict(denied(because, [], reasons.join("; "))) : { kind: "denied", because: because.map(policyId) };
+  }
+  return permitted(because.map(policyId), deciding);
+}
+
+/** G7. What a permit asks for beside its yes, of all that decided. */
+function permitted(because: readonly PolicyId[], deciding: readonly LoadedPolicy[]): Said {
+  const asks = deciding.flatMap((p) => p.duties.ask ?? []);
+  const edits = deciding.flatMap((p) => p.duties.edits);
+  const [firstAsk, ...moreAsks] = asks;
+  if (edits.length > 0 && (firstAsk !== undefined || deciding.every((p) => p.duties.defer === null)))
+    return { kind: "edited", because, asks, edits };
+  if (firstAsk !== undefined) return verdict({ kind: "ask", because, asks: [firstAsk, ...moreAsks] });
+  if (deciding.some((p) => p.duties.defer !== null)) return verdict(denied(because, [], "it cannot be decided yet"));
+  return verdict({ kind: "allow", because, approval: null });
+}
+
+/** The words for this one asking. */
+export function toVerdict(said: Said, asked: Asked): Verdict {
+  switch (said.kind) {
+    case "verdict":
+      return said.verdict;
+    case "denied":
+      return denied(said.because, [], reasonFor(said.because, asked));
+    case "edited":
+      return edited(said, asked.told?.call ?? null);
+  }
+}
+
+/** A question is put about what would run: the edits are made first (G12), and what they leave as it was needs none. */
+function edited({ because, asks, edits }: Extract<Said, { kind: "edited" }>, call: Extract<Action, { kind: "call" }> | null): Verdict {
+  if (call !== null && call.args !== null && changes(call.args, edits)) return { kind: "modify", because, edits };
+  const [firstAsk, ...moreAsks] = asks;
+  return firstAsk === undefined ? { kind: "allow", because, approval: null } : { kind: "ask", because, asks: [firstAsk, ...moreAsks] };
+}
+
+const changes = (args: JsonObject, edits: readonly Edit[]): boolean => canonical(withEdits(args, edits)) !== canonical(args);
+
+function reasonFor(because: readonly PolicyId[], { action, resource }: Asked): string {
+  const what = `${short(action.uid.id)} on ${uidText(resource.uid)}`;
+  return because.length > 0 ? `${because.join(", ")} forbids ${what}` : `no policy permits ${what}`;
+}
+
+const MAX_NAME = 200;
+const short = (text: string): string => (text.length > MAX_NAME ? `${text.slice(0, MAX_NAME).toWellFormed()}…` : text);
+const uidText = (uid: Uid): string => `${uid.type}::${JSON.stringify(short(uid.id))}`;
