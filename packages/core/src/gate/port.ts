@@ -10,4 +10,5 @@ export type Gate = Readonly<{
   decide(action: Action, facts: Facts): Decision;
   /** May this person do this? A verdict like any other: an error, or no permit, denies. */
   decideFor(user: string, act: UserAct): Decision;
+  groupsOf(user: string): readonly string[];
 }>;

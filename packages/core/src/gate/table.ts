@@ -54,6 +54,7 @@ export function tableGate(rows: readonly Row[], hash: Hash): Gate {
         shadow: null,
       };
     },
+    groupsOf: () => [],
     decideFor(user: string, act: UserAct): Decision {
       const row = rows.find((r) => namesAction(r, act.kind));
       return { verdict: toVerdict(row, act.kind), slice: digest, read: { action: act.kind, user }, shadow: null };

@@ -1,5 +1,9 @@
 /** From an intent to the event it becomes, or why it becomes none. Pure: the holder's state in, a value out. */
-import type { Answer, CallId, Digest, Intent, JournalEvent, Limits } from "../vocab/index.ts";
+import type { Answer, CallId, Digest, Intent, JournalEvent, Limits, Millis, PolicyId, Principal, Wish } from "../vocab/index.ts";
+import type { Arrived } from "./port.ts";
+
+export type OpenQuestion = Readonly<{ digest: Digest; expiresAt: Millis | null; answer: Answer | null; voters: readonly string[] }>;
+export type Leave = Readonly<{ kind: "may"; counts: readonly PolicyId[]; digest: Digest } | { kind: "may-not"; reason: string }>;
 
 /** What of a session an intent is held against. */
 export type Standing = Readonly<{
@@ -7,15 +11,20 @@ export type Standing = Readonly<{
   running: boolean;
   closed: boolean;
   limits: Limits;
-  question(approval: string): { readonly digest: Digest; readonly answer: Answer | null } | null;
+  question(approval: string): OpenQuestion | null;
+  /** Whether this person may give this answer: the policies' word, and for edited arguments the tool's. */
+  mayAnswer(user: string, wish: Extract<Wish, { kind: "answer" }>): Leave;
+  mayResolve(user: string, call: CallId): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
   isUnknown(call: CallId): boolean;
 }>;
 
 export type Admitted = { readonly kind: "event"; readonly event: JournalEvent } | { readonly kind: "refused"; readonly reason: string };
 
-export function admit({ id, by, wish }: Intent, at: Standing): Admitted {
-  const event = (e: JournalEvent): Admitted => ({ kind: "event", event: e });
-  const refuse = (reason: string): Admitted => ({ kind: "refused", reason });
+const event = (e: JournalEvent): Admitted => ({ kind: "event", event: e });
+const refuse = (reason: string): Admitted => ({ kind: "refused", reason });
+
+export function admit(arrived: Arrived, at: Standing): Admitted {
+  const { id, by, wish } = arrived.intent;
   if (at.closed) return refuse("the session is closed");
   switch (wish.kind) {
     case "say":
@@ -25,14 +34,10 @@ export function admit({ id, by, wish }: Intent, at: Standing): Admitted {
       return at.running ? event({ kind: "input.steered", text: wish.text, by, intent: id }) : refuse("there is no turn to steer");
     case "cancel":
       return at.running ? event({ kind: "turn.cancel-asked", by, reason: wish.reason, intent: id }) : refuse("there is no turn to cancel");
-    case "answer": {
-      const question = at.question(wish.approval);
-      if (by.kind !== "user") return refuse("only a person answers a question");
-      if (question === null) return refuse(`there is no open question \`${wish.approval}\``);
-      if (question.answer !== null) return refuse(`question \`${wish.approval}\` is answered already`);
-      if (question.digest !== wish.digest) return refuse("the answer is bound to another action than the one that waits");
-      return event({ kind: "approval.answered", approval: wish.approval, by, answer: wish.answer, intent: id });
-    }
+    case "answer":
+      return answer(arrived, wish, at);
+    case "resolve":
+      return resolve(arrived.intent, wish, at);
     case "late":
       if (by.kind !== "system") return refuse("only the runtime reports a late outcome");
       return at.isUnknown(wish.call)
@@ -40,3 +45,31 @@ export function admit({ id, by, wish }: Intent, at: Standing): Admitted {
         : refuse("that outcome is known already");
   }
 }
+
+/** Bound to the id and the digest on screen, in time by the time it was put, and given by somebody who may. A model never answers. */
+function answer({ intent, arrivedAt }: Arrived, wish: Extract<Wish, { kind: "answer" }>, at: Standing): Admitted {
+  const { id, by } = intent;
+  const question = at.question(wish.approval);
+  if (by.kind !== "user") return refuse("only a person answers a question");
+  if (question === null) return refuse(`there is no open question \`${wish.approval}\``);
+  if (question.answer !== null) return refuse(`question \`${wish.approval}\` is answered already`);
+  if (question.digest !== wish.digest) return refuse("the answer is bound to another action than the one that waits");
+  if (question.expiresAt !== null && arrivedAt >= question.expiresAt) return refuse(`question \`${wish.approval}\` had expired`);
+  if (wish.answer.kind !== "deny" && question.voters.includes(nameOf(by)))
+    return refuse("this person has answered it already: the others have to be different people");
+  const leave = at.mayAnswer(by.id, wish);
+  if (leave.kind === "may-not") return refuse(leave.reason);
+  const { counts, digest } = leave;
+  return event({ kind: "approval.answered", approval: wish.approval, by, answer: wish.answer, counts, digest, intent: id });
+}
+
+function resolve({ id, by }: Intent, { call, as, note }: Extract<Wish, { kind: "resolve" }>, at: Standing): Admitted {
+  if (by.kind !== "user") return refuse("only a person resolves an unknown outcome");
+  if (!at.isUnknown(call)) return refuse(`no outcome of a call \`${call}\` is unknown`);
+  const leave = at.mayResolve(by.id, call);
+  if (leave.kind === "may-not") return refuse(leave.reason);
+  if (as === "reconcile") return event({ kind: "unknown.reconcile-asked", call, by, intent: id });
+  return event({ kind: "unknown.resolved", call, as, by, note, intent: id });
+}
+
+const nameOf = (p: Principal): string => `${p.kind}:${p.id}`;

@@ -2,6 +2,7 @@ export { type ProofPorts, readKeys } from "./checks.ts";
 export * from "./codec.ts";
 export { exportJournal, exportSession } from "./export.ts";
 export * from "./keys.ts";
+export * from "./orders.ts";
 export * from "./port.ts";
 export { type ExportRead, type LineProblem, problemName, readExport } from "./read-export.ts";
 export * from "./seal.ts";

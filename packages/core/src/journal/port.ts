@@ -20,11 +20,13 @@ export type Append = Readonly<{
   events: readonly Stamped[];
   /** Intents that became these events: gone from the inbox in the same transaction. */
   consumes: readonly IntentId[];
+  /** Refused with `halted` when one of these scopes is halted at the very moment of the commit. What starts an effect names its scopes. */
+  unlessHalted: readonly string[];
 }>;
 
 export type Journal = Readonly<{
   writer: WriterId;
-  /** Resolves with the sequence number of the first event. Rejects with `append-conflict`, `hold-lost` or `journal-unwritable`. */
+  /** Resolves with the sequence number of the first event. Rejects with `append-conflict`, `hold-lost`, `halted`, `intent-refused` or `journal-unwritable`. */
   append(append: Append): Promise<Seq>;
   /** Entries after `after`, in order, chain checked, at most `most`. Rejects with `entry-bad` or `entry-erased`. */
   read(stream: StreamId, after: Seq, most: number): Promise<readonly Entry[]>;

@@ -2,31 +2,39 @@
  * One event folded into the state, in place: the driver owns it, it grows at the end and is never copied (rule 8).
  * The same events give the same state, whoever folds them and whenever: resume is nothing but this.
  */
-import { withEdits } from "../gate/request.ts";
-import { observeOutcome, observeRefusal, observeUnstarted } from "../observe/observe.ts";
+import { observeOutcome, observeUnstarted } from "../observe/observe.ts";
 import { textOf } from "../reason/parse.ts";
-import type { Message } from "../reason/port.ts";
-import { estimateTokens, PER_MESSAGE } from "../reason/tokens.ts";
-import { pinTask, widen } from "../reason/window.ts";
+import { pinTask } from "../reason/window.ts";
 import {
-  type ActionId,
   addUsage,
   type CallId,
+  callId,
   type Decided,
   type Entry,
   epoch,
   type Label,
   millis,
   NO_USAGE,
-  type Observation,
-  type Part,
-  type ProposedCall,
   type SessionEvent,
   type SessionId,
   seq,
   totalTokens,
 } from "../vocab/index.ts";
-import { type Answered, type Call, type Gated, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
+import {
+  assistantMessage,
+  goOn,
+  hear,
+  hearQueued,
+  noteMessage,
+  observation,
+  refuseAnswer,
+  say,
+  settle,
+  toolMessage,
+  userMessage,
+} from "./conversation.ts";
+import { answered, asked, count, decided, expired, reopened } from "./gating.ts";
+import { type Call, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -50,6 +58,8 @@ export function emptyState(session: SessionId, opened: Opened): State {
     replies: 0,
     allowedCalls: new Map(),
     unknowns: new Map(),
+    changes: 0,
+    grantsDue: [],
     spent: 0,
     turns: 0,
     turn: null,
@@ -111,23 +121,14 @@ export function evolve(s: State, entry: Entry): State {
     case "model.replied":
       return inTurn(s, (t) => replied(s, t, e));
     case "gate.decided":
-      return inTurn(s, (t) => decided(s, t, e));
+      if (e.id.startsWith("reconcile:")) return reconcileDecided(s, e);
+      return inTurn(s, (t) => decided(s, t, e, entry.at));
     case "approval.asked":
-      return inTurn(s, (t) => {
-        const gated = gatedOf(t, e.action);
-        if (gated?.kind !== "to-ask") return;
-        t.questions.set(e.approval, {
-          approval: e.approval,
-          action: e.action,
-          digest: e.digest,
-          slice: gated.decided.slice,
-          asks: e.asks,
-          answer: null,
-        });
-        setGated(t, e.action, { kind: "asked", approval: e.approval });
-      });
+      return inTurn(s, (t) => asked(t, e, entry.at));
     case "approval.answered":
       return inTurn(s, (t) => answered(s, t, e));
+    case "approval.expired":
+      return inTurn(s, (t) => expired(s, t, e));
     case "approval.consumed":
       return inTurn(s, (t) => {
         t.questions.delete(e.approval);
@@ -141,6 +142,7 @@ export function evolve(s: State, entry: Entry): State {
         c.run = { kind: "running", decided: c.gated.decided, epoch: e.epoch };
       });
     case "recovery.applied":
+      if (s.unknowns.has(e.call)) return reconciled(s, e);
       return inCall(s, e.call, (c) => {
         if (e.found !== "did-not-happen") return; // the others are followed by `act.ended`
         c.run = { kind: "not-started" };
@@ -150,9 +152,11 @@ export function evolve(s: State, entry: Entry): State {
       return inCall(s, e.call, (c, t) => {
         const doing = c.run.kind === "running" || c.run.kind === "lost" ? c.run.decided : null;
         c.run = { kind: "ended", outcome: e.outcome, endsTurn: e.endsTurn };
+        s.changes += 1;
         if (e.outcome.kind === "unknown" && doing?.action.kind === "call") {
           const { tool, resource } = doing.action;
-          s.unknowns.set(e.call, { call: e.call, tool, resource, digest: doing.digest, outcome: e.outcome, at: entry.at });
+          const { digest } = doing;
+          s.unknowns.set(e.call, { call: e.call, tool, resource, digest, decided: doing, outcome: e.outcome, at: entry.at, gated: null });
         }
         settle(s, t);
       });
@@ -162,7 +166,24 @@ export function evolve(s: State, entry: Entry): State {
       const o = observeOutcome(was?.tool ?? "the call", e.outcome, s.turn?.limits.observationChars ?? 24_000);
       return hear(s, noteMessage(`[late] the outcome of call ${e.call}, reported as unknown, is known now: ${o.text}`));
     }
+    case "unknown.reconcile-asked": {
+      const unknown = s.unknowns.get(e.call);
+      if (unknown !== undefined) unknown.gated = UNDECIDED;
+      return s;
+    }
+    case "unknown.resolved": {
+      const was = s.unknowns.get(e.call);
+      s.unknowns.delete(e.call);
+      s.changes += 1;
+      const note = e.note === "" ? "" : `: ${e.note}`;
+      return hear(s, noteMessage(`[resolved] ${was?.tool ?? "the call"} (${e.call}), whose outcome was unknown: ${RESOLVED[e.as]}${note}`));
+    }
+    case "turn.halted":
+      return inTurn(s, (t) => {
+        t.halt = { by: e.by, reason: e.reason };
+      });
     case "labels.added":
+      s.changes += 1;
       for (const l of e.labels) s.labels.add(l);
       return s;
     case "turn.ended":
@@ -171,6 +192,7 @@ export function evolve(s: State, entry: Entry): State {
       s.closed = true;
       return s;
     case "note":
+    case "grant.used":
     case "intent.refused":
       return s; // on record, and of no consequence to what comes next
     case "key.certified":
@@ -182,6 +204,10 @@ export function evolve(s: State, entry: Entry): State {
     case "policy.refused":
     case "trust.given":
     case "trust.withdrawn":
+    case "grant.given":
+    case "grant.revoked":
+    case "work.halted":
+    case "work.resumed":
       return s; // system streams; never in a session's
   }
 }
@@ -211,6 +237,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     cutOff: "",
     aside: "",
     cancel: null,
+    halt: null,
     over: false,
     questions: new Map(),
   };
@@ -222,6 +249,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
 /** Receipts and permits died with the process before: what had not started is undecided again, what had is lost. */
 function newHold(s: State, e: Of<"hold.taken">): State {
   s.epoch = e.epoch;
+  for (const unknown of s.unknowns.values()) if (unknown.gated !== null) unknown.gated = UNDECIDED;
   return inTurn(s, (t) => {
     if (t.asking !== null) {
       t.lost = addUsage(t.lost, t.asking.reserved);
@@ -240,13 +268,35 @@ function newHold(s: State, e: Of<"hold.taken">): State {
   });
 }
 
-/** An answer that was given and not yet used is still good; it is checked again when the action is. */
-function reopened(t: Turn, gated: Gated): Gated {
-  if (gated.kind === "asked" || gated.kind === "undecided") return gated;
-  const approval = gated.kind === "allowed" && gated.decided.verdict.kind === "allow" ? gated.decided.verdict.approval : null;
-  const question = approval === null ? undefined : t.questions.get(approval);
-  return question === undefined ? UNDECIDED : { kind: "undecided", answered: question };
+/** A person wants the tool asked; only a plain yes of the gate lets it be, anything else ends the wish. */
+function reconcileDecided(s: State, e: Decided): State {
+  const unknown = s.unknowns.get(callId(e.id.slice("reconcile:".length)));
+  if (unknown !== undefined) unknown.gated = e.verdict.kind === "allow" ? { kind: "allowed", decided: e } : null;
+  return s;
 }
+
+/** What the tool said of a call whose outcome was unknown. It is not run again: the turn that wanted it has gone on. */
+function reconciled(s: State, e: Of<"recovery.applied">): State {
+  const unknown = s.unknowns.get(e.call);
+  if (unknown === undefined) return s;
+  unknown.gated = null;
+  if (e.found === "cannot-tell")
+    return hear(s, noteMessage(`[asked] ${unknown.tool} (${e.call}) cannot tell what became of it: ${e.detail}`));
+  s.unknowns.delete(e.call);
+  s.changes += 1;
+  return hear(
+    s,
+    noteMessage(
+      `[resolved] ${unknown.tool} (${e.call}), whose outcome was unknown: the tool says ${e.found === "happened" ? "it happened" : "it did not happen"}`,
+    ),
+  );
+}
+
+const RESOLVED = {
+  happened: "an operator says it happened",
+  "did-not-happen": "an operator says it did not happen",
+  abandon: "an operator gave it up; it stays unknown, and is not asked about any more",
+};
 
 function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   s.replies += 1;
@@ -289,85 +339,6 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   }
 }
 
-/** Another iteration, with a word to the model about why. */
-function goOn(s: State, t: Turn, note: string | null): void {
-  if (note !== null) say(s, noteMessage(note));
-  t.answer = null;
-  [t.model, t.respond] = [UNDECIDED, UNDECIDED];
-}
-
-function refuseAnswer(s: State, t: Turn, reason: string): void {
-  t.refusedInARow += 1;
-  goOn(s, t, `[denied by policy] your answer was not delivered: ${reason}`);
-}
-
-function decided(s: State, t: Turn, e: Decided): void {
-  const before = gatedOf(t, e.id);
-  const after = toGated(e);
-  const call = callOf(t, e.id);
-  if (call !== null && call.starts === 0) {
-    if (before?.kind === "allowed") count(s, t, call, -1);
-    if (after.kind === "allowed") count(s, t, call, 1);
-  }
-  setGated(t, e.id, after);
-  if (call !== null && e.verdict.kind === "modify" && e.action.kind === "call" && e.action.args !== null) {
-    call.edited = withEdits(e.action.args, e.verdict.edits);
-    call.modified = true;
-  }
-  if (call !== null) settle(s, t);
-  else if (e.action.kind === "respond" && t.answer !== null && after.kind === "denied") refuseAnswer(s, t, after.verdict.reason);
-}
-
-function toGated(e: Decided): Gated {
-  switch (e.verdict.kind) {
-    case "allow":
-      return { kind: "allowed", decided: e };
-    case "deny":
-      return { kind: "denied", verdict: e.verdict };
-    case "ask":
-      return { kind: "to-ask", decided: e, asks: e.verdict.asks };
-    case "modify":
-      return UNDECIDED; // with other arguments: checked and gated again
-  }
-}
-
-function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
-  const question = t.questions.get(e.approval);
-  if (question === undefined || question.answer !== null) return;
-  t.questions.set(e.approval, { ...question, answer: e.answer });
-  if (e.answer.kind === "approve") {
-    const good: Answered = question;
-    setGated(t, question.action, { kind: "undecided", answered: good });
-    return;
-  }
-  const reason = e.answer.reason === "" ? "no reason given" : e.answer.reason;
-  setGated(t, question.action, {
-    kind: "denied",
-    verdict: { kind: "deny", by: "person", because: question.asks.map((a) => a.policy), faults: [], reason },
-  });
-  if (callOf(t, question.action) !== null) settle(s, t);
-  else if (t.answer !== null) refuseAnswer(s, t, reason);
-}
-
-/** Once every call of the reply is settled, the model gets its results: one per call id, in call order. */
-function settle(s: State, t: Turn): void {
-  if (t.calling.length === 0 || !t.calling.every(isSettled)) return;
-  const all = t.calling;
-  t.calling = [];
-  for (const c of all) say(s, toolMessage(c.proposed, observation(c, t)));
-  t.refusedInARow = all.every((c) => c.gated.kind === "denied" && c.starts === 0) ? t.refusedInARow + 1 : 0;
-  t.over = all.every((c) => c.run.kind === "ended" && c.run.endsTurn);
-  [t.model, t.respond] = [UNDECIDED, UNDECIDED];
-  if (s.queued.some((m) => m.role === "user")) t.over = false; // a person spoke meanwhile: that comes first
-  hearQueued(s);
-}
-
-function observation(c: Call, t: Turn): Observation {
-  if (c.run.kind === "ended") return observeOutcome(c.proposed.tool, c.run.outcome, t.limits.observationChars);
-  if (c.gated.kind === "denied") return observeRefusal(c.proposed.tool, c.gated.verdict);
-  throw new Error(`call ${c.proposed.id} is not settled`);
-}
-
 function endTurn(s: State, e: Of<"turn.ended">): State {
   const t = s.turn;
   if (t === null) return s;
@@ -381,44 +352,6 @@ function endTurn(s: State, e: Of<"turn.ended">): State {
   return s;
 }
 
-// ── the conversation ──
-
-function say(s: State, message: Message): void {
-  s.messages.push(message);
-  const budget = s.turn === null ? Number.POSITIVE_INFINITY : s.turn.limits.contextTokens - s.agent.overheadTokens;
-  widen(s.messages, s.window, message, budget);
-}
-
-/** Nothing may stand between a call and its results, or before the reply to a request that did not hold it. */
-function hear(s: State, message: Message): State {
-  if (s.turn !== null && (s.turn.asking !== null || s.turn.calling.length > 0)) s.queued.push(message);
-  else say(s, message);
-  return s;
-}
-
-function hearQueued(s: State): void {
-  for (const message of s.queued.splice(0)) say(s, message);
-}
-
-const userMessage = (text: string): Message => ({ role: "user", text, tokens: estimateTokens(text) + PER_MESSAGE });
-const noteMessage = (text: string): Message => ({ role: "note", text, tokens: estimateTokens(text) + PER_MESSAGE });
-const toolMessage = (c: ProposedCall, o: Observation): Message => ({
-  role: "tool",
-  wireId: c.wireId,
-  tool: c.tool,
-  text: o.text,
-  isError: o.kind !== "result",
-  tokens: estimateTokens(o.text) + PER_MESSAGE,
-});
-const assistantMessage = (parts: readonly Part[]): Message => ({
-  role: "assistant",
-  parts,
-  tokens: PER_MESSAGE + parts.reduce((n, p) => n + partTokens(p), 0),
-});
-const partTokens = (p: Part): number => estimateTokens(p.text) + (p.kind === "call" ? estimateTokens(p.tool) + PER_MESSAGE : 0);
-
-// ── finding one's way ──
-
 function inTurn(s: State, change: (t: Turn) => void): State {
   if (s.turn !== null) change(s.turn);
   return s;
@@ -429,26 +362,4 @@ function inCall(s: State, id: CallId, change: (c: Call, t: Turn) => void): State
     const call = t.calling.find((c) => c.proposed.id === id);
     if (call !== undefined) change(call, t);
   });
-}
-
-const callOf = (t: Turn, action: ActionId): Call | null => t.calling.find((c) => (c.proposed.id as string) === action) ?? null;
-
-export function gatedOf(t: Turn, action: ActionId): Gated | null {
-  if (action.startsWith("model:")) return t.model;
-  if (action.startsWith("respond:")) return t.respond;
-  return callOf(t, action)?.gated ?? null;
-}
-
-function setGated(t: Turn, action: ActionId, gated: Gated): void {
-  const call = callOf(t, action);
-  if (action.startsWith("model:")) t.model = gated;
-  else if (action.startsWith("respond:")) t.respond = gated;
-  else if (call !== null) call.gated = gated;
-}
-
-/** A decided `allow` is counted at once, so that the next decision of the same reply already sees it. */
-function count(s: State, t: Turn, call: Call, by: 1 | -1): void {
-  const tool = call.proposed.tool;
-  t.allowedCalls.set(tool, (t.allowedCalls.get(tool) ?? 0) + by);
-  s.allowedCalls.set(tool, (s.allowedCalls.get(tool) ?? 0) + by);
 }

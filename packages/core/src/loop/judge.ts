@@ -3,11 +3,14 @@
  * G3 any error denies. G4 rule 4: while an unknown is open, a look-alike asks, whatever the policy permits.
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
+import { covers } from "../gate/approvals.ts";
 import { actionDigest, type Contracted, contract, withEdits } from "../gate/request.ts";
+import type { Orders } from "../journal/orders.ts";
 import {
   type Action,
   type ActionId,
   type Ask,
+  callId,
   canonical,
   type Decided,
   type Decision,
@@ -24,25 +27,30 @@ import {
   ZERO,
 } from "../vocab/index.ts";
 import type { Ports } from "./ports.ts";
-import type { Answered, Gated, State, Turn, Unknown } from "./state.ts";
+import { type Answered, type Gated, type State, type Turn, UNDECIDED, type Unknown } from "./state.ts";
 
-export type Judge = (s: State, t: Turn, id: ActionId) => Decided;
+/** Without a turn only an old unknown can be asked about. */
+export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
 
-export function judge(p: Pick<Ports, "gate" | "tools" | "model" | "hash">, toolDigest: (tool: Tool) => Digest): Judge {
+type Needs = Pick<Ports, "gate" | "tools" | "model" | "hash" | "orders" | "clock">;
+
+export function judge(p: Needs, toolDigest: (tool: Tool) => Digest): Judge {
   return (s, t, id) => {
     const { action, refused, gated, modified, counted } = toAction(p, s, t, id, toolDigest);
     const digest = digestOfAction(s, p.hash)(action);
     const { verdict, slice, read, shadow } =
       refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
-    const careful = withUnknowns(modifiedOnce(verdict, action, modified), action, digest, s.unknowns.values());
+    const halted = withHalts(notTwice(modifiedOnce(verdict, action, modified), gated, p.clock.now()), action, p.orders.now());
+    const careful = id.startsWith("reconcile:") ? halted : withUnknowns(halted, action, digest, s.unknowns.values());
     const answered = gated.kind === "undecided" ? gated.answered : null;
+    const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
     return {
       kind: "gate.decided",
       id,
       action,
       digest,
       slice,
-      verdict: withAnswer(careful, answered, () => questionDigest(t, action, digest, p.hash), slice),
+      verdict: t === null ? given : withGrant(given, action, { digest, slice }, s, t, p),
       read,
       shadow,
     };
@@ -76,7 +84,10 @@ type Named = Readonly<{
   counted: boolean;
 }>;
 
-function toAction(p: Pick<Ports, "tools" | "model">, s: State, t: Turn, id: ActionId, toolDigest: (tool: Tool) => Digest): Named {
+function toAction(p: Pick<Ports, "tools" | "model">, s: State, t: Turn | null, id: ActionId, toolDigest: (tool: Tool) => Digest): Named {
+  const unknown = id.startsWith("reconcile:") ? s.unknowns.get(callId(id.slice("reconcile:".length))) : undefined;
+  if (unknown !== undefined) return { action: unknown.decided.action, refused: null, gated: UNDECIDED, modified: true, counted: true };
+  if (t === null) throw new Error(`there is no turn to decide ${id} in`);
   if (id.startsWith("model:"))
     return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false, counted: false };
   if (id.startsWith("respond:"))
@@ -114,13 +125,13 @@ function cutOff(call: Parameters<typeof contract>[0], tool: Tool | null, toolDig
 }
 
 /** Counters as the gate sees them: every call decided `allow` so far, the one in question not counted. */
-function factsFor(s: State, t: Turn, action: Action, counted: boolean): Facts {
+function factsFor(s: State, t: Turn | null, action: Action, counted: boolean): Facts {
   const tool = action.kind === "call" && counted ? action.tool : null;
   const calls = (name: string) => {
     const own = name === tool ? 1 : 0;
-    return { turn: (t.allowedCalls.get(name) ?? 0) - own, session: (s.allowedCalls.get(name) ?? 0) - own };
+    return { turn: Math.max(0, (t?.allowedCalls.get(name) ?? 0) - own), session: (s.allowedCalls.get(name) ?? 0) - own };
   };
-  const turn = totalTokens(t.usage) + totalTokens(t.lost);
+  const turn = t === null ? 0 : totalTokens(t.usage) + totalTokens(t.lost);
   return {
     agent: s.agent.name,
     onBehalfOf: s.principal,
@@ -151,6 +162,46 @@ function ask(p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision {
   }
 }
 
+/** Q9 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
+function notTwice(verdict: Verdict, gated: Gated, now: number): Verdict {
+  if (verdict.kind !== "defer" || gated.kind !== "deferred" || now < gated.due) return verdict;
+  return { kind: "deny", by: "expiry", because: verdict.because, faults: [], reason: "it could not be decided in time" };
+}
+
+/** Q10 while a tool is halted its calls are refused, whatever the policy permits. */
+function withHalts(verdict: Verdict, action: Action, orders: Orders): Verdict {
+  const halt = action.kind === "call" ? orders.halts.get(`tool:${action.tool}`) : undefined;
+  if (halt === undefined || verdict.kind === "deny") return verdict;
+  return { kind: "deny", by: "halt", because: verdict.because, faults: [], reason: `calls of this tool are halted: ${halt.reason}` };
+}
+
+/** A grant writes its own decision at each use: it stands in the verdict, and `grant.used` with what it started. */
+function withGrant(
+  verdict: Verdict,
+  action: Action,
+  at: { readonly digest: Digest; readonly slice: Digest },
+  s: State,
+  t: Turn,
+  p: Needs,
+): Verdict {
+  if (verdict.kind !== "ask" || action.kind !== "call") return verdict;
+  const { tool, resource } = action;
+  const policies = verdict.asks.map((a) => a.policy);
+  const sought = {
+    agent: s.agent.name,
+    onBehalfOf: s.principal,
+    tool,
+    resource,
+    ...at,
+    policies,
+    session: s.session,
+    turn: t.number,
+    now: p.clock.now(),
+  };
+  const grant = [...p.orders.now().grants.values()].find((g) => covers(g, sought));
+  return grant === undefined ? verdict : { kind: "allow", because: verdict.because, approval: grant.grant };
+}
+
 function withUnknowns(verdict: Verdict, action: Action, digest: Digest, unknowns: Iterable<Unknown>): Verdict {
   if (action.kind !== "call" || (verdict.kind !== "allow" && verdict.kind !== "ask")) return verdict;
   for (const u of unknowns) {
@@ -172,7 +223,7 @@ function withUnknowns(verdict: Verdict, action: Action, digest: Digest, unknowns
 }
 
 function withAnswer(verdict: Verdict, answered: Answered | null, asked: () => Digest, slice: Digest): Verdict {
-  if (answered === null || verdict.kind === "deny" || verdict.kind === "modify") return verdict;
+  if (answered === null || (verdict.kind !== "allow" && verdict.kind !== "ask")) return verdict;
   if (verdict.kind === "allow") return { ...verdict, approval: answered.approval };
   const covered =
     answered.digest === asked() && answered.slice === slice && verdict.asks.every((a) => answered.asks.some((b) => b.policy === a.policy));

@@ -10,7 +10,7 @@
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
 import { type ActionId, actionId, type Ending, type Millis } from "../vocab/index.ts";
-import { type Call, type Gated, isSettled, type State, type Turn } from "./state.ts";
+import { type Call, type Gated, isSettled, type Question, type State, type Turn, type Unknown } from "./state.ts";
 
 export type Move =
   | { readonly kind: "gate"; readonly action: ActionId }
@@ -18,6 +18,8 @@ export type Move =
   | { readonly kind: "act"; readonly call: Call } // for the first time, or again after its hold was lost
   | { readonly kind: "reconcile"; readonly call: Call } // ask the tool what became of it
   | { readonly kind: "give-up"; readonly call: Call } // nobody can tell: `unknown`
+  | { readonly kind: "settle"; readonly unknown: Unknown } // a person wants the tool asked about an old unknown
+  | { readonly kind: "expire"; readonly question: Question } // by due time, not by when a timer ran
   | { readonly kind: "ask-model" }
   | { readonly kind: "stop"; readonly ending: Ending } // what is in flight, really
   | { readonly kind: "wait" } // for a person
@@ -26,20 +28,34 @@ export type Move =
 /** No moves: nothing to do here and now, because a call or the model is in flight, or because there is no turn. */
 export function next(s: State, now: Millis): readonly Move[] {
   const t = s.turn;
-  if (t === null) return [];
+  const settling = movesOfUnknowns(s);
+  return t === null ? settling : [...settling, ...movesOfTurn(s, t, now)];
+}
+
+function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
   const stop = mustStop(s, t, now);
   if (stop !== null) return stopping(t, stop);
+  const expired = [...t.questions.values()].filter((q) => q.answer === null && q.expiresAt !== null && now >= q.expiresAt);
+  if (expired.length > 0) return expired.map((question) => ({ kind: "expire", question }));
   if (t.asking !== null) return [];
-  if (t.calling.length > 0) return movesOfCalls(t);
+  if (t.calling.length > 0) return movesOfCalls(s, t, now);
   if (t.answer !== null) return movesOfAnswer(t, t.answer);
   return [ended(s, t) ?? movesToModel(t)].flat();
 }
 
-function movesOfCalls(t: Turn): readonly Move[] {
+function movesOfUnknowns(s: State): readonly Move[] {
+  if (s.unknowns.size === 0) return [];
+  return [...s.unknowns.values()].flatMap((unknown): readonly Move[] => {
+    if (unknown.gated?.kind === "undecided") return [{ kind: "gate", action: actionId(`reconcile:${unknown.call}`) }];
+    return unknown.gated?.kind === "allowed" ? [{ kind: "settle", unknown }] : [];
+  });
+}
+
+function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
   const open = t.calling.filter((c) => !isSettled(c));
   const hopeless = open.filter((c) => c.run.kind === "lost" && (recovery(c) === "give-up" || c.gated.kind === "denied"));
   if (hopeless.length > 0) return hopeless.map((call) => ({ kind: "give-up", call }));
-  const undecided = open.filter((c) => c.gated.kind === "undecided" && c.run.kind !== "running");
+  const undecided = open.filter((c) => c.run.kind !== "running" && (c.gated.kind === "undecided" || isDue(c.gated, s, now)));
   if (undecided.length > 0) return undecided.map((c) => ({ kind: "gate", action: idOf(c) }));
   const questions = open.filter((c) => c.gated.kind === "to-ask").map((c): Move => ({ kind: "question", action: idOf(c) }));
   if (questions.length > 0) return questions;
@@ -57,6 +73,9 @@ function movesOfCalls(t: Turn): readonly Move[] {
     return starting.map((call) => ({ kind: call.run.kind === "lost" && recovery(call) === "reconcile" ? "reconcile" : "act", call }));
   return running.length > 0 ? [] : [{ kind: "wait" }];
 }
+
+/** Something a decision may read has changed, or its time is up (the gate is asked once more, and a further defer then denies). */
+const isDue = (gated: Gated, s: State, now: Millis): boolean => gated.kind === "deferred" && (now >= gated.due || s.changes > gated.seen);
 
 /** A reply without calls. `respond` was decided before the model was asked: on labels and recipient, never on the text. */
 function movesOfAnswer(t: Turn, text: string): readonly Move[] {
@@ -80,6 +99,7 @@ function decide(gated: Gated, action: ActionId): readonly Move[] | null {
     case "to-ask":
       return [{ kind: "question", action }];
     case "asked":
+    case "deferred":
       return [{ kind: "wait" }];
     case "allowed":
     case "denied":
@@ -114,6 +134,7 @@ export const requestTokens = (s: State): number => s.agent.overheadTokens + s.wi
 type Stop = { readonly ending: Ending; readonly detail: string | null };
 
 function mustStop(s: State, t: Turn, now: Millis): Stop | null {
+  if (t.halt !== null) return { ending: "halted", detail: t.halt.reason };
   if (t.cancel !== null) return { ending: "cancelled", detail: t.cancel.reason };
   if (remainingMs(s, t, now) <= 0) return { ending: "timed-out", detail: `${t.limits.turnMs} ms of work` };
   return null;

@@ -1,9 +1,10 @@
 /** Everything a session needs; nothing is optional. A session without a gate does not type-check. */
 import type { Gate } from "../gate/port.ts";
 import type { Inbox } from "../inbox/port.ts";
+import type { Orders } from "../journal/orders.ts";
 import type { Journal } from "../journal/port.ts";
 import type { Model, Preview } from "../reason/port.ts";
-import type { ApprovalId, Entry, Hash, Intent, IntentId, Millis, SessionId, Tools } from "../vocab/index.ts";
+import type { ApprovalId, Entry, Hash, Intent, IntentId, JournalEvent, Millis, SessionId, Tools } from "../vocab/index.ts";
 
 export type Clock = Readonly<{
   now(): Millis;
@@ -18,6 +19,17 @@ export type Live =
   | Readonly<{ kind: "entry"; entry: Entry }>
   | Readonly<{ kind: "preview"; session: SessionId; iteration: number; attempt: number; preview: Preview }>;
 
+/** Standing orders: grants and halts, which belong to no session. */
+export type OrdersPort = Readonly<{
+  /** As of the last refresh. */
+  now(): Orders;
+  refresh(): Promise<void>;
+  /** Idempotent by the grant's id. */
+  give(grant: Extract<JournalEvent, { kind: "grant.given" }>): Promise<void>;
+  /** Calls back when they may have changed; returns the way to stop. */
+  watch(changed: () => void): () => void;
+}>;
+
 /** Says whether an intent really comes from whom it names. */
 export type Authenticate = (intent: Intent) => { readonly kind: "genuine" } | { readonly kind: "refused"; readonly reason: string };
 
@@ -30,6 +42,7 @@ export type Ports = Readonly<{
   tools: Tools;
   journal: Journal;
   inbox: Inbox;
+  orders: OrdersPort;
   authenticate: Authenticate;
   signAsWriter: SignAsWriter;
   clock: Clock;

@@ -1,4 +1,5 @@
 /** A session's state: a fold of its events, owned by its driver, growing at the end and never copied. `evolve.ts` is its only writer. */
+import type { Vote } from "../gate/approvals.ts";
 import type { Message } from "../reason/port.ts";
 import type { Window } from "../reason/window.ts";
 import type {
@@ -13,6 +14,7 @@ import type {
   Ending,
   Epoch,
   Finish,
+  JournalEvent,
   JsonObject,
   Label,
   Limits,
@@ -52,6 +54,10 @@ export type State = {
   readonly allowedCalls: Map<string, number>;
   /** Calls that may or may not have taken effect, until somebody settles them. */
   readonly unknowns: Map<CallId, Unknown>;
+  /** Goes up with whatever a decision may read: labels, counters, outcomes. */
+  changes: number;
+  /** Answers to be remembered; each is given once it is durable, also by the process after this one. */
+  readonly grantsDue: Extract<JournalEvent, { kind: "grant.given" }>[];
   /** Tokens of the turns before this one. */
   spent: number;
   turns: number;
@@ -59,14 +65,17 @@ export type State = {
   last: Last | null;
 };
 
-export type Unknown = Readonly<{
-  call: CallId;
-  tool: string;
-  resource: Resource;
-  digest: Digest;
-  outcome: Extract<Outcome, { kind: "unknown" }>;
-  at: Millis;
-}>;
+/** `gated` is where a person's wish to have the tool asked stands; null when nobody wants it. */
+export type Unknown = {
+  readonly call: CallId;
+  readonly tool: string;
+  readonly resource: Resource;
+  readonly digest: Digest;
+  readonly decided: Decided;
+  readonly outcome: Extract<Outcome, { kind: "unknown" }>;
+  readonly at: Millis;
+  gated: Gated | null;
+};
 
 export type Last = Readonly<{
   turn: number;
@@ -116,6 +125,7 @@ export type Turn = {
   /** All that was said and may be delivered: the partial output of a turn that ends early. */
   aside: string;
   cancel: { readonly by: Principal; readonly reason: string } | null;
+  halt: { readonly by: Principal; readonly reason: string } | null;
   /** Every call of the last reply ran and says that it ends the turn. */
   over: boolean;
   readonly questions: Map<ApprovalId, Question>;
@@ -126,16 +136,24 @@ export type Gated =
   | { readonly kind: "undecided" /** An answered question to decide again with. */; readonly answered: Answered | null }
   | { readonly kind: "allowed"; readonly decided: Decided }
   | { readonly kind: "denied"; readonly verdict: Extract<Verdict, { kind: "deny" }> }
-  /** A person must be asked; the question comes next. */
-  | { readonly kind: "to-ask"; readonly decided: Decided; readonly asks: readonly Ask[] }
+  /** A person must be asked; the question comes next. `again`: why an earlier answer does not count. */
+  | { readonly kind: "to-ask"; readonly decided: Decided; readonly asks: readonly Ask[]; readonly again: string | null }
+  /** Decided again when something changed since (`seen`), or at `due`, which then denies it. */
+  | { readonly kind: "deferred"; readonly decided: Decided; readonly due: Millis; readonly seen: number }
   | { readonly kind: "asked"; readonly approval: ApprovalId };
 
+/** Put to people; `votes` are those who said yes so far, `answer` is set once it is settled. */
 export type Question = Readonly<{
+  expiresAt: Millis | null;
+  then: "deny" | "halt";
+  votes: readonly Vote[];
   approval: ApprovalId;
   action: ActionId;
   digest: Digest;
   slice: Digest;
   asks: readonly Ask[];
+  /** What it touches: what a grant may be given for. */
+  about: Resource;
   answer: Answer | null;
 }>;
 

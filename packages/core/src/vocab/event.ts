@@ -11,21 +11,23 @@ import type {
   CallKey,
   Digest,
   Epoch,
+  GrantId,
   IntentId,
   KeyId,
   Label,
   Millis,
+  PolicyId,
   Seq,
   SessionId,
   StreamId,
   WriterId,
 } from "./ids.ts";
-import type { Answer } from "./intent.ts";
+import type { Answer, GrantScope, Resolution } from "./intent.ts";
 import type { Limits } from "./limits.ts";
 import type { Evidence, Outcome } from "./outcome.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Finish, Part, Usage } from "./proposal.ts";
-import type { Reconciled, Repeat } from "./tool.ts";
+import type { Reconciled, Repeat, Resource } from "./tool.ts";
 import type { Action, Ask, Verdict } from "./verdict.ts";
 
 /** What a session runs on. Resume compares it: an edited agent strands nothing, and the change is on record. */
@@ -74,9 +76,29 @@ export type SessionEvent =
       read: JsonObject;
       shadow: Verdict | null;
     }>
-  | Readonly<{ kind: "approval.asked"; approval: ApprovalId; action: ActionId; digest: Digest; asks: readonly Ask[] }>
-  | Readonly<{ kind: "approval.answered"; approval: ApprovalId; by: Principal; answer: Answer; intent: IntentId }>
+  /** `again`: why an answer that was given before does not count any more. */
+  | Readonly<{
+      kind: "approval.asked";
+      approval: ApprovalId;
+      action: ActionId;
+      digest: Digest;
+      asks: readonly Ask[];
+      expiresAt: Millis | null;
+      again: string | null;
+    }>
+  /** `counts` are the policies whose question this person may answer; `digest` is what the answer is good for. */
+  | Readonly<{
+      kind: "approval.answered";
+      approval: ApprovalId;
+      by: Principal;
+      answer: Answer;
+      counts: readonly PolicyId[];
+      digest: Digest;
+      intent: IntentId;
+    }>
+  | Readonly<{ kind: "approval.expired"; approval: ApprovalId; then: "deny" | "halt" }>
   | Readonly<{ kind: "approval.consumed"; approval: ApprovalId; action: ActionId }>
+  | Readonly<{ kind: "grant.used"; grant: GrantId; action: ActionId }>
   | Readonly<{ kind: "act.started"; call: CallId; key: CallKey; digest: Digest; epoch: Epoch; start: number; repeat: Repeat }>
   /** A `reconcile` tool was asked what became of a call whose hold was lost. */
   | Readonly<{ kind: "recovery.applied"; call: CallId; found: Reconciled["kind"]; detail: string }>
@@ -86,6 +108,18 @@ export type SessionEvent =
   | Readonly<{ kind: "note"; from: string; call: CallId | null; name: string; value: Json }>
   | Readonly<{ kind: "input.steered"; text: string; by: Principal; intent: IntentId }>
   | Readonly<{ kind: "turn.cancel-asked"; by: Principal; reason: string; intent: IntentId | null }>
+  /** Work was halted while this turn ran. */
+  | Readonly<{ kind: "turn.halted"; scope: string; by: Principal; reason: string }>
+  | Readonly<{
+      kind: "unknown.resolved";
+      call: CallId;
+      as: Exclude<Resolution, "reconcile">;
+      by: Principal;
+      note: string;
+      intent: IntentId;
+    }>
+  /** A person wants the tool asked what became of the call. */
+  | Readonly<{ kind: "unknown.reconcile-asked"; call: CallId; by: Principal; intent: IntentId }>
   | Readonly<{ kind: "intent.refused"; intent: IntentId; by: Principal; wish: string; reason: string }>
   | Readonly<{ kind: "session.closed"; by: Principal; reason: string }>
   | Readonly<{
@@ -116,7 +150,28 @@ export type SystemEvent =
   | Readonly<{ kind: "policy.refused"; during: "reload" | "apply"; files: Digest | null; problems: readonly string[]; by: Principal }>
   /** What a project brings along (`AGENTS.md`, a skill, an MCP server) may be used, as long as it has this digest. */
   | Readonly<{ kind: "trust.given"; subject: string; digest: Digest; by: Principal }>
-  | Readonly<{ kind: "trust.withdrawn"; subject: string; by: Principal; reason: string }>;
+  | Readonly<{ kind: "trust.withdrawn"; subject: string; by: Principal; reason: string }>
+  | Readonly<{ kind: "grant.given"; grant: GrantId; by: Principal } & GrantFacts>
+  | Readonly<{ kind: "grant.revoked"; grant: GrantId; by: Principal; reason: string }>
+  /** `scope` is `all`, `agent:NAME` or `tool:NAME`. */
+  | Readonly<{ kind: "work.halted"; scope: string; by: Principal; reason: string }>
+  | Readonly<{ kind: "work.resumed"; scope: string; by: Principal; reason: string }>;
+
+/** What a grant is good for: these policies' questions, about this, for this agent on this person's behalf, as the policies stood. */
+export type GrantFacts = Readonly<{
+  agent: string;
+  onBehalfOf: Principal;
+  tool: string;
+  scope: GrantScope;
+  resource: Resource;
+  digest: Digest;
+  slice: Digest;
+  policies: readonly PolicyId[];
+  /** Null for both: wherever this agent works for this person. */
+  session: SessionId | null;
+  turn: number | null;
+  until: Millis | null;
+}>;
 
 /** A path below `policies/`, and its text's digest. */
 export type FileDigest = Readonly<{ path: string; digest: Digest }>;

@@ -11,6 +11,7 @@ export type Fault =
   | { readonly kind: "journal-unreadable"; readonly file: string; readonly detail: string }
   | { readonly kind: "history-invalid"; readonly index: number; readonly detail: string }
   // holds
+  | { readonly kind: "halted"; readonly scope: string }
   | { readonly kind: "session-held"; readonly session: SessionId; readonly by: string }
   | { readonly kind: "hold-lost"; readonly session: SessionId; readonly epoch: Epoch }
   | { readonly kind: "session-unknown"; readonly session: string }
@@ -102,6 +103,8 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
         `message ${f.index} of the imported history is invalid: ${f.detail}`,
         "import text messages of `user` and `assistant` only, the first by `user`",
       );
+    case "halted":
+      return line(`work is halted (${f.scope})`, "ask who halted it; `orgate resume-work` lets it go on");
     case "session-held":
       return line(
         `session \`${f.session}\` is held by ${f.by}`,

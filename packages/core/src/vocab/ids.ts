@@ -13,6 +13,8 @@ export type ActionId = Branded<string, "ActionId">;
 /** Given to the tool, the same at every start of one call: what makes a repeat recognisable. */
 export type CallKey = Branded<string, "CallKey">;
 export type ApprovalId = Branded<string, "ApprovalId">;
+/** `g_…`: a remembered approval. */
+export type GrantId = Branded<string, "GrantId">;
 export type IntentId = Branded<string, "IntentId">;
 export type WriterId = Branded<string, "WriterId">;
 export type KeyId = Branded<string, "KeyId">;
@@ -33,6 +35,7 @@ export const callId = (text: string): CallId => text as CallId;
 export const actionId = (text: string): ActionId => text as ActionId;
 export const callKey = (session: SessionId, call: CallId): CallKey => `${session}/${call}` as CallKey;
 export const approvalId = (text: string): ApprovalId => text as ApprovalId;
+export const grantId = (text: string): GrantId => text as GrantId;
 export const intentId = (text: string): IntentId => text as IntentId;
 export const writerId = (text: string): WriterId => text as WriterId;
 export const keyId = (text: string): KeyId => text as KeyId;
@@ -50,6 +53,8 @@ export const isSessionId = (text: string): text is SessionId => SESSION.test(tex
 /** System streams: what belongs to no session. */
 export const KEYS: StreamId = streamId("keys");
 export const ERASURES: StreamId = streamId("erasures");
+export const GRANTS: StreamId = streamId("grants");
+export const HALT: StreamId = streamId("halt");
 export const POLICY: StreamId = streamId("policy");
 export const TRUST: StreamId = streamId("trust");
 

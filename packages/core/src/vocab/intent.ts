@@ -1,5 +1,5 @@
 /** What anybody other than the holder wants of a session: a row in the inbox, which the holder turns into an event. */
-import { canonical, type Json } from "./canonical.ts";
+import { canonical, type Json, type JsonObject } from "./canonical.ts";
 import type { ApprovalId, CallId, Digest, IntentId, KeyId, Millis, SessionId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Principal } from "./principal.ts";
@@ -11,10 +11,26 @@ export type Wish =
   | Readonly<{ kind: "cancel"; reason: string }>
   /** Bound to the question's id and to the digest of the action that was on screen. */
   | Readonly<{ kind: "answer"; approval: ApprovalId; digest: Digest; answer: Answer }>
+  /** What became of a call that nobody could tell of. */
+  | Readonly<{ kind: "resolve"; call: CallId; as: Resolution; note: string }>
   /** The runtime's own: an outcome that arrived after its call was given up as unknown. */
   | Readonly<{ kind: "late"; call: CallId; outcome: Outcome }>;
 
-export type Answer = Readonly<{ kind: "approve" } | { kind: "deny"; reason: string }>;
+/** `reconcile` asks the tool; the others are a person's word. */
+export type Resolution = "happened" | "did-not-happen" | "abandon" | "reconcile";
+
+export type Answer = Readonly<
+  | { kind: "approve" }
+  | { kind: "deny"; reason: string }
+  /** Approved with these arguments in place of the proposed ones. */
+  | { kind: "edit"; args: JsonObject }
+  /** Approved, and remembered: no wider than the policy that asks lets it be. */
+  | { kind: "grant"; grant: GrantWish }
+>;
+
+/** This very action, this tool on this resource, or this tool; for the turn, the session, or until a time. */
+export type GrantWish = Readonly<{ scope: GrantScope; until: "turn" | "session" | Millis }>;
+export type GrantScope = "digest" | "resource" | "tool";
 
 /** `id` makes it idempotent: the same id twice is one wish. `signature` is over `intentText`, by the key `key` of `by`. */
 export type Intent = Readonly<{

@@ -1,6 +1,6 @@
 /** What the gate says of one action. Reasons always; nothing but `allow` yields a permit. */
 import type { Json, JsonObject } from "./canonical.ts";
-import type { ApprovalId, CallId, Digest, Label, PolicyId } from "./ids.ts";
+import type { ApprovalId, CallId, Digest, GrantId, Label, PolicyId } from "./ids.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Effect, Resource } from "./tool.ts";
 
@@ -54,18 +54,20 @@ export type Terms = Readonly<{
 export const PLAIN_TERMS: Terms = Object.freeze({ approvers: [], quorum: 1, expiresMs: null, grant: null, onExpiry: "deny" });
 
 export type Verdict =
-  /** `approval` names the answered question that turned an `ask` into this. */
-  | Readonly<{ kind: "allow"; because: readonly PolicyId[]; approval: ApprovalId | null }>
+  /** `approval` names the answered question, or the grant, that turned an `ask` into this. */
+  | Readonly<{ kind: "allow"; because: readonly PolicyId[]; approval: ApprovalId | GrantId | null }>
   | Readonly<{ kind: "deny"; by: DeniedBy; because: readonly PolicyId[]; faults: readonly PolicyFault[]; reason: string }>
   | Readonly<{ kind: "ask"; because: readonly PolicyId[]; asks: readonly [Ask, ...Ask[]] }>
   /** Permitted with other arguments: they are checked and gated again, once. */
+  /** It cannot be decided yet: decided again when what it read changes, or when the time is up, which then denies it. */
+  | Readonly<{ kind: "defer"; because: readonly PolicyId[]; ms: number }>
   | Readonly<{ kind: "modify"; because: readonly PolicyId[]; edits: readonly Edit[] }>;
 
 /** One argument set to something else; `path` leads into the arguments. */
 export type Edit = Readonly<{ path: readonly string[]; value: Json }>;
 
 /** `contract`: unknown tool, arguments that are not JSON or do not fit the schema. */
-export type DeniedBy = "contract" | "policy" | "person";
+export type DeniedBy = "contract" | "policy" | "person" | "expiry" | "halt";
 
 /** A verdict with what it stands on: the digest of the policies that could decide it, and what they read. */
 export type Decision = Readonly<{
@@ -78,8 +80,10 @@ export type Decision = Readonly<{
 
 /** What a person does for themselves; decided like everything else. */
 export type UserAct =
-  | Readonly<{ kind: "approve"; approval: string; agent: string; tool: string }>
+  /** `requester` is on whose behalf the session runs: a policy may keep the two apart. */
+  | Readonly<{ kind: "approve"; approval: string; agent: string; tool: string; requester: string }>
   | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
+  | Readonly<{ kind: "halt"; scope: string }>
   | Readonly<{ kind: "read-journal"; session: string }>
   | Readonly<{ kind: "edit-policy"; surface: string }>;
 

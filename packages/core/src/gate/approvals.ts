@@ -1,0 +1,105 @@
+/**
+ * What an answer is bound to, who counts, and what a remembered one is good for. Pure.
+ * Q7 an answer counts for the policies whose question the person may answer, and each of them wants its quorum of different people.
+ * Q8 a grant is never wider than the policy that asks lets it be, and covers only the questions it was given for, under the same policies.
+ */
+import type {
+  Ask,
+  Digest,
+  GrantFacts,
+  GrantId,
+  GrantWish,
+  Millis,
+  PolicyId,
+  Principal,
+  Resource,
+  SessionId,
+  Terms,
+} from "../vocab/index.ts";
+
+export type Vote = Readonly<{ by: string; counts: readonly PolicyId[] }>;
+
+/** The questions among `asks` that somebody in these groups may answer. */
+export const countsFor = (asks: readonly Ask[], groups: readonly string[]): readonly PolicyId[] =>
+  asks.filter(({ terms }) => terms.approvers.length === 0 || terms.approvers.some((g) => groups.includes(g))).map((a) => a.policy);
+
+/** Every question has its quorum of different people. */
+export function isAnswered(asks: readonly Ask[], votes: readonly Vote[]): boolean {
+  return asks.every(({ policy, terms }) => new Set(votes.filter((v) => v.counts.includes(policy)).map((v) => v.by)).size >= terms.quorum);
+}
+
+/** By due time: the earliest that any of the questions names. `wait` means for ever. */
+export function expiry(asks: readonly Ask[], askedAt: Millis): { readonly expiresAt: Millis | null; readonly then: "deny" | "halt" } {
+  const dying = asks.filter((a) => a.terms.onExpiry !== "wait" && a.terms.expiresMs !== null);
+  const soonest = Math.min(...dying.map((a) => a.terms.expiresMs ?? Number.POSITIVE_INFINITY));
+  const then = dying.some((a) => a.terms.onExpiry === "halt") ? "halt" : "deny";
+  return { expiresAt: dying.length === 0 ? null : ((askedAt + soonest) as Millis), then };
+}
+
+const SCOPES = ["digest", "resource", "tool"] as const;
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+export type WidestGrant = Readonly<{ scope: (typeof SCOPES)[number]; lifetime: "turn" | "session" | Readonly<{ ms: number }> }>;
+
+/** `@grant("session")`, `@grant("tool 8h")`: how wide (this tool on this resource, unless it says so), how long. Null: no grant; undefined: not understood. */
+export function readGrant(text: string | null): WidestGrant | null | undefined {
+  if (text === null || text === "once") return null;
+  const words = text.split(" ");
+  const scope = words.length === 2 ? SCOPES.find((s) => s === words[0]) : "resource";
+  const last = words.at(-1) ?? "";
+  const time = /^([1-9]\d{0,5})(s|m|h|d)$/.exec(last);
+  if (scope === undefined || words.length > 2) return undefined;
+  if (last === "turn" || last === "session") return { scope, lifetime: last };
+  return time === null ? undefined : { scope, lifetime: { ms: Number(time[1]) * (UNITS[time[2] ?? ""] ?? 0) } };
+}
+
+/** Why this grant may not be given; null when it may. */
+export function tooWide(asks: readonly Ask[], wish: GrantWish, now: Millis): string | null {
+  for (const { policy, terms } of asks) {
+    const widest = readGrant(terms.grant);
+    if (widest === null || widest === undefined) return `${policy} lets no answer be remembered`;
+    if (SCOPES.indexOf(wish.scope) > SCOPES.indexOf(widest.scope))
+      return `${policy} lets it be remembered for this ${widest.scope} at most`;
+    if (!withinLifetime(wish, widest, now)) return `${policy} lets it be remembered ${lifetimeText(widest)} at most`;
+  }
+  return null;
+}
+
+function withinLifetime({ until }: GrantWish, { lifetime }: WidestGrant, now: Millis): boolean {
+  if (until === "turn") return true;
+  if (until === "session") return lifetime === "session";
+  return typeof lifetime === "object" && until > now && until <= now + lifetime.ms;
+}
+const lifetimeText = ({ lifetime }: WidestGrant): string =>
+  typeof lifetime === "object" ? `for ${lifetime.ms / 60_000} minutes` : `for the ${lifetime}`;
+
+export type Grant = Readonly<{ grant: GrantId; by: Principal; givenAt: Millis } & GrantFacts>;
+
+/** What is asked about, as a grant sees it. */
+export type Sought = Readonly<{
+  agent: string;
+  onBehalfOf: Principal;
+  tool: string;
+  resource: Resource;
+  digest: Digest;
+  slice: Digest;
+  policies: readonly PolicyId[];
+  session: SessionId;
+  turn: number;
+  now: Millis;
+}>;
+
+export const covers = (g: Grant, q: Sought): boolean =>
+  g.agent === q.agent &&
+  g.tool === q.tool &&
+  g.onBehalfOf.kind === q.onBehalfOf.kind &&
+  g.onBehalfOf.id === q.onBehalfOf.id &&
+  g.slice === q.slice &&
+  q.policies.every((p) => g.policies.includes(p)) &&
+  (g.session === null || g.session === q.session) &&
+  (g.turn === null || g.turn === q.turn) &&
+  (g.until === null || q.now < g.until) &&
+  (g.scope === "tool" ||
+    (g.scope === "digest" ? g.digest === q.digest : g.resource.type === q.resource.type && g.resource.id === q.resource.id));
+
+export type { Terms };

@@ -1,0 +1,91 @@
+/** Who may answer what: the policies' word on a person, and the tool's on edited arguments. What `admit` is told of the session. */
+import { countsFor, tooWide } from "../gate/approvals.ts";
+import { actionDigest, contract } from "../gate/request.ts";
+import type { Leave, Standing } from "../inbox/admit.ts";
+import {
+  type CallId,
+  type Digest,
+  type JsonObject,
+  type Limits,
+  principalName,
+  type Tool,
+  type UserAct,
+  type Wish,
+} from "../vocab/index.ts";
+import type { Ports } from "./ports.ts";
+import type { Question, State } from "./state.ts";
+
+type Needs = Pick<Ports, "gate" | "tools" | "hash" | "clock">;
+
+export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: Tool) => Digest): Standing {
+  const questionOf = (approval: string): Question | null =>
+    [...(s.turn?.questions.values() ?? [])].find((q) => q.approval === approval) ?? null;
+  return {
+    turns: s.turns,
+    running: s.turn !== null,
+    closed: s.closed,
+    limits,
+    question(approval) {
+      const q = questionOf(approval);
+      return q === null ? null : { digest: q.digest, expiresAt: q.expiresAt, answer: q.answer, voters: q.votes.map((v) => v.by) };
+    },
+    mayAnswer(user, wish) {
+      const question = questionOf(wish.approval);
+      return question === null ? no("there is no such question") : mayAnswer(p, s, question, user, wish, toolDigest);
+    },
+    mayResolve(user, call) {
+      const unknown = [...s.unknowns.values()].find((u) => u.call === call);
+      const act: UserAct = { kind: "resolve", call, agent: s.agent.name, tool: unknown?.tool ?? "" };
+      const denied = deniedTo(p, user, act);
+      return denied === null ? { kind: "may" } : no(denied);
+    },
+    isUnknown: (call: CallId) => s.unknowns.has(call),
+  };
+}
+
+const no = (reason: string) => ({ kind: "may-not", reason }) as const;
+
+function mayAnswer(
+  p: Needs,
+  s: State,
+  q: Question,
+  user: string,
+  { answer }: Extract<Wish, { kind: "answer" }>,
+  toolDigest: (tool: Tool) => Digest,
+): Leave {
+  const call = s.turn?.calling.find((c) => (c.proposed.id as string) === q.action) ?? null;
+  const tool = call?.proposed.tool ?? q.action;
+  const denied = deniedTo(p, user, { kind: "approve", approval: q.approval, agent: s.agent.name, tool, requester: s.principal.id });
+  if (denied !== null) return no(denied);
+  const counts = countsFor(q.asks, p.gate.groupsOf(user));
+  if (counts.length === 0) return no(`it is for ${[...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ")} to answer`);
+  if (answer.kind === "grant") {
+    if (call === null) return no("only an answer about a tool's call can be remembered");
+    const wide = tooWide(q.asks, answer.grant, p.clock.now());
+    if (wide !== null) return no(wide);
+  }
+  if (answer.kind !== "edit") return { kind: "may", counts, digest: q.digest };
+  if (call === null) return no("there are no arguments to edit");
+  const edited = editedDigest(p, s, call.proposed, answer.args, toolDigest);
+  return "reason" in edited ? no(edited.reason) : { kind: "may", counts, digest: edited.digest };
+}
+
+function editedDigest(
+  p: Needs,
+  s: State,
+  call: Parameters<typeof contract>[0],
+  args: JsonObject,
+  toolDigest: (tool: Tool) => Digest,
+): { digest: Digest } | { reason: string } {
+  const tool = p.tools.find(call.tool);
+  const contracted = contract(call, tool, tool === null ? null : toolDigest(tool), args);
+  if (contracted.kind === "refused") return { reason: contracted.verdict.reason };
+  return { digest: actionDigest(contracted.action, { agent: s.agent.name, onBehalfOf: principalName(s.principal) }, p.hash) };
+}
+
+/** Null when the policies let this person do it. */
+function deniedTo(p: Needs, user: string, act: UserAct): string | null {
+  const { verdict } = p.gate.decideFor(user, act);
+  if (verdict.kind === "allow") return null;
+  return verdict.kind === "deny" ? `${user} may not ${act.kind} this: ${verdict.reason}` : `${user} may not ${act.kind} this by themselves`;
+}

@@ -1,0 +1,72 @@
+/** The conversation as it grows: what is said, what is heard later, and each call's one result. Part of the fold. */
+import { observeOutcome, observeRefusal } from "../observe/observe.ts";
+import type { Message } from "../reason/port.ts";
+import { estimateTokens, PER_MESSAGE } from "../reason/tokens.ts";
+import { widen } from "../reason/window.ts";
+import type { Observation, Part, ProposedCall } from "../vocab/index.ts";
+import { type Call, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
+
+export function say(s: State, message: Message): void {
+  s.messages.push(message);
+  const budget = s.turn === null ? Number.POSITIVE_INFINITY : s.turn.limits.contextTokens - s.agent.overheadTokens;
+  widen(s.messages, s.window, message, budget);
+}
+
+/** Nothing may stand between a call and its results, or before the reply to a request that did not hold it. */
+export function hear(s: State, message: Message): State {
+  if (s.turn !== null && (s.turn.asking !== null || s.turn.calling.length > 0)) s.queued.push(message);
+  else say(s, message);
+  return s;
+}
+
+export function hearQueued(s: State): void {
+  for (const message of s.queued.splice(0)) say(s, message);
+}
+
+/** Another iteration, with a word to the model about why. */
+export function goOn(s: State, t: Turn, note: string | null): void {
+  if (note !== null) say(s, noteMessage(note));
+  t.answer = null;
+  [t.model, t.respond] = [UNDECIDED, UNDECIDED];
+}
+
+export function refuseAnswer(s: State, t: Turn, reason: string): void {
+  t.refusedInARow += 1;
+  goOn(s, t, `[denied by policy] your answer was not delivered: ${reason}`);
+}
+
+/** Once every call of the reply is settled, the model gets its results: one per call id, in call order. */
+export function settle(s: State, t: Turn): void {
+  if (t.calling.length === 0 || !t.calling.every(isSettled)) return;
+  const all = t.calling;
+  t.calling = [];
+  for (const c of all) say(s, toolMessage(c.proposed, observation(c, t)));
+  t.refusedInARow = all.every((c) => c.gated.kind === "denied" && c.starts === 0) ? t.refusedInARow + 1 : 0;
+  t.over = all.every((c) => c.run.kind === "ended" && c.run.endsTurn);
+  [t.model, t.respond] = [UNDECIDED, UNDECIDED];
+  if (s.queued.some((m) => m.role === "user")) t.over = false; // a person spoke meanwhile: that comes first
+  hearQueued(s);
+}
+
+export function observation(c: Call, t: Turn): Observation {
+  if (c.run.kind === "ended") return observeOutcome(c.proposed.tool, c.run.outcome, t.limits.observationChars);
+  if (c.gated.kind === "denied") return observeRefusal(c.proposed.tool, c.gated.verdict);
+  throw new Error(`call ${c.proposed.id} is not settled`);
+}
+
+export const userMessage = (text: string): Message => ({ role: "user", text, tokens: estimateTokens(text) + PER_MESSAGE });
+export const noteMessage = (text: string): Message => ({ role: "note", text, tokens: estimateTokens(text) + PER_MESSAGE });
+export const toolMessage = (c: ProposedCall, o: Observation): Message => ({
+  role: "tool",
+  wireId: c.wireId,
+  tool: c.tool,
+  text: o.text,
+  isError: o.kind !== "result",
+  tokens: estimateTokens(o.text) + PER_MESSAGE,
+});
+export const assistantMessage = (parts: readonly Part[]): Message => ({
+  role: "assistant",
+  parts,
+  tokens: PER_MESSAGE + parts.reduce((n, p) => n + partTokens(p), 0),
+});
+const partTokens = (p: Part): number => estimateTokens(p.text) + (p.kind === "call" ? estimateTokens(p.tool) + PER_MESSAGE : 0);

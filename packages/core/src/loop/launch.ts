@@ -1,0 +1,286 @@
+/**
+ * Effects: announced as events, launched once those are durable, brought home as events again.
+ * Nothing here touches the state: a landing is a function that the driver calls when it is its turn.
+ */
+import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
+import type { Hold } from "../journal/port.ts";
+import type { Permit, Redeem } from "../permit/turnstile.ts";
+import { parseReply } from "../reason/parse.ts";
+import type { ModelReply, Preview } from "../reason/port.ts";
+import { prompter } from "../reason/prompt.ts";
+import {
+  type ActionId,
+  actionId,
+  callKey,
+  canonical,
+  type Decided,
+  type Digest,
+  digestOf,
+  type Evidence,
+  FaultError,
+  type JournalEvent,
+  type Json,
+  label,
+  type Outcome,
+  type Tool,
+} from "../vocab/index.ts";
+import { type Move, requestTokens, roomForOutput } from "./next.ts";
+import type { Ports } from "./ports.ts";
+import { stricter } from "./resume.ts";
+import type { Call, State, Turn, Unknown } from "./state.ts";
+
+/** What an effect brings home. */
+export type Landing = () => readonly JournalEvent[];
+
+/** What the driver lends: the record, the permits, the runway. */
+export type Cockpit = Readonly<{
+  p: Ports;
+  s: State;
+  hold: Hold;
+  record(event: JournalEvent): void;
+  permitFor(action: ActionId): Permit;
+  redeem: Redeem;
+  /** Fires when the turn is stopped, or the calls of this tool are. */
+  stopOf(tool: string | null): AbortSignal;
+  fly(name: string, effect: () => Promise<Landing>): void;
+  isFlying(name: string): boolean;
+  land(landing: Landing): void;
+  toolDigest(tool: Tool): Digest;
+}>;
+
+const NOTE_MAX = 16_384;
+
+/** Records what a move is about to do, and hands back the doing of it. */
+export function launcher(c: Cockpit): (move: Move) => (() => void) | null {
+  const prompt = prompter(c.p.hash);
+  return (move) => {
+    const t = c.s.turn;
+    if (move.kind === "settle") return settle(c, move.unknown);
+    if (t === null) return null;
+    if (move.kind === "ask-model") return askModel(c, t, prompt);
+    if ((move.kind === "act" || move.kind === "reconcile") && move.call.gated.kind === "allowed")
+      return startCall(c, t, move.kind, move.call, move.call.gated.decided);
+    return null;
+  };
+}
+
+/** The approval or the grant that let it be is used up, or used, in the commit that starts it. */
+export function consume({ record }: Pick<Cockpit, "record">, decided: Decided): void {
+  const approval = decided.verdict.kind === "allow" ? decided.verdict.approval : null;
+  if (approval === null) return;
+  if (isGrant(approval)) record({ kind: "grant.used", grant: approval, action: decided.id });
+  else record({ kind: "approval.consumed", approval, action: decided.id });
+}
+const isGrant = (
+  id: NonNullable<Extract<Decided["verdict"], { kind: "allow" }>["approval"]>,
+): id is Extract<JournalEvent, { kind: "grant.used" }>["grant"] => id.startsWith("g_");
+
+function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (() => void) | null {
+  const { p, s } = c;
+  if (t.model.kind !== "allowed") return null;
+  const action = t.model.decided.id;
+  const [iteration, attempt] = [t.iterations + 1, t.attempts + 1];
+  const reserved = { input: requestTokens(s), output: roomForOutput(s, t) };
+  const { messages, window } = s;
+  const { temperature } = t.limits;
+  const { request, digest } = prompt({
+    system: s.agent.instructions,
+    messages,
+    window,
+    tools: p.tools.offered,
+    toolsDigest: p.tools.digest,
+    model: p.model.id,
+    temperature,
+    maxOutputTokens: reserved.output,
+    attempt,
+  });
+  const speaks = t.respond.kind === "allowed"; // unless the answer may be delivered, its words are withheld (rule 2)
+  consume(c, t.model.decided);
+  c.record({ kind: "model.asked", iteration, attempt, model: p.model.id, request: digest, reserved });
+  const preview = (words: Preview) => speaks && p.watch({ kind: "preview", session: s.session, iteration, attempt, preview: words });
+  return () => {
+    const permit = c.permitFor(action);
+    c.fly("model", async () => {
+      const allowed = c.redeem(permit);
+      if (allowed.kind !== "model" || allowed.model !== p.model.id)
+        throw new FaultError({ kind: "permit-refused", action, detail: "it names another model" });
+      const reply = await unlessStopped(c.stopOf(null), (signal) => p.model.ask(request, preview, signal));
+      if ("error" in reply) return () => [{ kind: "model.failed", iteration, attempt, ...reply }];
+      return () => [repliedEvent(s, reply, iteration, attempt)];
+    });
+  };
+}
+
+type Failed = Readonly<{ error: string; broke: boolean; again: boolean }>;
+
+/** A model that does not listen to the signal is not waited for. */
+async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<ModelReply>): Promise<ModelReply | Failed> {
+  let onStop = () => {};
+  const stopped = new Promise<Failed>((resolve) => {
+    onStop = () => resolve({ error: `stopped: ${String(signal.reason)}`, broke: true, again: false });
+  });
+  if (signal.aborted) onStop();
+  signal.addEventListener("abort", onStop, { once: true });
+  const asked = Promise.resolve().then(() => ask(signal));
+  const reply = await Promise.race([asked.catch(failure), stopped]);
+  signal.removeEventListener("abort", onStop); // a turn has many model calls: what they leave behind must not grow with it
+  return reply;
+}
+
+function failure(error: unknown): Failed {
+  if (error instanceof FaultError && error.fault.kind === "model-failed")
+    return { error: error.fault.detail, broke: error.fault.broke, again: error.fault.again };
+  return { error: messageOf(error), broke: true, again: false };
+}
+
+function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: number): JournalEvent {
+  const { finish, usage, model, meta } = reply;
+  return {
+    kind: "model.replied",
+    iteration,
+    attempt,
+    parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
+    finish,
+    usage,
+    model,
+    meta,
+  };
+}
+
+function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, decided: Decided): (() => void) | null {
+  const { p, hold } = c;
+  const tool = p.tools.find(call.proposed.tool);
+  if (tool === null) return null;
+  const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs);
+  const { key, start } = run.context;
+  consume(c, decided);
+  c.record({ kind: "act.started", call: call.proposed.id, key, digest: decided.digest, epoch: hold.epoch, start, repeat: run.repeat });
+  return () => {
+    const permit = c.permitFor(decided.id);
+    checkHold(c);
+    const began = p.clock.now();
+    const ms = () => p.clock.now() - began;
+    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), call, tool, ms()));
+    else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), call, tool, ms()));
+  };
+}
+
+function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number): Run {
+  const id = call.proposed.id;
+  const note = (name: string, value: Json) => c.isFlying(id) && c.land(() => [noteEvent(call, name, value)]);
+  const context = { session: c.s.session, key: callKey(c.s.session, id), epoch: c.hold.epoch, start: call.starts + 1, note };
+  return {
+    tool,
+    repeat: stricter(call.repeat ?? tool.repeat, tool.repeat),
+    context,
+    timeoutMs,
+    stop: c.stopOf(tool.name),
+    sleep: c.p.clock.sleep,
+  };
+}
+
+/** Right before an effect: where a hold can be lost, this is the last look. */
+function checkHold({ p, s, hold }: Cockpit): void {
+  if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
+}
+
+function actLanding(c: Cockpit, { outcome, late }: Acted, call: Call, tool: Tool, ms: number): Landing {
+  void late?.then((o) => reportLate(c, call, o)).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
+  return () => endedEvents(c, call, tool, outcome, ms);
+}
+
+async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Promise<void> {
+  const wish = { kind: "late", call: call.proposed.id, outcome } as const;
+  await p.inbox.put(p.signAsWriter({ id: p.ids.intent(), session: s.session, at: p.clock.now(), wish }));
+}
+
+const foundOf = (result: Found) => (result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail });
+
+function foundLanding(c: Cockpit, result: Found, call: Call, tool: Tool, ms: number): Landing {
+  const found = foundOf(result);
+  const detail = found.kind === "cannot-tell" ? found.detail : "";
+  const said: JournalEvent = { kind: "recovery.applied", call: call.proposed.id, found: found.kind, detail };
+  switch (found.kind) {
+    case "did-not-happen":
+      return () => [said];
+    case "happened":
+      return () => [said, ...endedEvents(c, call, tool, { kind: "done", output: found.output }, ms)];
+    case "cannot-tell":
+      return () => [said, ...endedEvents(c, call, tool, { kind: "unknown", cause: "not-reconciled", detail }, ms)];
+  }
+}
+
+/** A person wants the tool asked about a call whose outcome is unknown, perhaps of a turn long ago. */
+function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
+  const name = `reconcile:${unknown.call}`;
+  const tool = c.p.tools.find(unknown.tool);
+  if (unknown.gated?.kind !== "allowed" || c.isFlying(name)) return null;
+  const context = { session: c.s.session, key: callKey(c.s.session, unknown.call), epoch: c.hold.epoch, start: 1, note: () => {} };
+  return () => {
+    const permit = c.permitFor(actionId(name));
+    checkHold(c);
+    c.fly(name, async () => {
+      const found: ReturnType<typeof foundOf> =
+        tool?.reconcile == null
+          ? { kind: "cannot-tell", detail: "this tool cannot be asked what became of a call" }
+          : foundOf(
+              await reconcile(permit, c.redeem, {
+                tool,
+                repeat: "reconcile",
+                context,
+                timeoutMs: tool.timeoutMs ?? 30_000,
+                stop: c.stopOf(tool.name),
+                sleep: c.p.clock.sleep,
+              }),
+            );
+      const detail = found.kind === "cannot-tell" ? found.detail : "";
+      return () => [{ kind: "recovery.applied", call: unknown.call, found: found.kind, detail }];
+    });
+  };
+}
+
+function endedEvents(c: Cockpit, call: Call, tool: Tool, outcome: Outcome, durationMs: number): readonly JournalEvent[] {
+  const fresh = tool.labels.filter((l) => !c.s.labels.has(l));
+  const endsTurn = tool.endsTurn && outcome.kind === "done";
+  const ended: JournalEvent = {
+    kind: "act.ended",
+    call: call.proposed.id,
+    outcome,
+    evidence: evidence(c, call, outcome, durationMs),
+    endsTurn,
+  };
+  const labels: JournalEvent = { kind: "labels.added", labels: fresh.map(label), from: call.proposed.id };
+  return fresh.length === 0 ? [ended] : [labels, ended];
+}
+
+export function evidence(
+  { p, toolDigest }: Pick<Cockpit, "p" | "toolDigest">,
+  call: Call,
+  outcome: Outcome | null,
+  durationMs: number,
+): Evidence {
+  const tool = p.tools.find(call.proposed.tool);
+  const decided = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided : null;
+  const outputDigest = outcome?.kind === "done" ? digestOf(outcome.output, p.hash) : null;
+  const none = () => digestOf(null, p.hash);
+  return {
+    toolDigest: tool === null ? none() : toolDigest(tool),
+    actionDigest: decided?.digest ?? none(),
+    outputDigest,
+    durationMs,
+    starts: call.starts,
+  };
+}
+
+/** A tool's note is its own: what is too long or not JSON is left out with a word, and never stops the drive. */
+function noteEvent(call: Call, name: string, value: Json): JournalEvent {
+  return { kind: "note", from: call.proposed.tool, call: call.proposed.id, name: String(name).slice(0, 64), value: fitting(value) };
+}
+
+function fitting(value: Json): Json {
+  try {
+    return canonical(value).length <= NOTE_MAX ? value : `[left out: a note holds at most ${NOTE_MAX} characters]`;
+  } catch {
+    return "[left out: a note is JSON]";
+  }
+}
