@@ -29,11 +29,11 @@ export function isAnswered(asks: readonly Ask[], votes: readonly Vote[]): boolea
 }
 
 /** By due time: the earliest that any of the questions names. `wait` means for ever. */
-export function expiry(asks: readonly Ask[], askedAt: Millis): { readonly expiresAt: Millis | null; readonly then: "deny" | "halt" } {
+export function expiry(asks: readonly Ask[], askedAt: Millis): { readonly expiresAt: Millis | null; readonly onExpiry: "deny" | "halt" } {
   const dying = asks.filter((a) => a.terms.onExpiry !== "wait" && a.terms.expiresMs !== null);
   const soonest = Math.min(...dying.map((a) => a.terms.expiresMs ?? Number.POSITIVE_INFINITY));
-  const then = dying.some((a) => a.terms.onExpiry === "halt") ? "halt" : "deny";
-  return { expiresAt: dying.length === 0 ? null : ((askedAt + soonest) as Millis), then };
+  const onExpiry = dying.some((a) => a.terms.onExpiry === "halt") ? "halt" : "deny";
+  return { expiresAt: dying.length === 0 ? null : ((askedAt + soonest) as Millis), onExpiry };
 }
 
 const SCOPES = ["digest", "resource", "tool"] as const;

@@ -79,11 +79,13 @@ export function askFor(user: string, act: UserAct, known: Known): Asked {
 function resourceOf(act: UserAct): CedarEntity {
   switch (act.kind) {
     case "approve":
-      return thing({ type: "Approval", id: act.approval }, { agent: act.agent, tool: act.tool });
+      return thing({ type: "Approval", id: act.approval }, { agent: act.agent, tool: act.tool, requester: act.requester });
     case "resolve":
       return thing({ type: "Call", id: act.call }, { agent: act.agent, tool: act.tool });
     case "read-journal":
       return thing({ type: "Session", id: act.session });
+    case "halt":
+      return thing({ type: "Work", id: act.scope });
     case "edit-policy":
       return thing({ type: "PolicySet", id: act.surface });
   }
@@ -103,6 +105,7 @@ const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
   resolve: bare("resolve"),
   "read-journal": bare("read-journal"),
   "edit-policy": bare("edit-policy"),
+  halt: bare("halt"),
 };
 
 const thing = (uid: Uid, attrs: CedarRecord = {}): CedarEntity => ({ uid, parents: [], attrs: { id: uid.id, ...attrs } });

@@ -97,9 +97,11 @@ function userAct(c: Case): UserAct {
   const about = { agent: c.agent ?? "somebody", tool: String(c.args?.["tool"] ?? "") };
   switch (c.action) {
     case "approve":
-      return { kind: "approve", approval: id, ...about };
+      return { kind: "approve", approval: id, ...about, requester: c.onBehalfOf };
     case "resolve":
       return { kind: "resolve", call: id, ...about };
+    case "halt":
+      return { kind: "halt", scope: id };
     case "read-journal":
       return { kind: "read-journal", session: id };
     default:

@@ -231,6 +231,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     digest,
     decide,
     decideFor: (user: string, act: UserAct) => decided(askFor(user, act, known)),
+    groupsOf: (user) => known.user(user).parents.map((group) => group.id),
     suppose: (action, facts) => decided(askOf(action, facts, known), supposed),
     explain,
     stats: () => ({ ...count }),

@@ -14,6 +14,7 @@ import {
   PLAIN_TERMS,
   type PolicyId,
   policyId,
+  type Terms,
   type UserAct,
   type Verdict,
 } from "../vocab/index.ts";
@@ -27,12 +28,16 @@ export type Row = Readonly<{
   labels?: readonly string[];
   /** Only while fewer calls of this tool were allowed in the turn. */
   callsBelow?: number;
-  verdict: "allow" | "deny" | "ask";
+  verdict: "allow" | "deny" | "ask" | "defer";
   /** The reason for a denial, the question for an ask. */
   say?: string;
+  /** How a question may be answered. */
+  terms?: Partial<Terms>;
+  /** For a `defer`: how long until it is denied. */
+  deferMs?: number;
 }>;
 
-export function tableGate(rows: readonly Row[], hash: Hash): Gate {
+export function tableGate(rows: readonly Row[], hash: Hash, groups: Readonly<Record<string, readonly string[]>> = {}): Gate {
   const digest = digestOf({ table: rows }, hash);
   const slices = new Map<string, Digest>(); // by action: as many as the agent has tools
   const sliceOf = (name: string): Digest => {
@@ -54,7 +59,7 @@ export function tableGate(rows: readonly Row[], hash: Hash): Gate {
         shadow: null,
       };
     },
-    groupsOf: () => [],
+    groupsOf: (user) => groups[user] ?? [],
     decideFor(user: string, act: UserAct): Decision {
       const row = rows.find((r) => namesAction(r, act.kind));
       return { verdict: toVerdict(row, act.kind), slice: digest, read: { action: act.kind, user }, shadow: null };
@@ -82,8 +87,10 @@ function toVerdict(row: Row | undefined, name: string): Verdict {
     case "deny":
       return { kind: "deny", by: "policy", because, faults: [], reason: row.say ?? `${row.id} forbids it` };
     case "ask": {
-      const ask: Ask = { policy: policyId(row.id), question: row.say ?? `allow ${name}?`, terms: PLAIN_TERMS };
+      const ask: Ask = { policy: policyId(row.id), question: row.say ?? `allow ${name}?`, terms: { ...PLAIN_TERMS, ...row.terms } };
       return { kind: "ask", because, asks: [ask] };
     }
+    case "defer":
+      return { kind: "defer", because, ms: row.deferMs ?? 60_000 };
   }
 }

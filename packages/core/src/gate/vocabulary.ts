@@ -7,7 +7,7 @@ import { argTypes, isPlain, RESERVED, type RecordType, toSchemaType, type Untype
 
 export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
 export const AGENT_ACTIONS = ["model", "respond", "delegate", "recall", "remember"] as const;
-export const USER_ACTIONS = ["approve", "resolve", "read-journal", "edit-policy"] as const;
+export const USER_ACTIONS = ["approve", "resolve", "read-journal", "edit-policy", "halt"] as const;
 
 /** Who and what there is to write policies about. */
 export type Cast = Readonly<{
@@ -37,6 +37,7 @@ const OWN_TYPES = new Set([
   "Call",
   "Session",
   "PolicySet",
+  "Work",
 ]);
 
 export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
@@ -71,6 +72,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     ["resolve", "Call"],
     ["read-journal", "Session"],
     ["edit-policy", "PolicySet"],
+    ["halt", "Work"],
   ];
   for (const [id, type] of userActions)
     actions[id] = { appliesTo: { principalTypes: ["User"], resourceTypes: [type], context: record({}) } };
@@ -85,10 +87,11 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     UserGroup: entity(),
     Model: entity(id),
     Scope: entity(id),
-    Approval: entity(about),
+    Approval: entity({ ...about, requester: { type: "String", required: true } }),
     Call: entity(about),
     Session: entity(id),
     PolicySet: entity(id),
+    Work: entity(id),
   };
   const spaces: Record<string, Record<string, Json>> = {};
   for (const type of resourceTypes) {

@@ -4,16 +4,23 @@ import type { Entry, GrantFacts, GrantId, Millis, Principal } from "../vocab/ind
 export type StandingGrant = Readonly<{ grant: GrantId; by: Principal; givenAt: Millis } & GrantFacts>;
 export type StandingHalt = Readonly<{ scope: string; by: Principal; reason: string; at: Millis }>;
 
-export type Orders = Readonly<{ grants: ReadonlyMap<GrantId, StandingGrant>; halts: ReadonlyMap<string, StandingHalt> }>;
-export const NO_ORDERS: Orders = Object.freeze({ grants: new Map(), halts: new Map() });
+export type Orders = Readonly<{
+  grants: ReadonlyMap<GrantId, StandingGrant>;
+  /** All that were ever given: what was revoked is not given again. */
+  given: ReadonlySet<GrantId>;
+  halts: ReadonlyMap<string, StandingHalt>;
+}>;
+export const NO_ORDERS: Orders = Object.freeze({ grants: new Map(), given: new Set<GrantId>(), halts: new Map() });
 
 export function foldOrders(before: Orders, entries: readonly Entry[]): Orders {
   const grants = new Map(before.grants);
+  const given = new Set(before.given);
   const halts = new Map(before.halts);
   for (const { at, event: e } of entries) {
     if (e.kind === "grant.given") {
       const { kind: _, ...facts } = e;
-      grants.set(e.grant, { ...facts, givenAt: at });
+      if (!given.has(e.grant)) grants.set(e.grant, { ...facts, givenAt: at });
+      given.add(e.grant);
     } else if (e.kind === "grant.revoked") grants.delete(e.grant);
     else if (e.kind === "work.halted") halts.set(e.scope, { scope: e.scope, by: e.by, reason: e.reason, at });
     else if (e.kind === "work.resumed") {
@@ -22,7 +29,7 @@ export function foldOrders(before: Orders, entries: readonly Entry[]): Orders {
       else halts.delete(e.scope);
     }
   }
-  return { grants, halts };
+  return { grants, given, halts };
 }
 
 /** What a session of this agent is stopped by as a whole; a tool's halt refuses its calls only. */

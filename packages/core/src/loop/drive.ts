@@ -76,24 +76,31 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
   }
 
-  /** Durable, or it throws and nothing more is done. False: work was halted at that very moment, nothing of it is there, and the state is what was. */
+  /** Durable, or it throws and nothing more is done. False: work was halted at that very moment, and nothing of it was begun. */
   async function flush(): Promise<boolean> {
     if (batch.length === 0) return true;
     const events = batch.splice(0);
+    const taken = [...consumed];
     try {
       const receipt = await pass.append(events);
       for (const { event } of events) if (event.kind === "gate.decided" && event.verdict.kind === "allow") receipts.set(event.id, receipt);
     } catch (error) {
       if (!isFault(error, "halted") || durable === 0) throw error;
-      Object.assign(s, await readState(p, s.session));
-      await p.orders.refresh();
-      arrived = true; // what had been taken from the inbox is there still
+      await takeBack(events, taken);
       return false;
     }
     for (const [i, { at, event }] of events.entries())
       p.watch({ kind: "entry", entry: { stream: s.session, seq: seq(durable + 1 + i), at, event } });
     durable = seq(durable + events.length);
     return true;
+  }
+
+  /** Nothing of a refused batch is there. What had happened is recorded again, what was to be begun is not. */
+  async function takeBack(events: readonly Stamped[], taken: readonly IntentId[]): Promise<void> {
+    await p.orders.refresh();
+    Object.assign(s, await readState(p, s.session));
+    for (const { event } of events) if (!BEGINNINGS.has(event.kind)) record(event);
+    consumed.push(...taken);
   }
 
   async function drain(): Promise<void> {
@@ -121,7 +128,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
 
   /** Answers that were to be remembered: given once the answer itself is durable, by this process or the one after it. */
   async function giveGrants(): Promise<void> {
-    for (const grant of s.grantsDue.splice(0)) if (!p.orders.now().grants.has(grant.grant)) await p.orders.give(grant);
+    for (const grant of s.grantsDue.splice(0)) if (!p.orders.now().given.has(grant.grant)) await p.orders.give(grant);
   }
 
   // ── moves that stay in the process: their events go with the next commit ──
@@ -137,7 +144,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
       case "question":
         return question(t, move.action);
       case "expire":
-        record({ kind: "approval.expired", approval: move.question.approval, then: move.question.then });
+        record({ kind: "approval.expired", approval: move.question.approval, result: move.question.onExpiry });
         return true;
       case "give-up":
         giveUp(move.call, "the process that ran it ended before it could say what became of it");
@@ -325,6 +332,9 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     cancel.removeEventListener("abort", onCancel);
   }
 }
+
+/** Events that announce an effect, or use up what let it be. */
+const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set(["act.started", "model.asked", "approval.consumed", "grant.used"]);
 
 /** What a halt would have to name to stop these events: asked of the journal in the very transaction that writes them. */
 function scopesOf(s: State, events: readonly Stamped[]): readonly string[] {

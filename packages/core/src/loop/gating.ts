@@ -61,7 +61,7 @@ export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
   const gated = gatedOf(t, e.action);
   if (gated?.kind !== "to-ask") return;
   const { approval, action, digest, asks, expiresAt } = e;
-  const { then } = expiry(asks, millis(at));
+  const { onExpiry } = expiry(asks, millis(at));
   t.questions.set(approval, {
     approval,
     action,
@@ -70,7 +70,7 @@ export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
     asks,
     about: aboutOf(gated.decided),
     expiresAt,
-    then,
+    onExpiry,
     votes: [],
     answer: null,
   });
@@ -83,8 +83,10 @@ export function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
   const question = t.questions.get(e.approval);
   if (question === undefined || question.answer !== null) return;
   const { answer } = e;
-  if (answer.kind === "deny")
-    return refused(s, t, { ...question, answer }, "person", answer.reason === "" ? "no reason given" : answer.reason);
+  if (answer.kind === "deny") {
+    refused(s, t, { ...question, answer }, "person", answer.reason === "" ? "no reason given" : answer.reason);
+    return;
+  }
   const vote: Vote = { by: principalName(e.by), counts: e.counts };
   const votes = e.digest === question.digest ? [...question.votes, vote] : [vote]; // edited: whoever said yes before said it to something else
   const now: Question = { ...question, digest: e.digest, votes, answer: isAnswered(question.asks, votes) ? answer : null };
@@ -123,7 +125,7 @@ function remember(s: State, t: Turn, q: Question, call: Call, e: Of<"approval.an
 export function expired(s: State, t: Turn, e: Of<"approval.expired">): void {
   const question = t.questions.get(e.approval);
   if (question === undefined || question.answer !== null) return;
-  if (e.then === "halt") t.halt = { by: { kind: "system", id: "expiry" }, reason: `question ${e.approval} expired unanswered` };
+  if (e.result === "halt") t.halt = { by: { kind: "system", id: "expiry" }, reason: `question ${e.approval} expired unanswered` };
   refused(s, t, { ...question, answer: { kind: "deny", reason: "expired" } }, "expiry", "nobody answered in time");
 }
 

@@ -145,7 +145,7 @@ export type Gated =
 /** Put to people; `votes` are those who said yes so far, `answer` is set once it is settled. */
 export type Question = Readonly<{
   expiresAt: Millis | null;
-  then: "deny" | "halt";
+  onExpiry: "deny" | "halt";
   votes: readonly Vote[];
   approval: ApprovalId;
   action: ActionId;

@@ -29,7 +29,7 @@ export function inboxContract(name: string, make: MakeStore, { test, expect }: R
     expect(await a.inbox.put(steer("i1", S1, "left"))).toBe("new");
     expect(await b.inbox.put(steer("i1", S1, "right"))).toBe("known");
     expect(await a.inbox.put(steer("i1", S2, "elsewhere"))).toBe("known");
-    expect(await b.inbox.pending(S1)).toEqual([steer("i1", S1, "left")]);
+    expect((await b.inbox.pending(S1)).map((i) => i.intent)).toEqual([steer("i1", S1, "left")]);
     expect(await b.inbox.pending(S2)).toEqual([]);
     expect(await b.inbox.state(intentId("i1"))).toBe("pending");
   });
@@ -40,8 +40,8 @@ export function inboxContract(name: string, make: MakeStore, { test, expect }: R
     await a.inbox.put(steer("other", S2, "other"));
     await a.die();
     const b = await store.open();
-    expect((await b.inbox.pending(S1)).map((i) => i.id)).toEqual(["z", "a", "m"]);
-    expect((await b.inbox.pending(S2)).map((i) => i.id)).toEqual(["other"]);
+    expect((await b.inbox.pending(S1)).map((i) => i.intent.id)).toEqual(["z", "a", "m"]);
+    expect((await b.inbox.pending(S2)).map((i) => i.intent.id)).toEqual(["other"]);
   });
 
   rule("I4 a watcher hears of what its own process and others put for its session, until it stops", async (store) => {

@@ -84,6 +84,7 @@ const append = (to: Hold | StreamId, after: number, events: readonly SessionEven
   hold: typeof to === "string" ? null : to,
   events: events.map((e) => stamp(e)),
   consumes,
+  unlessHalted: [],
 });
 
 const faultOf = async (work: Promise<unknown>): Promise<Fault | null> =>
@@ -345,7 +346,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await a.inbox.state(intentId("i1"))).toBe("pending");
     await a.journal.append(append(hold, 1, [note("took i1")], [intentId("i1")]));
     expect(await b.inbox.state(intentId("i1"))).toBe("taken");
-    expect((await b.inbox.pending(S1)).map((i) => i.id)).toEqual(["i2"]);
+    expect((await b.inbox.pending(S1)).map((i) => i.intent.id)).toEqual(["i2"]);
     expect(await refused(append(hold, 2, [note("again")], [intentId("i2"), intentId("i1")]))).toBe("intent-refused");
     expect(await refused(append(hold, 2, [note("twice")], [intentId("i2"), intentId("i2")]))).toBe("intent-refused");
     expect(await refused(append(hold, 2, [note("unknown")], [intentId("i9")]))).toBe("intent-refused");

@@ -1,22 +1,23 @@
 /** The inbox on a memory disk. Watchers are called in the tick of the put, whichever process put it. */
-import type { Inbox } from "../inbox/port.ts";
-import { type Fault, FaultError, frozenCopy, type Intent } from "../vocab/index.ts";
+import type { Arrived, Inbox } from "../inbox/port.ts";
+import { type Fault, FaultError, frozenCopy, type Millis } from "../vocab/index.ts";
 import type { MemoryDisk } from "./memory-journal.ts";
 
 /** `stopped` says why the process that asks can no longer write, if so. */
-export function memoryInbox(disk: MemoryDisk, stopped: () => Fault | null): Inbox {
+export function memoryInbox(disk: MemoryDisk, stopped: () => Fault | null, now: () => Millis): Inbox {
   return {
     async put(intent) {
       const fault = stopped();
       if (fault !== null) throw new FaultError(fault);
       if (disk.inbox.has(intent.id)) return "known";
-      disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: frozenCopy(intent) });
+      disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: frozenCopy(intent), arrivedAt: now() });
       for (const w of [...disk.watchers]) if (w.session === intent.session) w.arrived();
       return "new";
     },
     async pending(session) {
-      const pending: Intent[] = [];
-      for (const row of disk.inbox.values()) if (row.session === session && row.intent !== null) pending.push(row.intent);
+      const pending: Arrived[] = [];
+      for (const { intent, arrivedAt, session: of } of disk.inbox.values())
+        if (of === session && intent !== null) pending.push({ intent, arrivedAt });
       return pending;
     },
     async state(id) {

@@ -31,6 +31,8 @@ import {
   type Intent,
   type IntentId,
   isSessionStream,
+  type JournalEvent,
+  type Millis,
   millis,
   type Seq,
   type SessionId,
@@ -42,7 +44,7 @@ import { memoryInbox } from "./memory-inbox.ts";
 
 export type HoldRow = { epoch: Epoch; owner: object | null; writer: WriterId };
 /** A taken intent keeps its id, so that the same one sent again is still known (I1). */
-export type InboxRow = { readonly id: IntentId; readonly session: SessionId; intent: Intent | null };
+export type InboxRow = { readonly id: IntentId; readonly session: SessionId; intent: Intent | null; readonly arrivedAt: Millis };
 
 /** What outlives a process. Open for tests to look into and to tamper with. */
 export type MemoryDisk = Readonly<{
@@ -53,6 +55,7 @@ export type MemoryDisk = Readonly<{
   sessions: Map<SessionId, SessionSummary>;
   holds: Map<SessionId, HoldRow>;
   inbox: Map<IntentId, InboxRow>;
+  halts: Set<string>;
   watchers: Set<{ readonly session: SessionId; readonly arrived: () => void }>;
   alive: Set<object>;
   /** Not null: every commit fails with this from now on, as on a full disk. */
@@ -68,6 +71,7 @@ export function memoryDisk(): MemoryDisk {
     sessions: new Map(),
     holds: new Map(),
     inbox: new Map(),
+    halts: new Set(),
     watchers: new Set(),
     alive: new Set(),
     broken: { detail: null },
@@ -78,10 +82,17 @@ export type MemoryStore = Readonly<{ journal: Journal; inbox: Inbox; records: Re
 
 export const memoryStore = (ports: SealPorts): MemoryStore => openMemory(memoryDisk(), ports);
 
+/** What is halted, kept by the events that say so, in the commit that writes them. */
+function obey(halts: Set<string>, e: JournalEvent): void {
+  if (e.kind === "work.halted") halts.add(e.scope);
+  else if (e.kind === "work.resumed" && e.scope === "all") halts.clear();
+  else if (e.kind === "work.resumed") halts.delete(e.scope);
+}
+
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 
 /** One process on the disk. Two that live at the same time need writers of their own. */
-export function openMemory(disk: MemoryDisk, ports: SealPorts): MemoryStore {
+export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis = () => millis(0)): MemoryStore {
   const me = {};
   disk.alive.add(me);
   let stopped: Fault | null = null;
@@ -126,9 +137,9 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts): MemoryStore {
     for (const tell of settle) tell();
   }
 
-  function write({ stream, after, hold, events, consumes }: Append): StoredEntry[] {
+  function write({ stream, after, hold, events, consumes, unlessHalted }: Append): StoredEntry[] {
     const head = disk.heads.get(stream) ?? EMPTY_STREAM;
-    const fault = refusal({ stream, after, hold, head, consumes });
+    const fault = refusal({ stream, after, hold, head, consumes, unlessHalted });
     if (fault !== null) throw new FaultError(fault);
     const blobs: [string, string][] = [];
     const entries = sealEntries(stream, head, events, ports, (text): BlobRef => {
@@ -151,10 +162,13 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts): MemoryStore {
       const row = disk.inbox.get(id);
       if (row !== undefined) row.intent = null;
     }
+    for (const { event } of events) obey(disk.halts, event);
     return [...entries];
   }
 
-  function refusal(a: Pick<Append, "stream" | "after" | "hold" | "consumes"> & { head: StreamHead }): Fault | null {
+  function refusal(a: Pick<Append, "stream" | "after" | "hold" | "consumes" | "unlessHalted"> & { head: StreamHead }): Fault | null {
+    const halted = a.unlessHalted.find((scope) => disk.halts.has(scope));
+    if (halted !== undefined) return { kind: "halted", scope: halted };
     if (isSessionStream(a.stream)) {
       if (a.hold === null || a.hold.session !== a.stream || !holds(a.hold))
         return { kind: "hold-lost", session: a.stream, epoch: a.hold?.epoch ?? epoch(0) };
@@ -227,7 +241,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts): MemoryStore {
     blob: (address) => disk.blobs.get(address) ?? null,
   };
 
-  return { journal, inbox: memoryInbox(disk, () => stopped), records, disk, die: () => stop("the process is dead") };
+  return { journal, inbox: memoryInbox(disk, () => stopped, now), records, disk, die: () => stop("the process is dead") };
 }
 
 function pageOf(all: Iterable<SessionSummary>, { state, agent, before, most }: SessionPage): SessionSummary[] {

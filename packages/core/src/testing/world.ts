@@ -5,9 +5,10 @@
 
 import { toolbox } from "../agents/define-tool.ts";
 import { type Row, tableGate } from "../gate/table.ts";
-import { unseal } from "../journal/index.ts";
+import { type StandingGrant, unseal } from "../journal/index.ts";
 import { drive, type Held } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
+import { ordersOf } from "../loop/orders.ts";
 import type { Live, Ports } from "../loop/ports.ts";
 import { openSession, takeSession } from "../loop/resume.ts";
 import type { State } from "../loop/state.ts";
@@ -18,6 +19,8 @@ import {
   DEFAULT_LIMITS,
   type Entry,
   type EventKind,
+  GRANTS,
+  HALT,
   type Hash,
   intentId,
   type JournalEvent,
@@ -25,6 +28,7 @@ import {
   type Limits,
   type Principal,
   type SessionId,
+  type SystemEvent,
   seq,
   sessionId,
   type Tool,
@@ -44,6 +48,7 @@ export type WorldOptions = Readonly<{
   model: Model;
   tools?: readonly Tool[];
   rows?: readonly Row[];
+  groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
   /** The first process dies at the first of these, the second at the second, … */
   crashes?: readonly CrashPoint[];
@@ -61,6 +66,9 @@ export type World = Readonly<{
   /** A further process takes the session and drives on. */
   go(cancel?: AbortSignal): Promise<State>;
   wish(wish: Wish, by?: Principal): Promise<void>;
+  /** An operator's word on a system stream: a halt, a revocation. */
+  order(event: SystemEvent): Promise<void>;
+  grants(): Promise<readonly StandingGrant[]>;
   session(): SessionId;
   entries(): readonly Entry[];
   events<K extends EventKind>(kind: K): readonly Extract<JournalEvent, { kind: K }>[];
@@ -79,7 +87,7 @@ export function world(options: WorldOptions): World {
   const disk = memoryDisk();
   const clock = manualClock();
   const live: Live[] = [];
-  const gate = tableGate(rows, hash);
+  const gate = tableGate(rows, hash, options.groups);
   const box = toolbox(tools, hash);
   let booted = 0;
   let counter = 0;
@@ -98,7 +106,7 @@ export function world(options: WorldOptions): World {
   function boot(): { ports: Ports; dead: () => boolean } {
     const point = crashes[booted];
     booted += 1;
-    const store = openMemory(disk, sealPorts(`w${booted}`));
+    const store = openMemory(disk, sealPorts(`w${booted}`), clock.now);
     let dead = false;
     const seen = { append: 0, effect: 0, model: 0 };
     const die = (): never => {
@@ -124,6 +132,7 @@ export function world(options: WorldOptions): World {
       tools: { ...box, find: (name) => crashing(box.find(name), around) },
       journal: { ...store.journal, append: (a) => around("append", () => store.journal.append(a)) },
       inbox: store.inbox,
+      orders: ordersOf(store.journal, clock.now),
       authenticate: () => ({ kind: "genuine" }),
       signAsWriter: (intent) => ({ ...intent, by: { kind: "system", id: store.journal.writer }, key: keyId("test"), signature: "test" }),
       clock,
@@ -174,7 +183,7 @@ export function world(options: WorldOptions): World {
   }
 
   const never = () => new AbortController().signal;
-  const store = (): MemoryStore => openMemory(disk, sealPorts("outside"));
+  const store = (): MemoryStore => openMemory(disk, sealPorts("outside"), clock.now);
   return {
     disk,
     clock,
@@ -184,6 +193,17 @@ export function world(options: WorldOptions): World {
     go: (cancel = never()) => survive(resume, cancel),
     async wish(wish, by = USER) {
       await store().inbox.put({ id: intentId(`i${++counter}`), session: mine(), at: clock.now(), by, key: null, wish, signature: null });
+    },
+    async order(event) {
+      const { journal } = store();
+      const stream = event.kind.startsWith("grant.") ? GRANTS : HALT;
+      const after = disk.heads.get(stream)?.seq ?? seq(0);
+      await journal.append({ stream, after, hold: null, events: [{ at: clock.now(), event }], consumes: [], unlessHalted: [] });
+    },
+    async grants() {
+      const orders = ordersOf(store().journal, clock.now);
+      await orders.refresh();
+      return [...orders.now().grants.values()];
     },
     session: mine,
     entries: () => readAll(disk, mine(), hash),

@@ -96,7 +96,7 @@ export type SessionEvent =
       digest: Digest;
       intent: IntentId;
     }>
-  | Readonly<{ kind: "approval.expired"; approval: ApprovalId; then: "deny" | "halt" }>
+  | Readonly<{ kind: "approval.expired"; approval: ApprovalId; result: "deny" | "halt" }>
   | Readonly<{ kind: "approval.consumed"; approval: ApprovalId; action: ActionId }>
   | Readonly<{ kind: "grant.used"; grant: GrantId; action: ActionId }>
   | Readonly<{ kind: "act.started"; call: CallId; key: CallKey; digest: Digest; epoch: Epoch; start: number; repeat: Repeat }>
