@@ -1,6 +1,6 @@
 /** Driving a session from the command line: shown as it happens, cancelled by Ctrl-C. */
 import { type Entry, FaultError, type Live, type Principal, type RunResult } from "@orgate/core";
-import { headText } from "@orgate/core/journal";
+import { type Head, headText } from "@orgate/core/journal";
 import { EXIT, type Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count, duration } from "../cli/table.ts";
@@ -107,7 +107,7 @@ export function livePrinter(screen: Screen): LivePrinter {
 }
 
 /** What came of it, and the journal's head to keep elsewhere (design §5). */
-export function printResult(given: Given, screen: Screen, runtime: Runtime, result: RunResult): number {
+export function printResult(given: Given, screen: Screen, head: Head, result: RunResult): number {
   if (given.json) {
     screen.line(JSON.stringify(result));
     return exitOf(result);
@@ -129,7 +129,7 @@ export function printResult(given: Given, screen: Screen, runtime: Runtime, resu
     screen.line(`  ? ${visible(u.tool)} ${u.call}: nobody knows whether it took effect (${u.outcome.cause})`);
   if (!done) screen.line(`${paint("dim", "next:")} ${result.next}`);
   screen.line(paint("dim", `session ${result.session}`));
-  screen.line(paint("dim", `journal head ${headText(runtime.inspect.head())}`));
+  screen.line(paint("dim", `journal head ${headText(head)}`));
   return exitOf(result);
 }
 

@@ -22,7 +22,7 @@ export const run: Run = async (given, screen) => {
     const result = await driven(given, screen, (options) =>
       runtime.run(name, input, { ...options, ...(session === null ? {} : { session }) }),
     );
-    const exit = printResult(given, screen, runtime, result);
+    const exit = printResult(given, screen, runtime.inspect.head(), result);
     adviseOnPolicies(desk, given, screen);
     return exit;
   });
