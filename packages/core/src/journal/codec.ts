@@ -66,7 +66,10 @@ export type GetBlob = (address: string, sha256: Digest) => string | null;
 /** The payload is the event without its kind, which stands in the header (an erased entry still says what it was). */
 export function encodePayload(event: JournalEvent, putBlob: PutBlob): string {
   const { kind: _, ...payload } = event;
-  return canonical(hasSpecial(payload) ? outward(payload as unknown as Json, putBlob) : payload);
+  const text = canonical(payload);
+  // a text that is no longer than a blob's least length holds no string that is, and every special key ends like this
+  if (text.length <= BLOB_MIN && !text.includes('$blob":')) return text;
+  return hasSpecial(payload) ? canonical(outward(payload as unknown as Json, putBlob)) : text;
 }
 
 export type Decoded = Readonly<{ kind: "event"; event: JournalEvent } | { kind: "bad"; detail: string }>;
@@ -243,8 +246,7 @@ function hasSpecial(value: unknown): boolean {
   if (typeof value === "string") return value.length > BLOB_MIN;
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some(hasSpecial);
-  for (const key in value)
-    if ((key.startsWith("$") && SPECIAL.test(key)) || hasSpecial((value as Record<string, unknown>)[key])) return true;
+  for (const key in value) if (SPECIAL.test(key) || hasSpecial((value as Record<string, unknown>)[key])) return true;
   return false;
 }
 
