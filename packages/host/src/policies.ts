@@ -7,7 +7,6 @@
  * G34 `policies/<surface>/` joins the set for the sessions of that surface, whoever drives them.
  * G35 without a policy nothing runs, and the line names `orgate init`.
  */
-import { randomUUID } from "node:crypto";
 import {
   type Action,
   type Agent,
@@ -78,8 +77,7 @@ export type Loading = Readonly<
 
 const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: [] };
 
-/** `name` keeps apart what one engine holds: a name used again replaces its set. */
-export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Engine, name: string): Loading {
+export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Engine): Loading {
   const cast = castOf(agents, groups);
   const read = readPolicyFolder(place);
   if (read.kind === "refused")
@@ -106,8 +104,8 @@ export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Eng
   if (!sets.some(({ set }) => set.policies.some((p) => !p.shadow)))
     return { kind: "none", folder: place.label, report: { ...NOTHING, warnings } }; // files without a policy in them
 
-  const gates = new Map(sets.map(({ surface, set }) => [surface, cedarGate(set, engine, sha256, { name: `${name}/${surface ?? ""}` })]));
-  const trials = trialsOf(sets, folder.tables, engine, name);
+  const gates = new Map(sets.map(({ surface, set }) => [surface, cedarGate(set, engine, sha256)]));
+  const trials = trialsOf(sets, folder.tables, engine);
   const cases = folder.tables.flatMap((table) => runTable(table, table.shadow ? trials : gates, cast.tools));
   const failed = refused(
     cases.flatMap((c) => (c.passed ? [] : [failedCase(c)])),
@@ -144,13 +142,12 @@ function trialsOf(
   sets: readonly Readonly<{ surface: Surface | null; set: PolicySet }>[],
   tables: readonly FoundTable[],
   engine: Engine,
-  name: string,
 ): ReadonlyMap<Surface | null, CedarGate> {
   if (!tables.some((t) => t.shadow)) return new Map();
   return new Map(
     sets.map(({ surface, set }) => {
       const enforced = { ...set, policies: set.policies.map((p) => ({ ...p, shadow: false })) };
-      return [surface, cedarGate(enforced, engine, sha256, { name: `${name}/trial/${surface ?? ""}`, cache: 0 })];
+      return [surface, cedarGate(enforced, engine, sha256, { cache: 0 })];
     }),
   );
 }
@@ -267,19 +264,14 @@ export const isPolicies = (gate: Gate): gate is Policies => "recordedBy" in gate
 
 function policiesOf(options: PolicyOptions): Policies {
   const engine = cedarEngine();
-  const name = randomUUID(); // the engine is shared by the whole process
-  // a candidate never overwrites what the set in force has given the engine to keep
-  let side: "a" | "b" = "a";
-  const load = (to: "a" | "b"): Loading => loadFolder(options, engine, `${name}/${to}`);
-  let inForce = mustLoad(load(side));
+  const load = (): Loading => loadFolder(options, engine);
+  let inForce = mustLoad(load());
   const recorders = new Set<Recorder>();
   let lastRefusal = "";
   let queue: Promise<unknown> = Promise.resolve();
 
   async function reload(): Promise<Reloaded> {
-    const other = side === "a" ? "b" : "a";
-    const loading = load(other);
-    const change = changeOf(loading, inForce);
+    const change = changeOf(load(), inForce);
     if (change.kind === "same") {
       lastRefusal = "";
       return change;
@@ -287,7 +279,7 @@ function policiesOf(options: PolicyOptions): Policies {
     const refusal = change.kind === "refused" ? JSON.stringify(change.problems) : "";
     if (refusal === "" || refusal !== lastRefusal) for (const record of recorders) await record(change);
     lastRefusal = refusal;
-    if (change.kind === "loaded") [inForce, side] = [change.loaded, other];
+    if (change.kind === "loaded") inForce = change.loaded;
     return change;
   }
 
@@ -341,6 +333,6 @@ export function mustLoad(loading: Loading): LoadedFolder {
 }
 
 /** For checks and trials: a set that is never in force. */
-export const tryFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine(), randomUUID());
+export const tryFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine());
 
 export type { Explained, PolicyProblem };

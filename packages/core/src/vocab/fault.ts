@@ -35,6 +35,7 @@ export type Fault =
       readonly detail: string;
       readonly hint: string;
     }
+  | { readonly kind: "path-protected"; readonly path: string; readonly what: string }
   | { readonly kind: "agent-invalid"; readonly where: string; readonly detail: string; readonly hint: string }
   | { readonly kind: "agent-missing"; readonly agent: string; readonly known: readonly string[] }
   | { readonly kind: "policies-missing"; readonly folder: string }
@@ -130,6 +131,11 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       const at = f.line === null ? f.file : `${f.file}:${f.line}:${f.column ?? 1}`;
       return line(`${at}: ${f.detail}`, f.hint);
     }
+    case "path-protected":
+      return line(
+        `\`${f.path}\` is protected: ${f.what}`,
+        "no tool writes what decides, what is run, or the record; `orgate policy apply` changes policies",
+      );
     case "agent-invalid":
       return line(`${f.where}: ${f.detail}`, f.hint);
     case "agent-missing":
