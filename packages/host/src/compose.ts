@@ -41,12 +41,14 @@ import { loadTable } from "./adapters/policy-table.ts";
 import type { Config } from "./config.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
+export { loadTomlAgents } from "./adapters/agent-toml.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export type { Erased, ReadStore } from "./adapters/journal-sqlite.ts";
 export { type Person, signIntent } from "./adapters/keyring.ts";
+export { pathGuard } from "./adapters/path-guard.ts";
 export {
   type FolderPlace,
   type FoundTable,
@@ -55,6 +57,16 @@ export {
   SURFACES,
 } from "./adapters/policy-files.ts";
 export { openProject } from "./adapters/project-toml.ts";
+export {
+  type Candidate,
+  foldTrust,
+  INSTRUCTIONS,
+  projectInstructions,
+  type Standing,
+  standingOf,
+  type Trusted,
+  trustCandidates,
+} from "./adapters/trust.ts";
 
 export type PlaceOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */
