@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { type Desk, expectRefusals, holding, makeDesk, sessionsOf } from "./fixtures/desk.ts";
+import { type Desk, expectRefusals, holding, makeDesk, sessionsOf, until } from "./fixtures/desk.ts";
 
 const desks: Desk[] = [];
 const newDesk = (below = ""): Desk => {
@@ -77,5 +77,14 @@ describe("wishes", () => {
     expect(ended.stdout).toContain("The turn was cancelled.");
     expect((await desk.orgate("sessions", "show", session)).stdout).toContain("Ctrl-C");
     expect(readdirSync(join(desk.root, ".orgate", "run"))).toEqual([]);
+  });
+
+  test("A14 Ctrl-C ends a turn whose tool does not listen, and nobody waits for that tool", async () => {
+    const desk = newDesk();
+    const run = desk.start(["run", "desk", "--input", "stuck now", "--json"]);
+    await until(() => (desk.has("effects.txt") ? true : null));
+    run.kill("SIGINT");
+    const ended = await run.ended;
+    expect([ended.code, JSON.parse(ended.stdout).ending]).toEqual([1, "cancelled"]);
   });
 });

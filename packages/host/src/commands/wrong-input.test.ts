@@ -29,7 +29,7 @@ describe("wrong input", () => {
     expect([desk.has("effects.txt"), desk.has(".orgate")]).toEqual([false, false]);
   }
 
-  test("A3 A4 A20 a project that is missing or broken is one clear line with its place, and nothing is run", async () => {
+  test("A3 A4 A17 A20 a project that is missing or broken is one clear line with its place, and nothing is run", async () => {
     await refusedWith("orgate.toml", '[project]\nname = "desk\n', "orgate.toml:2:");
     await refusedWith("orgate.toml", '[project]\nname = "desk"\nspeed = 1\n', "orgate.toml:3:1: there is no setting `project.speed`");
     await refusedWith("policies/table.json", '[{ "id": "a", "action": "*" }]', "table.json:1:2: row 1: `verdict` is missing");
