@@ -9,6 +9,7 @@ test.each([
   ["tag \u{e0041}", "tag \\u{e0041}"],
   ["x\ufe0f y\u200dz", "x\\u{fe0f} y\\u{200d}z"],
   ["\u0085\u2028\u00ad\u115f\u061c", "\\u{85}\\u{2028}\\u{ad}\\u{115f}\\u{61c}"],
+  ["a\ufff9b\ufffac\ufffb", "a\\u{fff9}b\\u{fffa}c\\u{fffb}"],
   ["a\nb\tc\r", "a\\nb\\tc\\r"],
   ["\ud800 alone", "\\u{d800} alone"],
 ])("V1 %j is shown as %s", (text, shown) => {
