@@ -97,7 +97,7 @@ function userAct(c: Case): UserAct {
   const about = { agent: c.agent ?? "somebody", tool: String(c.args?.["tool"] ?? "") };
   switch (c.action) {
     case "approve":
-      return { kind: "approve", approval: id, ...about };
+      return { kind: "approve", approval: id, ...about, approvers: [] };
     case "resolve":
       return { kind: "resolve", call: id, ...about };
     case "read-journal":
