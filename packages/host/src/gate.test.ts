@@ -427,6 +427,15 @@ test("G10 a slice that reads nothing is decided once, even with the memory off",
   expect(gate.stats()).toMatchObject({ hits: 2, misses: 1 });
 });
 
+const DEEP = `permit (principal, action, resource) when { ${"(".repeat(600)}true${")".repeat(600)} };`;
+
+test("G9 a policy that breaks the engine is a policy that does not load", () => {
+  const before = engine.renewals();
+  expect(problems(`${PERMIT}${DEEP}`)).toMatchObject([{ line: 2, column: 1, hint: "write it in a simpler form" }]);
+  expect(engine.renewals()).toBe(before + 1);
+  expect(problems(PERMIT)).toEqual([]);
+});
+
 test("G17 an engine that is replaced, or has thrown, goes on deciding the same", () => {
   const worn = cedarEngine({ decisions: 3, sets: 2 });
   const gates = [PERMIT, "", `${PERMIT} forbid (principal, action, resource) when { resource.id == "b" };`].map((text) =>
@@ -440,7 +449,7 @@ test("G17 an engine that is replaced, or has thrown, goes on deciding the same",
     ]);
   expect(worn.renewals()).toBe(2);
   const before = worn.renewals();
-  expect(() => worn.parse(1 as unknown as string)).toThrow();
+  expect(() => worn.parse(DEEP)).toThrow(); // the engine runs out of its stack: nothing in it can be trusted from there on
   expect(worn.renewals()).toBe(before + 1);
   expect(gates[2]?.decide(call(look, { path: "a" }), facts()).verdict.kind).toBe("allow");
 });
