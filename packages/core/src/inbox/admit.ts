@@ -8,6 +8,8 @@ export type Standing = Readonly<{
   closed: boolean;
   limits: Limits;
   question(approval: string): { readonly digest: Digest; readonly answer: Answer | null } | null;
+  /** Why this person may not give this answer; null when they may. */
+  whyNotAnswer(approval: string, by: string, answer: Answer): string | null;
   isUnknown(call: CallId): boolean;
 }>;
 
@@ -31,6 +33,8 @@ export function admit({ id, by, wish }: Intent, at: Standing): Admitted {
       if (question === null) return refuse(`there is no open question \`${wish.approval}\``);
       if (question.answer !== null) return refuse(`question \`${wish.approval}\` is answered already`);
       if (question.digest !== wish.digest) return refuse("the answer is bound to another action than the one that waits");
+      const why = at.whyNotAnswer(wish.approval, by.id, wish.answer);
+      if (why !== null) return refuse(why);
       return event({ kind: "approval.answered", approval: wish.approval, by, answer: wish.answer, intent: id });
     }
     case "late":

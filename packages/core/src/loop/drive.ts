@@ -14,6 +14,7 @@ import type { ModelReply, Preview } from "../reason/port.ts";
 import { prompter } from "../reason/prompt.ts";
 import {
   type ActionId,
+  type Answer,
   actionId,
   callKey,
   canonical,
@@ -33,7 +34,7 @@ import {
   type Tool,
 } from "../vocab/index.ts";
 import { evolve, gatedOf } from "./evolve.ts";
-import { digestOfAction, judge, questionDigest } from "./judge.ts";
+import { digestOfAction, judge, questionDigest, whyNotAnswer } from "./judge.ts";
 import { idOf, type Move, next, remainingMs, requestTokens, roomForOutput } from "./next.ts";
 import type { Ports } from "./ports.ts";
 import { stricter } from "./resume.ts";
@@ -94,7 +95,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     for (const intent of await p.inbox.pending(s.session)) {
       if (consumed.includes(intent.id)) continue;
       const genuine = p.authenticate(intent);
-      const admitted = genuine.kind === "genuine" ? admit(intent, standing(s, limits)) : genuine;
+      const admitted = genuine.kind === "genuine" ? admit(intent, standing(p, s, limits)) : genuine;
       consumed.push(intent.id);
       if (admitted.kind === "event") record(admitted.event);
       else record({ kind: "intent.refused", intent: intent.id, by: intent.by, wish: intent.wish.kind, reason: admitted.reason });
@@ -442,11 +443,12 @@ function noteEvent(call: Call, name: string, value: Json): JournalEvent {
   };
 }
 
-const standing = (s: State, limits: Limits) => ({
+const standing = (p: Pick<Ports, "gate">, s: State, limits: Limits) => ({
   turns: s.turns,
   running: s.turn !== null,
   closed: s.closed,
   limits,
   question: (approval: string) => [...(s.turn?.questions.values() ?? [])].find((q) => q.approval === approval) ?? null,
+  whyNotAnswer: (approval: string, by: string, answer: Answer) => whyNotAnswer(p, s, approval, { by, answer }),
   isUnknown: (call: string) => [...s.unknowns.keys()].some((c) => c === call),
 });

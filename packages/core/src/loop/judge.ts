@@ -7,6 +7,7 @@ import { actionDigest, type Contracted, contract, withEdits } from "../gate/requ
 import {
   type Action,
   type ActionId,
+  type Answer,
   type Ask,
   canonical,
   type Decided,
@@ -67,6 +68,26 @@ export const digestOfAction =
 /** What a person is asked about. For an answer to be delivered it covers the text, which the gate itself never sees (rule 7). */
 export const questionDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
   action.kind === "respond" ? digestOf({ action: digest, text: t.answer }, hash) : digest;
+
+/** Q20 a question is answered by a person whom the policies let approve, and who is in a group that it names; the holder decides it. */
+export function whyNotAnswer(
+  { gate }: Pick<Ports, "gate">,
+  s: State,
+  approval: string,
+  { by, answer }: { readonly by: string; readonly answer: Answer },
+): string | null {
+  const question = [...(s.turn?.questions.values() ?? [])].find((q) => q.approval === approval);
+  if (question === undefined) return `there is no open question \`${approval}\``;
+  const call = s.turn?.calling.find((c) => (c.proposed.id as string) === question.action);
+  const tool = call?.proposed.tool ?? question.action.split(":")[0] ?? "";
+  const approvers = question.asks.map((a) => a.terms.approvers);
+  const { verdict } = orDenied(() => gate.decideFor(by, { kind: "approve", approval, agent: s.agent.name, tool, approvers }));
+  if (verdict.kind !== "allow")
+    return `\`${by}\` may not answer it: ${verdict.kind === "deny" ? verdict.reason : "the policies do not simply allow it"}`;
+  const quorum = Math.max(1, ...question.asks.map((a) => a.terms.quorum));
+  // closed until answers are counted: one person is not two
+  return answer.kind === "approve" && quorum > 1 ? `it takes ${quorum} people, and answers of several are not counted yet` : null;
+}
 
 type Named = Readonly<{
   action: Action;
@@ -131,9 +152,12 @@ function factsFor(s: State, t: Turn, action: Action, counted: boolean): Facts {
   };
 }
 
-function ask(p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision {
+const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orDenied(() => p.gate.decide(action, facts));
+
+/** Any error denies. */
+function orDenied(decide: () => Decision): Decision {
   try {
-    return p.gate.decide(action, facts);
+    return decide();
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return {

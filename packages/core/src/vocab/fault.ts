@@ -38,6 +38,7 @@ export type Fault =
   | { readonly kind: "path-protected"; readonly path: string; readonly what: string }
   | { readonly kind: "agent-invalid"; readonly where: string; readonly detail: string; readonly hint: string }
   | { readonly kind: "agent-missing"; readonly agent: string; readonly known: readonly string[] }
+  | { readonly kind: "not-permitted"; readonly user: string; readonly what: string; readonly reason: string }
   | { readonly kind: "policies-missing"; readonly folder: string }
   | { readonly kind: "policies-refused"; readonly problems: readonly [PolicyTrouble, ...PolicyTrouble[]] }
   | { readonly kind: "project-missing"; readonly from: string }
@@ -143,6 +144,8 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
         `there is no agent \`${f.agent}\``,
         f.known.length === 0 ? "this project defines none: see `orgate.toml`" : `known agents: ${f.known.join(", ")}`,
       );
+    case "not-permitted":
+      return line(`\`${f.user}\` may not ${f.what}: ${f.reason}`, "policies/ says who may, and orgate.toml who is in which group");
     case "policies-missing":
       return line(
         `there is no policy in \`${f.folder}\`, so nothing runs, the model included`,

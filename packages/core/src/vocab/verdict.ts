@@ -78,7 +78,8 @@ export type Decision = Readonly<{
 
 /** What a person does for themselves; decided like everything else. */
 export type UserAct =
-  | Readonly<{ kind: "approve"; approval: string; agent: string; tool: string }>
+  /** `approvers`: for each question, the groups of which the person must be in one; an empty list asks for none. */
+  | Readonly<{ kind: "approve"; approval: string; agent: string; tool: string; approvers: readonly (readonly string[])[] }>
   | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
   | Readonly<{ kind: "read-journal"; session: string }>
   | Readonly<{ kind: "edit-policy"; surface: string }>;
