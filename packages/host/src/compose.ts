@@ -14,7 +14,6 @@ import {
   type Model,
   type Ports,
   type SessionId,
-  tableGate,
   toolbox,
 } from "@orgate/core";
 import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
@@ -37,8 +36,6 @@ import {
   withFreshKeys,
 } from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
-import { loadTable } from "./adapters/policy-table.ts";
-import type { Config } from "./config.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
 export { loadTomlAgents } from "./adapters/agent-toml.ts";
@@ -53,9 +50,11 @@ export {
   type FolderPlace,
   type FoundTable,
   type PolicyFolder,
+  type ReadFolder,
   readPolicyFolder,
   SURFACES,
 } from "./adapters/policy-files.ts";
+export { mendPolicies, type NewFile, replacePolicies } from "./adapters/policy-swap.ts";
 export { openProject } from "./adapters/project-toml.ts";
 export {
   type Candidate,
@@ -134,9 +133,6 @@ export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: 
 export const NODE: Outside = { model: (agent) => modelFor(agent.model, agent.modelOptions, nodeClock), clock: nodeClock, ids: randomIds };
 
 // what commands need of a project beside driving
-
-/** Without a table there are no rows, and nothing runs: deny is the default. */
-export const projectGate = (config: Config): Gate => tableGate(config.policyTable === null ? [] : loadTable(config.policyTable), sha256);
 
 /** A journal opened to look: nothing is made, no slot is taken, nothing is written but intents. */
 export type Look = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;

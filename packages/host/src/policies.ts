@@ -10,8 +10,10 @@
 import {
   type Action,
   type Agent,
+  type Decision,
   type Digest,
   digestOf,
+  type Effect,
   type Facts,
   FaultError,
   type FileDigest,
@@ -19,6 +21,7 @@ import {
   type Surface,
   type Tool,
   toolFacts,
+  type UserAct,
 } from "@orgate/core";
 import {
   type Cast,
@@ -90,7 +93,8 @@ export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Eng
   const surfaces = [...new Set(folder.policies.flatMap((p) => p.surface ?? []))];
   const loads = [null, ...surfaces].map((surface) => ({ surface, load: loadPolicies(filesFor(folder, surface), cast, engine) }));
   const problems = unique(loads.flatMap(({ load }) => (load.kind === "refused" ? load.problems : [])));
-  const warnings = [...folder.warnings, ...unique(loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings : [])))];
+  const warned = loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings.filter((w) => !isAhead(w, load.set)) : []));
+  const warnings = [...folder.warnings, ...unique(warned)];
   const sets = loads.flatMap(({ surface, load }) => (load.kind === "set" ? [{ surface, set: load.set }] : []));
   const untyped = sets[0]?.set.vocabulary.untyped ?? [];
   const refused = (all: readonly PolicyProblem[], cases: readonly CaseReport[]): Loading | null => {
@@ -127,6 +131,18 @@ export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Eng
   };
   return { kind: "loaded", loaded, report: { problems: [], warnings, cases, untyped } };
 }
+
+/** A policy about an effect that no tool has yet is written ahead of its tools: no reason to warn. */
+function isAhead({ file, line }: PolicyProblem, { policies, cast }: PolicySet): boolean {
+  const action = policies.find((p) => p.file === file && p.line === line)?.json.action;
+  const named = [...(action?.entities ?? []), ...(action?.entity === undefined ? [] : [action.entity])].map((uid) => {
+    const id: unknown = typeof uid === "object" && uid !== null ? Reflect.get(uid, "id") : null;
+    return id;
+  });
+  const isUnused = (id: unknown): boolean => EFFECTS.some((e) => e === id) && !cast.tools.some((t) => t.effects.some((e) => e === id));
+  return named.length > 0 && named.every(isUnused);
+}
+const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
 
 const filesFor = ({ policies }: PolicyFolder, surface: Surface | null) =>
   policies.filter((p) => p.surface === null || p.surface === surface);
@@ -289,7 +305,7 @@ function policiesOf(options: PolicyOptions): Policies {
     },
     place: options.place,
     decide: (action, facts) => inForce.gateFor(facts.surface).decide(action, facts),
-    decideFor: (user, act) => inForce.gateFor(options.surface).decideFor(user, act),
+    decideFor: (user, act) => decideFor(inForce, user, act, options.surface),
     explain: (action, facts) => inForce.gateFor(facts.surface).explain(action, facts),
     current: () => inForce,
     reload() {
@@ -319,6 +335,17 @@ function changeOf(loading: Loading, before: LoadedFolder): Reloaded {
         files: null,
       };
   }
+}
+
+/** Who may approve at all is for the policies to say; who may answer this question, for the groups that it names. */
+function decideFor({ cast, gateFor }: LoadedFolder, user: string, act: UserAct, surface: Surface): Decision {
+  const decision = gateFor(surface).decideFor(user, act);
+  if (act.kind !== "approve" || decision.verdict.kind !== "allow") return decision;
+  const mine = cast.users.find((u) => u.name === user)?.groups ?? [];
+  const closed = act.approvers.find((groups) => groups.length > 0 && !groups.some((group) => mine.includes(group)));
+  if (closed === undefined) return decision;
+  const reason = `only ${closed.join(" or ")} may answer it`;
+  return { ...decision, verdict: { kind: "deny", by: "policy", because: decision.verdict.because, faults: [], reason } };
 }
 
 export function mustLoad(loading: Loading): LoadedFolder {

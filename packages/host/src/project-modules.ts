@@ -4,6 +4,7 @@
  * A5 Only files that lie below the project's folder are loaded, links resolved.
  */
 import { existsSync, globSync, realpathSync, statSync } from "node:fs";
+import { type ResolveHookSync, registerHooks } from "node:module";
 import { basename, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, FaultError } from "@orgate/core";
@@ -36,7 +37,21 @@ const globbed = (root: string, pattern: string): readonly string[] =>
     (path) => !/\.(test|d)\.[cm]?ts$/.test(path),
   );
 
+/** What a project's modules may import without having installed it: this package itself, and the schema library its documentation uses. */
+const OWN = new Set(["orgate", "@orgate/core", "zod"]);
+
+/** A24 a project's own copy comes first; where there is none, the one that runs is used. */
+const withOwnPackages: ResolveHookSync = (specifier, context, next) => {
+  try {
+    return next(specifier, context);
+  } catch (error) {
+    if (!OWN.has(specifier) || !(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    return next(specifier, { ...context, parentURL: import.meta.url });
+  }
+};
+
 export async function importedModule(file: string, root: string): Promise<object> {
+  const hooks = registerHooks({ resolve: withOwnPackages });
   try {
     return await import(pathToFileURL(file).href);
   } catch (error) {
@@ -44,6 +59,8 @@ export async function importedModule(file: string, root: string): Promise<object
     const said =
       error instanceof FaultError ? describe(error.fault) : { message: `cannot be loaded: ${oneLine(error)}`, hint: "mend the module" };
     throw fileBad(place?.file ?? file, place, said.message, said.hint, error);
+  } finally {
+    hooks.deregister();
   }
 }
 

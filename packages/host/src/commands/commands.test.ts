@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { type Desk, expectRefusal, expectRefusals, makeDesk, sessionsOf, TABLE } from "./fixtures/desk.ts";
+import { type Desk, expectRefusal, expectRefusals, makeDesk, POLICIES, sessionsOf } from "./fixtures/desk.ts";
 
 const desks: Desk[] = [];
 const newDesk = (below = ""): Desk => {
@@ -22,7 +22,7 @@ describe("a run", () => {
     expect(first.code).toBe(0);
     expect(first.stderr).toMatch(/made a key for `[a-z0-9_-]+`/);
     expect(first.stderr).toContain("in this project");
-    expect(first.stdout).toMatch(/ {2}Looking\.\n {2}✓ allowed: look 1\.0 \{\} · by tools\n {2}← look 1\.0 done: .* · \d+ ms\n/);
+    expect(first.stdout).toMatch(/ {2}Looking\.\n {2}✓ allowed: look 1\.0 \{\} · by desk\/tools\n {2}← look 1\.0 done: .* · \d+ ms\n/);
     expect(first.stdout).toMatch(
       /The agent answered\. \(2 iterations, \d+ tokens, 1 call, .*\)\nsession s_\w+\njournal head w1@\d+:[0-9a-f]{64}\n$/,
     );
@@ -65,7 +65,7 @@ describe("a run", () => {
       "held by w1 (hold 1)",
       "held by w1 (hold 2)",
       "turn 1, user:",
-      "allowed: model offline/desk · by think",
+      "allowed: model offline/desk · by desk/think",
       "turn 2 ended: completed",
     ])
       expect(shown.stdout).toContain(text);
@@ -163,10 +163,7 @@ describe("a run", () => {
 
   test("A19 V5 a turn that asks exits 3, its question is listed, and resuming it asks nobody twice", async () => {
     const asking = newDesk();
-    asking.write(
-      "policies/table.json",
-      TABLE.replace('"tool:*", "verdict": "allow"', '"tool:*", "verdict": "ask", "say": "really\\u202e?"'),
-    );
+    asking.write("policies/desk.cedar", POLICIES.replace('@id("tools")', '@id("tools")\n@ask("really\u202e?")'));
     const run = await asking.orgate("run", "desk", "--input", "look");
     expect([run.code, run.stdout.includes("really\\u{202e}?")]).toEqual([3, true]);
     expect(await sessionsOf(asking)).toMatchObject([{ shown: "waiting", openQuestions: 1 }]);
@@ -174,7 +171,7 @@ describe("a run", () => {
     const resumed = await asking.orgate("sessions", "resume", session, "--json");
     expect([resumed.code, JSON.parse(resumed.stdout).questions.length]).toEqual([3, 1]);
     expect((await asking.orgate("sessions", "show", session)).stdout).toMatch(
-      /open questions\n {2}\? a_\w+ on 1\.0: really\\u\{202e\}\? \(tools\)/,
+      /open questions\n {2}\? a_\w+ on 1\.0: really\\u\{202e\}\? \(desk\/tools\)/,
     );
     expect(asking.has("effects.txt")).toBe(false);
   });

@@ -7,7 +7,7 @@ import { age, count, table } from "../cli/table.ts";
 import { narrator } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
 import type { Look } from "../compose.ts";
-import { adviseOnPolicies, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
+import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
 import { deskOf, looking, positive, projectOf, sessionOf } from "./project.ts";
 
 /** What people call it: a turn that wants driving and has nobody to do so was interrupted. */
@@ -191,7 +191,7 @@ export const resume: Run = async (given, screen) => {
       runtime.inspect.events(summary.session),
     );
     const exit = printResult(given, screen, runtime.inspect.head(), result);
-    adviseOnPolicies(desk, given, screen);
+    adviseOnTrust(desk, given, screen);
     return exit;
   });
 };

@@ -21,27 +21,38 @@ const WAIT_MS = 10_000;
 function wish(given: Given, screen: Screen, wanted: Wish): Promise<number> {
   return looking(given, async (look, config) => {
     const { session, agent } = await sessionOf(look.journal, given.args[0] ?? "");
-    const person = personOf(given, screen);
-    await known(given, screen, look, config, person);
-    const intent = signIntent(person, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: wanted });
-    let drove: RunResult | null = null;
-    const takeOver = async (): Promise<"drove" | "held"> => {
-      if (look.holder(session) !== null) return "held";
-      const desk = await deskOf(config);
-      knownAgent(desk, agent);
-      try {
-        drove = await withRuntime(desk, intent.by, (runtime) =>
-          driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
-        );
-        return "drove";
-      } catch (error) {
-        if (isFault(error, "session-held")) return "held";
-        throw error;
-      }
-    };
-    const became = await deliver({ store: look, directory: config.journal.directory, intent, waitMs: WAIT_MS, takeOver });
-    return told(given, screen, look, { became, intent, drove });
+    return sendWish(given, screen, { look, config, session, agent, person: personOf(given, screen) }, wanted);
   });
+}
+
+export type Addressee = Readonly<{ look: Look; config: Config; session: Intent["session"]; agent: string; person: Person }>;
+
+/** Signed, delivered, and told what became of it. */
+export async function sendWish(
+  given: Given,
+  screen: Screen,
+  { look, config, session, agent, person }: Addressee,
+  wanted: Wish,
+): Promise<number> {
+  await known(given, screen, look, config, person);
+  const intent = signIntent(person, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: wanted });
+  let drove: RunResult | null = null;
+  const takeOver = async (): Promise<"drove" | "held"> => {
+    if (look.holder(session) !== null) return "held";
+    const desk = await deskOf(config);
+    knownAgent(desk, agent);
+    try {
+      drove = await withRuntime(desk, intent.by, (runtime) =>
+        driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
+      );
+      return "drove";
+    } catch (error) {
+      if (isFault(error, "session-held")) return "held";
+      throw error;
+    }
+  };
+  const became = await deliver({ store: look, directory: config.journal.directory, intent, waitMs: WAIT_MS, takeOver });
+  return told(given, screen, look, { became, intent, drove });
 }
 
 /** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */

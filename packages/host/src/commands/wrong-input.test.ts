@@ -29,11 +29,11 @@ describe("wrong input", () => {
     expect([desk.has("effects.txt"), desk.has(".orgate")]).toEqual([false, false]);
   }
 
-  test("A3 A4 A17 A20 a project that is missing or broken is one clear line with its place, and nothing is run", async () => {
+  test("A3 A4 A17 G30 a project that is missing or broken is one clear line with its place, and nothing is run", async () => {
     await refusedWith("orgate.toml", '[project]\nname = "desk\n', "orgate.toml:2:");
     await refusedWith("orgate.toml", '[project]\nname = "desk"\nspeed = 1\n', "orgate.toml:3:1: there is no setting `project.speed`");
-    await refusedWith("policies/table.json", '[{ "id": "a", "action": "*" }]', "table.json:1:2: row 1: `verdict` is missing");
-    await refusedWith("policies/table.json", "[", "table.json:1:2: not JSON");
+    await refusedWith("policies/desk.cedar", 'permit(principal, action == Action::"tool:lok", resource);\n', "policies/desk.cedar:1:");
+    await refusedWith("policies/desk.cases.json", "[", "policies/desk.cases.json:1:2: not JSON");
     await refusedWith("agents/desk.ts", "export const x = {;\n", "desk.ts:1:");
     await refusedWith("agents/desk.ts", 'throw new Error("not today");\n', "desk.ts:1:7: cannot be loaded: not today");
     await refusedWith("agents/desk.ts", "export const x = 1;\n", "exports no agent");
@@ -57,15 +57,13 @@ describe("wrong input", () => {
     expect([desk.has("effects.txt"), desk.has(".orgate")]).toEqual([false, false]);
   });
 
-  test("A13 without policies nothing runs, the model included, and the remedy is named", async () => {
+  test("A13 G35 without policies nothing runs, the model included, and the remedy is named", async () => {
     const bare = newDesk();
-    bare.write("orgate.toml", '[project]\nname = "desk"\n');
-    const { code, stdout, stderr } = await bare.orgate("run", "desk", "--input", "look");
-    expect(code).toBe(1);
-    expect(stdout).toContain("✗ denied: model offline/desk · no policy permits model");
-    expect(stdout).toContain("Policy refused what the agent wanted to do.");
-    expect(stderr).toContain("this project has no policies, so nothing runs");
-    expect(stderr).toContain('table = "policies/table.json"');
+    rmSync(join(bare.root, "policies"), { recursive: true });
+    const found = await bare.orgate("run", "desk", "--input", "look");
+    expectRefusal(found, 1, "there is no policy in `policies`, so nothing runs, the model included");
+    expect(found.stderr).toContain("`orgate init`");
+    expect(bare.has(".orgate")).toBe(false);
     expect(bare.has("effects.txt")).toBe(false);
   });
 
