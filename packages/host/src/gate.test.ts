@@ -398,7 +398,13 @@ test("G14 a number that Cedar cannot hold exactly is denied if the policies read
 
 test("G10 what is recorded as read is what was sent", () => {
   const sent: unknown[] = [];
-  const spy: Engine = { ...engine, decide: (kept, question) => (sent.push(question.context), engine.decide(kept, question)) };
+  const spy: Engine = {
+    ...engine,
+    decide: (kept, question) => {
+      sent.push(question.context);
+      return engine.decide(kept, question);
+    },
+  };
   const gate = gateOf(
     'permit (principal, action == Action::"tool:send", resource) when { context.args has deep.kind && context.args.deep.kind == "a" && context.labels.contains("pii") && context.calls.look.turn == 0 && resource.id == "h" };',
     { engine: spy },
