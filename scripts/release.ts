@@ -14,6 +14,8 @@ const TSC = join(import.meta.dirname, "..", "node_modules", "typescript", "bin",
 const PACKAGES = ["core", "host"] as const;
 /** Folders copied beside the compiled files, when they exist. */
 const BESIDE: readonly string[] = ["bin"];
+/** Projects that are copied, not imported, at run time: shipped as they stand, sources included. From the root, to a place in the package. */
+const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = { host: { "examples/ops-desk": "demo/ops-desk" } };
 /** Never shipped: what only tests read. */
 const TEST_FOLDERS = new Set(["fixtures", "__snapshots__"]);
 
@@ -28,12 +30,20 @@ export function release(root: string, out: string): readonly string[] {
       const folder = join(out, name);
       rmSync(folder, { recursive: true, force: true });
       assemble(join(root, "packages", name), join(compiled, name, "src"), folder);
+      for (const [from, to] of Object.entries(PROJECTS[name] ?? {})) copyProject(join(root, from), join(folder, to));
       for (const page of ["README.md", "LICENSE"]) cpSync(join(root, page), join(folder, page));
       return pack(folder, out);
     });
   } finally {
     rmSync(compiled, { recursive: true });
   }
+}
+
+/** Only what the project consists of: what running it in place has left behind stays there. */
+function copyProject(from: string, to: string): void {
+  if (!existsSync(from)) return;
+  const left = new Set([".orgate", "node_modules", "effects.jsonl", "model-calls.jsonl"]);
+  cpSync(from, to, { recursive: true, filter: (path) => !left.has(basename(path)) });
 }
 
 function assemble(source: string, compiled: string, folder: string): void {
@@ -102,13 +112,18 @@ export function objections(files: readonly string[], manifest: Manifest): readon
   const pins = Object.entries({ ...record(manifest.dependencies), ...record(manifest.optionalDependencies) });
   return [
     ...files.filter((file) => isTest(file) || /\.test(-d)?\.(d\.ts|js)$/.test(file)).map((file) => `\`${file}\` is a test`),
-    ...files.filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts")).map((file) => `\`${file}\` is a source`),
+    ...files
+      .filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts") && !isShippedProject(file))
+      .map((file) => `\`${file}\` is a source`),
     ...files.filter((file) => basename(file) === "ambient.d.ts").map((file) => `\`${file}\` belongs to the checkout`),
     ...targets.filter((target) => !names.has(target)).map((target) => `\`${target}\` is an entry and missing`),
     ...["LICENSE", "README.md"].filter((page) => !names.has(page)).map((page) => `\`${page}\` is missing`),
     ...pins.filter(([, version]) => !/^\d+\.\d+\.\d+/.test(String(version))).map(([name]) => `\`${name}\` is not pinned`),
   ];
 }
+
+const isShippedProject = (file: string): boolean =>
+  Object.values(PROJECTS).some((places) => Object.values(places).some((place) => file.startsWith(`${place}/`)));
 
 function leaves(value: unknown): readonly string[] {
   return typeof value === "string" ? [value] : Object.values(record(value)).flatMap(leaves);

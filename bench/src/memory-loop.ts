@@ -15,6 +15,7 @@ import {
   toResult,
   writerId,
 } from "@orgate/core";
+import type { Gate } from "@orgate/core/gate";
 import { memoryStore } from "@orgate/core/testing";
 import { sha256 } from "orgate";
 import { type Contender, compare, type Effort, ratio } from "./measure.ts";
@@ -64,7 +65,7 @@ async function repeat(times: number, run: () => Promise<void>): Promise<void> {
 let sessions = 0;
 const padded = (n: number, digits: number): string => String(n).padStart(digits, "0");
 
-async function session(iterations: number): Promise<void> {
+export async function session(iterations: number, gate: Gate = tableGate(PERMIT_ALL, sha256)): Promise<void> {
   let salt = 0;
   const seal = {
     writer: writerId("w1"),
@@ -75,7 +76,6 @@ async function session(iterations: number): Promise<void> {
   };
   const store = memoryStore(seal);
   const tools = toolbox(agent.tools, sha256);
-  const gate = tableGate(PERMIT_ALL, sha256);
   const ports: Ports = {
     model: countingModel(iterations),
     gate,

@@ -5,6 +5,7 @@
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { concurrent } from "./concurrent.ts";
+import { gateCold, gateHits, gateLoop, gateMillion, gateMix } from "./gate.ts";
 import type { Effort } from "./measure.ts";
 import { memoryLoop } from "./memory-loop.ts";
 import { type Report, toText } from "./report.ts";
@@ -24,6 +25,11 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   "memory-loop": () => memoryLoop({ effort, iterations }),
   "sqlite-off": () => sqliteOff({ effort, iterations }),
   "sqlite-full": () => sqliteFull({ effort, iterations }),
+  "gate-cold": () => gateCold({ effort, decisions: quick ? 500 : 2_000 }),
+  "gate-hits": () => gateHits({ effort, decisions: quick ? 20_000 : 200_000 }),
+  "gate-mix": () => gateMix({ decisions: quick ? 5_000 : 50_000 }),
+  "gate-million": () => gateMillion({ decisions: quick ? 50_000 : 1_000_000 }),
+  "gate-loop": () => gateLoop({ effort, iterations }),
   concurrent: () => concurrent({ effort: quick ? effort : { rounds: 5, warmUps: 1 }, sessions: quick ? 20 : 100 }),
   resume: () => resume({ effort, events: quick ? 2_000 : 10_000 }),
   verify: () => verifying({ effort, entries: quick ? 2_000 : 10_000 }),

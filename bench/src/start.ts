@@ -46,7 +46,7 @@ export async function start({ rounds }: { readonly rounds: number }): Promise<Re
     by: "wall",
     lines,
     aims: [],
-    notes: ["sources, with types stripped at start; the published files are compiled and start faster"],
+    notes: ["from source, with types stripped at start; docs/performance.md compares with compiled files"],
   };
 }
 

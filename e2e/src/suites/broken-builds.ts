@@ -46,7 +46,7 @@ export const brokenBuilds: Suite = {
           .map((pattern) => `nothing like ${pattern} was found, but: ${found.join("; ")}`);
       });
     await judge(`L8 the build \`append-after-effect\` fails the random kills as well (seed ${seed})`, async () => {
-      const toll: Toll = { kills: 0, survived: 0, histogram: new Map(), lengthMs: await measured(stand, seed) };
+      const toll: Toll = { kills: 0, aimed: 0, survived: 0, histogram: new Map(), lengthMs: await measured(stand, seed) };
       const goOn = (): boolean => toll.kills < KILLS;
       const found = await Promise.all(
         lanes().map(async (lane) => {

@@ -15,7 +15,7 @@ const LEAST_PER_WINDOW = 20;
 /** A window that lags behind is aimed at: the kill comes a random moment after the process has said that it is there. */
 const AIM_MS = 5;
 
-export type Toll = { kills: number; survived: number; readonly histogram: Histogram; lengthMs: number };
+export type Toll = { kills: number; aimed: number; survived: number; readonly histogram: Histogram; lengthMs: number };
 export type Hunt = Readonly<{ stand: Stand; directory: string; random: Random; toll: Toll; broken: Broken | null; goOn(): boolean }>;
 
 /** Kills one process after another until it has been enough; all that they said. */
@@ -41,7 +41,9 @@ export async function hunt({ stand, directory, random, toll, broken, goOn }: Hun
 async function struck(victim: Victim, random: Random, toll: Toll): Promise<boolean> {
   const aim = lagging(toll);
   const over = victim.until("did", (d) => d.job === "run").then(() => true);
-  const moment = aim !== null && random.below(4) > 0 ? reached(victim, aim, random) : pause(random.between(0, toll.lengthMs));
+  const target = aim !== null && random.below(4) > 0 ? aim : null;
+  if (target !== null) toll.aimed += 1;
+  const moment = target === null ? pause(random.between(0, toll.lengthMs)) : reached(victim, target, random);
   over.catch(() => {});
   if (!(await Promise.race([over, moment.then(() => false)]))) victim.signal("SIGKILL");
   const how = await victim.gone;
@@ -75,7 +77,7 @@ export async function measured(stand: Stand, seed: number): Promise<number> {
 
 async function randomMoments({ stand, seed, long, say, judge }: Bench): Promise<void> {
   const wanted = long ? KILLS.long : KILLS.short;
-  const toll: Toll = { kills: 0, survived: 0, histogram: new Map(), lengthMs: await measured(stand, seed) };
+  const toll: Toll = { kills: 0, aimed: 0, survived: 0, histogram: new Map(), lengthMs: await measured(stand, seed) };
   const enough = (): boolean => toll.kills >= wanted && WINDOWS.every((w) => (toll.histogram.get(w) ?? 0) >= LEAST_PER_WINDOW);
   const goOn = (): boolean => !enough() && toll.kills + toll.survived < wanted * 2;
   await Promise.all(
@@ -90,7 +92,9 @@ async function randomMoments({ stand, seed, long, say, judge }: Bench): Promise<
       ),
     ),
   );
-  say(`${toll.kills} kills, ${toll.survived} runs over before the kill came; a run takes about ${Math.round(toll.lengthMs)} ms`);
+  say(
+    `${toll.kills} kills, ${toll.aimed} of them aimed at a window that lagged behind; ${toll.survived} runs over before the kill came; a run takes about ${Math.round(toll.lengthMs)} ms`,
+  );
   say(shown(toll.histogram));
   await judge(`L8 at least ${wanted} kills, and ${LEAST_PER_WINDOW} in each window`, async (): Promise<readonly Violation[]> => {
     const few = WINDOWS.filter((w) => (toll.histogram.get(w) ?? 0) < LEAST_PER_WINDOW);

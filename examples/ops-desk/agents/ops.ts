@@ -34,7 +34,7 @@ const readLog = defineTool({
   repeat: "read",
   run: ({ service: name }, { key, start }) => {
     happened("read_log", key, start);
-    return readFileSync(join(desk, "logs", `${String(name)}.log`), "utf8");
+    return readFileSync(join(desk, "logs", `${String(name)}.txt`), "utf8");
   },
 });
 

@@ -14,7 +14,6 @@ import {
   type Model,
   type Ports,
   type SessionId,
-  tableGate,
   toolbox,
 } from "@orgate/core";
 import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
@@ -37,24 +36,36 @@ import {
   withFreshKeys,
 } from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
-import { loadTable } from "./adapters/policy-table.ts";
-import type { Config } from "./config.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
+export { loadTomlAgents } from "./adapters/agent-toml.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export type { Erased, ReadStore } from "./adapters/journal-sqlite.ts";
 export { type Person, signIntent } from "./adapters/keyring.ts";
+export { pathGuard } from "./adapters/path-guard.ts";
 export {
   type FolderPlace,
   type FoundTable,
   type PolicyFolder,
+  type ReadFolder,
   readPolicyFolder,
   SURFACES,
 } from "./adapters/policy-files.ts";
+export { mendPolicies, type NewFile, replacePolicies } from "./adapters/policy-swap.ts";
 export { openProject } from "./adapters/project-toml.ts";
+export {
+  type Candidate,
+  foldTrust,
+  INSTRUCTIONS,
+  projectInstructions,
+  type Standing,
+  standingOf,
+  type Trusted,
+  trustCandidates,
+} from "./adapters/trust.ts";
 
 export type PlaceOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */
@@ -122,9 +133,6 @@ export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: 
 export const NODE: Outside = { model: (agent) => modelFor(agent.model, agent.modelOptions, nodeClock), clock: nodeClock, ids: randomIds };
 
 // what commands need of a project beside driving
-
-/** Without a table there are no rows, and nothing runs: deny is the default. */
-export const projectGate = (config: Config): Gate => tableGate(config.policyTable === null ? [] : loadTable(config.policyTable), sha256);
 
 /** A journal opened to look: nothing is made, no slot is taken, nothing is written but intents. */
 export type Look = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;

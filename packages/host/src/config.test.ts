@@ -16,7 +16,6 @@ test("A4 a name is enough; the rest has a default, and every path is absolute", 
       policies: "/p/policies",
       groups: { agents: {}, users: {} },
       journal: { directory: join("/p", ".orgate"), synchronous: "full" },
-      policyTable: null,
     },
   });
 });
@@ -25,13 +24,13 @@ test("A4 every setting is taken over", () => {
   const value = {
     project: { name: "shop", agents: ["a.ts", "more/*.ts"] },
     journal: { directory: "/var/journal", synchronous: "normal" },
-    policy: { table: "policies/decisions.json" },
+    groups: { agents: { desk: ["clerk"] }, users: { ops: ["ana", "ben"] } },
   };
   expect(read(value)).toMatchObject({
     config: {
       agents: ["a.ts", "more/*.ts"],
       journal: { directory: "/var/journal", synchronous: "normal" },
-      policyTable: "/p/policies/decisions.json",
+      groups: { agents: { desk: ["clerk"] }, users: { ops: ["ana", "ben"] } },
     },
   });
 });
@@ -48,7 +47,12 @@ test.each<[unknown, string, string]>([
   [{ project: { name: "a", agents: ["/etc/x.ts"] } }, "project.agents.0", "below the project's folder"],
   [{ project: { name: "a", agents: [""] } }, "project.agents.0", "below the project's folder"],
   [{ project: { name: "a" }, journal: { synchronous: "maybe" } }, "journal.synchronous", "full"],
-  [{ project: { name: "a" }, policy: {} }, "policy.table", "`policy.table` is missing"],
+  [
+    { project: { name: "a" }, groups: { users: { ops: "ana" } } },
+    "groups.users.ops",
+    "`groups.users.ops`: invalid input: expected array, received string",
+  ],
+  [{ project: { name: "a" }, groups: { people: {} } }, "groups.people", "there is no setting `groups.people`"],
 ])("A4 %j is refused at `%s`", (value, path, detail) => {
   const found = read(value);
   if (found.kind !== "invalid") throw new Error("it was accepted");

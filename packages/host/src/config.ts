@@ -24,7 +24,6 @@ const projectSchema = z.strictObject({
     })
     .prefault({}),
   groups: z.strictObject({ agents: groups, users: groups }).prefault({}),
-  policy: z.strictObject({ table: z.string().min(1) }).optional(),
 });
 
 export type Config = Readonly<{
@@ -43,8 +42,6 @@ export type Config = Readonly<{
   groups: Groups;
   /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
   journal: Readonly<{ directory: string; synchronous: "full" | "normal" | "off" }>;
-  /** The decision table; null: there are no policies, and nothing runs. */
-  policyTable: string | null;
 }>;
 
 export type Members = Readonly<Record<string, readonly string[]>>;
@@ -57,7 +54,7 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema.safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, policy, groups } = read.data;
+  const { project, journal, groups } = read.data;
   return {
     kind: "config",
     config: Object.freeze({
@@ -69,7 +66,6 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       policies: join(root, "policies"),
       groups,
       journal: Object.freeze({ directory: resolve(root, journal.directory), synchronous: journal.synchronous }),
-      policyTable: policy === undefined ? null : resolve(root, policy.table),
     }),
   };
 }

@@ -8,6 +8,15 @@ import { processScreen, type Screen } from "./cli/screen.ts";
 import { visible } from "./cli/visible.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
+  const code = await command(argv);
+  // a tool that was given up may go on for ever; nobody waits for it
+  setTimeout(() => process.exit(code), PATIENCE_MS).unref();
+  return code;
+}
+
+const PATIENCE_MS = 250;
+
+async function command(argv: readonly string[]): Promise<number> {
   const screen = processScreen(process.env);
   try {
     const parsed = parse(argv, { cwd: process.cwd(), env: process.env });

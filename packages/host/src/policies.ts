@@ -7,12 +7,13 @@
  * G34 `policies/<surface>/` joins the set for the sessions of that surface, whoever drives them.
  * G35 without a policy nothing runs, and the line names `orgate init`.
  */
-import { randomUUID } from "node:crypto";
 import {
   type Action,
   type Agent,
+  type Decision,
   type Digest,
   digestOf,
+  type Effect,
   type Facts,
   FaultError,
   type FileDigest,
@@ -20,6 +21,7 @@ import {
   type Surface,
   type Tool,
   toolFacts,
+  type UserAct,
 } from "@orgate/core";
 import {
   type Cast,
@@ -78,8 +80,7 @@ export type Loading = Readonly<
 
 const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: [] };
 
-/** `name` keeps apart what one engine holds: a name used again replaces its set. */
-export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Engine, name: string): Loading {
+export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Engine): Loading {
   const cast = castOf(agents, groups);
   const read = readPolicyFolder(place);
   if (read.kind === "refused")
@@ -92,7 +93,8 @@ export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Eng
   const surfaces = [...new Set(folder.policies.flatMap((p) => p.surface ?? []))];
   const loads = [null, ...surfaces].map((surface) => ({ surface, load: loadPolicies(filesFor(folder, surface), cast, engine) }));
   const problems = unique(loads.flatMap(({ load }) => (load.kind === "refused" ? load.problems : [])));
-  const warnings = [...folder.warnings, ...unique(loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings : [])))];
+  const warned = loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings.filter((w) => !isAhead(w, load.set)) : []));
+  const warnings = [...folder.warnings, ...unique(warned)];
   const sets = loads.flatMap(({ surface, load }) => (load.kind === "set" ? [{ surface, set: load.set }] : []));
   const untyped = sets[0]?.set.vocabulary.untyped ?? [];
   const refused = (all: readonly PolicyProblem[], cases: readonly CaseReport[]): Loading | null => {
@@ -106,8 +108,8 @@ export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Eng
   if (!sets.some(({ set }) => set.policies.some((p) => !p.shadow)))
     return { kind: "none", folder: place.label, report: { ...NOTHING, warnings } }; // files without a policy in them
 
-  const gates = new Map(sets.map(({ surface, set }) => [surface, cedarGate(set, engine, sha256, { name: `${name}/${surface ?? ""}` })]));
-  const trials = trialsOf(sets, folder.tables, engine, name);
+  const gates = new Map(sets.map(({ surface, set }) => [surface, cedarGate(set, engine, sha256)]));
+  const trials = trialsOf(sets, folder.tables, engine);
   const cases = folder.tables.flatMap((table) => runTable(table, table.shadow ? trials : gates, cast.tools));
   const failed = refused(
     cases.flatMap((c) => (c.passed ? [] : [failedCase(c)])),
@@ -130,6 +132,18 @@ export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Eng
   return { kind: "loaded", loaded, report: { problems: [], warnings, cases, untyped } };
 }
 
+/** A policy about an effect that no tool has yet is written ahead of its tools: no reason to warn. */
+function isAhead({ file, line }: PolicyProblem, { policies, cast }: PolicySet): boolean {
+  const action = policies.find((p) => p.file === file && p.line === line)?.json.action;
+  const named = [...(action?.entities ?? []), ...(action?.entity === undefined ? [] : [action.entity])].map((uid) => {
+    const id: unknown = typeof uid === "object" && uid !== null ? Reflect.get(uid, "id") : null;
+    return id;
+  });
+  const isUnused = (id: unknown): boolean => EFFECTS.some((e) => e === id) && !cast.tools.some((t) => t.effects.some((e) => e === id));
+  return named.length > 0 && named.every(isUnused);
+}
+const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
+
 const filesFor = ({ policies }: PolicyFolder, surface: Surface | null) =>
   policies.filter((p) => p.surface === null || p.surface === surface);
 
@@ -144,13 +158,12 @@ function trialsOf(
   sets: readonly Readonly<{ surface: Surface | null; set: PolicySet }>[],
   tables: readonly FoundTable[],
   engine: Engine,
-  name: string,
 ): ReadonlyMap<Surface | null, CedarGate> {
   if (!tables.some((t) => t.shadow)) return new Map();
   return new Map(
     sets.map(({ surface, set }) => {
       const enforced = { ...set, policies: set.policies.map((p) => ({ ...p, shadow: false })) };
-      return [surface, cedarGate(enforced, engine, sha256, { name: `${name}/trial/${surface ?? ""}`, cache: 0 })];
+      return [surface, cedarGate(enforced, engine, sha256, { cache: 0 })];
     }),
   );
 }
@@ -267,19 +280,14 @@ export const isPolicies = (gate: Gate): gate is Policies => "recordedBy" in gate
 
 function policiesOf(options: PolicyOptions): Policies {
   const engine = cedarEngine();
-  const name = randomUUID(); // the engine is shared by the whole process
-  // a candidate never overwrites what the set in force has given the engine to keep
-  let side: "a" | "b" = "a";
-  const load = (to: "a" | "b"): Loading => loadFolder(options, engine, `${name}/${to}`);
-  let inForce = mustLoad(load(side));
+  const load = (): Loading => loadFolder(options, engine);
+  let inForce = mustLoad(load());
   const recorders = new Set<Recorder>();
   let lastRefusal = "";
   let queue: Promise<unknown> = Promise.resolve();
 
   async function reload(): Promise<Reloaded> {
-    const other = side === "a" ? "b" : "a";
-    const loading = load(other);
-    const change = changeOf(loading, inForce);
+    const change = changeOf(load(), inForce);
     if (change.kind === "same") {
       lastRefusal = "";
       return change;
@@ -287,7 +295,7 @@ function policiesOf(options: PolicyOptions): Policies {
     const refusal = change.kind === "refused" ? JSON.stringify(change.problems) : "";
     if (refusal === "" || refusal !== lastRefusal) for (const record of recorders) await record(change);
     lastRefusal = refusal;
-    if (change.kind === "loaded") [inForce, side] = [change.loaded, other];
+    if (change.kind === "loaded") inForce = change.loaded;
     return change;
   }
 
@@ -297,7 +305,7 @@ function policiesOf(options: PolicyOptions): Policies {
     },
     place: options.place,
     decide: (action, facts) => inForce.gateFor(facts.surface).decide(action, facts),
-    decideFor: (user, act) => inForce.gateFor(options.surface).decideFor(user, act),
+    decideFor: (user, act) => decideFor(inForce, user, act, options.surface),
     explain: (action, facts) => inForce.gateFor(facts.surface).explain(action, facts),
     current: () => inForce,
     reload() {
@@ -329,6 +337,17 @@ function changeOf(loading: Loading, before: LoadedFolder): Reloaded {
   }
 }
 
+/** Who may approve at all is for the policies to say; who may answer this question, for the groups that it names. */
+function decideFor({ cast, gateFor }: LoadedFolder, user: string, act: UserAct, surface: Surface): Decision {
+  const decision = gateFor(surface).decideFor(user, act);
+  if (act.kind !== "approve" || decision.verdict.kind !== "allow") return decision;
+  const mine = cast.users.find((u) => u.name === user)?.groups ?? [];
+  const closed = act.approvers.find((groups) => groups.length > 0 && !groups.some((group) => mine.includes(group)));
+  if (closed === undefined) return decision;
+  const reason = `only ${closed.join(" or ")} may answer it`;
+  return { ...decision, verdict: { kind: "deny", by: "policy", because: decision.verdict.because, faults: [], reason } };
+}
+
 export function mustLoad(loading: Loading): LoadedFolder {
   switch (loading.kind) {
     case "loaded":
@@ -341,6 +360,6 @@ export function mustLoad(loading: Loading): LoadedFolder {
 }
 
 /** For checks and trials: a set that is never in force. */
-export const tryFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine(), randomUUID());
+export const tryFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine());
 
 export type { Explained, PolicyProblem };

@@ -87,8 +87,7 @@ export function keyOf(prefix: string, reads: Reads, tools: ReadonlyMap<string, R
     if (reads.principal) key += uidKey(principal.uid);
     if (reads.resource) {
       key += uidKey(resource.uid);
-      const { agent, tool } = resource.attrs;
-      if (agent !== undefined) key += JSON.stringify([agent, tool]);
+      if (told === null) key += JSON.stringify(resource.attrs); // what a person acts on says whose it is
     }
     if (told === null) return key;
     for (const part of parts) {

@@ -12,6 +12,7 @@ import {
   type UserAct,
   type Wish,
 } from "../vocab/index.ts";
+import { orDenied } from "./judge.ts";
 import type { Ports } from "./ports.ts";
 import type { Question, State } from "./state.ts";
 
@@ -85,7 +86,7 @@ function editedDigest(
 
 /** Null when the policies let this person do it. */
 function deniedTo(p: Needs, user: string, act: UserAct): string | null {
-  const { verdict } = p.gate.decideFor(user, act);
+  const { verdict } = orDenied(() => p.gate.decideFor(user, act));
   if (verdict.kind === "allow") return null;
-  return verdict.kind === "deny" ? `${user} may not ${act.kind} this: ${verdict.reason}` : `${user} may not ${act.kind} this by themselves`;
+  return `\`${user}\` may not ${act.kind} it: ${verdict.kind === "deny" ? verdict.reason : "the policies do not simply allow it"}`;
 }

@@ -539,6 +539,20 @@ describe("questions", () => {
     ]);
   });
 
+  test("Q20 only whom the policies let approve answers a question: the holder refuses the others, and says so", async () => {
+    const nobody: Row = { id: "nobody", action: "approve", verdict: "deny", say: "not for you" };
+    const { w, ran } = await asked(undefined, { rows: [nobody, ...rows] });
+    const [q] = w.events("approval.asked");
+    if (q === undefined) throw new Error("no question");
+    await w.wish({ kind: "answer", approval: q.approval, digest: q.digest, answer: { kind: "approve" } });
+    await w.wish({ kind: "answer", approval: q.approval, digest: q.digest, answer: { kind: "deny", reason: "no" } });
+    await w.go();
+    expect(ran()).toBe(0);
+    expect([...(w.state().turn?.questions.values() ?? [])]).toMatchObject([{ answer: null }]);
+    const reason = "`ann` may not answer it: not for you";
+    expect(w.events("intent.refused").map((e) => e.reason)).toEqual([reason, reason]);
+  });
+
   test("Q6 an answer to deliver may be asked about: withheld until a person lets it go", async () => {
     const hush: Row[] = [
       { id: "check", action: "respond", verdict: "ask" },

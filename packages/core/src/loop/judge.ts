@@ -142,9 +142,12 @@ function factsFor(s: State, t: Turn | null, action: Action, counted: boolean): F
   };
 }
 
-function ask(p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision {
+const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orDenied(() => p.gate.decide(action, facts));
+
+/** Any error denies. */
+export function orDenied(decide: () => Decision): Decision {
   try {
-    return p.gate.decide(action, facts);
+    return decide();
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return {

@@ -1,5 +1,5 @@
 /** Opening a session and taking one up again. Resume reads data: there is no code replay, so an upgrade or an edited agent strands nothing (rule 3). */
-import type { Hold } from "../journal/port.ts";
+import type { Hold, Journal } from "../journal/port.ts";
 import {
   type AgentFacts,
   canonical,
@@ -50,7 +50,7 @@ export async function takeSession(p: Pick<Ports, "journal">, session: SessionId,
 }
 
 /** The fold of a whole stream, without holding it. */
-export async function readState(p: Pick<Ports, "journal">, session: SessionId): Promise<State> {
+export async function readState(p: { readonly journal: Pick<Journal, "read"> }, session: SessionId): Promise<State> {
   const first = await p.journal.read(session, seq(0), CHUNK);
   const state = fold(first);
   if (state === null)

@@ -79,6 +79,8 @@ class Crash extends Error {
   override readonly name = "Crash";
 }
 
+/** People may answer, unless a world's own rows say who. */
+const APPROVING: Row = { id: "people", action: "approve", verdict: "allow" };
 const USER: Principal = { kind: "user", id: "ann" };
 
 export function world(options: WorldOptions): World {
@@ -87,7 +89,8 @@ export function world(options: WorldOptions): World {
   const disk = memoryDisk();
   const clock = manualClock();
   const live: Live[] = [];
-  const gate = tableGate(rows, hash, options.groups);
+  const people = rows.some((row) => row.action === "approve") ? [] : [APPROVING];
+  const gate = tableGate([...people, ...rows], hash, options.groups);
   const box = toolbox(tools, hash);
   let booted = 0;
   let counter = 0;

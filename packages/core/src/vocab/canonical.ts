@@ -78,12 +78,19 @@ function record(value: object, met: Met): object {
   return met.freeze ? Object.freeze(copy) : copy;
 }
 
-/** By UTF-16 code unit, as RFC 8785 asks. What was copied here before is in order already. */
+/** By UTF-16 code unit, as RFC 8785 asks. Most objects have few keys, half of them in order already: quicker put in place one by one. */
 function inOrder(fields: Fields): readonly string[] {
   const keys = Object.keys(fields);
-  for (let i = 1; i < keys.length; i += 1) if ((keys[i - 1] ?? "") > (keys[i] ?? "")) return keys.sort();
+  if (keys.length > FEW) return keys.sort();
+  for (let i = 1; i < keys.length; i += 1) {
+    const key = keys[i] ?? "";
+    let place = i;
+    for (; place > 0 && (keys[place - 1] ?? "") > key; place -= 1) keys[place] = keys[place - 1] ?? "";
+    keys[place] = key;
+  }
   return keys;
 }
+const FEW = 16;
 
 function startsWithDigit(key: string): boolean {
   const first = key.charCodeAt(0);

@@ -36,8 +36,10 @@ export type Fault =
       readonly detail: string;
       readonly hint: string;
     }
+  | { readonly kind: "path-protected"; readonly path: string; readonly what: string }
   | { readonly kind: "agent-invalid"; readonly where: string; readonly detail: string; readonly hint: string }
   | { readonly kind: "agent-missing"; readonly agent: string; readonly known: readonly string[] }
+  | { readonly kind: "not-permitted"; readonly user: string; readonly what: string; readonly reason: string }
   | { readonly kind: "policies-missing"; readonly folder: string }
   | { readonly kind: "policies-refused"; readonly problems: readonly [PolicyTrouble, ...PolicyTrouble[]] }
   | { readonly kind: "project-missing"; readonly from: string }
@@ -133,6 +135,11 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       const at = f.line === null ? f.file : `${f.file}:${f.line}:${f.column ?? 1}`;
       return line(`${at}: ${f.detail}`, f.hint);
     }
+    case "path-protected":
+      return line(
+        `\`${f.path}\` is protected: ${f.what}`,
+        "no tool writes what decides, what is run, or the record; `orgate policy apply` changes policies",
+      );
     case "agent-invalid":
       return line(`${f.where}: ${f.detail}`, f.hint);
     case "agent-missing":
@@ -140,6 +147,8 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
         `there is no agent \`${f.agent}\``,
         f.known.length === 0 ? "this project defines none: see `orgate.toml`" : `known agents: ${f.known.join(", ")}`,
       );
+    case "not-permitted":
+      return line(`\`${f.user}\` may not ${f.what}: ${f.reason}`, "policies/ says who may, and orgate.toml who is in which group");
     case "policies-missing":
       return line(
         `there is no policy in \`${f.folder}\`, so nothing runs, the model included`,

@@ -69,7 +69,7 @@ test.each<[string, string, number, number, string]>([
   ["an unknown dotted key", `project.name = "shop"\njournal.sync = "full"\n`, 2, 9, "there is no setting `journal.sync`"],
   ["a wrong value", `${GOOD}\n[journal]\ndirectory = "j"\nsynchronous = "maybe"\n`, 6, 1, "`journal.synchronous`"],
   ["a wrong element over lines", '[project]\nname = "shop"\nagents = [\n  "a.ts",\n  "../b.ts",\n]\n', 6, 1, "`project.agents.1`"],
-  ["a missing key in its table", '[policy]\n[project]\nname = "shop"\n', 1, 2, "`policy.table` is missing"],
+  ["a missing key in its table", "[journal]\n[project]\nagents = []\n", 2, 2, "`project.name` is missing"],
   ["nothing at all", "", 1, 1, "`project` is missing"],
   [
     "a look-alike in a text before it",

@@ -16,7 +16,8 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
         const gap = i === cells.length - 1 ? "" : " ".repeat((widths[i] ?? 0) - width(text) + 2);
         return paint(tone ?? toneOf(cell), text) + gap;
       })
-      .join("");
+      .join("")
+      .trimEnd();
   return [line(head, "dim"), ...rows.map((row) => line(row, null))];
 }
 

@@ -96,7 +96,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "turn.cancel-asked":
         return [live("!", "warn", `cancel, by ${principalName(e.by)}: ${visible(e.reason)}`)];
       case "intent.refused":
-        return [live("✗", "warn", `refused to ${e.wish} for ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [line("✗", "warn", `refused to ${e.wish} for ${principalName(e.by)}: ${visible(e.reason)}`)];
       case "session.closed":
         return [live("·", "dim", `closed by ${principalName(e.by)}: ${visible(e.reason)}`)];
       case "turn.ended": {

@@ -1,13 +1,13 @@
 /** Driving a session from the command line: shown as it happens, cancelled by Ctrl-C. */
 import { type Entry, FaultError, type Live, type Principal, type RunResult } from "@orgate/core";
-import { headText } from "@orgate/core/journal";
+import { type Head, headText } from "@orgate/core/journal";
 import { EXIT, type Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count, duration } from "../cli/table.ts";
 import { type Line, narrator } from "../cli/timeline.ts";
 import { visible, visibleLines, visibleStream } from "../cli/visible.ts";
 import { createRuntime, type Run, type RunOptions, type Runtime } from "../runtime.ts";
-import type { Desk } from "./project.ts";
+import { type Desk, tell } from "./project.ts";
 
 /** Opens the runtime of a project for one command. */
 export async function withRuntime<T>({ config, agents, gate }: Desk, by: Principal, work: (runtime: Runtime) => Promise<T>): Promise<T> {
@@ -107,7 +107,7 @@ export function livePrinter(screen: Screen): LivePrinter {
 }
 
 /** What came of it, and the journal's head to keep elsewhere (design §5). */
-export function printResult(given: Given, screen: Screen, runtime: Runtime, result: RunResult): number {
+export function printResult(given: Given, screen: Screen, head: Head, result: RunResult): number {
   if (given.json) {
     screen.line(JSON.stringify(result));
     return exitOf(result);
@@ -129,28 +129,19 @@ export function printResult(given: Given, screen: Screen, runtime: Runtime, resu
     screen.line(`  ? ${visible(u.tool)} ${u.call}: nobody knows whether it took effect (${u.outcome.cause})`);
   if (!done) screen.line(`${paint("dim", "next:")} ${result.next}`);
   screen.line(paint("dim", `session ${result.session}`));
-  screen.line(paint("dim", `journal head ${headText(runtime.inspect.head())}`));
+  screen.line(paint("dim", `journal head ${headText(head)}`));
   return exitOf(result);
 }
 
 export const exitOf = (result: RunResult): number =>
   result.state === "waiting" ? EXIT.waiting : result.ending === "completed" ? EXIT.success : EXIT.failure;
 
-/** A13 without policies nothing runs, the model included, and the remedy is named. */
-export function adviseOnPolicies({ config }: Desk, given: Given, screen: Screen): void {
-  if (config.policyTable !== null) return;
-  const { message, hint } = NO_POLICIES;
-  if (given.json) screen.aside(JSON.stringify({ note: `${message}: ${hint}` }));
-  else {
-    screen.aside(`${screen.paintAside("warn", "note:")} ${message}`);
-    screen.aside(`${screen.paintAside("dim", "hint:")} ${hint}`);
-  }
+/** What the project brings along and nobody has trusted, or no longer in this form, is not used: who runs it should know. */
+export function adviseOnTrust({ instructions }: Desk, given: Given, screen: Screen): void {
+  if (instructions !== "untrusted" && instructions !== "changed") return;
+  const why = instructions === "changed" ? "has changed since it was trusted" : "is not trusted";
+  tell(given, screen, `AGENTS.md of this project ${why}, so it is not used: \`orgate trust add AGENTS.md\` after reading it`);
 }
-
-const NO_POLICIES = {
-  message: "this project has no policies, so nothing runs, the model included",
-  hint: 'add `[policy]` with `table = "policies/table.json"` to orgate.toml, and to that file rows such as [{ "id": "think", "action": "model", "verdict": "allow" }, { "id": "answer", "action": "respond", "verdict": "allow" }]',
-};
 
 export function knownAgent({ agents }: Desk, name: string): void {
   if (!agents.some((agent) => agent.name === name))

@@ -1,11 +1,13 @@
 /** What several commands need: the project, the person, the session that was meant. */
 import { userInfo } from "node:os";
-import { type Agent, FaultError, type Gate, isSessionId, type SessionId } from "@orgate/core";
+import { type Agent, FaultError, isSessionId, type SessionId } from "@orgate/core";
 import { isPersonName, type Journal, type SessionSummary } from "@orgate/core/journal";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { type Look, loadAgents, openLook, openPlace, openProject, type Person, type Place, personsOf, projectGate } from "../compose.ts";
+import { type Look, openLook, openPlace, openProject, type Person, type Place, personsOf, type Standing } from "../compose.ts";
 import type { Config } from "../config.ts";
+import { openPolicies, type Policies } from "../policies.ts";
+import { loadProjectAgents } from "../project-agents.ts";
 
 export const projectOf = (given: Given): Config => openProject(given.project, given.cwd);
 
@@ -31,13 +33,19 @@ export async function writing<T>(config: Config, work: (place: Place) => Promise
   }
 }
 
-export type Desk = Readonly<{ config: Config; agents: readonly Agent[]; gate: Gate }>;
+export type Desk = Readonly<{
+  config: Config;
+  agents: readonly Agent[];
+  gate: Policies;
+  /** Of the project's own `AGENTS.md`; null when there is none. */
+  instructions: Standing | null;
+}>;
 
 /** Everything that can be wrong with a project is found here, before anything is opened for writing. */
 export async function deskOf(config: Config): Promise<Desk> {
-  const gate = projectGate(config);
-  const agents = (await loadAgents(config.root, config.agents)).map(({ agent }) => agent);
-  return { config, agents, gate };
+  const loaded = await loadProjectAgents(config);
+  const agents = loaded.agents.map(({ agent }) => agent);
+  return { config, agents, gate: openPolicies(config, agents, "cli"), instructions: loaded.instructions };
 }
 
 /** A16 who runs a command is --as, else $ORGATE_USER, else the only key there is, else a key that is made for the user of the machine. */

@@ -1,9 +1,11 @@
 import { FaultError, type Principal } from "@orgate/core";
-import type { Run } from "../cli/command.ts";
+import type { Given, Run } from "../cli/command.ts";
 import { COMMANDS } from "../cli/commands.ts";
 import { usageLine } from "../cli/parse.ts";
-import { adviseOnPolicies, driven, knownAgent, printResult, withRuntime } from "./driving.ts";
-import { certified, deskOf, personOf, projectOf, sessionOf, textOf } from "./project.ts";
+import type { Screen } from "../cli/screen.ts";
+import { problemLine, watchPolicies } from "../policy-record.ts";
+import { adviseOnTrust, driven, knownAgent, printResult, withRuntime } from "./driving.ts";
+import { certified, deskOf, personOf, projectOf, sessionOf, tell, textOf } from "./project.ts";
 
 export const run: Run = async (given, screen) => {
   const [name = ""] = given.args;
@@ -19,14 +21,36 @@ export const run: Run = async (given, screen) => {
     const wanted = given.text("session");
     const session = wanted === null ? null : (await sessionOf(runtime.inspect, wanted).then(ofAgent(name))).session;
     if (!given.json) screen.line(`${screen.paint("strong", name)} ${screen.paint("dim", "for")} ${person.name}`);
-    const result = await driven(given, screen, (options) =>
-      runtime.run(name, input, { ...options, ...(session === null ? {} : { session }) }),
-    );
-    const exit = printResult(given, screen, runtime, result);
-    adviseOnPolicies(desk, given, screen);
-    return exit;
+    adviseOnTrust(desk, given, screen);
+    const unwatch = given.flag("watch") ? watchPolicies(desk.gate, tellReload(given, screen)) : () => {};
+    try {
+      const result = await driven(given, screen, (options) =>
+        runtime.run(name, input, { ...options, ...(session === null ? {} : { session }) }),
+      );
+      return printResult(given, screen, runtime.inspect.head(), result);
+    } finally {
+      unwatch();
+    }
   });
 };
+
+/** A refusal is seen where the work is: what is in force goes on. */
+function tellReload(given: Given, screen: Screen): Parameters<typeof watchPolicies>[1] {
+  return (told) => {
+    switch (told.kind) {
+      case "same":
+        return;
+      case "loaded":
+        return tell(given, screen, `policies reloaded: ${told.loaded.digest.slice(0, 12)} is in force`);
+      case "refused": {
+        const [first] = told.problems;
+        return tell(given, screen, `policies not reloaded, those before go on: ${first === undefined ? "" : problemLine(first)}`);
+      }
+      case "failed":
+        return tell(given, screen, `policies not reloaded: ${told.error instanceof Error ? told.error.message : String(told.error)}`);
+    }
+  };
+}
 
 const ofAgent =
   (name: string) =>

@@ -1,4 +1,4 @@
-import { type Entry, fold, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
+import { type Entry, FaultError, fold, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
 import { decodePayload, type SessionSummary } from "@orgate/core/journal";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Tone } from "../cli/paint.ts";
@@ -7,7 +7,7 @@ import { age, count, table } from "../cli/table.ts";
 import { narrator } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
 import type { Look } from "../compose.ts";
-import { adviseOnPolicies, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
+import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
 import { deskOf, looking, positive, projectOf, sessionOf } from "./project.ts";
 
 /** What people call it: a turn that wants driving and has nobody to do so was interrupted. */
@@ -169,6 +169,13 @@ export const resume: Run = async (given, screen) => {
   const config = projectOf(given);
   const { summary, pending } = await looking(given, async (look) => {
     const found = await sessionOf(look.journal, given.args[0] ?? "");
+    const holder = look.holder(found.session);
+    if (holder !== null)
+      throw new FaultError({
+        kind: "session-held",
+        session: found.session,
+        by: `writer \`${holder.writer}\` (process ${holder.pid ?? "?"})`,
+      });
     return { summary: found, pending: (await look.inbox.pending(found.session)).length };
   });
   const desk = await deskOf(config);
@@ -183,8 +190,8 @@ export const resume: Run = async (given, screen) => {
       (options) => runtime.resume(summary.session, options),
       runtime.inspect.events(summary.session),
     );
-    const exit = printResult(given, screen, runtime, result);
-    adviseOnPolicies(desk, given, screen);
+    const exit = printResult(given, screen, runtime.inspect.head(), result);
+    adviseOnTrust(desk, given, screen);
     return exit;
   });
 };

@@ -6,7 +6,6 @@ import { narrator } from "../cli/timeline.ts";
 import { type Look, NODE, type Person, signIntent } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { type Delivered, deliver } from "../delivery.ts";
-import type { Runtime } from "../runtime.ts";
 import { driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
 import { certified, deskOf, looking, personOf, sessionOf, textOf, writing } from "./project.ts";
 
@@ -22,30 +21,38 @@ const WAIT_MS = 10_000;
 function wish(given: Given, screen: Screen, wanted: Wish): Promise<number> {
   return looking(given, async (look, config) => {
     const { session, agent } = await sessionOf(look.journal, given.args[0] ?? "");
-    const person = personOf(given, screen);
-    await known(given, screen, look, config, person);
-    const intent = signIntent(person, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: wanted });
-    let drove: { readonly result: RunResult; readonly exit: number } | null = null;
-    const takeOver = async (): Promise<"drove" | "held"> => {
-      if (look.holder(session) !== null) return "held";
-      const desk = await deskOf(config);
-      knownAgent(desk, agent);
-      try {
-        drove = await withRuntime(desk, intent.by, (runtime) => driveHere(given, screen, runtime, intent));
-        return "drove";
-      } catch (error) {
-        if (isFault(error, "session-held")) return "held";
-        throw error;
-      }
-    };
-    const became = await deliver({ store: look, directory: config.journal.directory, intent, waitMs: WAIT_MS, takeOver });
-    return told(given, screen, became, intent, drove);
+    return sendWish(given, screen, { look, config, session, agent, person: personOf(given, screen) }, wanted);
   });
 }
 
-async function driveHere(given: Given, screen: Screen, runtime: Runtime, { session }: Intent) {
-  const result = await driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session));
-  return { result, exit: given.json ? exitOf(result) : printResult(given, screen, runtime, result) };
+export type Addressee = Readonly<{ look: Look; config: Config; session: Intent["session"]; agent: string; person: Person }>;
+
+/** Signed, delivered, and told what became of it. */
+export async function sendWish(
+  given: Given,
+  screen: Screen,
+  { look, config, session, agent, person }: Addressee,
+  wanted: Wish,
+): Promise<number> {
+  await known(given, screen, look, config, person);
+  const intent = signIntent(person, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: wanted });
+  let drove: RunResult | null = null;
+  const takeOver = async (): Promise<"drove" | "held"> => {
+    if (look.holder(session) !== null) return "held";
+    const desk = await deskOf(config);
+    knownAgent(desk, agent);
+    try {
+      drove = await withRuntime(desk, intent.by, (runtime) =>
+        driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
+      );
+      return "drove";
+    } catch (error) {
+      if (isFault(error, "session-held")) return "held";
+      throw error;
+    }
+  };
+  const became = await deliver({ store: look, directory: config.journal.directory, intent, waitMs: WAIT_MS, takeOver });
+  return told(given, screen, look, { became, intent, drove });
 }
 
 /** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */
@@ -55,23 +62,20 @@ async function known(given: Given, screen: Screen, look: Look, config: Config, p
   await writing(config, (place) => certified(given, screen, place, person));
 }
 
-function told(
-  given: Given,
-  screen: Screen,
-  became: Delivered,
-  { id, session }: Intent,
-  drove: { readonly result: RunResult; readonly exit: number } | null,
-): number {
+type Sent = Readonly<{ became: Delivered; intent: Intent; drove: RunResult | null }>;
+
+function told(given: Given, screen: Screen, look: Look, { became, intent: { id, session }, drove }: Sent): number {
   if (became.kind === "refused") throw new FaultError({ kind: "intent-refused", intent: id, detail: became.reason });
   if (given.json) {
     const event = became.kind === "became" ? { seq: became.entry.seq, ...became.entry.event } : null;
-    screen.line(
-      JSON.stringify({ intent: id, session, state: became.kind === "became" ? "taken" : "pending", event, result: drove?.result ?? null }),
-    );
-  } else if (became.kind === "pending") {
-    screen.line(`sent as ${id}, and not taken yet: whoever holds ${session} will`);
-  } else if (drove === null) {
-    for (const { text } of narrator()(became.entry)) screen.line(`entry ${became.entry.seq} of ${session}: ${text}`);
+    screen.line(JSON.stringify({ intent: id, session, state: became.kind === "became" ? "taken" : "pending", event, result: drove }));
+    return drove !== null ? exitOf(drove) : became.kind === "pending" ? EXIT.waiting : EXIT.success;
   }
-  return drove?.exit ?? (became.kind === "pending" ? EXIT.waiting : EXIT.success);
+  if (drove !== null) return printResult(given, screen, look.head(), drove);
+  if (became.kind === "pending") {
+    screen.line(`sent as ${id}, and not taken yet: whoever holds ${session} will`);
+    return EXIT.waiting;
+  }
+  for (const { text } of narrator()(became.entry)) screen.line(`entry ${became.entry.seq} of ${session}: ${text}`);
+  return EXIT.success;
 }

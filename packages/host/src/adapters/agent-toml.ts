@@ -1,0 +1,106 @@
+/**
+ * Agents as small TOML files: `name`, `instructions`, `model`, `tools` by name, `limits`, `groups`, `modelOptions`. Their tools are what
+ * the project's `tools/*.ts` export.
+ *
+ * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
+ *     and column.
+ */
+import { realpathSync } from "node:fs";
+import { type Agent, defineAgent, describe, FaultError, type Tool } from "@orgate/core";
+import * as z from "zod";
+import { fileBad, importedModule, projectFiles } from "../project-modules.ts";
+import { readTextFile } from "../text-file.ts";
+import { placeOf, readToml } from "../toml-text.ts";
+
+const MAX_BYTES = 256 * 1024;
+const HINT = "see docs/guide/agents.md for every setting";
+
+const agentSchema = z.strictObject({
+  name: z.string(),
+  instructions: z.string(),
+  model: z.string(),
+  tools: z.array(z.string()).default([]),
+  groups: z.array(z.string()).default([]),
+  limits: z.record(z.string(), z.number()).default({}),
+  modelOptions: z.record(z.string(), z.json()).default({}),
+});
+
+export type TomlAgent = Readonly<{ agent: Agent; file: string }>;
+type ToolBox = ReadonlyMap<string, Readonly<{ tool: Tool; file: string }>>;
+
+/** Both are paths and globs below `root`. Tool modules are loaded only when there is an agent that could name them. */
+export async function loadTomlAgents(root: string, patterns: readonly string[], tools: readonly string[]): Promise<readonly TomlAgent[]> {
+  const folder = realpathSync(root);
+  const files = projectFiles(folder, patterns, "agents");
+  if (files.length === 0) return [];
+  const box = await loadTools(folder, tools);
+  return files.map((file) => ({ agent: agentIn(file, box), file }));
+}
+
+async function loadTools(root: string, patterns: readonly string[]): Promise<ToolBox> {
+  const box = new Map<string, { tool: Tool; file: string }>();
+  for (const file of projectFiles(root, patterns, "tools")) {
+    const tools = new Set(Object.values(await importedModule(file, root)).filter(isTool));
+    if (tools.size === 0) throw fileBad(file, null, "exports no tool", "export what `defineTool` returns, by name or as the default");
+    for (const tool of tools) {
+      const other = box.get(tool.name);
+      if (other !== undefined && other.tool !== tool)
+        throw fileBad(file, null, `tool \`${tool.name}\` is already defined in ${other.file}`, "rename one of them");
+      box.set(tool.name, { tool, file });
+    }
+  }
+  return box;
+}
+
+const isTool = (value: unknown): value is Tool =>
+  typeof value === "object" && value !== null && "inputSchema" in value && "check" in value && "resource" in value && "run" in value;
+
+function agentIn(file: string, box: ToolBox): Agent {
+  const text = textOf(file);
+  const toml = readToml(text);
+  if (toml.kind === "not-toml") throw fileBad(file, toml, `not TOML: ${toml.detail}`, HINT);
+  const read = agentSchema.safeParse(toml.value);
+  if (!read.success) {
+    const { path, detail } = issueOf(read.error);
+    throw fileBad(file, placeOf(text, path), detail, HINT);
+  }
+  const { tools, ...rest } = read.data;
+  const found = tools.map((name, i) => {
+    const known = box.get(name);
+    if (known !== undefined) return known.tool;
+    const hint = box.size === 0 ? "the project's `tools/*.ts` export none" : `there are: ${[...box.keys()].sort().join(", ")}`;
+    throw fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint);
+  });
+  try {
+    return defineAgent({ ...rest, tools: found });
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    const { message, hint } = describe(error.fault);
+    const setting = /`([A-Za-z]+)(?:\[\d+\])?`/.exec(message.replace(/^agent `[^`]*`: /, ""))?.[1] ?? "name";
+    throw fileBad(file, placeOf(text, pathOf(setting)), message, hint, error);
+  }
+}
+
+/** A limit stands below `limits`. */
+const pathOf = (setting: string): readonly string[] => (Object.hasOwn(agentSchema.shape, setting) ? [setting] : ["limits", setting]);
+
+function textOf(file: string): string {
+  try {
+    return readTextFile(file, MAX_BYTES);
+  } catch (error) {
+    throw fileBad(file, null, error instanceof Error ? error.message : String(error), "it must be a readable text file", error);
+  }
+}
+
+function issueOf(error: z.ZodError): { readonly path: readonly PropertyKey[]; readonly detail: string } {
+  const [issue] = error.issues;
+  if (issue === undefined) return { path: [], detail: "not understood" };
+  if (issue.code === "unrecognized_keys") {
+    const [key = ""] = issue.keys;
+    return { path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`` };
+  }
+  const name = issue.path.join(".");
+  const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+  const missing = issue.code === "invalid_type" && message.endsWith("received undefined");
+  return { path: issue.path, detail: missing ? `\`${name}\` is missing` : `\`${name}\`: ${message}` };
+}

@@ -1,0 +1,239 @@
+/**
+ * What no tool writes, whatever the policies permit: what decides, what is run, and the record (`policies/`, `agents/`, `tools/`,
+ * `orgate.toml`, `.orgate/`, `AGENTS.md`). Every tool that writes files does it through here.
+ *
+ * T30 a path is judged by where it leads: links, `..`, places that do not exist yet, other spellings that a file system may take for the
+ *     same name, and other names of the same file (hard links) are all seen through.
+ * T31 what was opened is judged again before a byte of it changes, so a path that is exchanged meanwhile leads nowhere.
+ * T32 nothing that holds a protected place is renamed or removed.
+ */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
+import { FaultError } from "@orgate/core";
+
+/** Below a project's folder. The last two are where `orgate policy apply` puts things while it replaces `policies/`. */
+export const PROTECTED: readonly string[] = [
+  "policies",
+  "agents",
+  "tools",
+  "orgate.toml",
+  ".orgate",
+  "AGENTS.md",
+  ".policies.next",
+  ".policies.before",
+];
+
+export type PathGuardOptions = Readonly<{
+  /** The project's folder. */
+  root: string;
+  /** Files and folders elsewhere that are protected alike: a journal kept in another place, agents under another name. */
+  also: readonly string[];
+}>;
+
+export type Judged = Readonly<{ kind: "free"; real: string } | { kind: "protected"; what: string }>;
+
+export type PathGuard = Readonly<{
+  judge(path: string): Judged;
+  /** Replaces what a file holds, or makes it; the folder it lies in must be there. */
+  write(path: string, content: string | Uint8Array): void;
+  append(path: string, content: string | Uint8Array): void;
+  /** With the folders above it. */
+  makeFolder(path: string): void;
+  rename(from: string, to: string): void;
+  /** A file or an empty folder. */
+  remove(path: string): void;
+}>;
+
+const MAX_LINKS = 40;
+
+export function pathGuard(options: PathGuardOptions): PathGuard {
+  const root = realpathSync(options.root);
+  const places = [...PROTECTED.map((name) => join(root, name)), ...options.also.map((path) => resolve(root, path))];
+
+  function judge(path: string): Judged {
+    if (path === "" || path.includes("\0")) return { kind: "protected", what: "it is no path" };
+    const real = leadsTo(isAbsolute(path) ? path : `${root}${sep}${path}`);
+    if (real === null) return { kind: "protected", what: "its links lead in a circle" };
+    const what = whyNot(real);
+    return what === null ? { kind: "free", real } : { kind: "protected", what };
+  }
+
+  function whyNot(real: string): string | null {
+    const keys = keysOf(real);
+    for (const place of guarded(places)) {
+      if (keys.includes(keyOf(place))) return label(place);
+      const stat = statOf(place);
+      if (stat !== null && ancestors(real).some((path) => isSame(statOf(path), stat))) return label(place);
+    }
+    const stat = statOf(real);
+    if (stat === null || !stat.isFile() || stat.nlink < 2) return null;
+    const other = filesUnder(places).find((file) => isSame(statOf(file), stat));
+    return other === undefined ? null : `another name of ${label(other)}`;
+  }
+
+  const label = (place: string): string => (place.startsWith(root + sep) ? place.slice(root.length + 1) : place);
+
+  function free(path: string): string {
+    const judged = judge(path);
+    if (judged.kind === "free") return judged.real;
+    throw refused(path, judged.what);
+  }
+
+  /** Nor what a protected place lies in: renamed away, another could be put where it was. */
+  function movable(path: string): string {
+    // the link itself is what moves, so its last step is not followed
+    const lexical = isAbsolute(path) ? path : `${root}${sep}${path}`;
+    free(path);
+    const parent = leadsTo(dirname(lexical));
+    const own = parent === null ? lexical : join(parent, basename(lexical));
+    const what = whyNot(own);
+    if (what !== null) throw refused(path, what);
+    for (const place of guarded(places))
+      if (keysOf(place).includes(keyOf(own)) || isSame(statOf(own), folderStat(place))) throw refused(path, `it holds ${label(place)}`);
+    return own;
+  }
+
+  function put(path: string, content: string | Uint8Array, how: "replace" | "append"): void {
+    const { fd, made, real } = opened(free(path));
+    try {
+      const at = whereIs(fd, real);
+      const what = whyNot(at) ?? (fstatSync(fd).isFile() ? null : "it is no file");
+      if (what !== null) {
+        if (made) unlinkSync(at);
+        throw refused(path, what);
+      }
+      if (how === "replace") ftruncateSync(fd, 0);
+      writeWhole(fd, typeof content === "string" ? Buffer.from(content) : content);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  return {
+    judge,
+    write: (path, content) => put(path, content, "replace"),
+    append: (path, content) => put(path, content, "append"),
+    makeFolder: (path) => void mkdirSync(free(path), { recursive: true }),
+    rename: (from, to) => renameSync(movable(from), movable(to)),
+    remove(path) {
+      const own = movable(path);
+      rmSync(own, { recursive: false });
+    },
+  };
+}
+
+/** The places themselves, and what links in them lead to: a policy may be a link to a file elsewhere in the project. */
+function guarded(places: readonly string[]): readonly string[] {
+  const found = new Set(places);
+  for (const path of [...places, ...filesUnder(places.filter((p) => basename(p) !== ".orgate"))]) {
+    if (statOf(path)?.isSymbolicLink() !== true) continue;
+    const real = leadsTo(path);
+    if (real !== null) found.add(real);
+  }
+  return [...found];
+}
+
+function filesUnder(places: readonly string[]): readonly string[] {
+  return places.flatMap((place) => {
+    const stat = statOf(place);
+    if (stat === null || !stat.isDirectory()) return stat === null ? [] : [place];
+    return filesUnder(readdirSync(place).map((name) => join(place, name)));
+  });
+}
+
+/** Component by component, as the kernel does it: `..` after a link is the parent of where the link leads. Null for a circle. */
+function leadsTo(path: string): string | null {
+  const { root } = parse(path);
+  const rest = partsOf(path.slice(root.length));
+  let at = root;
+  for (let links = 0; rest.length > 0; ) {
+    const step = rest.shift() ?? "";
+    if (step === "..") {
+      at = dirname(at);
+      continue;
+    }
+    const next = join(at, step);
+    if (statOf(next)?.isSymbolicLink() !== true) {
+      at = next;
+      continue;
+    }
+    links += 1;
+    if (links > MAX_LINKS) return null;
+    const target = readlinkSync(next);
+    if (isAbsolute(target)) at = parse(target).root;
+    rest.unshift(...partsOf(isAbsolute(target) ? target.slice(parse(target).root.length) : target));
+  }
+  return at;
+}
+
+const partsOf = (path: string): string[] => path.split(sep === "\\" ? /[\\/]/ : "/").filter((part) => part !== "" && part !== ".");
+
+/** Names that some file system takes for one: whatever their case, dots and blanks at their end, marks without a shape, and composition. */
+function keyOf(path: string): string {
+  return partsOf(path.slice(parse(path).root.length))
+    .map((part) =>
+      part
+        .normalize("NFC")
+        .replaceAll(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, "")
+        .replace(/[. ]+$/, "")
+        .toLowerCase(),
+    )
+    .join("/");
+}
+const keysOf = (path: string): readonly string[] => ancestors(path).map(keyOf);
+
+/** The path itself first, then what it lies in. */
+function ancestors(path: string): readonly string[] {
+  return dirname(path) === path ? [path] : [path, ...ancestors(dirname(path))];
+}
+
+function statOf(path: string): Stats | null {
+  return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+}
+const folderStat = (path: string): Stats | null => statOf(dirname(path));
+const isSame = (a: Stats | null, b: Stats | null): boolean => a !== null && b !== null && a.ino === b.ino && a.dev === b.dev;
+
+/** Never through a link, never emptied by opening, never waiting for the other end of a pipe. */
+function opened(real: string): { readonly fd: number; readonly made: boolean; readonly real: string } {
+  const flags = constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+  try {
+    return { fd: openSync(real, flags | constants.O_CREAT | constants.O_EXCL, 0o666), made: true, real };
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    return { fd: openSync(real, flags), made: false, real };
+  }
+}
+
+/** Where an open file really lies; where the system cannot tell, where its path leads now, if that is the same file. */
+function whereIs(fd: number, real: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    const now = realpathSync(real);
+    if (!isSame(statOf(now), fstatSync(fd))) throw refused(real, "it was exchanged meanwhile");
+    return now;
+  }
+}
+
+function writeWhole(fd: number, bytes: Uint8Array): void {
+  // appended at the end, wherever that is: after a truncation it is the beginning
+  for (let done = 0, from = fstatSync(fd).size; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, from + done);
+}
+
+const refused = (path: string, what: string): FaultError => new FaultError({ kind: "path-protected", path, what });

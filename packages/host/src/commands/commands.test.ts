@@ -1,0 +1,184 @@
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { type Desk, expectRefusal, expectRefusals, makeDesk, POLICIES, sessionsOf } from "./fixtures/desk.ts";
+
+const desks: Desk[] = [];
+const newDesk = (below = ""): Desk => {
+  const desk = makeDesk(below);
+  desks.push(desk);
+  return desk;
+};
+afterAll(() => {
+  for (const desk of desks) desk.remove();
+});
+
+describe("a run", () => {
+  const desk = newDesk();
+  let session = "";
+
+  test("V5 V6 A16 a run streams words, shows decisions and outcomes, names its ending and the journal's head", async () => {
+    const first = await desk.orgate("run", "desk", "--input", "please look");
+    expect(first.code).toBe(0);
+    expect(first.stderr).toMatch(/made a key for `[a-z0-9_-]+`/);
+    expect(first.stderr).toContain("in this project");
+    expect(first.stdout).toMatch(/ {2}Looking\.\n {2}✓ allowed: look 1\.0 \{\} · by desk\/tools\n {2}← look 1\.0 done: .* · \d+ ms\n/);
+    expect(first.stdout).toMatch(
+      /The agent answered\. \(2 iterations, \d+ tokens, 1 call, .*\)\nsession s_\w+\njournal head w1@\d+:[0-9a-f]{64}\n$/,
+    );
+    session = /session (s_\w+)/.exec(first.stdout)?.[1] ?? "";
+    const second = await desk.orgate("run", "desk", "--input", "again", "--session", session.slice(-8));
+    expect(second.stderr).toBe("");
+    expect(second.stdout).toContain("You said: again");
+  });
+
+  test("V1 a tool's hidden and control characters reach nobody's terminal", async () => {
+    for (const args of [
+      ["run", "desk", "--input", "look"],
+      ["sessions", "show", session],
+      ["journal", "show", session],
+    ]) {
+      const { stdout } = await desk.orgate(...args);
+      expect(stdout).toContain("\\u{202e}");
+      expect(stdout).not.toMatch(/[\u001b\u202e]/);
+    }
+  });
+
+  test("A19 --json prints exactly the fields of a result, and the exit code tells the ending", async () => {
+    const fields =
+      "calls,conversation,cost,detail,durationMs,ending,iterations,next,output,questions,sentence,session,state,unknowns,usage";
+    const result = (await desk.json("run", "desk", "--input", "send it")) as Record<string, unknown>;
+    expect(Object.keys(result).sort().join(",")).toBe(fields);
+    expect(result).toMatchObject({ state: "ended", ending: "completed", output: "I may not send." });
+    const piped = await desk.start(["run", "desk", "--input", "-", "--json"], "from a pipe\n").ended;
+    expect(JSON.parse(piped.stdout)).toMatchObject({ output: "You said: from a pipe" });
+    expect(desk.has("effects.txt") && desk.read("effects.txt").includes("send")).toBe(false);
+  });
+
+  test("V5 a session's account has its turns, decisions with reasons, acts, holds; lists show what a list needs", async () => {
+    const listed = await desk.orgate("sessions", "list");
+    expect(listed.stdout.split("\n")[0]).toMatch(/^session +state +agent +age +turns +ending/);
+    expect(listed.stdout).toMatch(new RegExp(`${session} +idle +desk +\\d+ s +2 +completed`));
+    const shown = await desk.orgate("sessions", "show", session);
+    for (const text of [
+      "session opened: agent desk (offline/desk)",
+      "held by w1 (hold 1)",
+      "held by w1 (hold 2)",
+      "turn 1, user:",
+      "allowed: model offline/desk · by desk/think",
+      "turn 2 ended: completed",
+    ])
+      expect(shown.stdout).toContain(text);
+    const [sent] = (await sessionsOf(desk)).filter(({ session: s }) => s !== session);
+    const full = (await desk.json("sessions", "show", sent?.session ?? "")) as { entries: { event: { kind: string } }[] };
+    expect(full.entries.length).toBeGreaterThan(5);
+    expect((await desk.json("sessions", "list", "--agent", "nobody")) as unknown[]).toEqual([]);
+  });
+
+  test("A15 a shortened id must mean one session", async () => {
+    await expectRefusals(desk, [
+      [["sessions", "show", "s_00000000"], 1, "there is no session `s_00000000`"],
+      [["sessions", "show", session.slice(0, 6)], 2, "is the beginning or end of"],
+      [["sessions", "resume", "abc"], 1, "there is no session `abc`"],
+    ]);
+  });
+
+  test("A18 resuming what has ended changes nothing", async () => {
+    const head = await desk.orgate("journal", "head");
+    const resumed = await desk.orgate("sessions", "resume", session);
+    expect(resumed).toMatchObject({ code: 0, stdout: "nothing to resume: the last turn ended `completed`\n" });
+    expect(await desk.orgate("journal", "head")).toMatchObject({ code: 0, stdout: head.stdout });
+  });
+
+  test("J30 the journal verifies, exports, and a flipped byte, an older head and a cut file are found", async () => {
+    const verified = (await desk.json("journal", "verify")) as { verified: boolean; head: string };
+    expect(verified).toMatchObject({ verified: true, head: (await desk.orgate("journal", "head")).stdout.trim() });
+    expect((await desk.orgate("journal", "verify", "--head", verified.head)).code).toBe(0);
+    const later = verified.head.replace(/@(\d+):/, (_, n: string) => `@${Number(n) + 5}:`);
+    const rolledBack = await desk.orgate("journal", "verify", "--head", later);
+    expect(rolledBack.code).toBe(1);
+    expect(rolledBack.stdout).toContain("not verified: commit");
+
+    expect((await desk.orgate("journal", "export", "--out", "all.jsonl")).code).toBe(0);
+    expect((await desk.orgate("journal", "verify", "all.jsonl", "--head", verified.head)).code).toBe(0);
+    const one = await desk.orgate("journal", "export", "--session", session);
+    desk.write("one.jsonl", one.stdout);
+    expect((await desk.orgate("journal", "verify", "one.jsonl")).stdout).toContain("verified: everything");
+    desk.write("bad.jsonl", one.stdout.replace("please look", "please lock"));
+    const bad = (await desk.orgate("journal", "verify", "bad.jsonl", "--json")) as { code: number; stdout: string };
+    expect([bad.code, JSON.parse(bad.stdout).verified]).toEqual([1, false]);
+    desk.write("torn.jsonl", desk.read("all.jsonl").slice(0, -200));
+    expect((await desk.orgate("journal", "verify", "torn.jsonl")).stdout).toContain("the end of the file is missing");
+    await expectRefusals(desk, [
+      [["journal", "verify", "none.jsonl"], 1, "cannot be read as a journal"],
+      [["journal", "verify", "--key", "ed25519:x"], 2, "--key is not a public key"],
+      [["journal", "verify", "--head", "w1"], 2, "--head is not a head"],
+      [["journal", "show", "nothing"], 2, "there is no stream `nothing`"],
+    ]);
+    expect((await desk.orgate("journal", "show")).stdout).toMatch(/keys +\d+/);
+    const keys = (await desk.json("journal", "show", "keys")) as { kind: string }[];
+    expect(keys.map(({ kind }) => kind)).toEqual(["key.certified", "key.certified", "key.certified"]);
+  });
+
+  test("J41 keys are made, listed, withdrawn and rotated, and old and new roots verify", async () => {
+    const before = (await desk.json("keys", "list")) as { key: string; holder: string; publicKey: string }[];
+    const root = before.find(({ holder }) => holder === "root");
+    expect((await desk.orgate("keys", "create", "bob")).stdout).toContain("certified in project desk");
+    await expectRefusals(desk, [
+      [["keys", "create", "bob"], 1, "there is a key already"],
+      [["keys", "create", "../bob"], 1, "this cannot name a person"],
+      [["run", "desk", "--input", "hi"], 2, "you have several keys"],
+      [["run", "desk", "--input", "hi", "--as", "eve"], 1, "there is no such key"],
+    ]);
+    expect((await desk.orgate("run", "desk", "--input", "hi", "--as", "bob")).stdout).toContain("desk for bob");
+    const bob = ((await desk.json("keys", "list")) as { key: string; holder: string }[]).find(({ holder }) => holder === "bob")?.key ?? "";
+    expectRefusal(await desk.orgate("keys", "withdraw", bob, "--as", "bob"), 2, "--reason is missing");
+    expect((await desk.orgate("keys", "withdraw", bob, "--reason", "lost", "--as", "bob")).stdout).toContain("counts no more");
+    await expectRefusals(desk, [
+      [["sessions", "say", session, "hi", "--as", "bob"], 1, "it was withdrawn"],
+      [["keys", "withdraw", "k_none", "--reason", "x", "--as", "bob"], 1, ""],
+    ]);
+    expect((await desk.orgate("journal", "rotate-key")).stdout).toContain("is replaced by");
+    expect((await desk.orgate("journal", "rotate-key", "--writer")).code).toBe(0);
+    expect((await desk.orgate("journal", "verify")).code).toBe(0);
+    expect((await desk.orgate("journal", "verify", "--key", root?.publicKey ?? "")).code).toBe(0);
+    rmSync(join(desk.home, "keys", "bob.key"));
+  });
+
+  test("A12 an erasure is on record, removes what was said, and ends the session; the journal verifies", async () => {
+    expectRefusal(await desk.orgate("journal", "erase", "--session", session), 2, "--reason is missing");
+    expectRefusal(
+      await desk.orgate("journal", "erase", "--session", session, "--reason", "x", "--entries", "5-900"),
+      2,
+      "--entries is `5-900`",
+    );
+    const erased = await desk.orgate("journal", "erase", "--session", session, "--reason", "request 7");
+    expect(erased.stdout).toMatch(/^erased \d+ entries .* can no longer resume/s);
+    expect(readFileSync(join(desk.root, ".orgate", "journal.db")).includes("please look")).toBe(false);
+    expect((await desk.json("journal", "verify")) as object).toMatchObject({ verified: true, stillThere: 0 });
+    expect((await desk.orgate("sessions", "show", session)).stdout).toContain("erased on request: this session cannot go on");
+    expectRefusal(await desk.orgate("sessions", "say", session, "hello"), 1, "was erased on request");
+    expect((await desk.orgate("journal", "show", "erasures")).stdout).toContain("request 7");
+  });
+
+  test("A19 V5 a turn that asks exits 3, its question is listed, and resuming it asks nobody twice", async () => {
+    const asking = newDesk();
+    asking.write("policies/desk.cedar", POLICIES.replace('@id("tools")', '@id("tools")\n@ask("really\u202e?")'));
+    const run = await asking.orgate("run", "desk", "--input", "look");
+    expect([run.code, run.stdout.includes("really\\u{202e}?")]).toEqual([3, true]);
+    expect(await sessionsOf(asking)).toMatchObject([{ shown: "waiting", openQuestions: 1 }]);
+    const session = (await sessionsOf(asking))[0]?.session ?? "";
+    const resumed = await asking.orgate("sessions", "resume", session, "--json");
+    expect([resumed.code, JSON.parse(resumed.stdout).questions.length]).toEqual([3, 1]);
+    expect((await asking.orgate("sessions", "show", session)).stdout).toMatch(
+      /open questions\n {2}\? a_\w+ on 1\.0: really\\u\{202e\}\? \(desk\/tools\)/,
+    );
+    expect(asking.has("effects.txt")).toBe(false);
+  });
+
+  test("V4 a reader that goes away early is no error", async () => {
+    const { child, ended } = desk.start(["journal", "show", "keys"]);
+    child.stdout?.destroy();
+    expect(await ended).toMatchObject({ stderr: "" });
+  });
+});

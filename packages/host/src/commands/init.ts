@@ -1,0 +1,86 @@
+/** A project to start from: settings, policies with their tables, an agent as a module and one as TOML, and what they need. */
+import { closeSync, existsSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { FaultError } from "@orgate/core";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { visible } from "../cli/visible.ts";
+import { starterPolicies } from "../starter/policies.ts";
+import { isKind, KINDS, type Kind, type StarterFile, starterFiles } from "../starter/project.ts";
+import { personOf } from "./project.ts";
+
+/** A25 nothing that is there is overwritten: one file in the way, and nothing is written. */
+export const init: Run = async (given, screen) => {
+  const folder = resolve(given.cwd, given.args[0] ?? given.project ?? ".");
+  const kind = kindOf(given);
+  const name = nameOf(folder);
+  const agreed = given.flag("yes") || (await agrees(screen, `make ${kind} project \`${name}\` in ${folder}?`));
+  if (!agreed) throw usage("nothing was made", "`orgate init DIR --yes` asks nothing");
+  const person = personOf(given, screen);
+  const files = [...starterFiles(kind, name, person.name), ...starterPolicies(kind)];
+  refuseOverwriting(folder, files);
+  for (const { path, text } of files) writeNew(join(folder, path), text);
+  if (given.json) screen.line(JSON.stringify({ project: folder, name, kind, user: person.name, files: files.map((f) => f.path) }));
+  else {
+    screen.line(`made ${kind} project ${screen.paint("strong", visible(name))}, ${person.name} may approve:`);
+    for (const { path } of files) screen.line(`  ${path}`);
+    const where = relative(given.cwd, folder);
+    screen.line(`${screen.paint("dim", "next:")} ${where === "" ? "" : `cd ${where} && `}orgate policy check, then see README.md`);
+  }
+  return EXIT.success;
+};
+
+function kindOf(given: Given): Kind {
+  const kind = given.text("kind") ?? "assistant";
+  if (!isKind(kind)) throw usage(`--kind is \`${kind}\``, `use ${KINDS.join(", ")}`);
+  return kind;
+}
+
+const nameOf = (folder: string): string =>
+  basename(folder)
+    .replaceAll(/[^A-Za-z0-9 ._-]/g, "-")
+    .replace(/^[^A-Za-z0-9]+/, "")
+    .slice(0, 64) || "project";
+
+async function agrees(screen: Screen, question: string): Promise<boolean> {
+  if (!screen.isTerminal || !process.stdin.isTTY) throw usage("there is no terminal to ask on", "`orgate init DIR --yes` asks nothing");
+  const asking = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^y(es)?$/i.test((await asking.question(`${question} [y/N] `)).trim());
+  } finally {
+    asking.close();
+  }
+}
+
+/** A package or a git project may be there already: what it has is kept, and what init would add to is left alone. */
+const KEPT = new Set(["package.json", ".gitignore", "README.md"]);
+
+function refuseOverwriting(folder: string, files: readonly StarterFile[]): void {
+  const there = files.filter(({ path }) => !KEPT.has(path) && existsSync(join(folder, path)));
+  const [first, ...more] = there;
+  if (first === undefined && !existsSync(join(folder, "policies"))) return;
+  const path = first?.path ?? "policies";
+  throw new FaultError({
+    kind: "file-bad",
+    file: join(folder, path),
+    line: null,
+    column: null,
+    detail: `it is there already${more.length === 0 ? "" : `, and ${more.length} more`}; nothing was written`,
+    hint: "init makes a project where there is none; choose another folder, or move it away",
+  });
+}
+
+/** Made, never replaced, whoever is quicker. */
+function writeNew(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  if (KEPT.has(basename(file)) && existsSync(file)) return;
+  const fd = openSync(file, "wx");
+  try {
+    writeSync(fd, text);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -1,0 +1,123 @@
+/**
+ * The one way a person changes policies on record: validated, gated as `edit-policy`, shown as a difference, journalled, then put in place.
+ *
+ * G40 a candidate that does not load, or that the person may not apply by the policies in force, changes nothing, and the refusal is journalled.
+ */
+import { resolve } from "node:path";
+import { FaultError, type FileChange, type Principal } from "@orgate/core";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import { diffLines, withContext } from "../cli/diff.ts";
+import type { Screen } from "../cli/screen.ts";
+import { count } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
+import { mendPolicies, NODE, type PolicyFolder, type ReadFolder, readPolicyFolder, replacePolicies } from "../compose.ts";
+import { digestsOf, type LoadedFolder, mustLoad, type PolicyProblem, tryFolder } from "../policies.ts";
+import { recordApplied, recordRefused } from "../policy-record.ts";
+import { optionsOf, printProblem } from "./policy.ts";
+import { certified, personOf, projectOf, writing } from "./project.ts";
+
+export const apply: Run = async (given, screen) => {
+  const config = projectOf(given);
+  mendPolicies(config.root);
+  const options = await optionsOf(config);
+  const folder = resolve(given.cwd, given.args[0] ?? "");
+  const candidatePlace = { folder, label: given.args[0] ?? "", within: folder };
+  if (folder === config.policies) throw usage("that is the folder of policies itself", "name the folder that is to replace it");
+  const inForce = mustLoad(tryFolder(options)); // by these it is decided who may
+  const now = folderOf(readPolicyFolder(options.place));
+  const read = readPolicyFolder(candidatePlace);
+  const loading = tryFolder({ ...options, place: candidatePlace });
+  const person = personOf(given, screen);
+  const by: Principal = { kind: "user", id: person.name };
+
+  return writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    const where = { journal: place.store.journal, now: NODE.clock.now };
+    const refuse = async (problems: readonly [PolicyProblem, ...PolicyProblem[]], files: Parameters<typeof recordRefused>[2]["files"]) => {
+      await recordRefused(where, by, { problems, files });
+      if (!given.json && problems.length > 1) for (const problem of problems.slice(1)) printProblem(screen, "bad", problem);
+      throw new FaultError({ kind: "policies-refused", problems });
+    };
+    if (loading.kind === "none") mustLoad(loading);
+    if (loading.kind === "refused") return refuse(loading.problems, loading.files);
+    const next = folderOf(read);
+    const { filesDigest } = digestsOf(next);
+    const changes = changesBetween(now, next);
+    const denied = deniedFor(inForce, person.name, surfacesOf(changes));
+    if (denied !== null) return refuse([{ file: candidatePlace.label, line: 1, column: 1, ...denied }], filesDigest);
+    if (!given.json) show(screen, now, next, changes);
+    if (given.flag("dry-run") || changes.length === 0) return told(given, screen, { changes, filesDigest, applied: false });
+    await recordApplied(where, by, { files: filesDigest, before: inForce.filesDigest, changes });
+    replacePolicies(
+      config.root,
+      [...next.policies, ...next.tables].map(({ below, text }) => ({ below, text })),
+    );
+    return told(given, screen, { changes, filesDigest, applied: true });
+  });
+};
+
+function folderOf(read: ReadFolder): PolicyFolder {
+  if (read.kind === "folder") return read.folder;
+  throw new FaultError({ kind: "policies-refused", problems: read.problems });
+}
+
+const textsOf = ({ policies, tables }: PolicyFolder): ReadonlyMap<string, string> =>
+  new Map([...policies, ...tables].map(({ below, text }) => [below, text]));
+
+function changesBetween(before: PolicyFolder, after: PolicyFolder): readonly FileChange[] {
+  const [old, next] = [textsOf(before), textsOf(after)];
+  return [...new Set([...old.keys(), ...next.keys()])].sort().flatMap((path): readonly FileChange[] => {
+    if (!old.has(path)) return [{ path, change: "added" }];
+    if (!next.has(path)) return [{ path, change: "removed" }];
+    return old.get(path) === next.get(path) ? [] : [{ path, change: "changed" }];
+  });
+}
+
+/** `PolicySet::"cli"` for the files of a surface, `PolicySet::"every"` for those of all. */
+function surfacesOf(changes: readonly FileChange[]): readonly string[] {
+  const surfaces = changes.map(({ path }) => {
+    const folders = path.split("/").slice(0, -1);
+    return (folders[0] === "shadow" ? folders[1] : folders[0]) ?? "every";
+  });
+  return [...new Set(surfaces)].sort();
+}
+
+function deniedFor(inForce: LoadedFolder, user: string, surfaces: readonly string[]): Pick<PolicyProblem, "detail" | "hint"> | null {
+  for (const surface of surfaces) {
+    const { verdict } = inForce.gateFor("cli").decideFor(user, { kind: "edit-policy", surface });
+    if (verdict.kind === "allow") continue;
+    const why = verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
+    return {
+      detail: `\`${user}\` may not edit policies: ${why}`,
+      hint: 'a permit for Action::"edit-policy" in the policies in force says who may',
+    };
+  }
+  return null;
+}
+
+function show(screen: Screen, before: PolicyFolder, after: PolicyFolder, changes: readonly FileChange[]): void {
+  const [old, next] = [textsOf(before), textsOf(after)];
+  for (const { path, change } of changes) {
+    screen.line(screen.paint("strong", `${change} ${visible(path)}`));
+    for (const line of withContext(diffLines(old.get(path) ?? "", next.get(path) ?? ""), 2)) {
+      if (line === null) screen.line(screen.paint("dim", "  …"));
+      else if (line.kind === "same") screen.line(`    ${visible(line.text)}`);
+      else
+        screen.line(screen.paint(line.kind === "added" ? "good" : "bad", `  ${line.kind === "added" ? "+" : "-"} ${visible(line.text)}`));
+    }
+  }
+}
+
+type Done = Readonly<{ changes: readonly FileChange[]; filesDigest: string; applied: boolean }>;
+
+function told(given: Given, screen: Screen, { changes, filesDigest, applied }: Done): number {
+  if (given.json) screen.line(JSON.stringify({ applied, files: filesDigest, changes }));
+  else if (changes.length === 0) screen.line("nothing to change");
+  else
+    screen.line(
+      `${applied ? screen.paint("good", "applied") : "not applied"}: ${count(changes.length, "file")}, digest ${filesDigest.slice(0, 12)}`,
+    );
+  return EXIT.success;
+}
+
+const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -1,0 +1,383 @@
+/** Policies for people: are they right, what is in force, what would be decided, and why. */
+import {
+  type Action,
+  type Decision,
+  type Entry,
+  type Facts,
+  FaultError,
+  readJson,
+  type SessionId,
+  seq,
+  type UserAct,
+  type Verdict,
+} from "@orgate/core";
+import { actionOf, type Case, type CedarGate, caseSchema, factsOf, type LoadedPolicy } from "@orgate/core/gate";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { type Cell, count, table } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
+import { openLook } from "../compose.ts";
+import type { Config } from "../config.ts";
+import { mustLoad, type PolicyOptions, type PolicyProblem, tryFolder } from "../policies.ts";
+import { problemLine } from "../policy-record.ts";
+import { loadProjectAgents } from "../project-agents.ts";
+import { projectOf, sessionOf } from "./project.ts";
+
+export async function optionsOf(config: Config): Promise<PolicyOptions> {
+  const agents = (await loadProjectAgents(config)).agents.map(({ agent }) => agent);
+  return { place: { folder: config.policies, label: "policies", within: config.root }, agents, groups: config.groups, surface: "cli" };
+}
+
+/** G37 `check` tells everything that is wrong at once, with its place, and exits 0 only when the set would be in force. */
+export const check: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const loading = tryFolder(await optionsOf(config));
+  const { problems, warnings, cases, untyped } = loading.report;
+  const failed = cases.filter((c) => !c.passed);
+  if (given.json) {
+    const digest = loading.kind === "loaded" ? loading.loaded.digest : null;
+    const policies = loading.kind === "loaded" ? loading.loaded.policies.length : null;
+    screen.line(JSON.stringify({ ok: loading.kind === "loaded", digest, policies, problems, warnings, untyped, cases }));
+  } else {
+    for (const problem of problems) printProblem(screen, "bad", problem);
+    for (const warning of warnings) printProblem(screen, "warn", warning);
+    for (const { tool, path, why } of untyped)
+      screen.line(`${screen.paint("dim", "note:")} no policy can read ${visible(`${path} of ${tool}`)}: ${visible(why)}`);
+    if (loading.kind === "loaded")
+      screen.line(
+        `${screen.paint("good", "ok")} ${count(loading.loaded.policies.length, "policy", "policies")}, ${count(cases.length, "case")} as expected, digest ${loading.loaded.digest.slice(0, 12)}`,
+      );
+    else if (cases.length > 0) screen.line(`${count(cases.length - failed.length, "case")} as expected, ${failed.length} not`);
+  }
+  if (loading.kind === "none") mustLoad(loading);
+  return loading.kind === "loaded" ? EXIT.success : EXIT.failure;
+};
+
+export function printProblem(screen: Screen, tone: "bad" | "warn", problem: PolicyProblem): void {
+  screen.line(`${screen.paint(tone, tone === "bad" ? "error:" : "warning:")} ${visible(problemLine(problem))}`);
+  if (problem.hint !== "") screen.line(`  ${screen.paint("dim", visible(problem.hint))}`);
+}
+
+export const list: Run = async (given, screen) => {
+  const { policies, digest } = mustLoad(tryFolder(await optionsOf(projectOf(given))));
+  const shown = policies.map((p) => ({
+    id: p.id,
+    file: p.file,
+    line: p.line,
+    effect: p.json.effect,
+    surface: surfaceOf(p),
+    shadow: p.shadow,
+    annotations: p.json.annotations ?? {},
+  }));
+  if (given.json) screen.line(JSON.stringify({ digest, policies: shown }));
+  else {
+    const rows = shown.map((p): readonly Cell[] => [
+      p.id,
+      { text: p.effect, tone: p.effect === "permit" ? "good" : "bad" },
+      p.shadow ? "shadow" : "enforced",
+      p.surface ?? "every",
+      `${p.file}:${p.line}`,
+      Object.entries(p.annotations)
+        .filter(([name]) => name !== "id")
+        .map(([name, value]) => `@${name}(${JSON.stringify(value ?? "")})`)
+        .join(" "),
+    ]);
+    for (const line of table(["id", "effect", "state", "surface", "where", "annotations"], rows, screen.paint)) screen.line(line);
+  }
+  return EXIT.success;
+};
+
+/** As the file's place says: `policies/cli/x.cedar`, `policies/shadow/cli/x.cedar`. */
+function surfaceOf({ file, shadow }: LoadedPolicy): string | null {
+  const folders = file.split("/").slice(1, -1);
+  return (shadow ? folders[1] : folders[0]) ?? null;
+}
+
+export const evaluate: Run = async (given, screen) => {
+  const { decision, what } = decided(await asked(given));
+  const { verdict } = decision;
+  if (given.json) screen.line(JSON.stringify({ what, ...decision }));
+  else {
+    screen.line(`${paintVerdict(screen, verdict)} ${visible(what)}`);
+    for (const line of reasons(verdict)) screen.line(`  ${visible(line)}`);
+    if (decision.shadow !== null) screen.line(`  with shadow/ in force: ${decision.shadow.kind}`);
+  }
+  return EXIT.success;
+};
+
+const paintVerdict = (screen: Screen, verdict: Verdict): string =>
+  screen.paint(verdict.kind === "allow" ? "good" : verdict.kind === "deny" ? "bad" : "warn", verdict.kind);
+
+function reasons(verdict: Verdict): readonly string[] {
+  const by = verdict.because.length === 0 ? [] : [`by ${verdict.because.join(", ")}`];
+  switch (verdict.kind) {
+    case "allow":
+      return by;
+    case "deny":
+      return [...by, verdict.reason, ...verdict.faults.map((f) => `${f.policy ?? "a policy"} erred: ${f.message}`)];
+    case "ask":
+      return [
+        ...by,
+        ...verdict.asks.map(
+          ({ question, terms }) => `${question}${terms.approvers.length === 0 ? "" : ` (${terms.approvers.join(", ")})`}`,
+        ),
+      ];
+    case "modify":
+      return [...by, ...verdict.edits.map(({ path, value }) => `${path.join(".")} becomes ${JSON.stringify(value)}`)];
+  }
+}
+
+/** G38 `explain` shows the slice, what it reads, which policies decided, and for each of the others why it did not. */
+export const explain: Run = async (given, screen) => {
+  const session = given.text("session");
+  const question = session === null ? await asked(given) : await recorded(given, session);
+  if (question.kind === "user") throw usage("explain is for what agents do", "`orgate policy eval --user` decides what a person may do");
+  const { gate, action, facts } = question;
+  const explained = gate.explain(action, facts);
+  const { decision } = explained;
+  const others = explained.outOfScope.map((policy) => ({ policy, why: whyOutOfScope(policy, action, facts) }));
+  const considered = explained.considered.map(({ policy, part }) => ({
+    policy,
+    part,
+    why: part === "did not apply" ? whyNotApplied(policy, action) : part,
+  }));
+  const { past } = question;
+  if (given.json) {
+    const brief = (p: LoadedPolicy) => ({ id: p.id, file: p.file, line: p.line, effect: p.json.effect });
+    screen.line(
+      JSON.stringify({
+        what: question.what,
+        decision,
+        recorded: past,
+        reads: explained.reads,
+        considered: considered.map(({ policy, part, why }) => ({ ...brief(policy), part, why })),
+        outOfScope: others.map(({ policy, why }) => ({ ...brief(policy), why })),
+      }),
+    );
+    return EXIT.success;
+  }
+  screen.line(`${paintVerdict(screen, decision.verdict)} ${visible(question.what)}`);
+  for (const line of reasons(decision.verdict)) screen.line(`  ${visible(line)}`);
+  if (past !== null) for (const line of comparison(past, decision)) screen.line(`  ${visible(line)}`);
+  screen.line(`${screen.paint("dim", "slice")} ${decision.slice.slice(0, 12)} reads ${explained.reads.join(", ") || "nothing"}`);
+  for (const [path, value] of Object.entries(decision.read)) screen.line(`  ${visible(`${path} = ${JSON.stringify(value)}`)}`);
+  const rows = [
+    ...considered.map(({ policy, part, why }): readonly Cell[] => [
+      policy.id,
+      policy.json.effect,
+      { text: why, tone: part === "decided" ? "good" : part === "erred" ? "bad" : "dim" },
+      `${policy.file}:${policy.line}`,
+    ]),
+    ...others.map(({ policy, why }): readonly Cell[] => [
+      policy.id,
+      policy.json.effect,
+      { text: why, tone: "dim" },
+      `${policy.file}:${policy.line}`,
+    ]),
+  ];
+  for (const line of table(["policy", "effect", "part", "where"], rows, screen.paint)) screen.line(line);
+  return EXIT.success;
+};
+
+function comparison(past: Decision, now: Decision): readonly string[] {
+  const line = `recorded: ${past.verdict.kind}${past.verdict.because.length === 0 ? "" : ` by ${past.verdict.because.join(", ")}`}`;
+  if (past.slice === now.slice && past.verdict.kind === now.verdict.kind) return [line];
+  return [
+    line,
+    past.slice === now.slice
+      ? "decided otherwise now: an answer or an open unknown had a part in it"
+      : "the policies that decide it have changed since",
+  ];
+}
+
+/** Scopes are proven true or false before anything is evaluated. */
+function whyOutOfScope({ json }: LoadedPolicy, action: Action, { agent }: Facts): string {
+  const name = action.kind === "call" ? `tool:${action.tool}` : action.kind;
+  const mine = new Set<unknown>([name, ...(action.kind === "call" ? action.effects : [])]);
+  const named = entityIds(json.action);
+  if (named.length > 0 && !named.some((id) => mine.has(id))) return `out of scope: its action is not ${name}`;
+  return `out of scope: its principal is not ${agent}`;
+}
+
+function whyNotApplied({ json }: LoadedPolicy, action: Action): string {
+  if (json.resource.op !== "All") return `its condition, or its resource, does not hold for ${resourceText(action)}`;
+  return "its condition is false";
+}
+
+function resourceText(action: Action): string {
+  switch (action.kind) {
+    case "call":
+      return `${action.resource.type}::${JSON.stringify(action.resource.id)}`;
+    case "model":
+      return `Model::${JSON.stringify(action.model)}`;
+    case "respond":
+      return `${action.to.kind === "agent" ? "Agent" : "User"}::${JSON.stringify(action.to.id)}`;
+  }
+}
+
+function entityIds(scope: LoadedPolicy["json"]["action"]): readonly unknown[] {
+  const entities = [...(scope.entities ?? []), ...(scope.entity === undefined ? [] : [scope.entity])];
+  return entities.map((e) => {
+    const outer = typeof e === "object" && e !== null ? e : {};
+    const uid: unknown = Reflect.get(outer, "__entity") ?? outer;
+    return typeof uid === "object" && uid !== null ? Reflect.get(uid, "id") : null;
+  });
+}
+
+// ── what is asked ──
+
+type Asked = Readonly<
+  | { kind: "agent"; gate: CedarGate; action: Action; facts: Facts; refused: Verdict | null; what: string; past: Decision | null }
+  | { kind: "user"; gate: CedarGate; user: string; act: UserAct; what: string }
+>;
+
+function decided(question: Asked): { readonly decision: Decision; readonly what: string } {
+  const { what } = question;
+  if (question.kind === "user") return { decision: question.gate.decideFor(question.user, question.act), what };
+  const { gate, action, facts, refused } = question;
+  const decision = gate.decide(action, facts);
+  return { decision: refused === null ? decision : { ...decision, verdict: refused }, what };
+}
+
+/** From options to a case, through the same decoder as the decision tables. */
+async function asked(given: Given): Promise<Asked> {
+  const config = projectOf(given);
+  const read = caseSchema.safeParse(caseOf(given));
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw usage(`--${issue?.path.join(".") ?? ""}: ${(issue?.message ?? "").toLowerCase()}`, "`orgate policy eval --help` shows examples");
+  }
+  const loaded = mustLoad(tryFolder(await optionsOf(config)));
+  const c = read.data;
+  const gate = loaded.gateFor(c.surface);
+  if (c.user !== undefined) return { kind: "user", gate, user: c.user, act: userAct(c), what: `${c.action} by ${c.user}` };
+  const known = loaded.cast.agents.map((a) => a.name);
+  if (c.agent !== undefined && !known.includes(c.agent)) throw new FaultError({ kind: "agent-missing", agent: c.agent, known });
+  if (!/^(model|respond|tool:.+)$/.test(c.action))
+    throw usage(`--action is \`${c.action}\``, "for an agent: model, respond or tool:NAME; what a person does needs --user NAME");
+  const { action, refused } = actionOf(c, loaded.cast.tools);
+  return { kind: "agent", gate, action, facts: factsOf(c), refused, what: `${c.action} by ${c.agent ?? "somebody"}`, past: null };
+}
+
+function caseOf(given: Given): Readonly<Record<string, unknown>> {
+  const words = (option: string): readonly string[] | undefined =>
+    given
+      .text(option)
+      ?.split(",")
+      .filter((w) => w !== "");
+  const found = {
+    name: "asked",
+    agent: given.text("agent") ?? undefined,
+    user: given.text("user") ?? undefined,
+    action: given.text("action") ?? undefined,
+    args: jsonOf(given.text("args")),
+    labels: words("labels"),
+    effects: words("effects"),
+    resource: resourceOf(given.text("resource")),
+    calls: jsonOf(given.text("calls")),
+    onBehalfOf: given.text("for") ?? undefined,
+    surface: given.text("surface") ?? undefined,
+    verdict: "allow",
+  };
+  if (found.action === undefined) throw usage("--action is missing", "for example --action tool:read_note");
+  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
+}
+
+function jsonOf(text: string | null): unknown {
+  if (text === null) return undefined;
+  const json = readJson(text);
+  if (json.kind === "not-json")
+    throw usage(`not JSON: ${json.detail} (column ${json.column})`, 'quote it for the shell: \'{"path":"a.txt"}\'');
+  return json.value;
+}
+
+function resourceOf(text: string | null): unknown {
+  if (text === null) return undefined;
+  const [, type, id] = /^([A-Za-z_][\w:]*?)::"?(.*?)"?$/.exec(text) ?? [];
+  if (type === undefined || id === undefined) throw usage(`--resource is \`${text}\``, 'write it as in a policy: File::"notes/today"');
+  return { type, id };
+}
+
+function userAct(c: Case): UserAct {
+  const id = c.resource?.id ?? "any";
+  const about = { agent: c.agent ?? "somebody", tool: String(c.args?.["tool"] ?? "") };
+  switch (c.action) {
+    case "approve":
+      return { kind: "approve", approval: id, ...about, approvers: [] };
+    case "resolve":
+      return { kind: "resolve", call: id, ...about };
+    case "read-journal":
+      return { kind: "read-journal", session: id };
+    case "edit-policy":
+      return { kind: "edit-policy", surface: id };
+    default:
+      throw usage(`--action is \`${c.action}\``, "for a person: approve, resolve, read-journal or edit-policy");
+  }
+}
+
+/** A decision of the journal: decided again with what it read then, by the policies of now. */
+async function recorded(given: Given, text: string): Promise<Asked> {
+  const config = projectOf(given);
+  const wanted = given.text("call");
+  if (wanted === null)
+    throw usage("--call is missing", "`orgate sessions show` names the calls of a session: 1.0, 1.1, … model:1, respond:1");
+  const look = openLook(config.journal.directory);
+  try {
+    const { session } = await sessionOf(look.journal, text);
+    const found = await findDecision(look.journal, session, wanted);
+    if (found === null) throw usage(`session \`${session}\` has no decision on \`${wanted}\``, "`orgate sessions show` names its calls");
+    const { decided: event, facts } = found;
+    const loaded = mustLoad(tryFolder(await optionsOf(config)));
+    const past: Decision = { verdict: event.verdict, slice: event.slice, read: event.read, shadow: event.shadow };
+    const what = `${wanted} of ${session}`;
+    return { kind: "agent", gate: loaded.gateFor(facts.surface), action: event.action, facts, refused: null, what, past };
+  } finally {
+    await look.close();
+  }
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+type Decided = Extract<Entry["event"], { kind: "gate.decided" }>;
+
+/** The last decision on it, with the facts as they stood then: labels and counters of what came before. */
+async function findDecision(
+  journal: ReturnType<typeof openLook>["journal"],
+  session: SessionId,
+  id: string,
+): Promise<{ readonly decided: Decided; readonly facts: Facts } | null> {
+  let found: { readonly decided: Decided; readonly facts: Facts } | null = null;
+  const about: Writable<Pick<Facts, "agent" | "onBehalfOf" | "surface">> = {
+    agent: "",
+    onBehalfOf: { kind: "user", id: "" },
+    surface: "cli",
+  };
+  const labels = new Set<Facts["labels"][number]>();
+  let [turn, all] = [new Map<string, number>(), new Map<string, number>()];
+  const spent = { turn: 0, session: 0 };
+  for (let after = seq(0); ; ) {
+    const page = await journal.read(session, after, 500);
+    for (const { seq: place, event: e } of page) {
+      after = place;
+      if (e.kind === "session.opened") {
+        [about.agent, about.onBehalfOf, about.surface] = [e.agent.name, e.principal, e.surface];
+        for (const l of e.labels) labels.add(l);
+      } else if (e.kind === "labels.added") for (const l of e.labels) labels.add(l);
+      else if (e.kind === "turn.started") [turn, spent.turn] = [new Map(), 0];
+      else if (e.kind === "model.replied") {
+        spent.turn += e.usage.input + e.usage.output;
+        spent.session += e.usage.input + e.usage.output;
+      } else if (e.kind === "gate.decided") {
+        if (e.id === id) {
+          const [t, s] = [new Map(turn), new Map(all)];
+          const calls = (tool: string) => ({ turn: t.get(tool) ?? 0, session: s.get(tool) ?? 0 });
+          found = { decided: e, facts: { ...about, labels: [...labels], calls, spent: { ...spent } } };
+        }
+        if (e.action.kind === "call" && e.verdict.kind === "allow")
+          for (const counter of [turn, all]) counter.set(e.action.tool, (counter.get(e.action.tool) ?? 0) + 1);
+      }
+    }
+    if (page.length < 500) return found;
+  }
+}
+
+const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -1,0 +1,129 @@
+/** What a project brings along, and who trusts it. */
+import { type Digest, FaultError, isFault, type Millis, type SystemEvent, seq, TRUST } from "@orgate/core";
+import { EXIT, type Run } from "../cli/command.ts";
+import type { Tone } from "../cli/paint.ts";
+import { type Cell, table } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
+import { type Candidate, NODE, type Place, type Standing, sha256, standingOf, type Trusted, trustCandidates } from "../compose.ts";
+import type { Config } from "../config.ts";
+import { readTrust, trustIn } from "../project-agents.ts";
+import { certified, personOf, projectOf, writing } from "./project.ts";
+
+const TONES: Readonly<Record<Standing, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
+
+type Shown = Readonly<{
+  subject: string;
+  standing: Standing;
+  digest: Digest | null;
+  trustedAs: Digest | null;
+  by: string | null;
+  detail: string | null;
+}>;
+
+function shownOf(config: Config, trusted: Trusted): readonly Shown[] {
+  const found = new Map(trustCandidates(config.root, sha256).map((c) => [c.subject, c]));
+  return [...new Set([...found.keys(), ...trusted.keys()])].map((subject) => {
+    const candidate: Candidate | undefined = found.get(subject);
+    const digest = candidate?.kind === "readable" ? candidate.digest : null;
+    const given = trusted.get(subject);
+    return {
+      subject,
+      standing: standingOf(subject, digest, trusted),
+      digest,
+      trustedAs: given?.digest ?? null,
+      by: given?.by.id ?? null,
+      detail: candidate?.kind === "unreadable" ? candidate.detail : null,
+    };
+  });
+}
+
+export const list: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const shown = shownOf(config, await trustIn(config.journal.directory));
+  if (given.json) screen.line(JSON.stringify(shown));
+  else if (shown.length === 0) screen.line("this project brings nothing along that needs trust");
+  else {
+    const rows = shown.map((s): readonly Cell[] => [
+      s.subject,
+      { text: s.standing, tone: TONES[s.standing] },
+      s.digest?.slice(0, 12) ?? "",
+      s.by === null ? "" : `${s.by}, as ${s.trustedAs?.slice(0, 12) ?? ""}`,
+      s.detail ?? "",
+    ]);
+    for (const line of table(["what", "state", "digest", "trusted by", ""], rows, screen.paint)) screen.line(line);
+  }
+  return EXIT.success;
+};
+
+export const add: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const [subject = ""] = given.args;
+  const candidate = trustCandidates(config.root, sha256).find((c) => c.subject === subject);
+  if (candidate === undefined) throw missing(subject, config);
+  if (candidate.kind === "unreadable")
+    throw new FaultError({ kind: "usage", detail: `\`${subject}\` cannot be trusted: ${candidate.detail}`, hint: "mend it first" });
+  const wanted = given.text("digest");
+  if (wanted !== null && (wanted.length < 8 || !candidate.digest.startsWith(wanted)))
+    throw new FaultError({
+      kind: "usage",
+      detail: `\`${subject}\` has the digest ${candidate.digest}, not ${wanted}`,
+      hint: "it is not what you looked at: look again",
+    });
+  const person = personOf(given, screen);
+  await writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    await append(place, (trusted) =>
+      standingOf(subject, candidate.digest, trusted) === "trusted"
+        ? null
+        : { kind: "trust.given", subject, digest: candidate.digest, by: { kind: "user", id: person.name } },
+    );
+  });
+  if (given.json) screen.line(JSON.stringify({ subject, digest: candidate.digest, standing: "trusted", by: person.name }));
+  else screen.line(`${visible(subject)} is trusted as ${candidate.digest.slice(0, 12)}; another text under that name is not`);
+  return EXIT.success;
+};
+
+export const remove: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const [subject = ""] = given.args;
+  if (!(await trustIn(config.journal.directory)).has(subject)) throw missing(subject, config);
+  const person = personOf(given, screen);
+  const reason = given.text("reason") ?? "";
+  await writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    await append(place, (trusted) =>
+      trusted.has(subject) ? { kind: "trust.withdrawn", subject, by: { kind: "user", id: person.name }, reason } : null,
+    );
+  });
+  if (given.json) screen.line(JSON.stringify({ subject, standing: "untrusted", by: person.name }));
+  else screen.line(`${visible(subject)} is no longer trusted`);
+  return EXIT.success;
+};
+
+/** What somebody else wrote first is looked at before it is written again. */
+async function append(place: Place, plan: (trusted: Trusted) => SystemEvent | null): Promise<void> {
+  const { journal } = place.store;
+  const now = (): Millis => NODE.clock.now();
+  for (;;) {
+    const event = plan(await readTrust(journal));
+    if (event === null) return;
+    let after = seq(0);
+    for (let page = await journal.read(TRUST, after, 500); page.length > 0; page = await journal.read(TRUST, after, 500))
+      after = page.at(-1)?.seq ?? after;
+    try {
+      await journal.append({ stream: TRUST, after, hold: null, events: [{ at: now(), event }], consumes: [] });
+      return;
+    } catch (error) {
+      if (!isFault(error, "append-conflict")) throw error;
+    }
+  }
+}
+
+function missing(subject: string, config: Config): FaultError {
+  const known = trustCandidates(config.root, sha256).map((c) => c.subject);
+  return new FaultError({
+    kind: "usage",
+    detail: `there is nothing called \`${subject}\` to trust`,
+    hint: known.length === 0 ? "this project has no AGENTS.md, skill or MCP server" : `there is: ${known.join(", ")}`,
+  });
+}

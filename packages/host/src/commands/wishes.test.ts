@@ -1,0 +1,90 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { type Desk, expectRefusals, holding, makeDesk, sessionsOf, until } from "./fixtures/desk.ts";
+
+const desks: Desk[] = [];
+const newDesk = (below = ""): Desk => {
+  const desk = makeDesk(below);
+  desks.push(desk);
+  return desk;
+};
+afterAll(() => {
+  for (const desk of desks) desk.remove();
+});
+
+describe("wishes", () => {
+  test.each([
+    ["socket", ""],
+    ["row", "a-long-way-down/".repeat(6)],
+  ])("W5 W7 a holder is steered and cancelled by another process, by %s", async (way, below) => {
+    const desk = newDesk(below);
+    const run = desk.start(["run", "desk", "--input", "hold on", "--json"]);
+    const session = await holding(desk);
+    expect(readdirSync(join(desk.root, ".orgate")).includes("run")).toBe(way === "socket");
+    expect(await sessionsOf(desk)).toMatchObject([{ shown: "running", holder: { writer: "w1" } }]);
+    const steered = (await desk.json("sessions", "steer", session, "gently")) as object;
+    expect(steered).toMatchObject({ state: "taken", event: { kind: "input.steered", text: "gently" }, result: null });
+    await expectRefusals(desk, [
+      [["sessions", "say", session, "hello"], 1, "a turn is in progress"],
+      [["journal", "erase", "--session", session, "--reason", "x"], 1, "is held by writer `w1`"],
+      [["sessions", "resume", session], 1, "is held by writer `w1`"],
+    ]);
+    const cancelled = await desk.orgate("sessions", "cancel", session, "--reason", "enough");
+    expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringMatching(/^entry \d+ of s_\w+: cancel, by user:\S+: enough\n$/) });
+    const ended = await run.ended;
+    expect(ended.code).toBe(1);
+    expect(JSON.parse(ended.stdout)).toMatchObject({ ending: "cancelled", unknowns: [{ tool: "hold" }] });
+    const shown = await desk.orgate("sessions", "show", session);
+    expect(shown.stdout).toMatch(
+      /outcomes that nobody knows\n {2}\? hold 1\.0 on Tool::hold: cancelled, .*\n {4}entry \d+: started 1 time, action [0-9a-f]{64}/,
+    );
+    expect((await desk.orgate("journal", "verify")).code).toBe(0);
+  });
+
+  test("W6 with no holder the session is taken up here: after a kill, cancel and say are driven by whoever sent them", async () => {
+    const desk = newDesk();
+    const run = desk.start(["run", "desk", "--input", "hold on"]);
+    const session = await holding(desk);
+    run.kill("SIGKILL");
+    await run.ended;
+    expect(await sessionsOf(desk)).toMatchObject([{ shown: "interrupted", state: "running", holder: null }]);
+    expect((await desk.orgate("sessions", "show", session)).stdout).toContain("its process ended in the middle of a turn");
+    const cancelled = (await desk.orgate("sessions", "cancel", session, "--json")) as { code: number; stdout: string };
+    expect(cancelled.code).toBe(1); // the turn did not complete
+    expect(JSON.parse(cancelled.stdout)).toMatchObject({
+      state: "taken",
+      event: { kind: "turn.cancel-asked" },
+      result: { ending: "cancelled" },
+    });
+    expect(desk.read("effects.txt")).toBe("hold\n");
+    const said = await desk.orgate("sessions", "say", session, "and now?");
+    expect(said).toMatchObject({ code: 0, stdout: expect.stringContaining("You said: and now?") });
+    await expectRefusals(desk, [
+      [["sessions", "steer", session, "left"], 1, "there is no turn to steer"],
+      [["sessions", "cancel", session], 1, "there is no turn to cancel"],
+      [["sessions", "say", session, ""], 2, "is empty"],
+    ]);
+  });
+
+  test("A14 Ctrl-C cancels the turn, the journal says so, and the socket is gone", async () => {
+    const desk = newDesk();
+    const run = desk.start(["run", "desk", "--input", "hold on"]);
+    const session = await holding(desk);
+    run.kill("SIGINT");
+    const ended = await run.ended;
+    expect(ended).toMatchObject({ code: 1, signal: null });
+    expect(ended.stdout).toContain("The turn was cancelled.");
+    expect((await desk.orgate("sessions", "show", session)).stdout).toContain("Ctrl-C");
+    expect(readdirSync(join(desk.root, ".orgate", "run"))).toEqual([]);
+  });
+
+  test("A14 Ctrl-C ends a turn whose tool does not listen, and nobody waits for that tool", async () => {
+    const desk = newDesk();
+    const run = desk.start(["run", "desk", "--input", "stuck now", "--json"]);
+    await until(() => (desk.has("effects.txt") ? true : null));
+    run.kill("SIGINT");
+    const ended = await run.ended;
+    expect([ended.code, JSON.parse(ended.stdout).ending]).toEqual([1, "cancelled"]);
+  });
+});

@@ -1,0 +1,115 @@
+/**
+ * Modules and files of a project.
+ *
+ * A5 Only files that lie below the project's folder are loaded, links resolved.
+ */
+import { existsSync, globSync, realpathSync, statSync } from "node:fs";
+import { type ResolveHookSync, registerHooks } from "node:module";
+import { basename, resolve, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { describe, FaultError } from "@orgate/core";
+import { isBelow } from "./text-file.ts";
+
+/** Sorted, each once. A glob passes over tests and declarations; a path that is spelled out must be there. */
+export function projectFiles(root: string, patterns: readonly string[], setting: string): readonly string[] {
+  const files = new Set<string>();
+  for (const pattern of patterns) {
+    const isGlob = /[*?[\]{}!]/.test(pattern) && !existsSync(resolve(root, pattern));
+    const found = isGlob ? globbed(root, pattern) : [pattern];
+    for (const path of found) {
+      const file = resolve(root, path);
+      if (!existsSync(file)) throw fileBad(file, null, "there is no such file", `mend \`${setting}\` in orgate.toml`);
+      const real = realpathSync(file);
+      if (!isBelow(real, root))
+        throw fileBad(file, null, `lies outside the project, at ${real}`, `${setting} are loaded from the project's own folder only`);
+      if (!statSync(real).isFile()) {
+        if (isGlob) continue;
+        throw fileBad(file, null, "is not a file", `name a file, or a glob such as \`${setting}/*.ts\``);
+      }
+      files.add(real);
+    }
+  }
+  return [...files].sort();
+}
+
+const globbed = (root: string, pattern: string): readonly string[] =>
+  globSync(pattern, { cwd: root, exclude: (path) => basename(path) === "node_modules" }).filter(
+    (path) => !/\.(test|d)\.[cm]?ts$/.test(path),
+  );
+
+/** What a project's modules may import without having installed it: this package itself, and the schema library its documentation uses. */
+const OWN = new Set(["orgate", "@orgate/core", "zod"]);
+
+/** A24 a project's own copy comes first; where there is none, the one that runs is used. */
+const withOwnPackages: ResolveHookSync = (specifier, context, next) => {
+  try {
+    return next(specifier, context);
+  } catch (error) {
+    if (!OWN.has(specifier) || !(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    return next(specifier, { ...context, parentURL: import.meta.url });
+  }
+};
+
+export async function importedModule(file: string, root: string): Promise<object> {
+  const hooks = registerHooks({ resolve: withOwnPackages });
+  try {
+    return await import(pathToFileURL(file).href);
+  } catch (error) {
+    const place = placeOf(error, root);
+    const said =
+      error instanceof FaultError ? describe(error.fault) : { message: `cannot be loaded: ${oneLine(error)}`, hint: "mend the module" };
+    throw fileBad(place?.file ?? file, place, said.message, said.hint, error);
+  } finally {
+    hooks.deregister();
+  }
+}
+
+type Place = Readonly<{ file: string; line: number; column: number | null }>;
+
+/** The first place of the trace that lies in the project: where its author can mend it, in the module or in one it imports. */
+function placeOf(error: unknown, root: string): Place | null {
+  const trace = error instanceof Error ? (error.stack ?? "").split("\n") : [];
+  for (const frame of trace) {
+    const [, where = "", line, column] = /(file:\/\/.+?|^(?:\/|[A-Za-z]:\\).+?):(\d+)(?::(\d+))?\)?$/.exec(frame) ?? [];
+    const file = named(where).find((path) => isBelow(path, root) && !path.split(sep).includes("node_modules") && existsSync(path));
+    if (line === undefined || file === undefined) continue;
+    return { file, line: Number(line), column: column === undefined ? caret(trace) : Number(column) };
+  }
+  return null;
+}
+
+/** Traces hold addresses. Errors of syntax begin with a path, or with one that only looks like an address, its spaces as they are. */
+function named(where: string): readonly string[] {
+  if (!where.startsWith("file://")) return [where];
+  const plain = where.slice("file://".length);
+  try {
+    return [fileURLToPath(where), plain];
+  } catch {
+    return [plain];
+  }
+}
+
+/** Errors of syntax come with the line and a row of carets below it instead of a column. */
+function caret(trace: readonly string[]): number | null {
+  const row = trace.find((line) => /^\s*\^+\s*$/.test(line));
+  return row === undefined ? null : row.indexOf("^") + 1;
+}
+
+function oneLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : `threw ${typeof error === "string" ? error : JSON.stringify(error)}`;
+  const [first = ""] = text
+    .trim()
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  return first === "" ? "failed without a message" : first.slice(0, 500);
+}
+
+export function fileBad(
+  file: string,
+  place: Pick<Place, "line" | "column"> | null,
+  detail: string,
+  hint: string,
+  cause?: unknown,
+): FaultError {
+  return new FaultError({ kind: "file-bad", file, line: place?.line ?? null, column: place?.column ?? null, detail, hint }, cause);
+}

@@ -1,0 +1,276 @@
+/** What `orgate init` writes beside the policies: as text, because it is somebody else's project from then on. */
+
+export const KINDS = ["assistant", "developer", "operations"] as const;
+export type Kind = (typeof KINDS)[number];
+export const isKind = (text: string): text is Kind => KINDS.some((kind) => kind === text);
+
+export type StarterFile = Readonly<{ path: string; text: string }>;
+
+/** `user` is who makes the project: the first of those who may approve. */
+export function starterFiles(kind: Kind, name: string, user: string): readonly StarterFile[] {
+  const { group, tools, agent, toml, sample, first, second } = STARTERS[kind];
+  return [
+    { path: "orgate.toml", text: projectToml(name, group, user) },
+    { path: "package.json", text: `${JSON.stringify({ name: packageName(name), private: true, type: "module" }, null, 2)}\n` },
+    { path: ".gitignore", text: ".orgate/\n.policies.next/\n.policies.before/\nnode_modules/\n" },
+    { path: `agents/${kind}.ts`, text: agent },
+    { path: "agents/helper.toml", text: toml },
+    tools,
+    sample,
+    { path: "README.md", text: readme({ kind, name, group, first, second }) },
+  ];
+}
+
+const packageName = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, "-")
+    .replace(/^[._-]+/, "") || "project";
+
+const projectToml = (name: string, group: string, user: string): string => `[project]
+name = ${JSON.stringify(name)}
+# Agents are TypeScript modules or small TOML files; an agent in TOML takes its tools from tools/*.ts.
+agents = ["agents/*.ts", "agents/*.toml"]
+tools = ["tools/*.ts"]
+
+# Who is in which group; policies speak of UserGroup::"${group}".
+[groups.users]
+${group} = [${JSON.stringify(user)}]
+`;
+
+type About = Readonly<{ kind: Kind; name: string; group: string; first: string; second: string }>;
+
+const readme = ({ kind, name, group, first, second }: About): string => `# ${name}
+
+A project for [Orgate](https://www.npmjs.com/package/orgate): agents propose, policies permit, the journal proves.
+
+\`\`\`sh
+orgate policy check
+orgate run ${kind} --input ${JSON.stringify(first)}
+orgate run ${kind} --input ${JSON.stringify(second)}   # asks first
+orgate approvals list
+orgate approvals approve ID
+orgate journal verify
+\`\`\`
+
+- \`policies/\`: what is permitted. Start with \`base.cedar\`; beside each file lies its decision table, checked whenever it loads.
+- \`agents/\`, \`tools/\`: what there is to permit. The model is offline until you name another; it needs no key.
+- \`orgate.toml\`: the project, and who is in the group \`${group}\`, which may approve.
+- \`.orgate/\`: the journal and its keys. Not for git; back it up.
+
+No tool of an agent can write \`policies/\`, \`agents/\`, \`tools/\`, \`orgate.toml\`, \`.orgate/\` or \`AGENTS.md\`: \`orgate policy apply DIR\` changes
+policies. For types in your editor, \`npm install --save-dev orgate\`.
+`;
+
+const fileTools = (
+  folder: string,
+  read: readonly [string, string],
+  write: readonly [string, string],
+) => `import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineTool, pathGuard } from "orgate";
+import * as z from "zod";
+
+const root = join(import.meta.dirname, "..");
+/** Refuses what no tool may write: policies, agents, tools, the journal. */
+const guard = pathGuard({ root, also: [] });
+const fileOf = (path: string) => join(${JSON.stringify(folder)}, path);
+
+export const ${camel(read[0])} = defineTool({
+  name: ${JSON.stringify(read[0])},
+  description: ${JSON.stringify(read[1])},
+  input: z.strictObject({ path: z.string().regex(/^[\\w./-]+$/) }),
+  effects: ["read"],
+  repeat: "read",
+  resource: ({ path }) => ({ type: "File", id: fileOf(path) }),
+  resourceTypes: ["File"],
+  run: ({ path }) => readFileSync(join(root, fileOf(path)), "utf8"),
+});
+
+export const ${camel(write[0])} = defineTool({
+  name: ${JSON.stringify(write[0])},
+  description: ${JSON.stringify(write[1])},
+  input: z.strictObject({ path: z.string().regex(/^[\\w./-]+$/), text: z.string() }),
+  effects: ["write"],
+  resource: ({ path }) => ({ type: "File", id: fileOf(path) }),
+  resourceTypes: ["File"],
+  run({ path, text }) {
+    guard.makeFolder(${JSON.stringify(folder)});
+    guard.write(fileOf(path), text);
+    return \`written: \${fileOf(path)}\`;
+  },
+});
+`;
+
+const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+const moduleAgent = (
+  name: Kind,
+  file: string,
+  tools: readonly string[],
+  about: string,
+  rules: string,
+) => `import { defineAgent } from "orgate";
+import { ${tools.map(camel).join(", ")} } from "../tools/${file}.ts";
+
+export default defineAgent({
+  name: ${JSON.stringify(name)},
+  instructions: ${JSON.stringify(about)},
+  // Needs no key and no network: it follows the rules below. Name another model when you have one.
+  model: "offline/${name}",
+  modelOptions: {
+    rules: [
+${rules}
+    ],
+  },
+  tools: [${tools.map(camel).join(", ")}],
+});
+`;
+
+const tomlAgent = (
+  tool: string,
+  about: string,
+  says: string,
+  args: string,
+  answer: string,
+) => `# A small agent without code of its own: its tools are what tools/*.ts export.
+name = "helper"
+model = "offline/helper"
+instructions = ${JSON.stringify(about)}
+tools = [${JSON.stringify(tool)}]
+groups = ["helpers"]
+
+[limits]
+iterations = 5
+
+# What the offline model does; leave it out when you name another model.
+[[modelOptions.rules]]
+when = { says = ${JSON.stringify(says)} }
+calls = [{ tool = ${JSON.stringify(tool)}, args = ${args} }]
+
+[[modelOptions.rules]]
+when = { called = [${JSON.stringify(tool)}] }
+say = ${JSON.stringify(answer)}
+`;
+
+type Starter = Readonly<{
+  group: string;
+  tools: StarterFile;
+  agent: string;
+  toml: string;
+  sample: StarterFile;
+  /** To be said to the agent: allowed at once; asks. */
+  first: string;
+  second: string;
+}>;
+
+const NOTES = fileTools("notes", ["read_note", "Reads a note of the person."], ["save_note", "Saves a note for the person."])
+  .replaceAll("path: z.string()", "name: z.string()")
+  .replaceAll("({ path })", "({ name })")
+  .replaceAll("({ path, text })", "({ name, text })")
+  .replaceAll("fileOf(path)", "fileOf(name)");
+const FILES = fileTools("src", ["read_file", "Reads a file of the work tree."], ["write_file", "Writes a file of the work tree."]);
+
+const OPERATIONS = `import { appendFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineTool } from "orgate";
+import * as z from "zod";
+
+const root = join(import.meta.dirname, "..");
+const service = z.string().regex(/^[a-z][a-z0-9-]*$/);
+
+export const readLog = defineTool({
+  name: "read_log",
+  description: "Reads the log of a service.",
+  input: z.strictObject({ service }),
+  effects: ["read"],
+  repeat: "read",
+  resource: ({ service }) => ({ type: "File", id: \`logs/\${service}.log\` }),
+  resourceTypes: ["File"],
+  run: ({ service }) => readFileSync(join(root, "logs", \`\${service}.log\`), "utf8"),
+});
+
+/** An example: it only writes a line into the log. Put your own way to restart a service here. */
+export const restartService = defineTool({
+  name: "restart_service",
+  description: "Restarts a service in production.",
+  input: z.strictObject({ service }),
+  effects: ["execute"],
+  resource: ({ service }) => ({ type: "Host", id: service }),
+  resourceTypes: ["Host"],
+  run({ service }) {
+    appendFileSync(join(root, "logs", \`\${service}.log\`), "restarted\\n");
+    return \`\${service} was restarted\`;
+  },
+});
+`;
+
+const rule = (text: string): string => `      ${text},`;
+
+const STARTERS: Readonly<Record<Kind, Starter>> = {
+  assistant: {
+    group: "operators",
+    tools: { path: "tools/notes.ts", text: NOTES },
+    sample: { path: "notes/today", text: "Call Ana about the contract.\n" },
+    agent: moduleAgent(
+      "assistant",
+      "notes",
+      ["read_note", "save_note"],
+      "You keep a person's notes. Read before you answer; save only what you are asked to save.",
+      [
+        rule('{ when: { says: "what.*today" }, calls: [{ tool: "read_note", args: { name: "today" } }] }'),
+        rule('{ when: { says: "remember (?<what>.+)" }, calls: [{ tool: "save_note", args: { name: "reminder", text: "{{what}}" } }] }'),
+        rule('{ when: { called: ["read_note"] }, say: "Your notes say: {{result}}" }'),
+        rule('{ when: { called: ["save_note"], failed: false }, say: "I have saved it." }'),
+        rule('{ when: { called: ["save_note"], failed: true }, say: "I was not allowed to save it." }'),
+      ].join("\n"),
+    ),
+    toml: tomlAgent("read_note", "You read notes aloud.", "today", '{ name = "today" }', "It says: {{result}}"),
+    first: "what is on today?",
+    second: "remember the milk",
+  },
+  developer: {
+    group: "developers",
+    tools: { path: "tools/files.ts", text: FILES },
+    sample: { path: "src/hello.txt", text: "Hello.\n" },
+    agent: moduleAgent(
+      "developer",
+      "files",
+      ["read_file", "write_file"],
+      "You work on the files in src/. Read before you write, and keep changes small.",
+      [
+        rule('{ when: { says: "read (?<file>[\\\\w./-]+)" }, calls: [{ tool: "read_file", args: { path: "{{file}}" } }] }'),
+        rule(
+          '{ when: { says: "write (?<file>[\\\\w./-]+)" }, calls: [{ tool: "write_file", args: { path: "{{file}}", text: "Hello, world.\\\\n" } }] }',
+        ),
+        rule('{ when: { called: ["read_file"] }, say: "It says: {{result}}" }'),
+        rule('{ when: { called: ["write_file"], failed: false }, say: "I have written it." }'),
+        rule('{ when: { called: ["write_file"], failed: true }, say: "I was not allowed to write it." }'),
+      ].join("\n"),
+    ),
+    toml: tomlAgent("read_file", "You read files aloud.", "hello", '{ path = "hello.txt" }', "It says: {{result}}"),
+    first: "read hello.txt",
+    second: "write hello.txt",
+  },
+  operations: {
+    group: "operators",
+    tools: { path: "tools/services.ts", text: OPERATIONS },
+    sample: { path: "logs/checkout.log", text: "12:00 checkout is slow: 3 of 4 workers hang\n" },
+    agent: moduleAgent(
+      "operations",
+      "services",
+      ["read_log", "restart_service"],
+      "You look after services. Read the log before you do anything; restart only what you are asked to restart.",
+      [
+        rule('{ when: { says: "why is (?<service>[a-z-]+)" }, calls: [{ tool: "read_log", args: { service: "{{service}}" } }] }'),
+        rule('{ when: { says: "restart (?<service>[a-z-]+)" }, calls: [{ tool: "restart_service", args: { service: "{{service}}" } }] }'),
+        rule('{ when: { called: ["read_log"] }, say: "The log says: {{result}}" }'),
+        rule('{ when: { called: ["restart_service"], failed: false }, say: "It is restarted." }'),
+        rule('{ when: { called: ["restart_service"], failed: true }, say: "I was not allowed to restart it." }'),
+      ].join("\n"),
+    ),
+    toml: tomlAgent("read_log", "You read logs aloud.", "checkout", '{ service = "checkout" }', "It says: {{result}}"),
+    first: "why is checkout slow?",
+    second: "restart checkout",
+  },
+};
