@@ -1,6 +1,6 @@
 /**
  * 3. Act: a permit in, an outcome out. The only room that runs tools.
- * T20 `failed` is only what the tool itself returned or threw; a time-out or an abort of a `once` or `reconcile` call is `unknown` (rule 4).
+ * T20 `failed` is only what the tool itself returned or threw; a time-out or an abort of any call but a `read` is `unknown` (rule 4).
  * T21 a call that outlives its time is given up, not forgotten: what it says later settles the unknown.
  */
 import type { Permit, Redeem } from "../permit/turnstile.ts";
@@ -27,7 +27,9 @@ export type Run = Readonly<{
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }>;
 
+/** `over` resolves when the tool's own code has really ended: until then nobody else may touch what it touches. */
 export type Acted = Readonly<{
+  over: Promise<void>;
   outcome: Outcome /** What it turned out to be, when it was given up as unknown and then ended after all. */;
   late: Promise<Outcome> | null;
 }>;
@@ -47,17 +49,21 @@ export async function reconcile(permit: Permit, redeem: Redeem, run: Run): Promi
   const args = argsOf(redeem(permit), run.tool);
   const ask = run.tool.reconcile;
   if (ask === null) return { kind: "gave-up", detail: "the tool can no longer be asked" };
-  const stop = new AbortController();
+  const inner = new AbortController();
   const timer = new AbortController();
-  const onStop = () => stop.abort(run.stop.reason);
+  let onStop = () => {};
+  const stopped = new Promise<Found>((resolve) => {
+    onStop = () => resolve({ kind: "gave-up", detail: "stopped while asking" });
+  });
+  if (run.stop.aborted) onStop();
   run.stop.addEventListener("abort", onStop, { once: true });
   const asked = Promise.resolve()
-    .then(() => ask(args, { ...run.context, signal: stop.signal }))
+    .then(() => ask(args, { ...run.context, signal: inner.signal }))
     .then((found): Found => ({ kind: "found", found }))
     .catch((error: unknown): Found => ({ kind: "gave-up", detail: messageOf(error) }));
   const timeUp = run.sleep(run.timeoutMs, timer.signal).then((): Found => ({ kind: "gave-up", detail: "the tool did not say in time" }));
-  const found = await Promise.race([asked, timeUp]);
-  stop.abort("over");
+  const found = await Promise.race([asked, timeUp, stopped]);
+  inner.abort("over");
   timer.abort("over");
   run.stop.removeEventListener("abort", onStop);
   return found;
@@ -89,35 +95,42 @@ async function bounded(run: Run, start: (signal: AbortSignal) => Promise<Outcome
   run.stop.addEventListener("abort", onStop, { once: true });
   void run.sleep(run.timeoutMs, timer.signal).then(() => stop("timed-out")); // after the end it is too late to matter
   const running = start(inner.signal);
+  const over = running.then(() => {});
   const first = await Promise.race([running, stopped]);
   run.stop.removeEventListener("abort", onStop);
   timer.abort("over");
-  if (typeof first !== "string") return { outcome: first, late: null };
+  if (typeof first !== "string") return { outcome: first, late: null, over };
 
   inner.abort(first);
   const patience = new AbortController();
   const last = await Promise.race([running, run.sleep(GRACE_MS, patience.signal).then(() => null)]);
   patience.abort("over");
-  if (last?.kind === "done") return { outcome: last, late: null };
-  return { outcome: givenUp(run, first, last), late: last === null && isRisky(run.repeat) ? running : null };
+  if (last?.kind === "done") return { outcome: last, late: null, over };
+  return { outcome: givenUp(run, first, last), late: last === null && run.repeat !== "read" ? running : null, over };
 }
 
-/** A `read` or `idempotent` call may be made again without harm, so for the model it simply failed. */
+/** A `read` does no harm, so for the model it simply failed. Of any other call nobody can tell whether it took effect. */
 function givenUp(run: Run, cause: UnknownCause, last: Outcome | null): Outcome {
   const said = last?.kind === "failed" ? `; the tool said: ${last.error}` : "";
   const detail = cause === "timed-out" ? `no result after ${run.timeoutMs} ms${said}` : `stopped while running${said}`;
-  return isRisky(run.repeat) ? { kind: "unknown", cause, detail } : { kind: "failed", error: `${cause}: ${detail}` };
+  return run.repeat === "read" ? { kind: "failed", error: `${cause}: ${detail}` } : { kind: "unknown", cause, detail };
 }
-
-const isRisky = (repeat: Repeat): boolean => repeat === "once" || repeat === "reconcile";
 
 /** A copy that nobody can change meanwhile. The effect has happened by now, so what is not JSON is shown as text and never fails the call. */
 function ownJson(output: unknown): Json {
   try {
     return frozenCopy((output ?? null) as Json);
   } catch {
-    return `[not JSON] ${String(output)}`.toWellFormed();
+    return `[not JSON] ${messageOf(output)}`;
   }
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** Always a text, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  try {
+    const said: unknown = error instanceof Error ? error.message : error;
+    return (typeof said === "string" ? said : String(said)).toWellFormed();
+  } catch {
+    return "it threw something that cannot be shown";
+  }
+}

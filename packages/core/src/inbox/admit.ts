@@ -29,15 +29,19 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
   switch (wish.kind) {
     case "say":
       if (at.running) return refuse("a turn is in progress: steer it, cancel it, or wait for its end");
-      return event({ kind: "turn.started", turn: at.turns + 1, input: wish.text, by, limits: at.limits, intent: id });
+      return event({ kind: "turn.started", turn: at.turns + 1, input: wish.text.toWellFormed(), by, limits: at.limits, intent: id });
     case "steer":
-      return at.running ? event({ kind: "input.steered", text: wish.text, by, intent: id }) : refuse("there is no turn to steer");
+      return at.running
+        ? event({ kind: "input.steered", text: wish.text.toWellFormed(), by, intent: id })
+        : refuse("there is no turn to steer");
     case "cancel":
       return at.running ? event({ kind: "turn.cancel-asked", by, reason: wish.reason, intent: id }) : refuse("there is no turn to cancel");
     case "answer":
       return answer(arrived, wish, at);
     case "resolve":
       return resolve(arrived.intent, wish, at);
+    case "unreadable":
+      return refuse(`it cannot be read: ${wish.detail}`);
     case "late":
       if (by.kind !== "system") return refuse("only the runtime reports a late outcome");
       return at.isUnknown(wish.call)

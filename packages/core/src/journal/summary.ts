@@ -41,10 +41,13 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     case "approval.asked":
       return { ...s, openQuestions: s.openQuestions + 1, state: "waiting" };
     case "approval.answered":
-      return { ...s, openQuestions: Math.max(0, s.openQuestions - 1), state: "running" };
+      return settled(s);
+    case "approval.expired":
+      return settled(s);
     case "act.ended":
       return e.outcome.kind === "unknown" ? { ...s, openUnknowns: s.openUnknowns + 1 } : s;
     case "act.late":
+    case "unknown.resolved":
       return { ...s, openUnknowns: Math.max(0, s.openUnknowns - 1) };
     case "turn.ended":
       return { ...s, state: "idle", ending: e.ending, openQuestions: 0 };
@@ -53,4 +56,10 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     default:
       return s; // the other kinds change nothing that a list shows
   }
+}
+
+/** One question fewer; it goes on waiting while another is open. (An answer short of its quorum leaves it as it is: lists may then say `running` for a moment too many, never too few.) */
+function settled(s: SessionSummary): SessionSummary {
+  const openQuestions = Math.max(0, s.openQuestions - 1);
+  return { ...s, openQuestions, state: openQuestions > 0 ? "waiting" : "running" };
 }

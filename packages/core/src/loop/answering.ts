@@ -14,7 +14,7 @@ import {
 } from "../vocab/index.ts";
 import { orDenied } from "./judge.ts";
 import type { Ports } from "./ports.ts";
-import type { Question, State } from "./state.ts";
+import { actingFor, type Question, type State } from "./state.ts";
 
 type Needs = Pick<Ports, "gate" | "tools" | "hash" | "clock">;
 
@@ -56,7 +56,7 @@ function mayAnswer(
 ): Leave {
   const call = s.turn?.calling.find((c) => (c.proposed.id as string) === q.action) ?? null;
   const tool = call?.proposed.tool ?? q.action;
-  const denied = deniedTo(p, user, { kind: "approve", approval: q.approval, agent: s.agent.name, tool, requester: s.principal.id });
+  const denied = deniedTo(p, user, { kind: "approve", approval: q.approval, agent: s.agent.name, tool, requester: actingFor(s).id });
   if (denied !== null) return no(denied);
   const counts = countsFor(q.asks, p.gate.groupsOf(user));
   if (counts.length === 0) return no(`it is for ${[...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ")} to answer`);
@@ -81,7 +81,7 @@ function editedDigest(
   const tool = p.tools.find(call.tool);
   const contracted = contract(call, tool, tool === null ? null : toolDigest(tool), args);
   if (contracted.kind === "refused") return { reason: contracted.verdict.reason };
-  return { digest: actionDigest(contracted.action, { agent: s.agent.name, onBehalfOf: principalName(s.principal) }, p.hash) };
+  return { digest: actionDigest(contracted.action, { agent: s.agent.name, onBehalfOf: principalName(actingFor(s)) }, p.hash) };
 }
 
 /** Null when the policies let this person do it. */

@@ -3,7 +3,7 @@ import { observeOutcome, observeRefusal } from "../observe/observe.ts";
 import type { Message } from "../reason/port.ts";
 import { estimateTokens, PER_MESSAGE } from "../reason/tokens.ts";
 import { widen } from "../reason/window.ts";
-import type { Observation, Part, ProposedCall } from "../vocab/index.ts";
+import type { Observation, Part, ProposedCall, Verdict } from "../vocab/index.ts";
 import { type Call, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
 
 export function say(s: State, message: Message): void {
@@ -27,13 +27,20 @@ export function hearQueued(s: State): void {
 export function goOn(s: State, t: Turn, note: string | null): void {
   if (note !== null) say(s, noteMessage(note));
   t.answer = null;
-  [t.model, t.respond] = [UNDECIDED, UNDECIDED];
+  reopen(t);
 }
 
-export function refuseAnswer(s: State, t: Turn, reason: string): void {
-  t.refusedInARow += 1;
-  goOn(s, t, `[denied by policy] your answer was not delivered: ${reason}`);
+/** Decided anew before the next request; what was asked about the last one is of no use any more. */
+export function reopen(t: Turn): void {
+  [t.model, t.respond] = [UNDECIDED, UNDECIDED];
+  for (const [id, q] of t.questions) if (q.action.startsWith("model:") || q.action.startsWith("respond:")) t.questions.delete(id);
 }
+
+export function refuseAnswer(s: State, t: Turn, { by, reason }: Pick<Denial, "by" | "reason">): void {
+  t.refusedInARow += 1;
+  goOn(s, t, `[denied by ${by === "person" ? "a person" : by}] your answer was not delivered: ${reason}`);
+}
+type Denial = Extract<Verdict, { kind: "deny" }>;
 
 /** Once every call of the reply is settled, the model gets its results: one per call id, in call order. */
 export function settle(s: State, t: Turn): void {
@@ -43,7 +50,7 @@ export function settle(s: State, t: Turn): void {
   for (const c of all) say(s, toolMessage(c.proposed, observation(c, t)));
   t.refusedInARow = all.every((c) => c.gated.kind === "denied" && c.starts === 0) ? t.refusedInARow + 1 : 0;
   t.over = all.every((c) => c.run.kind === "ended" && c.run.endsTurn);
-  [t.model, t.respond] = [UNDECIDED, UNDECIDED];
+  reopen(t);
   if (s.queued.some((m) => m.role === "user")) t.over = false; // a person spoke meanwhile: that comes first
   hearQueued(s);
 }

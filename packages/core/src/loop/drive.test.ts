@@ -549,7 +549,7 @@ describe("questions", () => {
     await w.go();
     expect(ran()).toBe(0);
     expect([...(w.state().turn?.questions.values() ?? [])]).toMatchObject([{ answer: null }]);
-    const reason = "`ann` may not answer it: not for you";
+    const reason = "`ann` may not approve it: not for you";
     expect(w.events("intent.refused").map((e) => e.reason)).toEqual([reason, reason]);
   });
 
@@ -592,7 +592,7 @@ describe("unknown outcomes", () => {
     const { w } = setup(steps, { tools: [risky(ran)], crashes: [{ of: "effect", when: "after", nth: 0 }] });
     await w.run("go");
     expect(ran).toEqual(["a", "b"]);
-    expect(w.events("approval.asked")).toMatchObject([{ action: "2.0", asks: [{ policy: "orgate:unknown-open" }] }]);
+    expect(w.events("approval.asked")).toMatchObject([{ action: "2.0", asks: [{ policy: "orgate:unknown-open/1.0" }] }]);
     expect(w.events("act.ended")[0]).toMatchObject({ outcome: { kind: "unknown", cause: "hold-lost" } });
   });
 });

@@ -4,9 +4,12 @@
  * L6 two commits per iteration: replied, decided and started; then ended, decided and asked. L7 what a failed append leaves behind is nothing: driving stops.
  * Effects fly; only this loop touches the state. Streaming is a watcher, not a second loop.
  */
+
+import { messageOf } from "../act/act.ts";
 import { expiry } from "../gate/approvals.ts";
 import { toolDigests } from "../gate/request.ts";
-import { admit } from "../inbox/admit.ts";
+import { type Admitted, admit } from "../inbox/admit.ts";
+import type { Arrived } from "../inbox/port.ts";
 import { haltOf } from "../journal/orders.ts";
 import type { Hold } from "../journal/port.ts";
 import { type Permit, type Receipt, turnstile } from "../permit/turnstile.ts";
@@ -19,6 +22,7 @@ import {
   isFault,
   type JournalEvent,
   type Limits,
+  type Millis,
   millis,
   type Outcome,
   type Stamped,
@@ -30,18 +34,23 @@ import { gatedOf } from "./gating.ts";
 import { digestOfAction, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, launcher } from "./launch.ts";
 import { idOf, type Move, next, remainingMs } from "./next.ts";
-import type { Ports } from "./ports.ts";
+import type { Clock, Live, Ports } from "./ports.ts";
 import { readState, stricter } from "./resume.ts";
 import type { Call, State, Turn } from "./state.ts";
 
-/** A session in hand: its state, the hold, and what the journal has yet to hear of it (it goes with the first commit). */
-export type Held = Readonly<{ state: State; hold: Hold; begin: readonly JournalEvent[] }>;
+/**
+ * A session in hand: its state, the hold, and what the journal has yet to hear of it (it goes with the first commit).
+ * `left` counts tools whose code still runs although their call was given up: while there are any, the hold is not given back,
+ * because whoever took it next might ask such a tool what became of the call, and hear of what has not happened yet.
+ */
+export type Held = Readonly<{ state: State; hold: Hold; begin: readonly JournalEvent[]; left: { running: number } }>;
 
-export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: Limits, cancel: AbortSignal): Promise<State> {
+export async function drive(p: Ports, { state: s, hold, begin, left }: Held, limits: Limits, cancel: AbortSignal): Promise<State> {
   const batch: Stamped[] = [];
   const consumed: IntentId[] = [];
   const landed: Landing[] = [];
-  const flights = new Set<string>();
+  const flights = new Map<string, Promise<void>>();
+  const decidedAt = new Map<ActionId, number>(); // what had changed by then
   const receipts = new Map<ActionId, Receipt>();
   let stop = new AbortController(); // of the turn: cancel, halt, or its time is up
   const toolStops = new Map<string, AbortController>(); // of one tool's calls: a halt that names it
@@ -51,6 +60,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
   let durable = s.seq;
   let arrived = true;
   let wake = () => {};
+  const time = steadyTime(p.clock, s);
 
   const pass = turnstile(
     async (events) =>
@@ -66,7 +76,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
   );
 
   function record(event: JournalEvent): void {
-    const at = millis(Math.max(p.clock.now(), s.at));
+    const at = time();
     batch.push({ at, event });
     if (event.kind === "turn.started") {
       stop = new AbortController();
@@ -74,6 +84,16 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
       clearAlarm();
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
+    if (event.kind === "gate.decided") decidedAt.set(event.id, s.changes);
+  }
+
+  /** A watcher's error is its own: the run does not depend on who looks. */
+  function tell(live: Live): void {
+    try {
+      p.watch(live);
+    } catch {
+      // whoever handed the watcher in hears of it there
+    }
   }
 
   /** Durable, or it throws and nothing more is done. False: work was halted at that very moment, and nothing of it was begun. */
@@ -90,7 +110,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
       return false;
     }
     for (const [i, { at, event }] of events.entries())
-      p.watch({ kind: "entry", entry: { stream: s.session, seq: seq(durable + 1 + i), at, event } });
+      tell({ kind: "entry", entry: { stream: s.session, seq: seq(durable + 1 + i), at, event } });
     durable = seq(durable + events.length);
     return true;
   }
@@ -109,11 +129,20 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     for (const one of await p.inbox.pending(s.session)) {
       const { intent } = one;
       if (consumed.includes(intent.id)) continue;
-      const genuine = p.authenticate(intent);
-      const admitted = genuine.kind === "genuine" ? admit(one, standing(p, s, limits, toolDigest)) : genuine;
+      const admitted = judged(one);
       consumed.push(intent.id);
       if (admitted.kind === "event") record(admitted.event);
-      else record({ kind: "intent.refused", intent: intent.id, by: intent.by, wish: intent.wish.kind, reason: admitted.reason });
+      else record({ kind: "intent.refused", intent: intent.id, by: intent.by, wish: String(intent.wish?.kind), reason: admitted.reason });
+    }
+  }
+
+  /** A row that cannot even be looked at is refused like any other: it must not block the session. */
+  function judged(one: Arrived): Admitted {
+    try {
+      const genuine = p.authenticate(one.intent);
+      return genuine.kind === "genuine" ? admit(one, standing(p, s, limits, toolDigest)) : genuine;
+    } catch (error) {
+      return { kind: "refused", reason: `it cannot be understood: ${messageOf(error)}` };
     }
   }
 
@@ -170,7 +199,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     if (gated?.kind !== "to-ask") return false;
     const { decided, asks, again } = gated;
     const digest = questionDigest(t, decided.action, decided.digest, p.hash);
-    const { expiresAt } = expiry(asks, millis(Math.max(p.clock.now(), s.at)));
+    const { expiresAt } = expiry(asks, time());
     record({ kind: "approval.asked", approval: p.ids.approval(), action, digest, asks, expiresAt, again });
     return true;
   }
@@ -179,7 +208,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     if (ending === "completed" && t.respond.kind === "allowed")
       consume({ record }, { ...t.respond.decided, id: actionId(`respond:${t.iterations}`) });
     const { number: turn, usage, lost, iterations, calls } = t;
-    const activeMs = t.activeMs + Math.max(0, p.clock.now() - s.at);
+    const activeMs = t.activeMs + Math.max(0, time() - s.at);
     record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, iterations, calls, activeMs });
   }
 
@@ -200,16 +229,16 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
       giveUp(call, "its tool is gone or may no longer be repeated");
       return true;
     }
-    if (!receipts.has(idOf(call))) return false; // decided in this very batch
+    if (decidedAt.get(idOf(call)) === s.changes && p.gate.digest === s.agent.policies) return false; // nothing has happened since
     const before = call.gated.decided;
     const now = decide(s, t, idOf(call));
-    if (
+    const same =
       now.verdict.kind === "allow" &&
       now.slice === before.slice &&
       now.digest === before.digest &&
-      canonical(now.read) === canonical(before.read)
-    )
-      return false;
+      canonical(now.read) === canonical(before.read);
+    decidedAt.set(idOf(call), s.changes);
+    if (same) return false;
     receipts.delete(idOf(call));
     record(now);
     return true;
@@ -246,13 +275,14 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
     fly,
     isFlying: (name) => flights.has(name),
     land,
+    tell,
+    outliving,
     toolDigest,
   };
   const announce = launcher(cockpit);
 
   function fly(name: string, effect: () => Promise<Landing>): void {
-    flights.add(name);
-    void effect()
+    const flight = effect()
       .catch(
         (error: unknown): Landing =>
           () => {
@@ -263,6 +293,14 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
         flights.delete(name);
         land(landing);
       });
+    flights.set(name, flight);
+  }
+
+  function outliving(over: Promise<void>): void {
+    left.running += 1;
+    void over.finally(() => {
+      left.running -= 1;
+    });
   }
 
   function land(landing: Landing): void {
@@ -274,7 +312,7 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
   function setAlarm(t: Turn): void {
     const mine = new AbortController();
     alarm = mine;
-    void p.clock.sleep(Math.max(0, remainingMs(s, t, p.clock.now())), mine.signal).then(() => {
+    void p.clock.sleep(Math.max(0, remainingMs(s, t, time())), mine.signal).then(() => {
       if (alarm !== mine) return;
       alarm = null; // should there be time left after all (a clock that was set back), it is set again
       wake();
@@ -314,23 +352,38 @@ export async function drive(p: Ports, { state: s, hold, begin }: Held, limits: L
         record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), intent: null });
 
       obeyHalts();
-      const moves = next(s, p.clock.now());
+      const moves = next(s, time());
       if (moves.map(perform).some(Boolean)) continue; // nothing has left the process: same commit, next moves
       const launches = moves.map(announce);
       if (!(await flush())) continue;
       for (const launch of launches) launch?.();
       await giveGrants();
-      if (flights.size === 0 && landed.length === 0 && !arrived) return s; // parked or ended: a parked session costs nothing
+      if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue()) return s; // parked or ended: a parked session costs nothing
       await idle();
     }
   } catch (error) {
-    stop.abort("failed"); // nothing more is run; what is in flight is told to stop
+    stop.abort("failed"); // nothing more is run; what is in flight is told to stop, and waited for: nobody may take the session before
+    await Promise.all(flights.values());
     throw error;
   } finally {
     for (const stopWatching of unwatch) stopWatching();
     clearAlarm();
     cancel.removeEventListener("abort", onCancel);
   }
+}
+
+/**
+ * The wall's time, but never back, and never slower than time really passes: a clock that is set back neither turns the stream's time around
+ * nor gives a turn time it does not have.
+ */
+function steadyTime(clock: Clock, s: State): () => Millis {
+  let [at, ticks] = [Math.max(clock.now(), s.at), clock.elapsed()];
+  return () => {
+    const now = clock.elapsed();
+    at = Math.max(clock.now(), at + (now - ticks), s.at);
+    ticks = now;
+    return millis(at);
+  };
 }
 
 /** Events that announce an effect, or use up what let it be. */

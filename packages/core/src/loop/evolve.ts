@@ -15,6 +15,7 @@ import {
   type Label,
   millis,
   NO_USAGE,
+  type Observation,
   type SessionEvent,
   type SessionId,
   seq,
@@ -28,6 +29,7 @@ import {
   noteMessage,
   observation,
   refuseAnswer,
+  reopen,
   say,
   settle,
   toolMessage,
@@ -59,6 +61,7 @@ export function emptyState(session: SessionId, opened: Opened): State {
     allowedCalls: new Map(),
     unknowns: new Map(),
     changes: 0,
+    counted: 0,
     grantsDue: [],
     spent: 0,
     turns: 0,
@@ -116,7 +119,7 @@ export function evolve(s: State, entry: Entry): State {
         t.asking = null;
         t.modelError = e.error;
         t.again = e.again;
-        [t.model, t.respond] = [UNDECIDED, UNDECIDED];
+        reopen(t);
       });
     case "model.replied":
       return inTurn(s, (t) => replied(s, t, e));
@@ -305,6 +308,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   t.asking = null;
   t.attempts = 0;
   t.modelError = null;
+  if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off
   t.finish = e.finish;
   const text = textOf(e.parts);
   const calls = e.parts.filter((p) => p.kind === "call");
@@ -331,19 +335,25 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
   else if (e.finish === "length") goOn(s, t, "[cut off] your reply reached the output limit. Go on exactly where it stopped.");
   else if (text.trim() === "") goOn(s, t, "[empty] your reply was empty. Answer, or call a tool.");
-  else if (steered)
+  else if (steered) {
+    t.cutOff = "";
     goOn(s, t, null); // a person spoke meanwhile: that comes first
-  else {
+  } else {
     t.answer = t.cutOff + text;
-    if (t.respond.kind === "denied") refuseAnswer(s, t, t.respond.verdict.reason);
+    if (t.respond.kind === "denied") refuseAnswer(s, t, t.respond.verdict);
   }
 }
+
+/** One that had started is never told as not run; `next` settles those before it ends a turn. */
+const unsettled = (c: Call, ending: string): Observation =>
+  c.starts > 0
+    ? observeOutcome(c.proposed.tool, { kind: "unknown", cause: "hold-lost", detail: `the turn ended first (${ending})` }, 1_000)
+    : observeUnstarted(c.proposed.tool, ending);
 
 function endTurn(s: State, e: Of<"turn.ended">): State {
   const t = s.turn;
   if (t === null) return s;
-  for (const c of t.calling)
-    say(s, toolMessage(c.proposed, isSettled(c) ? observation(c, t) : observeUnstarted(c.proposed.tool, e.ending)));
+  for (const c of t.calling) say(s, toolMessage(c.proposed, isSettled(c) ? observation(c, t) : unsettled(c, e.ending)));
   hearQueued(s);
   const { turn, ending, output, detail, usage, lost, iterations, calls, activeMs } = e;
   s.last = { turn, ending, output, detail, usage, lost, iterations, calls, activeMs };

@@ -12,7 +12,7 @@ import {
   type Verdict,
 } from "../vocab/index.ts";
 import { refuseAnswer, settle } from "./conversation.ts";
-import { type Answered, type Call, type Gated, type Question, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Answered, actingFor, type Call, type Gated, type Question, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
 
@@ -30,7 +30,7 @@ export function decided(s: State, t: Turn, e: Decided, at: number): void {
     call.modified = true;
   }
   if (call !== null) settle(s, t);
-  else if (e.action.kind === "respond" && t.answer !== null && after.kind === "denied") refuseAnswer(s, t, after.verdict.reason);
+  else if (e.action.kind === "respond" && t.answer !== null && after.kind === "denied") refuseAnswer(s, t, after.verdict);
 }
 
 function toGated(s: State, e: Decided, before: Gated | null, at: number): Gated {
@@ -42,7 +42,12 @@ function toGated(s: State, e: Decided, before: Gated | null, at: number): Gated 
     case "ask":
       return { kind: "to-ask", decided: e, asks: e.verdict.asks, again: whyAgain(e, before) };
     case "defer":
-      return { kind: "deferred", decided: e, due: before?.kind === "deferred" ? before.due : millis(at + e.verdict.ms), seen: s.changes };
+      return {
+        kind: "deferred",
+        decided: e,
+        due: before?.kind === "deferred" ? before.due : millis(at + e.verdict.ms),
+        seen: s.changes + s.counted,
+      };
     case "modify":
       return UNDECIDED; // with other arguments: checked and gated again
   }
@@ -109,7 +114,7 @@ function remember(s: State, t: Turn, q: Question, call: Call, e: Of<"approval.an
     grant: grantId(`g_${s.session.slice(2)}_${q.approval}`),
     by: e.by,
     agent: s.agent.name,
-    onBehalfOf: s.principal,
+    onBehalfOf: actingFor(s),
     tool: call.proposed.tool,
     scope,
     resource: about,
@@ -134,7 +139,7 @@ function refused(s: State, t: Turn, question: Question, by: Extract<Verdict, { k
   const because = question.asks.map((a) => a.policy);
   setGated(t, question.action, { kind: "denied", verdict: { kind: "deny", by, because, faults: [], reason } });
   if (callOf(t, question.action) !== null) settle(s, t);
-  else if (t.answer !== null) refuseAnswer(s, t, reason);
+  else if (t.answer !== null) refuseAnswer(s, t, { by, reason });
 }
 
 /** An answer that was given and not yet used is still good; it is checked again when the action is. */
@@ -165,7 +170,7 @@ function setGated(t: Turn, action: ActionId, gated: Gated): void {
 /** A decided `allow` is counted at once, so that the next decision of the same reply already sees it. */
 export function count(s: State, t: Turn, call: Call, by: 1 | -1): void {
   const tool = call.proposed.tool;
-  s.changes += 1;
+  s.counted += 1;
   t.allowedCalls.set(tool, (t.allowedCalls.get(tool) ?? 0) + by);
   s.allowedCalls.set(tool, (s.allowedCalls.get(tool) ?? 0) + by);
 }

@@ -19,6 +19,7 @@ import {
   type Facts,
   type Hash,
   PLAIN_TERMS,
+  policyId,
   principalName,
   type Tool,
   totalTokens,
@@ -27,7 +28,7 @@ import {
   ZERO,
 } from "../vocab/index.ts";
 import type { Ports } from "./ports.ts";
-import { type Answered, type Gated, type State, type Turn, UNDECIDED, type Unknown } from "./state.ts";
+import { type Answered, actingFor, type Gated, type State, type Turn, UNDECIDED, type Unknown } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
@@ -42,7 +43,7 @@ export function judge(p: Needs, toolDigest: (tool: Tool) => Digest): Judge {
       refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const halted = withHalts(notTwice(modifiedOnce(verdict, action, modified), gated, p.clock.now()), action, p.orders.now());
     const careful = id.startsWith("reconcile:") ? halted : withUnknowns(halted, action, digest, s.unknowns.values());
-    const answered = gated.kind === "undecided" ? gated.answered : null;
+    const answered = answeredOf(t, gated);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
     return {
       kind: "gate.decided",
@@ -55,6 +56,13 @@ export function judge(p: Needs, toolDigest: (tool: Tool) => Digest): Judge {
       shadow,
     };
   };
+}
+
+/** An approval that is not used up yet goes on counting while its call waits for a place. */
+function answeredOf(t: Turn | null, gated: Gated): Answered | null {
+  if (gated.kind === "undecided") return gated.answered;
+  const approval = gated.kind === "allowed" && gated.decided.verdict.kind === "allow" ? gated.decided.verdict.approval : null;
+  return [...(t?.questions.values() ?? [])].find((q) => q.approval === approval && q.answer !== null) ?? null;
 }
 
 /** G5 a modified action is checked and gated again, once: what would change nothing is an allow, what would change it again is refused. */
@@ -70,7 +78,7 @@ function modifiedOnce(verdict: Verdict, action: Action, modified: boolean): Verd
 export const digestOfAction =
   (s: State, hash: Hash) =>
   (action: Action): Digest =>
-    actionDigest(action, { agent: s.agent.name, onBehalfOf: principalName(s.principal) }, hash);
+    actionDigest(action, { agent: s.agent.name, onBehalfOf: principalName(actingFor(s)) }, hash);
 
 /** What a person is asked about. For an answer to be delivered it covers the text, which the gate itself never sees (rule 7). */
 export const questionDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
@@ -91,7 +99,7 @@ function toAction(p: Pick<Ports, "tools" | "model">, s: State, t: Turn | null, i
   if (id.startsWith("model:"))
     return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false, counted: false };
   if (id.startsWith("respond:"))
-    return { action: { kind: "respond", to: s.principal }, refused: null, gated: t.respond, modified: false, counted: false };
+    return { action: { kind: "respond", to: actingFor(s) }, refused: null, gated: t.respond, modified: false, counted: false };
   const call = t.calling.find((c) => (c.proposed.id as string) === id);
   if (call === undefined) throw new Error(`there is no call ${id} to decide`);
   const tool = p.tools.find(call.proposed.tool);
@@ -134,7 +142,7 @@ function factsFor(s: State, t: Turn | null, action: Action, counted: boolean): F
   const turn = t === null ? 0 : totalTokens(t.usage) + totalTokens(t.lost);
   return {
     agent: s.agent.name,
-    onBehalfOf: s.principal,
+    onBehalfOf: actingFor(s),
     surface: s.surface,
     labels: [...s.labels],
     calls,
@@ -192,7 +200,7 @@ function withGrant(
   const policies = verdict.asks.map((a) => a.policy);
   const sought = {
     agent: s.agent.name,
-    onBehalfOf: s.principal,
+    onBehalfOf: actingFor(s),
     tool,
     resource,
     ...at,
@@ -205,24 +213,23 @@ function withGrant(
   return grant === undefined ? verdict : { kind: "allow", because: verdict.because, approval: grant.grant };
 }
 
+/** One question for each unknown that it looks like: an answer about one says nothing about another. */
 function withUnknowns(verdict: Verdict, action: Action, digest: Digest, unknowns: Iterable<Unknown>): Verdict {
   if (action.kind !== "call" || (verdict.kind !== "allow" && verdict.kind !== "ask")) return verdict;
-  for (const u of unknowns) {
-    const alike =
-      u.digest === digest || (u.tool === action.tool && u.resource.type === action.resource.type && u.resource.id === action.resource.id);
-    if (!alike) continue;
-    const question: Ask = {
-      policy: UNKNOWN_OPEN,
+  const alike = [...unknowns].filter(
+    (u) =>
+      u.digest === digest || (u.tool === action.tool && u.resource.type === action.resource.type && u.resource.id === action.resource.id),
+  );
+  const questions = alike.map(
+    (u): Ask => ({
+      policy: policyId(`${UNKNOWN_OPEN}/${u.call}`),
       question: `an earlier call of ${u.tool} (${u.call}) may or may not have taken effect (${u.outcome.cause}): run this one all the same?`,
       terms: PLAIN_TERMS,
-    };
-    return {
-      kind: "ask",
-      because: [...verdict.because, UNKNOWN_OPEN],
-      asks: verdict.kind === "ask" ? [...verdict.asks, question] : [question],
-    };
-  }
-  return verdict;
+    }),
+  );
+  const [first, ...more] = [...(verdict.kind === "ask" ? verdict.asks : []), ...questions];
+  if (questions.length === 0 || first === undefined) return verdict;
+  return { kind: "ask", because: [...verdict.because, ...questions.map((q) => q.policy)], asks: [first, ...more] };
 }
 
 function withAnswer(verdict: Verdict, answered: Answered | null, asked: () => Digest, slice: Digest): Verdict {

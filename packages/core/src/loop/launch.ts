@@ -5,7 +5,7 @@
 import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
 import type { Hold } from "../journal/port.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
-import { parseReply } from "../reason/parse.ts";
+import { checkReply, parseReply } from "../reason/parse.ts";
 import type { ModelReply, Preview } from "../reason/port.ts";
 import { prompter } from "../reason/prompt.ts";
 import {
@@ -18,6 +18,7 @@ import {
   digestOf,
   type Evidence,
   FaultError,
+  frozenCopy,
   type JournalEvent,
   type Json,
   label,
@@ -25,7 +26,7 @@ import {
   type Tool,
 } from "../vocab/index.ts";
 import { type Move, requestTokens, roomForOutput } from "./next.ts";
-import type { Ports } from "./ports.ts";
+import type { Live, Ports } from "./ports.ts";
 import { stricter } from "./resume.ts";
 import type { Call, State, Turn, Unknown } from "./state.ts";
 
@@ -45,6 +46,10 @@ export type Cockpit = Readonly<{
   fly(name: string, effect: () => Promise<Landing>): void;
   isFlying(name: string): boolean;
   land(landing: Landing): void;
+  /** Watchers: what one of them throws is its own affair. */
+  tell(live: Live): void;
+  /** A tool's own code that outlives its call: the hold is kept until it has ended. */
+  outliving(over: Promise<void>): void;
   toolDigest(tool: Tool): Digest;
 }>;
 
@@ -97,9 +102,11 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
   const speaks = t.respond.kind === "allowed"; // unless the answer may be delivered, its words are withheld (rule 2)
   consume(c, t.model.decided);
   c.record({ kind: "model.asked", iteration, attempt, model: p.model.id, request: digest, reserved });
-  const preview = (words: Preview) => speaks && p.watch({ kind: "preview", session: s.session, iteration, attempt, preview: words });
+  const preview = (words: Preview) =>
+    speaks && c.isFlying("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });
   return () => {
     const permit = c.permitFor(action);
+    checkHold(c);
     c.fly("model", async () => {
       const allowed = c.redeem(permit);
       if (allowed.kind !== "model" || allowed.model !== p.model.id)
@@ -122,9 +129,16 @@ async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSignal) => 
   if (signal.aborted) onStop();
   signal.addEventListener("abort", onStop, { once: true });
   const asked = Promise.resolve().then(() => ask(signal));
-  const reply = await Promise.race([asked.catch(failure), stopped]);
+  const reply = await Promise.race([asked.then(toReply).catch(failure), stopped]);
   signal.removeEventListener("abort", onStop); // a turn has many model calls: what they leave behind must not grow with it
   return reply;
+}
+
+function toReply(given: unknown): ModelReply | Failed {
+  const checked = checkReply(given);
+  return checked.kind === "reply"
+    ? checked.reply
+    : { error: `the model's adapter returned something that is no reply: ${checked.detail}`, broke: true, again: false };
 }
 
 function failure(error: unknown): Failed {
@@ -167,7 +181,10 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
 
 function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number): Run {
   const id = call.proposed.id;
-  const note = (name: string, value: Json) => c.isFlying(id) && c.land(() => [noteEvent(call, name, value)]);
+  const note = (name: string, value: Json) => {
+    const event = noteEvent(call, name, value); // copied at once: the tool may go on changing it
+    if (c.isFlying(id)) c.land(() => [event]);
+  };
   const context = { session: c.s.session, key: callKey(c.s.session, id), epoch: c.hold.epoch, start: call.starts + 1, note };
   return {
     tool,
@@ -184,7 +201,8 @@ function checkHold({ p, s, hold }: Cockpit): void {
   if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
 }
 
-function actLanding(c: Cockpit, { outcome, late }: Acted, call: Call, tool: Tool, ms: number): Landing {
+function actLanding(c: Cockpit, { outcome, late, over }: Acted, call: Call, tool: Tool, ms: number): Landing {
+  c.outliving(over);
   void late?.then((o) => reportLate(c, call, o)).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
   return () => endedEvents(c, call, tool, outcome, ms);
 }
@@ -274,12 +292,19 @@ export function evidence(
 
 /** A tool's note is its own: what is too long or not JSON is left out with a word, and never stops the drive. */
 function noteEvent(call: Call, name: string, value: Json): JournalEvent {
-  return { kind: "note", from: call.proposed.tool, call: call.proposed.id, name: String(name).slice(0, 64), value: fitting(value) };
+  return {
+    kind: "note",
+    from: call.proposed.tool,
+    call: call.proposed.id,
+    name: messageOf(name).slice(0, 64).toWellFormed(),
+    value: fitting(value),
+  };
 }
 
 function fitting(value: Json): Json {
   try {
-    return canonical(value).length <= NOTE_MAX ? value : `[left out: a note holds at most ${NOTE_MAX} characters]`;
+    const own = frozenCopy(value);
+    return canonical(own).length <= NOTE_MAX ? own : `[left out: a note holds at most ${NOTE_MAX} characters]`;
   } catch {
     return "[left out: a note is JSON]";
   }

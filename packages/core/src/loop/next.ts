@@ -38,6 +38,7 @@ function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
   const expired = [...t.questions.values()].filter((q) => q.answer === null && q.expiresAt !== null && now >= q.expiresAt);
   if (expired.length > 0) return expired.map((question) => ({ kind: "expire", question }));
   if (t.asking !== null) return [];
+  if (t.finish === "refused" || t.finish === "filtered") return [end(t, t.finish, null)]; // what such a reply asks for is not done
   if (t.calling.length > 0) return movesOfCalls(s, t, now);
   if (t.answer !== null) return movesOfAnswer(t, t.answer);
   return [ended(s, t) ?? movesToModel(t)].flat();
@@ -62,25 +63,28 @@ function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
 
   const running = open.filter((c) => c.run.kind === "running");
   const ready = open.filter((c) => c.gated.kind === "allowed" && c.run.kind !== "running");
-  if (ready.length > 0 && t.calls >= t.limits.calls && ready.some((c) => c.starts === 0)) {
-    return running.length > 0 ? [] : [end(t, "out-of-calls", `${t.limits.calls} calls were started`)];
-  }
-  const starting = ready.slice(
-    0,
-    Math.min(t.limits.toolsAtOnce - running.length, t.limits.calls - t.calls + ready.filter((c) => c.starts > 0).length),
-  );
+  const places = Math.max(0, t.limits.toolsAtOnce - running.length);
+  const lost = ready.filter((c) => c.starts > 0); // these have started: no limit may leave them untold
+  const fresh = ready.filter((c) => c.starts === 0);
+  const starting = [...lost, ...fresh.slice(0, Math.max(0, t.limits.calls - t.calls))].slice(0, places);
   if (starting.length > 0)
     return starting.map((call) => ({ kind: call.run.kind === "lost" && recovery(call) === "reconcile" ? "reconcile" : "act", call }));
-  return running.length > 0 ? [] : [{ kind: "wait" }];
+  if (running.length > 0) return [];
+  if (fresh.length > 0) return [end(t, "out-of-calls", `${t.limits.calls} calls were started`)];
+  return [{ kind: "wait" }];
 }
 
 /** Something a decision may read has changed, or its time is up (the gate is asked once more, and a further defer then denies). */
-const isDue = (gated: Gated, s: State, now: Millis): boolean => gated.kind === "deferred" && (now >= gated.due || s.changes > gated.seen);
+const isDue = (gated: Gated, s: State, now: Millis): boolean =>
+  gated.kind === "deferred" && (now >= gated.due || s.changes + s.counted > gated.seen);
 
 /** A reply without calls. `respond` was decided before the model was asked: on labels and recipient, never on the text. */
 function movesOfAnswer(t: Turn, text: string): readonly Move[] {
-  if (t.finish === "refused" || t.finish === "filtered") return [end(t, t.finish, null)];
-  return decide(t.respond, actionId(`respond:${t.iterations}`)) ?? [{ kind: "end", ending: "completed", output: text, detail: null }];
+  const first = decide(t.respond, actionId(`respond:${t.iterations}`));
+  if (first !== null) return first;
+  return t.respond.kind === "allowed"
+    ? [{ kind: "end", ending: "completed", output: text, detail: null }]
+    : [end(t, "denied", "the answer may not be delivered")];
 }
 
 function movesToModel(t: Turn): readonly Move[] {

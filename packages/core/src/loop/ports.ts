@@ -7,7 +7,10 @@ import type { Model, Preview } from "../reason/port.ts";
 import type { ApprovalId, Entry, Hash, Intent, IntentId, JournalEvent, Millis, SessionId, Tools } from "../vocab/index.ts";
 
 export type Clock = Readonly<{
+  /** The wall's time: it may jump. */
   now(): Millis;
+  /** Milliseconds since some moment, and never back: what limits are measured by. */
+  elapsed(): number;
   /** Resolves after `ms` (any length), or as soon as the signal fires. Never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }>;

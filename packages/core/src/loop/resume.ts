@@ -32,7 +32,7 @@ export async function openSession(p: Pick<Ports, "journal" | "ids">, opening: Op
   const session = p.ids.session();
   const hold = await p.journal.take(session);
   const opened = { kind: "session.opened", ...opening } as const;
-  return { state: emptyState(session, opened), hold, begin: [opened, taken(p, hold)] };
+  return { state: emptyState(session, opened), hold, begin: [opened, taken(p, hold)], left: { running: 0 } };
 }
 
 /** Rejects with `session-held` while its holder lives, with `session-unknown`, or with whatever is wrong with its entries. */
@@ -41,8 +41,9 @@ export async function takeSession(p: Pick<Ports, "journal">, session: SessionId,
   const hold = await p.journal.take(session);
   try {
     const state = await readState(p, session);
+    if (state.agent.name !== agent.name) throw new FaultError({ kind: "agent-other", session, agent: state.agent.name });
     const changed: readonly JournalEvent[] = canonical(agent) === canonical(state.agent) ? [] : [{ kind: "agent.changed", agent }];
-    return { state, hold, begin: [taken(p, hold), ...changed] };
+    return { state, hold, begin: [taken(p, hold), ...changed], left: { running: 0 } };
   } catch (error) {
     await p.journal.release(hold);
     throw error;

@@ -54,8 +54,10 @@ export type State = {
   readonly allowedCalls: Map<string, number>;
   /** Calls that may or may not have taken effect, until somebody settles them. */
   readonly unknowns: Map<CallId, Unknown>;
-  /** Goes up with whatever a decision may read: labels, counters, outcomes. */
+  /** Goes up with what a decision made before may have to be made again for: labels, outcomes, unknowns. */
   changes: number;
+  /** Goes up with the counters: decisions of the same reply count each other, and are not made again for it. */
+  counted: number;
   /** Answers to be remembered; each is given once it is durable, also by the process after this one. */
   readonly grantsDue: Extract<JournalEvent, { kind: "grant.given" }>[];
   /** Tokens of the turns before this one. */
@@ -182,4 +184,6 @@ export type Running =
 
 /** Settled: it has its one observation. */
 export const isSettled = (c: Call): boolean => c.run.kind === "ended" || (c.gated.kind === "denied" && c.run.kind === "not-started");
+/** On whose behalf: whoever started the turn, else who opened the session. */
+export const actingFor = (s: State): Principal => s.turn?.by ?? s.principal;
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });

@@ -1,5 +1,6 @@
 /** From a model's reply to proposals. Never guesses: what is not JSON is journalled as not JSON, and refused by its contract later. */
-import { type CallId, callId, type ParsedArgs, type Part, type ReplyPart, readJson } from "../vocab/index.ts";
+import { type CallId, callId, type Finish, frozenCopy, type ParsedArgs, type Part, type ReplyPart, readJson } from "../vocab/index.ts";
+import type { ModelReply } from "./port.ts";
 
 /** `iteration` counts model replies over the whole session, so an id is never used twice in it. `used` are the wire ids seen before. */
 export function parseReply(parts: readonly ReplyPart[], iteration: number, used: ReadonlySet<string>): readonly Part[] {
@@ -22,3 +23,40 @@ function parseArgs(text: string): ParsedArgs {
 }
 
 export const textOf = (parts: readonly Part[]): string => parts.flatMap((p) => (p.kind === "text" ? [p.text] : [])).join("");
+
+/** Untrusted: an adapter's word becomes a reply here or nowhere; a copy, well-formed, that nobody else holds. The reason, when it is none. */
+export function checkReply(
+  given: unknown,
+): { readonly kind: "reply"; readonly reply: ModelReply } | { readonly kind: "no-reply"; readonly detail: string } {
+  const no = (detail: string) => ({ kind: "no-reply", detail }) as const;
+  if (typeof given !== "object" || given === null) return no("it is no object");
+  const { parts, finish, usage, model, meta } = given as Partial<ModelReply>;
+  if (!Array.isArray(parts) || !parts.every(isPart)) return no("its parts are not text, thinking or calls");
+  if (!FINISHES.includes(finish as Finish)) return no(`it finished \`${String(finish)}\``);
+  if (typeof usage !== "object" || usage === null || !isCount(usage.input) || !isCount(usage.output))
+    return no("its usage is no number of tokens");
+  if (typeof model !== "string") return no("it does not name its model");
+  try {
+    return {
+      kind: "reply",
+      reply: {
+        parts: frozenCopy(parts),
+        finish: finish as Finish,
+        usage: { input: usage.input, output: usage.output },
+        model,
+        meta: frozenCopy(meta ?? null),
+      },
+    };
+  } catch (error) {
+    return no(error instanceof Error ? error.message : "it is not JSON");
+  }
+}
+
+const FINISHES: readonly Finish[] = ["stop", "calls", "length", "refused", "filtered", "other"];
+const isCount = (n: unknown): n is number => Number.isSafeInteger(n) && (n as number) >= 0;
+function isPart(given: unknown): boolean {
+  const part = given as Partial<Record<string, unknown>> | null;
+  if (typeof part !== "object" || part === null || typeof part["text"] !== "string") return false;
+  if (part["kind"] === "text" || part["kind"] === "thinking") return true;
+  return part["kind"] === "call" && typeof part["id"] === "string" && typeof part["tool"] === "string";
+}

@@ -1,5 +1,5 @@
 /** From the conversation to a request, and the request's digest. The digest rolls over the messages once each, however long the run. */
-import { canonical, type Digest, type Hash, type ToolSpec, type Usage, ZERO } from "../vocab/index.ts";
+import { canonical, type Digest, type Hash, type ToolSpec, ZERO } from "../vocab/index.ts";
 import type { Message, ModelRequest } from "./port.ts";
 import { shown, type Window } from "./window.ts";
 
@@ -25,5 +25,3 @@ export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRe
     return { request: { system, messages: shown(messages, window), tools, temperature, maxOutputTokens, attempt }, digest };
   };
 }
-
-export const reserve = (input: number, output: number): Usage => ({ input, output });

@@ -18,6 +18,7 @@ export function pinTask(messages: readonly Message[], w: Window): void {
   const old = messages[w.task];
   if (old !== undefined && w.task < w.from) w.tokens -= old.tokens;
   w.task = messages.length - 1;
+  for (; w.from < w.task && messages[w.from]?.role !== "user"; w.from += 1) w.tokens -= messages[w.from]?.tokens ?? 0; // a window never starts with a reply
 }
 
 function dropOldest(messages: readonly Message[], w: Window): boolean {

@@ -6,16 +6,18 @@ export type ManualClock = Clock & Readonly<{ advance(ms: number): void; set(at: 
 
 export function manualClock(start = 1_800_000_000_000): ManualClock {
   let now = start;
+  let ticks = 0;
   const sleeping = new Set<{ readonly due: number; readonly wake: () => void }>();
   const ring = () => {
-    for (const sleeper of [...sleeping].sort((a, b) => a.due - b.due)) if (sleeper.due <= now) sleeper.wake();
+    for (const sleeper of [...sleeping].sort((a, b) => a.due - b.due)) if (sleeper.due <= ticks) sleeper.wake();
   };
   return {
     now: (): Millis => millis(now),
+    elapsed: () => ticks,
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         const sleeper = {
-          due: now + ms,
+          due: ticks + ms,
           wake: () => {
             sleeping.delete(sleeper);
             resolve();
@@ -27,6 +29,7 @@ export function manualClock(start = 1_800_000_000_000): ManualClock {
       }),
     advance(ms) {
       now += ms;
+      ticks += ms;
       ring();
     },
     set(at) {

@@ -15,6 +15,8 @@ export type Fault =
   | { readonly kind: "session-held"; readonly session: SessionId; readonly by: string }
   | { readonly kind: "hold-lost"; readonly session: SessionId; readonly epoch: Epoch }
   | { readonly kind: "session-unknown"; readonly session: string }
+  | { readonly kind: "session-closed"; readonly session: SessionId }
+  | { readonly kind: "agent-other"; readonly session: SessionId; readonly agent: string }
   | { readonly kind: "session-busy"; readonly session: SessionId }
   // permits, tools, models
   | { readonly kind: "permit-refused"; readonly action: ActionId | CallId; readonly detail: string }
@@ -116,6 +118,10 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       return line(`the hold ${f.epoch} on session \`${f.session}\` was lost`, "another process drives it now");
     case "session-unknown":
       return line(`there is no session \`${f.session}\``, "`orgate sessions list` shows those of this project");
+    case "session-closed":
+      return line(`session \`${f.session}\` is closed`, "open a new one");
+    case "agent-other":
+      return line(`session \`${f.session}\` belongs to agent \`${f.agent}\``, "run it with that agent, or open a new session");
     case "session-busy":
       return line(`session \`${f.session}\` has a turn in progress`, "steer it, cancel it, or wait for its end");
     case "permit-refused":
