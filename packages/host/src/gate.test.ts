@@ -123,8 +123,9 @@ test("G3 an engine that fails or breaks denies, and so does one for people", () 
   const failing: Engine = { ...engine, decide: () => ({ type: "failure", errors: [{ message: "no", help: null }] }) };
   for (const bad of [broken, failing]) {
     const gate = gateOf(PERMIT, { engine: bad });
-    expect(gate.decide(call(look, { path: "a" }), facts()).verdict.kind).toBe("deny");
     expect(gate.decideFor("ann", { kind: "read-journal", session: "s" }).verdict.kind).toBe("deny");
+    const { verdict } = gate.decide(call(look, { path: "a" }), facts());
+    expect(verdict).toMatchObject({ kind: "deny", because: [], faults: [{ policy: null, message: bad === broken ? "unreachable" : "no" }] });
   }
 });
 
