@@ -15,7 +15,9 @@ const PACKAGES = ["core", "host"] as const;
 /** Folders copied beside the compiled files, when they exist. */
 const BESIDE: readonly string[] = ["bin"];
 /** Projects that are copied, not imported, at run time: shipped as they stand, sources included. From the root, to a place in the package. */
-const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = { host: { "examples/ops-desk": "demo/ops-desk" } };
+const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  host: { "examples/ops-desk": "demo/ops-desk", "policies/starter": "starter/policies" },
+};
 /** Never shipped: what only tests read. */
 const TEST_FOLDERS = new Set(["fixtures", "__snapshots__"]);
 

@@ -54,7 +54,7 @@ export {
   readPolicyFolder,
   SURFACES,
 } from "./adapters/policy-files.ts";
-export { mendPolicies, type NewFile, replacePolicies } from "./adapters/policy-swap.ts";
+export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
 export { openProject } from "./adapters/project-toml.ts";
 export {
   type Candidate,

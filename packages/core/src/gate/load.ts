@@ -168,7 +168,7 @@ function typeAt(type: ArgType | undefined, path: readonly string[]): ArgType | u
   return path.reduce<ArgType | undefined>((t, name) => (t?.kind === "record" ? t.fields.get(name)?.type : undefined), type);
 }
 
-/** Cedar does not know who exists; we do. A policy about nobody is most often a typing error. */
+/** Cedar does not know who exists; we know agents and groups. People need be in none, so nobody has a list of them. A policy about nobody is most often a typing error. */
 function strangers({ file, piece, policy }: Parsed, cast: Cast): readonly PolicyProblem[] {
   const { entity, in: within } = policy.json.principal;
   const uid = (entity ?? (within as { entity?: unknown } | undefined)?.entity) as { type?: string; id?: string } | undefined;
@@ -182,6 +182,5 @@ function existing(type: string, { agents, users }: Cast): { readonly called: str
   const groups = (of: Cast["agents"]) => [...new Set(of.flatMap((one) => one.groups))];
   if (type === "Agent") return { called: "agent", names: agents.map((a) => a.name) };
   if (type === "AgentGroup") return { called: "group of agents", names: groups(agents) };
-  if (type === "User") return { called: "user", names: users.map((u) => u.name) };
   return type === "UserGroup" ? { called: "group of users", names: groups(users) } : undefined;
 }

@@ -23,11 +23,11 @@ export function pieces(text: string): readonly Piece[] {
 
 /** Without the comments and blanks before it, so that its place is where it begins. */
 function withoutLead({ text, offset }: Piece): Piece {
-  const lead = /^(?:\s+|\/\/[^\n]*(?:\n|$))*/.exec(text)?.[0].length ?? 0;
+  const lead = /^(?:\s|\/\/[^\n]*(?:\n|$))*/.exec(text)?.[0].length ?? 0;
   return { text: text.slice(lead), offset: offset + lead };
 }
 
-const isBlank = (text: string): boolean => /^(?:\s+|\/\/[^\n]*(?:\n|$))*$/.test(text);
+const isBlank = (text: string): boolean => /^(?:\s|\/\/[^\n]*(?:\n|$))*$/.test(text);
 
 function lineEnd(text: string, from: number): number {
   const end = text.indexOf("\n", from);

@@ -8,7 +8,7 @@ import type { Engine, Kept } from "@orgate/core/gate";
 
 const ENTRY = "@cedar-policy/cedar-wasm/nodejs"; // the CommonJS build: the root entry prints a warning about experimental WebAssembly imports
 
-/** How much one instance does before it is replaced (about 25 ms). A set that is kept costs about 3 kB, for ever. */
+/** How much one instance does before it is replaced (which takes about 20 ms). A set that is kept costs about 3 kB, for ever. */
 export type Wear = Readonly<{ decisions: number; sets: number }>;
 const WEAR: Wear = { decisions: 250_000, sets: 4_000 };
 

@@ -19,24 +19,34 @@ export function mendPolicies(root: string): void {
   if (!existsSync(policies) && existsSync(before)) renameSync(before, policies);
 }
 
-/** What is no policy and no table (a README) stays. */
-export function replacePolicies(root: string, files: readonly NewFile[]): void {
+export type StagedPolicies = Readonly<{
+  /** Puts them in place. */
+  swap(): void;
+  /** Leaves everything as it was. */
+  drop(): void;
+}>;
+
+/** Written beside `policies/`, whole and durable; nobody else can do so meanwhile. What is no policy and no table (a README) stays. */
+export function stagePolicies(root: string, files: readonly NewFile[]): StagedPolicies {
   const [policies, next, before] = [join(root, "policies"), join(root, NEXT), join(root, BEFORE)];
   mendPolicies(root);
   claim(next);
+  const drop = (): void => rmSync(next, { recursive: true, force: true });
   try {
     if (existsSync(policies)) cpSync(policies, next, { recursive: true, filter: (path) => !/\.(cedar|cases\.json)$/.test(path) });
     for (const { below, text } of files) writeDurably(join(next, below), text);
+  } catch (error) {
+    drop();
+    throw error;
+  }
+  const swap = (): void => {
     rmSync(before, { recursive: true, force: true });
     if (existsSync(policies)) renameSync(policies, before);
     renameSync(next, policies);
     rmSync(before, { recursive: true, force: true });
     syncFolder(root);
-  } catch (error) {
-    rmSync(next, { recursive: true, force: true });
-    mendPolicies(root);
-    throw error;
-  }
+  };
+  return { swap, drop };
 }
 
 function claim(next: string): void {

@@ -3,14 +3,14 @@
  *
  * G40 a candidate that does not load, or that the person may not apply by the policies in force, changes nothing, and the refusal is journalled.
  */
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { FaultError, type FileChange, type Principal } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { diffLines, withContext } from "../cli/diff.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { mendPolicies, NODE, type PolicyFolder, type ReadFolder, readPolicyFolder, replacePolicies } from "../compose.ts";
+import { mendPolicies, NODE, type PolicyFolder, type ReadFolder, readPolicyFolder, stagePolicies } from "../compose.ts";
 import { digestsOf, type LoadedFolder, mustLoad, type PolicyProblem, tryFolder } from "../policies.ts";
 import { recordApplied, recordRefused } from "../policy-record.ts";
 import { optionsOf, printProblem } from "./policy.ts";
@@ -21,7 +21,7 @@ export const apply: Run = async (given, screen) => {
   mendPolicies(config.root);
   const options = await optionsOf(config);
   const folder = resolve(given.cwd, given.args[0] ?? "");
-  const candidatePlace = { folder, label: given.args[0] ?? "", within: folder };
+  const candidatePlace = { folder, label: basename(folder), within: folder }; // no path of this machine goes into the journal
   if (folder === config.policies) throw usage("that is the folder of policies itself", "name the folder that is to replace it");
   const inForce = mustLoad(tryFolder(options)); // by these it is decided who may
   const now = folderOf(readPolicyFolder(options.place));
@@ -45,13 +45,21 @@ export const apply: Run = async (given, screen) => {
     const changes = changesBetween(now, next);
     const denied = deniedFor(inForce, person.name, surfacesOf(changes));
     if (denied !== null) return refuse([{ file: candidatePlace.label, line: 1, column: 1, ...denied }], filesDigest);
-    if (!given.json) show(screen, now, next, changes);
-    if (given.flag("dry-run") || changes.length === 0) return told(given, screen, { changes, filesDigest, applied: false });
-    await recordApplied(where, by, { files: filesDigest, before: inForce.filesDigest, changes });
-    replacePolicies(
+    if (given.flag("dry-run") || changes.length === 0) {
+      if (!given.json) show(screen, now, next, changes);
+      return told(given, screen, { changes, filesDigest, applied: false });
+    }
+    const staged = stagePolicies(
       config.root,
       [...next.policies, ...next.tables].map(({ below, text }) => ({ below, text })),
     );
+    try {
+      if (!given.json) show(screen, now, next, changes);
+      await recordApplied(where, by, { files: filesDigest, before: inForce.filesDigest, changes });
+      staged.swap();
+    } finally {
+      staged.drop();
+    }
     return told(given, screen, { changes, filesDigest, applied: true });
   });
 };

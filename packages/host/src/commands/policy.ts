@@ -300,7 +300,7 @@ function resourceOf(text: string | null): unknown {
 
 function userAct(c: Case): UserAct {
   const id = c.resource?.id ?? "any";
-  const about = { agent: c.agent ?? "somebody", tool: String(c.args?.["tool"] ?? "") };
+  const about = { agent: c.agent ?? "somebody", tool: String(c.args?.tool ?? "") };
   switch (c.action) {
     case "approve":
       return { kind: "approve", approval: id, ...about, approvers: [] };

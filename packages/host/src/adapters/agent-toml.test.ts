@@ -1,0 +1,84 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { defineAgent, FaultError } from "@orgate/core";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { loadTomlAgents } from "./agent-toml.ts";
+import { sha256 } from "./crypto-node.ts";
+
+let root = "";
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "orgate-toml-")));
+  write("package.json", '{ "type": "module" }');
+  write("tools/look.ts", TOOL("look"));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const write = (name: string, text: string): void => {
+  mkdirSync(dirname(join(root, name)), { recursive: true });
+  writeFileSync(join(root, name), text);
+};
+const TOOL = (name: string): string =>
+  `import { defineTool } from "orgate";\nexport const tool = defineTool({ name: "${name}", description: "x", input: { type: "object", properties: {}, additionalProperties: false }, run: () => null });\n`;
+const AGENT = 'name = "clerk"\ninstructions = "Be brief."\nmodel = "offline/clerk"\ntools = ["look"]\n';
+
+const load = () => loadTomlAgents(root, ["agents/*.toml"], ["tools/*.ts"]);
+async function refusal(text: string): Promise<string> {
+  write("agents/clerk.toml", text);
+  try {
+    await load();
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    return error.message.replace(`${root}/`, "");
+  }
+  throw new Error("it was accepted");
+}
+
+test("A21 A24 an agent in TOML is the agent that a module would define, and its tools need nothing installed", async () => {
+  write("agents/clerk.toml", `${AGENT}groups = ["desk"]\n[limits]\niterations = 3\n[[modelOptions.rules]]\nsay = "hello"\n`);
+  const [loaded] = await load();
+  if (loaded === undefined) throw new Error("none was loaded");
+  const { agent } = loaded;
+  const same = defineAgent({
+    name: "clerk",
+    instructions: "Be brief.",
+    model: "offline/clerk",
+    tools: agent.tools,
+    groups: ["desk"],
+    limits: { iterations: 3 },
+    modelOptions: { rules: [{ say: "hello" }] },
+  });
+  expect(agent.tools.map((t) => t.name)).toEqual(["look"]);
+  expect(agent.digest(sha256)).toBe(same.digest(sha256));
+});
+
+test.each<[string, string, string]>([
+  ["no TOML", `${AGENT}limits = {`, "agents/clerk.toml:"],
+  ["an unknown setting", `${AGENT}modle = "x"\n`, "agents/clerk.toml:5:1: there is no setting `modle`"],
+  ["a missing setting", 'name = "clerk"\nmodel = "offline/x"\n', "agents/clerk.toml:1:1: `instructions` is missing"],
+  ["a setting of another type", AGENT.replace('["look"]', '"look"'), "agents/clerk.toml:4:1: `tools`: invalid input"],
+  ["a tool that nobody exports", AGENT.replace('"look"', '"lok"'), "agents/clerk.toml:4:1: there is no tool `lok`"],
+  ["a bad name", AGENT.replace('"clerk"', '"two words"'), "agents/clerk.toml:1:1: an agent: `name`"],
+  ["a bad model", AGENT.replace("offline/clerk", "clerk"), "agents/clerk.toml:3:1: agent `clerk`: `model`"],
+  ["a bad limit", `${AGENT}[limits]\niterations = 0\n`, "agents/clerk.toml:6:1: agent `clerk`: limit `iterations` is 0"],
+  ["a bad group", `${AGENT}groups = ["two words"]\n`, "agents/clerk.toml:5:1: agent `clerk`: `groups`"],
+  ["a date", `${AGENT}[modelOptions]\nat = 2026-01-01\n`, "agents/clerk.toml:6:1: `modelOptions.at`"],
+])("A21 %s is refused with file, line and column", async (_, text, line) => {
+  expect(await refusal(text)).toContain(line);
+});
+
+test("A21 two tools of one name, a module without a tool, and a file outside the project are refused", async () => {
+  write("tools/again.ts", TOOL("look"));
+  expect(await refusal(AGENT)).toContain("tool `look` is already defined in");
+  rmSync(join(root, "tools/again.ts"));
+  write("tools/none.ts", "export const x = 1;\n");
+  expect(await refusal(AGENT)).toContain("tools/none.ts: exports no tool");
+  rmSync(join(root, "tools/none.ts"));
+  symlinkSync("/etc/hostname", join(root, "agents/out.toml"));
+  await expect(load()).rejects.toThrow("lies outside the project");
+});
+
+test("A21 without an agent in TOML no tool is loaded", async () => {
+  write("tools/broken.ts", 'throw new Error("never");\n');
+  expect(await load()).toEqual([]);
+});

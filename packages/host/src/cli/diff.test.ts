@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { diffLines, withContext } from "./diff.ts";
+
+const marks = { same: " ", added: "+", removed: "-" } as const;
+const told = (before: string, after: string, around = 9) =>
+  withContext(diffLines(before, after), around).map((l) => (l === null ? "…" : `${marks[l.kind]}${l.text}`));
+
+test("G40 a difference tells what was removed and added, with what stands around it", () => {
+  expect(told("a\nb\nc\n", "a\nx\nc\n")).toEqual([" a", "-b", "+x", " c"]);
+  expect(told("", "a\nb\n")).toEqual(["+a", "+b"]);
+  expect(told("a\n", "")).toEqual(["-a"]);
+  expect(told("a\nb\n", "a\nb\n", 0)).toEqual([]);
+  expect(told("1\n2\n3\n4\n5\n6\n", "1\n2\n3\n4\n5\nsix\n", 1)).toEqual([" 5", "-6", "+six"]);
+  expect(told("a\n1\n2\n3\nb\n", "A\n1\n2\n3\nB\n", 1)).toEqual(["-a", "+A", " 1", "…", " 3", "-b", "+B"]);
+});

@@ -1,0 +1,122 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { KINDS, type Kind } from "../starter/project.ts";
+
+const entry = join(import.meta.dirname, "..", "..", "bin", "orgate.js");
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "orgate-init-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Ended = Readonly<{ code: number | null; stdout: string; stderr: string }>;
+/** Far from any node_modules: what a project imports must be found all the same. */
+function orgate(cwd: string, ...args: readonly string[]): Promise<Ended> {
+  const env = { PATH: process.env.PATH, ORGATE_HOME: join(folder, "home") };
+  const child = spawn(process.execPath, [entry, ...args], { cwd: join(folder, cwd), env, stdio: ["ignore", "pipe", "pipe"] });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code, stdout, stderr })));
+}
+const json = async (cwd: string, ...args: readonly string[]): Promise<unknown> => {
+  const { code, stdout, stderr } = await orgate(cwd, ...args, "--json");
+  if (code !== 0 && code !== 3) throw new Error(`${args.join(" ")} exited ${code}: ${stderr}`);
+  return JSON.parse(stdout);
+};
+
+const ASKS: Readonly<Record<Kind, readonly [string, string, string, string]>> = {
+  assistant: ["what is on today?", "remember the milk", "save_note", "today"],
+  developer: ["read hello.txt", "write hello.txt", "write_file", "hello"],
+  operations: ["why is checkout slow?", "restart checkout", "restart_service", "checkout"],
+};
+
+describe.each(KINDS)("a project of kind %s", (kind) => {
+  const [reads, acts, tool, says] = ASKS[kind];
+
+  test("A25 is made without a question, and passes its check with every case at once", async () => {
+    expect(await json(".", "init", kind, "--kind", kind, "--yes")).toMatchObject({ kind, name: kind });
+    const checked = (await json(kind, "policy", "check")) as {
+      ok: boolean;
+      warnings: unknown[];
+      untyped: unknown[];
+      cases: { passed: boolean }[];
+    };
+    expect([checked.ok, checked.warnings, checked.untyped]).toEqual([true, [], []]);
+    expect(checked.cases.length).toBeGreaterThan(10);
+    expect(readFileSync(join(folder, kind, ".gitignore"), "utf8").split("\n")).toContain(".orgate/");
+  });
+
+  test("A23 A24 A25 its agents run at once, module and TOML alike, and nothing needs to be installed", async () => {
+    const run = await orgate(kind, "run", kind, "--input", reads, "--json");
+    expect([run.code, JSON.parse(run.stdout)]).toMatchObject([0, { ending: "completed", calls: 1 }]);
+    expect(run.stderr).not.toMatch(/warning/i);
+    const helper = await orgate(kind, "run", "helper", "--input", says, "--json");
+    expect([helper.code, JSON.parse(helper.stdout)]).toMatchObject([
+      0,
+      { ending: "completed", calls: 1, output: expect.stringMatching(/^It says: /) },
+    ]);
+  });
+
+  test("Q21 what it asks about is listed, bound to its digest, and answered: approved it runs once, denied it does not", async () => {
+    const asked = (await json(kind, "run", kind, "--input", acts)) as { state: string; session: string };
+    expect(asked.state).toBe("waiting");
+    const [open] = (await json(kind, "approvals", "list")) as { approval: string; digest: string; tool: string; session: string }[];
+    if (open === undefined) throw new Error("no question");
+    expect(open).toMatchObject({ tool, session: asked.session });
+    const other = await orgate(kind, "approvals", "approve", open.approval, "--digest", "0123456789ab");
+    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining(`is about ${open.digest}, not 0123456789ab`)]);
+    expect(await json(kind, "approvals", "approve", open.approval.slice(-6), "--digest", open.digest)).toMatchObject({
+      state: "taken",
+      event: { kind: "approval.answered", answer: { kind: "approve" } },
+      result: { ending: "completed", calls: 1 },
+    });
+    expect(await json(kind, "approvals", "list")).toEqual([]);
+
+    await json(kind, "run", kind, "--input", acts);
+    const [second] = (await json(kind, "approvals", "list")) as { approval: string }[];
+    const silent = await orgate(kind, "approvals", "deny", second?.approval ?? "");
+    expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining("--reason is missing")]);
+    expect(await json(kind, "approvals", "deny", second?.approval ?? "", "--reason", "not now")).toMatchObject({
+      result: { ending: "completed", calls: 0, output: expect.stringContaining("not allowed") },
+    });
+  });
+
+  test("Q20 Q21 somebody who is in no group that may approve answers nothing", async () => {
+    await json(kind, "run", kind, "--input", acts);
+    await orgate(kind, "keys", "create", `eve-${kind}`);
+    const [open] = (await json(kind, "approvals", "list")) as { approval: string; session: string }[];
+    const eve = await orgate(kind, "approvals", "approve", open?.approval ?? "", "--as", `eve-${kind}`);
+    expect([eve.code, eve.stderr]).toEqual([1, expect.stringContaining(`\`eve-${kind}\` may not answer it: no policy permits approve`)]);
+    rmSync(join(folder, "home", "keys", `eve-${kind}.key`));
+    const missing = await orgate(kind, "approvals", "approve", "a_nothing");
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no open question `a_nothing`")]);
+  });
+
+  test("A25 nothing that is there is overwritten", async () => {
+    const before = readdirSync(join(folder, kind), { recursive: true }).sort();
+    const again = await orgate(".", "init", kind, "--kind", kind, "--yes");
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("it is there already")]);
+    expect(readdirSync(join(folder, kind), { recursive: true }).sort()).toEqual(before);
+  });
+});
+
+test("A25 a package's own files are kept; without a terminal and without --yes nothing is made; a kind must be known", async () => {
+  mkdirSync(join(folder, "mine"));
+  writeFileSync(join(folder, "mine", "package.json"), '{ "name": "mine", "type": "module" }');
+  expect((await orgate("mine", "init")).stderr).toContain("there is no terminal to ask on");
+  expect(readdirSync(join(folder, "mine"))).toEqual(["package.json"]);
+  expect((await orgate("mine", "init", "--kind", "pirate", "--yes")).code).toBe(2);
+  await json("mine", "init", "--yes");
+  expect(readFileSync(join(folder, "mine", "package.json"), "utf8")).toBe('{ "name": "mine", "type": "module" }');
+  mkdirSync(join(folder, "other", "policies"), { recursive: true });
+  expect((await orgate(".", "init", "other", "--yes")).stderr).toContain("it is there already");
+  expect(readdirSync(join(folder, "other"))).toEqual(["policies"]);
+});
