@@ -63,7 +63,7 @@ async function copyInGroups({ place: { store } }: Runtime, entries: readonly Ent
   for (let at = 0; at < entries.length; at += GROUP) {
     const events = entries.slice(at, at + GROUP).map(({ at: time, event }) => ({ at: time, event: event as SessionEvent }));
     const after = entries[at - 1]?.seq ?? 0;
-    await store.journal.append({ stream: session, after: after as Entry["seq"], hold, events, consumes: [] });
+    await store.journal.append({ stream: session, after: after as Entry["seq"], hold, events, consumes: [], unlessHalted: [] });
   }
   await store.journal.release(hold);
 }

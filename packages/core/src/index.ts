@@ -2,7 +2,8 @@
 export * from "./agents/index.ts";
 export type { Gate } from "./gate/port.ts";
 export { type Row, tableGate } from "./gate/table.ts";
-export type { Inbox } from "./inbox/port.ts";
+export { type ReadIntent, readIntent } from "./inbox/decode.ts";
+export type { Arrived, Inbox } from "./inbox/port.ts";
 export type { Journal } from "./journal/port.ts";
 export * from "./loop/index.ts";
 export type { Message, Model, ModelReply, ModelRequest, Preview } from "./reason/port.ts";

@@ -12,6 +12,8 @@ import {
   type Intent,
   type Live,
   type Model,
+  type OpenOrders,
+  ordersOf,
   type Ports,
   type SessionId,
   toolbox,
@@ -79,6 +81,8 @@ export type Place = Readonly<{
   store: Store;
   keys: ProjectKeys;
   keyring: OpenKeyring;
+  /** Grants and halts of the whole project, as this process sees them. */
+  orders: OpenOrders;
   /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
   listen(drives: (session: SessionId) => boolean): Promise<Door | null>;
   close(): Promise<void>;
@@ -100,11 +104,25 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     };
     const listen: Place["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
-    return { store, keys, keyring, listen, close: () => store.close() };
+    return { store, keys, keyring, orders: ordersFor(store), listen, close: () => store.close() };
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+/** What another process orders is seen by the same look that sees its intents. */
+function ordersFor({ journal, inbox }: Store): OpenOrders {
+  const orders = ordersOf(journal, nodeClock.now);
+  return {
+    ...orders,
+    watch(changed) {
+      const stops = [orders.watch(changed), inbox.watchChanges(changed)];
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+  };
 }
 
 export type Composed = Readonly<{ ports: Ports; facts: AgentFacts }>;
@@ -118,6 +136,7 @@ export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Li
     tools,
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
+    orders: place.orders,
     authenticate: (intent) => place.keyring.authenticate(intent),
     signAsWriter: place.keyring.signAsWriter,
     clock: outside.clock,

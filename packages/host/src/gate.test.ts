@@ -324,7 +324,7 @@ test("G11 a remembered denial is told in the words of the one who asks now", () 
 test("G11 an approval of the same id about another agent or tool is another question", () => {
   const gate = gateOf('permit (principal, action == Action::"approve", resource) when { resource.agent == "ops" };');
   const approve = (agent: string) =>
-    gate.decideFor("ann", { kind: "approve", approval: "q", agent, tool: "send", approvers: [] }).verdict.kind;
+    gate.decideFor("ann", { kind: "approve", approval: "q", agent, tool: "send", requester: "somebody" }).verdict.kind;
   expect([approve("ops"), approve("guest"), approve("ops")]).toEqual(["allow", "deny", "allow"]);
 });
 

@@ -10,7 +10,6 @@
 import {
   type Action,
   type Agent,
-  type Decision,
   type Digest,
   digestOf,
   type Effect,
@@ -21,7 +20,6 @@ import {
   type Surface,
   type Tool,
   toolFacts,
-  type UserAct,
 } from "@orgate/core";
 import {
   type Cast,
@@ -305,7 +303,8 @@ function policiesOf(options: PolicyOptions): Policies {
     },
     place: options.place,
     decide: (action, facts) => inForce.gateFor(facts.surface).decide(action, facts),
-    decideFor: (user, act) => decideFor(inForce, user, act, options.surface),
+    decideFor: (user, act) => inForce.gateFor(options.surface).decideFor(user, act),
+    groupsOf: (user) => inForce.gateFor(options.surface).groupsOf(user),
     explain: (action, facts) => inForce.gateFor(facts.surface).explain(action, facts),
     current: () => inForce,
     reload() {
@@ -335,17 +334,6 @@ function changeOf(loading: Loading, before: LoadedFolder): Reloaded {
         files: null,
       };
   }
-}
-
-/** Who may approve at all is for the policies to say; who may answer this question, for the groups that it names. */
-function decideFor({ cast, gateFor }: LoadedFolder, user: string, act: UserAct, surface: Surface): Decision {
-  const decision = gateFor(surface).decideFor(user, act);
-  if (act.kind !== "approve" || decision.verdict.kind !== "allow") return decision;
-  const mine = cast.users.find((u) => u.name === user)?.groups ?? [];
-  const closed = act.approvers.find((groups) => groups.length > 0 && !groups.some((group) => mine.includes(group)));
-  if (closed === undefined) return decision;
-  const reason = `only ${closed.join(" or ")} may answer it`;
-  return { ...decision, verdict: { kind: "deny", by: "policy", because: decision.verdict.because, faults: [], reason } };
 }
 
 export function mustLoad(loading: Loading): LoadedFolder {

@@ -73,7 +73,7 @@ async function append({ journal, now }: Where, plan: (last: Digest | null) => Sy
     const event = plan(last);
     if (event === null) return;
     try {
-      await journal.append({ stream: POLICY, after, hold: null, events: [{ at: now(), event }], consumes: [] });
+      await journal.append({ stream: POLICY, after, hold: null, events: [{ at: now(), event }], consumes: [], unlessHalted: [] });
       return;
     } catch (error) {
       if (!isFault(error, "append-conflict") || tries === TRIES) throw error;

@@ -1,6 +1,8 @@
 /** The library's front door in Node: open a project or a folder, run agents, take sessions up again, look at what happened. */
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Agent,
+  checkLimits,
   drive,
   type Entry,
   FaultError,
@@ -98,6 +100,17 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const agentOf = (name: string): Agent => agents.get(name) ?? missing(name, [...agents.keys()]);
   const assemble = (agent: Agent, watch: (live: Live) => void): Composed => compose(place, agent, gate, watch, outside);
 
+  const closing = new AbortController();
+  const runs = new Set<Promise<unknown>>();
+  /** Every run is known until it is over, so that closing can wait for it. */
+  function tracked<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (closing.signal.aborted) return Promise.reject(new FaultError({ kind: "runtime-closed" }));
+    const running = work(closing.signal);
+    runs.add(running);
+    void running.catch(() => {}).finally(() => runs.delete(running));
+    return running;
+  }
+
   const driven = new Map<SessionId, number>();
   let door: Promise<Door | null> | null = null;
   /** While something is driven, others reach it through a socket (W1). */
@@ -123,7 +136,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       try {
         state = await drive(ports, held, limits, signal);
       } finally {
-        await journal.release(held.hold).catch(ignoreLost); // what stopped the drive is what the caller must hear
+        // While a tool's own code still runs, the hold is kept: it ends with that code, or with this process.
+        if (held.left.running === 0)
+          await journal.release(held.hold).catch(ignoreLost); // what stopped the drive is what the caller must hear
+        else void outlived(held);
       }
       if ((await inbox.pending(state.session)).length === 0) return state;
       const again = await takeSession(ports, state.session, facts).catch(unlessHeld);
@@ -132,15 +148,28 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
   }
 
+  /** Looks now and then whether the tools that outlived their call have ended, and gives the hold back then. */
+  async function outlived(held: Held): Promise<void> {
+    while (held.left.running > 0 && !closing.signal.aborted) await nap();
+    if (held.left.running === 0) await journal.release(held.hold).catch(ignoreLost);
+  }
+
   function run(name: string, input: string, given: RunOptions = {}): Run {
-    return stream(given.on, async (watch) => {
+    return stream(given.on, tracked, async (watch, signal) => {
       const agent = agentOf(name);
-      const limits = { ...agent.limits, ...given.limits };
+      const limits = limitsOf(agent, given.limits);
       const composed = assemble(agent, watch);
       const by = given.principal ?? options.principal;
       const held = given.session === undefined ? await opened(composed, by, given) : await taken(composed, given.session);
-      const start: JournalEvent = { kind: "turn.started", turn: held.state.turns + 1, input, by, limits, intent: null };
-      return toResult(await through(composed, { ...held, begin: [...held.begin, start] }, limits, given.signal ?? NEVER));
+      const start: JournalEvent = {
+        kind: "turn.started",
+        turn: held.state.turns + 1,
+        input: input.toWellFormed(),
+        by,
+        limits,
+        intent: null,
+      };
+      return toResult(await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal)));
     });
   }
 
@@ -150,20 +179,19 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   async function taken({ ports, facts }: Composed, session: SessionId): Promise<Held> {
     const held = await takeSession(ports, session, facts);
-    const busy = held.state.turn !== null || held.state.closed;
-    if (!busy) return held;
+    if (held.state.turn === null && !held.state.closed) return held;
     await journal.release(held.hold);
-    throw new FaultError({ kind: "session-busy", session });
+    throw new FaultError({ kind: held.state.closed ? "session-closed" : "session-busy", session });
   }
 
   function resume(session: SessionId, given: Pick<RunOptions, "signal" | "on"> = {}): Run {
-    return stream(given.on, async (watch) => {
+    return stream(given.on, tracked, async (watch, signal) => {
       const summary = await journal.session(session);
       if (summary === null) throw new FaultError({ kind: "session-unknown", session });
       const agent = agentOf(summary.agent);
       const composed = assemble(agent, watch);
       const held = await takeSession(composed.ports, session, composed.facts);
-      return toResult(await through(composed, held, held.state.turn?.limits ?? agent.limits, given.signal ?? NEVER));
+      return toResult(await through(composed, held, held.state.turn?.limits ?? agent.limits, either(given.signal, signal)));
     });
   }
 
@@ -186,7 +214,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
   }
 
+  /** What runs is cancelled, which the journal says, and waited for: nothing is left half done behind a closed journal. */
   async function close(): Promise<void> {
+    closing.abort("the runtime was closed");
+    await Promise.allSettled(runs);
     stopRecording();
     await (await door)?.close();
     await place.close();
@@ -211,8 +242,6 @@ async function recording(place: Place, now: Outside["clock"]["now"], policies: P
     throw error;
   }
 }
-
-const NEVER = new AbortController().signal;
 
 function byName(agents: readonly Agent[]): ReadonlyMap<string, Agent> {
   const map = new Map<string, Agent>();
@@ -241,39 +270,75 @@ const unlessHeld = (error: unknown): null => {
   throw error;
 };
 
-/** One run, seen by callback, by iterator, or by its result alone. What nobody reads is not kept. */
-function stream(on: ((live: Live) => void) | undefined, start: (watch: (live: Live) => void) => Promise<RunResult>): Run {
-  let buffer: Live[] | null = null;
-  let wake = () => {};
+const nap = () => sleep(50, undefined, { ref: false });
+
+const either = (mine: AbortSignal | undefined, closing: AbortSignal): AbortSignal =>
+  mine === undefined ? closing : AbortSignal.any([mine, closing]);
+
+/** Limits that make no sense together are refused before anything runs, wherever they come from. */
+function limitsOf(agent: Agent, given: Partial<Limits> | undefined): Limits {
+  if (given === undefined) return agent.limits;
+  const limits = checkLimits({ ...agent.limits, ...given }, `the limits of this run of \`${agent.name}\``);
+  if ("kind" in limits) throw new FaultError(limits);
+  return limits;
+}
+
+type Track = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+
+/** One run, seen by callback, by any number of iterators, or by its result alone. An iterator sees what happens from its start on. */
+function stream(
+  on: ((live: Live) => void) | undefined,
+  track: Track,
+  start: (watch: (live: Live) => void, signal: AbortSignal) => Promise<RunResult>,
+): Run {
+  const readers = new Set<{ readonly queue: Live[]; wake: () => void }>();
   let over = false;
+  let failed: { readonly error: unknown } | null = null;
   const watch = (live: Live) => {
-    on?.(live);
-    buffer?.push(live);
-    wake();
+    for (const reader of readers) {
+      reader.queue.push(live);
+      reader.wake();
+    }
+    if (failed !== null) return;
+    try {
+      on?.(live);
+    } catch (error) {
+      failed = { error }; // the run does not depend on who looks; whoever awaits it hears of this at its end
+    }
   };
-  const result = Promise.resolve()
-    .then(() => start(watch))
-    .finally(() => {
-      over = true;
-      wake();
-    });
+  const result = track(async (signal) => {
+    await Promise.resolve(); // whoever iterates has begun to
+    const came = await start(watch, signal);
+    if (failed !== null) throw failed.error;
+    return came;
+  }).finally(() => {
+    over = true;
+    for (const reader of readers) reader.wake();
+  });
   result.catch(() => {}); // whoever awaits `result` or iterates hears of it; a run that nobody awaits does not bring the process down
   return {
     result,
-    async *[Symbol.asyncIterator]() {
-      const mine: Live[] = [];
-      buffer = mine;
+    [Symbol.asyncIterator]() {
+      const reader = { queue: [] as Live[], wake: () => {} };
+      readers.add(reader); // now, not at the first `next`: nothing in between is missed
+      return read(reader);
+    },
+  };
+
+  async function* read(reader: { readonly queue: Live[]; wake: () => void }): AsyncGenerator<Live> {
+    try {
       for (;;) {
-        yield* mine.splice(0);
-        if (mine.length > 0) continue;
+        for (let live = reader.queue.shift(); live !== undefined; live = reader.queue.shift()) yield live;
         if (over) break;
         await new Promise<void>((resolve) => {
-          wake = resolve;
+          reader.wake = resolve;
         });
       }
       await result; // a failed run ends its iterator with the failure
-    },
-  };
+    } finally {
+      readers.delete(reader);
+    }
+  }
 }
 
 export type { Wish };

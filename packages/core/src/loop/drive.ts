@@ -382,7 +382,7 @@ function steadyTime(clock: Clock, s: State): () => Millis {
     const now = clock.elapsed();
     at = Math.max(clock.now(), at + (now - ticks), s.at);
     ticks = now;
-    return millis(at);
+    return millis(Math.floor(at));
   };
 }
 

@@ -93,7 +93,7 @@ test("M1 failures come as scripted: before a word, or in the middle of the strea
 
 test("M1 a hanging step answers when the signal fires, and a delay waits on the clock it was given", async () => {
   const slept: number[] = [];
-  const clock: Clock = { now: () => millis(0), sleep: async (ms) => void slept.push(ms) };
+  const clock: Clock = { now: () => millis(0), elapsed: () => 0, sleep: async (ms) => void slept.push(ms) };
   const model = scriptedModel([hang(), reply.text("a", { delayMs: 10_000 }), hang()], { clock });
   const stop = new AbortController();
   const asked = model.ask(request(), ignore, stop.signal);

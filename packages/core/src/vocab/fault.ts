@@ -15,6 +15,7 @@ export type Fault =
   | { readonly kind: "session-held"; readonly session: SessionId; readonly by: string }
   | { readonly kind: "hold-lost"; readonly session: SessionId; readonly epoch: Epoch }
   | { readonly kind: "session-unknown"; readonly session: string }
+  | { readonly kind: "runtime-closed" }
   | { readonly kind: "session-closed"; readonly session: SessionId }
   | { readonly kind: "agent-other"; readonly session: SessionId; readonly agent: string }
   | { readonly kind: "session-busy"; readonly session: SessionId }
@@ -118,6 +119,8 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       return line(`the hold ${f.epoch} on session \`${f.session}\` was lost`, "another process drives it now");
     case "session-unknown":
       return line(`there is no session \`${f.session}\``, "`orgate sessions list` shows those of this project");
+    case "runtime-closed":
+      return line("the runtime is closed", "create another with `createRuntime`");
     case "session-closed":
       return line(`session \`${f.session}\` is closed`, "open a new one");
     case "agent-other":

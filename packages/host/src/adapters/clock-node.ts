@@ -8,6 +8,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Timers keep the process alive: who sleeps is driving a session. */
 export const nodeClock: Clock = {
   now: () => millis(Date.now()),
+  elapsed: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((awake) => {
       if (signal.aborted) return awake();

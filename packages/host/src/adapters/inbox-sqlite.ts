@@ -3,23 +3,29 @@
  * whether anybody wrote, and only while somebody watches: a parked session costs nothing.
  */
 import type { DatabaseSync } from "node:sqlite";
+import { type ReadIntent, readIntent } from "@orgate/core";
 import type { Ports } from "@orgate/core/loop";
-import { canonical, deepFreeze, type Intent, type SessionId } from "@orgate/core/vocab";
+import { canonical, deepFreeze, type Intent, intentId, millis, readJson, type SessionId } from "@orgate/core/vocab";
 import { reading } from "./sqlite-schema.ts";
 import type { AnyWriter } from "./sqlite-thread.ts";
 
-export type Inbox = Ports["inbox"];
+export type Inbox = Ports["inbox"] &
+  Readonly<{
+    /** Calls back when another connection has written anything; returns the way to stop. */
+    watchChanges(changed: () => void): () => void;
+  }>;
 const LOOK_EVERY_MS = 50;
 
 /** `close` stops the looking; what is in the inbox stays. */
 export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter, "put">): Inbox & Readonly<{ close(): void }> {
-  const pendingOf = db.prepare("SELECT intent FROM inbox WHERE session = ? AND taken = 0 ORDER BY arrival");
+  const pendingOf = db.prepare("SELECT id, session, intent, arrived_at FROM inbox WHERE session = ? AND taken = 0 ORDER BY arrival");
   const takenOf = db.prepare("SELECT taken FROM inbox WHERE id = ?");
   const lastArrival = db.prepare("SELECT max(arrival) AS last FROM inbox");
   const arrivedAfter = db.prepare("SELECT arrival, session FROM inbox WHERE arrival > ? ORDER BY arrival");
   const dataVersion = db.prepare("PRAGMA data_version");
 
   const watchers = new Map<SessionId, Set<() => void>>();
+  const anyChange = new Set<() => void>();
   let timer: NodeJS.Timeout | null = null;
   let seen = { version: 0, arrival: 0 };
   const version = (): number => Number(dataVersion.get()?.data_version);
@@ -28,8 +34,16 @@ export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter
     for (const arrived of [...(watchers.get(session) ?? [])]) arrived();
   };
   function look(): void {
+    try {
+      lookNow();
+    } catch {
+      // the file cannot be read just now: whoever reads or writes for a reason hears of it; a look is tried again
+    }
+  }
+  function lookNow(): void {
     const now = version();
     if (now === seen.version) return;
+    for (const changed of [...anyChange]) changed();
     const rows = arrivedAfter.all(seen.arrival);
     seen = { version: now, arrival: Number(rows.at(-1)?.arrival ?? seen.arrival) };
     for (const session of new Set(rows.map((row) => row.session as SessionId))) wake(session);
@@ -49,7 +63,8 @@ export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter
       if (outcome === "new") wake(intent.session);
       return outcome;
     },
-    pending: async (session) => reading(file, () => pendingOf.all(session)).map((row) => toIntent(String(row.intent))),
+    pending: async (session) =>
+      reading(file, () => pendingOf.all(session)).map((row) => ({ intent: toIntent(row), arrivedAt: millis(Number(row.arrived_at)) })),
     async state(id) {
       const row = reading(file, () => takenOf.get(id));
       return row === undefined ? "absent" : row.taken === 1 ? "taken" : "pending";
@@ -62,15 +77,40 @@ export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter
       return () => {
         all.delete(mine);
         if (all.size === 0 && watchers.get(session) === all) watchers.delete(session);
-        if (watchers.size === 0) stop();
+        if (watchers.size === 0 && anyChange.size === 0) stop();
+      };
+    },
+    watchChanges(changed) {
+      if (timer === null) start();
+      const mine = (): void => changed();
+      anyChange.add(mine);
+      return () => {
+        anyChange.delete(mine);
+        if (watchers.size === 0 && anyChange.size === 0) stop();
       };
     },
     close() {
       watchers.clear();
+      anyChange.clear();
       stop();
     },
   };
 }
 
-/** Rows that this adapter wrote itself; who trusts their content checks the signature. */
-const toIntent = (text: string): Intent => deepFreeze(JSON.parse(text) as Intent);
+/** A row that cannot be read is still one: it is handed over as such, refused, and blocks nothing. */
+function toIntent(row: Record<string, unknown>): Intent {
+  const [id, session] = [intentId(String(row.id)), String(row.session) as SessionId];
+  const json = readJson(String(row.intent));
+  const read: ReadIntent = json.kind === "json" ? readIntent(json.value) : { kind: "refused", reason: json.detail };
+  if (read.kind === "intent" && read.intent.id === id && read.intent.session === session) return deepFreeze(read.intent);
+  const detail = read.kind === "refused" ? read.reason : "it names another session or id than its row";
+  return {
+    id,
+    session,
+    at: millis(0),
+    by: { kind: "system", id: "unknown" },
+    key: null,
+    wish: { kind: "unreadable", detail },
+    signature: null,
+  };
+}

@@ -11,21 +11,8 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import {
-  approvalId,
-  callId,
-  canonical,
-  digest,
-  type Intent,
-  intentId,
-  isSessionId,
-  type Json,
-  keyId,
-  millis,
-  readJson,
-  type SessionId,
-  type WriterId,
-} from "@orgate/core/vocab";
+import { type ReadIntent, readIntent } from "@orgate/core";
+import { canonical, type Intent, type Json, readJson, type SessionId, type WriterId } from "@orgate/core/vocab";
 import * as z from "zod";
 
 export const MAX_LINE_BYTES = 1024 * 1024;
@@ -33,58 +20,7 @@ export const MAX_LINE_BYTES = 1024 * 1024;
 const MAX_PATH_BYTES = 103;
 const PATIENCE_MS = 5_000;
 
-// the one decoder of an intent that came from outside
-
-const name = z.string().min(1).max(200);
-const principal = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("user"), id: name }),
-  z.strictObject({ kind: z.literal("agent"), id: name }),
-  z.strictObject({ kind: z.literal("system"), id: name }),
-]);
-const outcome = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("done"), output: z.json() }),
-  z.strictObject({ kind: z.literal("failed"), error: z.string() }),
-  z.strictObject({
-    kind: z.literal("unknown"),
-    cause: z.enum(["timed-out", "cancelled", "hold-lost", "connection-lost", "not-reconciled"]),
-    detail: z.string(),
-  }),
-]);
-const answer = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("approve") }),
-  z.strictObject({ kind: z.literal("deny"), reason: z.string() }),
-]);
-const wish = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("say"), text: z.string().min(1) }),
-  z.strictObject({ kind: z.literal("steer"), text: z.string().min(1) }),
-  z.strictObject({ kind: z.literal("cancel"), reason: z.string() }),
-  z.strictObject({
-    kind: z.literal("answer"),
-    approval: name.transform(approvalId),
-    digest: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/)
-      .transform(digest),
-    answer,
-  }),
-  z.strictObject({ kind: z.literal("late"), call: name.transform(callId), outcome }),
-]);
-const requestSchema = z.strictObject({
-  kind: z.literal("put"),
-  version: z.literal(1),
-  intent: z.strictObject({
-    id: z
-      .string()
-      .regex(/^[\w-]{1,100}$/)
-      .transform(intentId),
-    session: z.string().refine(isSessionId, "is no session's id"),
-    at: z.int().nonnegative().transform(millis),
-    by: principal,
-    key: name.transform(keyId).nullable(),
-    wish,
-    signature: name.nullable(),
-  }),
-});
+const envelope = z.strictObject({ kind: z.literal("put"), version: z.literal(1), intent: z.json() });
 
 export type Answered =
   | Readonly<{ kind: "new" | "known" }>
@@ -97,11 +33,11 @@ const answerSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("refused"), reason: z.string() }),
 ]);
 
-export function readRequest(text: string): Readonly<{ kind: "intent"; intent: Intent } | { kind: "refused"; reason: string }> {
+export function readRequest(text: string): ReadIntent {
   const json = readJson(text);
   if (json.kind === "not-json") return { kind: "refused", reason: `not JSON: ${json.detail} (column ${json.column})` };
-  const read = requestSchema.safeParse(json.value);
-  if (read.success) return { kind: "intent", intent: read.data.intent };
+  const read = envelope.safeParse(json.value);
+  if (read.success) return readIntent(read.data.intent);
   const [issue] = read.error.issues;
   return { kind: "refused", reason: `not an intent: \`${issue?.path.join(".") ?? ""}\` ${issue?.message.toLowerCase() ?? ""}`.trim() };
 }

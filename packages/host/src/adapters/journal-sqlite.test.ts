@@ -83,7 +83,14 @@ for (const thread of ["main", "worker"] as const) {
 const NOTES = streamId("notes");
 const S = sessionId("s_sqlite0001");
 const add = (store: Store, after: number, ...values: (string | number)[]): Promise<Seq> =>
-  store.journal.append({ stream: NOTES, after: seq(after), hold: null, events: stamped(...values.map(noteOf)), consumes: [] });
+  store.journal.append({
+    stream: NOTES,
+    after: seq(after),
+    hold: null,
+    events: stamped(...values.map(noteOf)),
+    consumes: [],
+    unlessHalted: [],
+  });
 const faultOf = (work: () => unknown): Promise<Fault | null> =>
   Promise.resolve()
     .then(work)
@@ -285,13 +292,20 @@ async function withCanaries(directory: string, thread: "main" | "worker"): Promi
   const long = `${canary} ${"p".repeat(20_000)}`;
   const huge = `${canary} ${"q".repeat(300_000)}`;
   const events = stamped(noteOf("kept"), noteOf(canary), noteOf(long), noteOf(huge), noteOf(long));
-  await store.journal.append({ stream: S, after: seq(0), hold, events, consumes: [] });
+  await store.journal.append({ stream: S, after: seq(0), hold, events, consumes: [], unlessHalted: [] });
   await add(store, 0, huge.replace(canary, "another"), "p".repeat(20_000));
   const by = { kind: "user", id: "ana" } as const;
   const wish = { kind: "say", text: `${canary} `.repeat(5_000) } as const; // long enough to leave free pages behind when it is taken
   await store.inbox.put({ id: intentId("i1"), session: S, at: millis(1), by, key: null, wish, signature: null });
   await store.inbox.put({ id: intentId("i2"), session: S, at: millis(1), by, key: null, wish, signature: null });
-  await store.journal.append({ stream: S, after: seq(5), hold, events: stamped(noteOf("took i1")), consumes: [intentId("i1")] });
+  await store.journal.append({
+    stream: S,
+    after: seq(5),
+    hold,
+    events: stamped(noteOf("took i1")),
+    consumes: [intentId("i1")],
+    unlessHalted: [],
+  });
   return { store, canary, session: S };
 }
 

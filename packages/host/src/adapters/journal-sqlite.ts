@@ -170,7 +170,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
   }
 
   /** `ahead` is what the appends before this one, in the same batch, will have made of their streams. */
-  function seal({ stream, after, hold, events, consumes }: Append, ahead: Map<StreamId, Known>): SealedAppend | "later" {
+  function seal({ stream, after, hold, events, consumes, unlessHalted }: Append, ahead: Map<StreamId, Known>): SealedAppend | "later" {
     const isSession = isSessionStream(stream);
     if (isSession && (hold?.session !== stream || held.get(stream) !== hold.epoch))
       throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
@@ -192,7 +192,17 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
     ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value });
     const listed = value !== null && (summary === null || summary.state !== value.state || summary.agent !== value.agent);
     const under = isSession && hold !== null ? hold.epoch : null;
-    return { stream, head, epoch: under, entries, blobs, consumes, summary: value === null ? null : { value, listed } };
+    return {
+      stream,
+      head,
+      epoch: under,
+      entries,
+      blobs,
+      consumes,
+      unlessHalted,
+      halts: haltsIn(events),
+      summary: value === null ? null : { value, listed },
+    };
   }
 
   /** Seals and writes what can be; an append that the database refuses is told so, and the others are sealed again without it. */
@@ -357,3 +367,9 @@ function saltSource(): () => string {
     return pool.slice(at - 32, at);
   };
 }
+
+/** What these events halt or let go on; the writer keeps it in the transaction that writes them. */
+const haltsIn = (events: Append["events"]): SealedAppend["halts"] =>
+  events.flatMap(({ event: e }) =>
+    e.kind === "work.halted" || e.kind === "work.resumed" ? [{ scope: e.scope, on: e.kind === "work.halted" }] : [],
+  );

@@ -272,7 +272,7 @@ test("J43 a person certified by another process is known by the time the wish is
   await cli.inbox.put(wish(ana));
   expect(holder.keyring.authenticate(wish(ana)).kind).toBe("refused");
   const [pending] = await withFreshKeys(holder.inbox, holder.keyring).pending(sessionId("s_12345678"));
-  expect(pending === undefined ? null : holder.keyring.authenticate(pending)).toEqual({ kind: "genuine" });
+  expect(pending === undefined ? null : holder.keyring.authenticate(pending.intent)).toEqual({ kind: "genuine" });
 });
 
 test("J43 what the runtime signs as its writer is genuine to every process, and only as it was signed", async () => {

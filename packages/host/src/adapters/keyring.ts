@@ -179,6 +179,7 @@ export function openKeyring({ journal, keys, checks, now }: KeyringPorts): OpenK
           hold: null,
           events: events.map((event) => ({ at: now(), event })),
           consumes: [],
+          unlessHalted: [],
         });
         await refresh();
         return;

@@ -20,6 +20,7 @@ const never = new AbortController().signal;
 const ignore = () => {};
 /** Time that passes when somebody sleeps, and never otherwise. */
 const clockOf = (slept: number[] = []): Clock => ({
+  elapsed: () => 0,
   now: () => millis(slept.reduce((a, b) => a + b, 0)),
   sleep: async (ms) => void slept.push(ms),
 });

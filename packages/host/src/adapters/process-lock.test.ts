@@ -110,7 +110,14 @@ test("J2 four processes append 1,000 times each to one file: no gap, no fork, no
   const first = openTestStore(directory);
   stores.push(first);
   const shared = streamId("shared");
-  await first.journal.append({ stream: shared, after: seq(0), hold: null, events: stamped(noteOf("start")), consumes: [] });
+  await first.journal.append({
+    stream: shared,
+    after: seq(0),
+    hold: null,
+    events: stamped(noteOf("start")),
+    consumes: [],
+    unlessHalted: [],
+  });
   const names = ["1", "2", "3", "4"];
   const appenders = names.map((name) => start("appender.ts", directory, name, "1000", name === "4" ? "worker" : "main"));
   const reader = openReadStore({ directory });

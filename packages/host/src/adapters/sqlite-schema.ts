@@ -43,9 +43,10 @@ CREATE INDEX sessions_by_state ON sessions (state, opened_at, session);
 CREATE INDEX sessions_by_agent ON sessions (agent, opened_at, session);
 CREATE INDEX sessions_by_both ON sessions (agent, state, opened_at, session);
 CREATE TABLE inbox (
-  arrival INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, intent TEXT, taken INTEGER NOT NULL
+  arrival INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, intent TEXT, taken INTEGER NOT NULL, arrived_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX inbox_pending ON inbox (session, arrival) WHERE taken = 0;
+CREATE TABLE halts (scope TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TABLE blobs (address TEXT PRIMARY KEY, refs INTEGER NOT NULL, text TEXT) STRICT;
 INSERT INTO format VALUES (${FORMAT});
 `;

@@ -30,6 +30,9 @@ export type SealedAppend = Readonly<{
   entries: readonly StoredEntry[];
   blobs: readonly NewBlob[];
   consumes: readonly IntentId[];
+  unlessHalted: readonly string[];
+  /** What this append halts or lets go on; null for both: nothing. */
+  halts: readonly Readonly<{ scope: string; on: boolean }>[];
   /** Null for a stream that is not a session's. `listed` says whether what lists filter by has changed. */
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
 }>;
@@ -75,7 +78,11 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
   const freeHold = db.prepare(
     "UPDATE streams SET holder = NULL, incarnation = NULL, pid = NULL WHERE stream = ? AND epoch = ? AND holder = ? AND incarnation = ?",
   );
-  const putIntent = db.prepare("INSERT OR IGNORE INTO inbox (id, session, intent, taken) VALUES (?, ?, ?, 0)");
+  const anyHalt = db.prepare("SELECT 1 FROM halts LIMIT 1");
+  const isHalted = db.prepare("SELECT 1 FROM halts WHERE scope = ?");
+  const halt = db.prepare("INSERT OR IGNORE INTO halts VALUES (?)");
+  const letGoOn = db.prepare("DELETE FROM halts WHERE scope = ? OR ? = 'all'");
+  const putIntent = db.prepare("INSERT OR IGNORE INTO inbox (id, session, intent, taken, arrived_at) VALUES (?, ?, ?, 0, ?)");
   const payloads = db.prepare("SELECT payload FROM entries WHERE stream = ? AND seq BETWEEN ? AND ? AND payload LIKE '%\"$blob\"%'");
   const erasePayloads = db.prepare(
     "UPDATE entries SET payload = NULL, salt = NULL WHERE stream = ? AND seq BETWEEN ? AND ? AND payload IS NOT NULL",
@@ -106,6 +113,11 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
         : moveHeldHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash, a.epoch, owner.writer, owner.incarnation)
             .changes === 1;
     if (!moved) throw new Refused(index, whyNot(a, owner));
+    if (a.unlessHalted.length > 0 && anyHalt.get() !== undefined) {
+      const scope = a.unlessHalted.find((one) => isHalted.get(one) !== undefined);
+      if (scope !== undefined) throw new Refused(index, { kind: "halted", scope });
+    }
+    for (const { scope, on } of a.halts) on ? halt.run(scope) : letGoOn.run(scope, scope);
     for (const id of a.consumes) {
       if (consume.run(id, a.stream).changes === 1) continue;
       throw new Refused(index, { kind: "intent-refused", intent: id, detail: `intent \`${id}\` is not pending` });
@@ -151,7 +163,7 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
     release(session, at, owner) {
       transaction(() => freeHold.run(session, at, owner.writer, owner.incarnation));
     },
-    put: (id, session, intent) => (transaction(() => putIntent.run(id, session, intent).changes) === 1 ? "new" : "known"),
+    put: (id, session, intent) => (transaction(() => putIntent.run(id, session, intent, Date.now()).changes) === 1 ? "new" : "known"),
     erase({ stream, first, last, waitMs }) {
       db.exec("PRAGMA secure_delete = ON");
       const rows = transaction(() => {

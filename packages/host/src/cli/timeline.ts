@@ -68,6 +68,28 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [live("?", "warn", `question ${e.approval} on ${e.action}: ${e.asks.map(({ question }) => visible(question)).join(" · ")}`)];
       case "approval.answered":
         return [live("!", "accent", `${principalName(e.by)} answered ${e.approval}: ${answerText(e.answer)}`)];
+      case "approval.expired":
+        return [live("!", "warn", `nobody answered ${e.approval} in time${e.result === "halt" ? ": the turn is halted" : ""}`)];
+      case "grant.used":
+        return [line("·", "dim", `grant ${e.grant} was used for ${e.action}`)];
+      case "turn.halted":
+        return [live("!", "bad", `halted (${visible(e.scope)}) by ${principalName(e.by)}: ${visible(e.reason)}`)];
+      case "unknown.resolved":
+        return [
+          live("!", "accent", `${principalName(e.by)} resolved ${nameOf(e.call)}: ${e.as}${e.note === "" ? "" : `, ${visible(e.note)}`}`),
+        ];
+      case "unknown.reconcile-asked":
+        return [live("!", "accent", `${principalName(e.by)} wants the tool asked about ${nameOf(e.call)}`)];
+      case "grant.given":
+        return [
+          line("!", "accent", `${principalName(e.by)} granted ${visible(e.tool)} to ${visible(e.agent)} (${e.grant}, this ${e.scope})`),
+        ];
+      case "grant.revoked":
+        return [line("!", "warn", `${principalName(e.by)} revoked ${e.grant}: ${visible(e.reason)}`)];
+      case "work.halted":
+        return [line("!", "bad", `${principalName(e.by)} halted ${visible(e.scope)}: ${visible(e.reason)}`)];
+      case "work.resumed":
+        return [line("!", "good", `${principalName(e.by)} let ${visible(e.scope)} go on`)];
       case "approval.consumed":
         return [line("·", "dim", `the answer to ${e.approval} was used for ${e.action}`)];
       case "act.started": {
@@ -168,6 +190,13 @@ function decided({ action, verdict, id }: Of<"gate.decided">): Line {
   return { mark, tone: shown ? tone : "dim", text: `${word}: ${what}${why}`, more: [], live: shown };
 }
 
+const DENIED_BY: Readonly<Record<string, string>> = {
+  contract: " by its contract",
+  person: " by a person",
+  expiry: " when its time was up",
+  halt: " by a halt",
+};
+
 function verdictText(verdict: Verdict): { readonly word: string; readonly why: string } {
   const by = verdict.because.length === 0 ? "" : ` by ${verdict.because.map((p) => visible(p)).join(", ")}`;
   switch (verdict.kind) {
@@ -177,11 +206,13 @@ function verdictText(verdict: Verdict): { readonly word: string; readonly why: s
         why: ` ·${by === "" ? " allowed" : by}${verdict.approval === null ? "" : `, answered in ${verdict.approval}`}`,
       };
     case "deny": {
-      const who = verdict.by === "contract" ? " by its contract" : verdict.by === "person" ? " by a person" : by;
+      const who = DENIED_BY[verdict.by] ?? by;
       return { word: "denied", why: ` ·${who === "" ? "" : `${who}:`} ${visible(verdict.reason)}` };
     }
     case "ask":
       return { word: "asks", why: ` ·${by}` };
+    case "defer":
+      return { word: "put off", why: ` ·${by}: for ${verdict.ms / 1_000} s at most` };
     case "modify":
       return { word: "changed", why: ` ·${by}: ${verdict.edits.map(({ path }) => visible(path.join("."))).join(", ")}` };
   }
@@ -204,7 +235,18 @@ function outcomeText(outcome: Outcome): string {
   }
 }
 
-const answerText = (answer: Answer): string => (answer.kind === "approve" ? "approved" : `denied, ${visible(answer.reason)}`);
+function answerText(answer: Answer): string {
+  switch (answer.kind) {
+    case "approve":
+      return "approved";
+    case "deny":
+      return `denied, ${visible(answer.reason)}`;
+    case "edit":
+      return `approved with other arguments: ${visible(canonical(answer.args))}`;
+    case "grant":
+      return `approved, and remembered for this ${answer.grant.scope} ${typeof answer.grant.until === "number" ? `until ${new Date(answer.grant.until).toISOString()}` : `for the ${answer.grant.until}`}`;
+  }
+}
 
 function holderText({ of }: Of<"key.certified">): string {
   return of.kind === "root" ? "the project's root" : of.kind === "writer" ? `writer ${of.writer}` : of.name;

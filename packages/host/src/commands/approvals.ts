@@ -23,6 +23,7 @@ type Open = Readonly<{
   questions: readonly string[];
   policies: readonly string[];
   quorum: number;
+  requester: string;
 }>;
 
 async function openQuestions(look: Look): Promise<readonly Open[]> {
@@ -63,6 +64,7 @@ function questionsOf(s: State): readonly Open[] {
         questions: q.asks.map((a) => a.question),
         policies: q.asks.map((a) => a.policy),
         quorum: Math.max(1, ...q.asks.map((a) => a.terms.quorum)),
+        requester: (s.turn?.by ?? s.principal).id,
       },
     ];
   });
@@ -113,8 +115,8 @@ function answer(given: Given, screen: Parameters<Run>[1], said: Answer): Promise
     const { open } = state;
     const person = personOf(given, screen);
     const { gate } = await deskOf(config);
-    const { approval, agent, tool, approvers } = open;
-    const { verdict } = gate.decideFor(person.name, { kind: "approve", approval, agent, tool, approvers });
+    const { approval, agent, tool, requester } = open;
+    const { verdict } = gate.decideFor(person.name, { kind: "approve", approval, agent, tool, requester });
     if (verdict.kind !== "allow") {
       const reason = verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
       throw new FaultError({ kind: "not-permitted", user: person.name, what: "answer it", reason });

@@ -43,7 +43,14 @@ async function record({ store: { journal } }: Place, erasure: Erasure): Promise<
     if (chunk.length === 1_000) continue;
     const event = { kind: "content.erased", ...erasure } as const;
     try {
-      await journal.append({ stream: ERASURES, after, hold: null, events: [{ at: NODE.clock.now(), event }], consumes: [] });
+      await journal.append({
+        stream: ERASURES,
+        after,
+        hold: null,
+        events: [{ at: NODE.clock.now(), event }],
+        consumes: [],
+        unlessHalted: [],
+      });
       return;
     } catch (error) {
       if (!isFault(error, "append-conflict")) throw error; // somebody erased meanwhile: read on

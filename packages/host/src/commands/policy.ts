@@ -122,6 +122,8 @@ function reasons(verdict: Verdict): readonly string[] {
           ({ question, terms }) => `${question}${terms.approvers.length === 0 ? "" : ` (${terms.approvers.join(", ")})`}`,
         ),
       ];
+    case "defer":
+      return [...by, `it cannot be decided yet; denied after ${verdict.ms / 1_000} s`];
     case "modify":
       return [...by, ...verdict.edits.map(({ path, value }) => `${path.join(".")} becomes ${JSON.stringify(value)}`)];
   }
@@ -303,11 +305,13 @@ function userAct(c: Case): UserAct {
   const about = { agent: c.agent ?? "somebody", tool: String(c.args?.tool ?? "") };
   switch (c.action) {
     case "approve":
-      return { kind: "approve", approval: id, ...about, approvers: [] };
+      return { kind: "approve", approval: id, ...about, requester: c.onBehalfOf };
     case "resolve":
       return { kind: "resolve", call: id, ...about };
     case "read-journal":
       return { kind: "read-journal", session: id };
+    case "halt":
+      return { kind: "halt", scope: id };
     case "edit-policy":
       return { kind: "edit-policy", surface: id };
     default:

@@ -111,7 +111,7 @@ async function append(place: Place, plan: (trusted: Trusted) => SystemEvent | nu
     for (let page = await journal.read(TRUST, after, 500); page.length > 0; page = await journal.read(TRUST, after, 500))
       after = page.at(-1)?.seq ?? after;
     try {
-      await journal.append({ stream: TRUST, after, hold: null, events: [{ at: now(), event }], consumes: [] });
+      await journal.append({ stream: TRUST, after, hold: null, events: [{ at: now(), event }], consumes: [], unlessHalted: [] });
       return;
     } catch (error) {
       if (!isFault(error, "append-conflict")) throw error;

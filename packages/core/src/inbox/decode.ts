@@ -1,0 +1,68 @@
+/** The one decoder of an intent that came from outside, whichever way it came in. */
+import * as z from "zod";
+import { approvalId, callId, digest, type Intent, intentId, isSessionId, type Json, keyId, millis } from "../vocab/index.ts";
+
+const name = z.string().min(1).max(200);
+const principal = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("user"), id: name }),
+  z.strictObject({ kind: z.literal("agent"), id: name }),
+  z.strictObject({ kind: z.literal("system"), id: name }),
+]);
+const outcome = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("done"), output: z.json() }),
+  z.strictObject({ kind: z.literal("failed"), error: z.string() }),
+  z.strictObject({
+    kind: z.literal("unknown"),
+    cause: z.enum(["timed-out", "cancelled", "hold-lost", "connection-lost", "not-reconciled"]),
+    detail: z.string(),
+  }),
+]);
+const until = z.union([z.enum(["turn", "session"]), z.int().nonnegative().transform(millis)]);
+const answer = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("approve") }),
+  z.strictObject({ kind: z.literal("deny"), reason: z.string() }),
+  z.strictObject({ kind: z.literal("edit"), args: z.record(z.string(), z.json()) }),
+  z.strictObject({ kind: z.literal("grant"), grant: z.strictObject({ scope: z.enum(["digest", "resource", "tool"]), until }) }),
+]);
+const wish = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("say"), text: z.string().min(1) }),
+  z.strictObject({ kind: z.literal("steer"), text: z.string().min(1) }),
+  z.strictObject({ kind: z.literal("cancel"), reason: z.string() }),
+  z.strictObject({
+    kind: z.literal("answer"),
+    approval: name.transform(approvalId),
+    digest: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .transform(digest),
+    answer,
+  }),
+  z.strictObject({
+    kind: z.literal("resolve"),
+    call: name.transform(callId),
+    as: z.enum(["happened", "did-not-happen", "abandon", "reconcile"]),
+    note: z.string(),
+  }),
+  z.strictObject({ kind: z.literal("late"), call: name.transform(callId), outcome }),
+]);
+const intentSchema = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[\w-]{1,100}$/)
+    .transform(intentId),
+  session: z.string().refine(isSessionId, "is no session's id"),
+  at: z.int().nonnegative().transform(millis),
+  by: principal,
+  key: name.transform(keyId).nullable(),
+  wish,
+  signature: name.nullable(),
+});
+
+export type ReadIntent = Readonly<{ kind: "intent"; intent: Intent } | { kind: "refused"; reason: string }>;
+
+export function readIntent(value: Json): ReadIntent {
+  const read = intentSchema.safeParse(value);
+  if (read.success) return { kind: "intent", intent: read.data };
+  const [issue] = read.error.issues;
+  return { kind: "refused", reason: `not an intent: \`${issue?.path.join(".") ?? ""}\` ${issue?.message.toLowerCase() ?? ""}`.trim() };
+}
