@@ -166,6 +166,34 @@ test("G5 a call that a policy modifies runs as modified, gated again once", asyn
   expect(w.events("turn.ended")).toMatchObject([{ ending: "completed" }]);
 });
 
+test("G12 in the loop: a person is asked about the redacted call, and that is what runs", async () => {
+  const gate = gateOf(`${PERMIT}@ask("sure?") @redact("args.token") permit (principal, action == Action::"tool:send", resource);`);
+  const model = scriptedModel([reply.calls([{ tool: "send", args: { to: "x", token: "secret" } }]), reply.text("done")]);
+  const w = world({ hash: sha256, model, tools: [send], spoil: (ports) => ({ ...ports, gate }) });
+  await w.run("go");
+  const [question] = w.events("approval.asked");
+  if (question === undefined) throw new Error("nothing was asked");
+  await w.wish({ kind: "answer", approval: question.approval, digest: question.digest, answer: { kind: "approve" } });
+  await w.go();
+  const decided = w.events("gate.decided").filter((e) => e.action.kind === "call");
+  expect(decided.map((e) => e.verdict.kind)).toEqual(["modify", "ask", "allow"]);
+  expect(w.events("act.ended")).toMatchObject([{ outcome: { kind: "done", output: { to: "x", token: "[redacted]" } } }]);
+});
+
+test("G1 in the loop: the model is told why, under its own call, and goes on", async () => {
+  const gate = gateOf(`${PERMIT}@reason("nothing leaves the house") forbid (principal, action in Action::"network", resource);`);
+  const seen: string[] = [];
+  const model = scriptedModel([
+    reply.calls([{ tool: "send", id: "c1", args: { to: "x" } }]),
+    reply.text("then not", { expect: ({ messages }) => void seen.push(JSON.stringify(messages.at(-1))) }),
+  ]);
+  const w = world({ hash: sha256, model, tools: [send], spoil: (ports) => ({ ...ports, gate }) });
+  await w.run("go");
+  expect(seen).toEqual([expect.stringContaining("nothing leaves the house")]);
+  expect(seen[0]).toContain('"wireId":"c1"');
+  expect(w.events("act.started")).toEqual([]);
+});
+
 test("G8 a shadow policy is recorded where it would change something, and never enforced", () => {
   const shadow = 'forbid (principal, action == Action::"tool:look", resource) when { context.args.path == "b" };';
   const gate = gateOf(PERMIT, { shadow });

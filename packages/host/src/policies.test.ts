@@ -1,9 +1,23 @@
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Agent, defineAgent, defineTool, type Facts, FaultError, type JournalEvent, POLICY, type Surface, seq } from "@orgate/core";
+import {
+  type Agent,
+  defineAgent,
+  defineTool,
+  type Facts,
+  FaultError,
+  intentId,
+  type JournalEvent,
+  millis,
+  POLICY,
+  type Surface,
+  seq,
+} from "@orgate/core";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
+import { ed25519 } from "./adapters/crypto-node.ts";
+import { createPerson, signIntent } from "./adapters/keyring.ts";
 import { cedarPolicies, type Policies, type Reloaded, tryFolder } from "./policies.ts";
 import { recordPolicies, watchPolicies } from "./policy-record.ts";
 import { createRuntime } from "./runtime.ts";
@@ -156,6 +170,52 @@ test("G36 people are in the groups of the project", () => {
   const policies = open([clerk()], { users: { ops: ["ana"] } });
   const may = (user: string) => policies.decideFor(user, { kind: "edit-policy", surface: "cli" }).verdict.kind;
   expect([may("ana"), may("eve")]).toEqual(["allow", "deny"]);
+});
+
+test("Q20 who answers must be in one of the groups that each question names, and be let approve at all", () => {
+  write("base.cedar", `${THINK}permit(principal in UserGroup::"staff", action == Action::"approve", resource);\n`);
+  const policies = open([clerk()], { users: { staff: ["ana", "ben"], ops: ["ana", "eve"], leads: ["ana"] } });
+  const may = (user: string, approvers: readonly (readonly string[])[]) =>
+    policies.decideFor(user, { kind: "approve", approval: "a_1", agent: "clerk", tool: "look", approvers }).verdict;
+  expect(["ana", "ben", "eve"].map((user) => may(user, []).kind)).toEqual(["allow", "allow", "deny"]);
+  expect(["ana", "ben", "eve"].map((user) => may(user, [["ops"]]).kind)).toEqual(["allow", "deny", "deny"]);
+  expect(may("ben", [["ops", "leads"]])).toMatchObject({ reason: "only ops or leads may answer it" });
+  expect(may("ben", [[], ["staff", "ops"]]).kind).toBe("allow");
+  expect(may("ana", [["staff"], ["nobody"]]).kind).toBe("deny");
+});
+
+test("Q20 the holder refuses an answer of somebody who is not among the approvers, and one person is not two", async () => {
+  const question = (more: string) =>
+    `${THINK}@ask("look?")\n${more}\npermit(principal, action in Action::"read", resource);\npermit(principal is User, action == Action::"approve", resource);\n`;
+  const rules = [{ when: { says: "look" }, calls: [{ tool: "look", args: { page: 1 } }] }];
+  const agent = clerk({ modelOptions: { rules } });
+  const answered = async (policy: string): Promise<readonly string[]> => {
+    write("base.cedar", policy);
+    const runtime = await createRuntime(journalOptions(open([agent], { users: { ops: ["ana"] } }), [agent]));
+    try {
+      const { session, questions } = await runtime.complete("clerk", "look");
+      const [q] = questions;
+      if (q === undefined) throw new Error("no question");
+      const told: string[] = [];
+      for (const name of ["ben", "ana"]) {
+        const person = createPerson(join(root, `home-${session}`), name, ed25519);
+        await runtime.place.keyring.certifyPerson(name, person.key.publicKey);
+        const wish = { kind: "answer", approval: q.approval, digest: q.digest, answer: { kind: "approve" } } as const;
+        await runtime.wish(signIntent(person, { id: intentId(`i-${session}-${name}`), session, at: millis(1), wish }));
+        for await (const live of runtime.resume(session))
+          if (live.kind === "entry" && live.entry.event.kind === "intent.refused") told.push(live.entry.event.reason);
+          else if (live.kind === "entry" && live.entry.event.kind === "approval.answered") told.push(`${live.entry.event.by.id} answered`);
+      }
+      return told;
+    } finally {
+      await runtime.close();
+    }
+  };
+  expect(await answered(question('@approvers("ops")'))).toEqual(["`ben` may not answer it: only ops may answer it", "ana answered"]);
+  expect(await answered(question('@quorum("2")'))).toEqual([
+    "it takes 2 people, and answers of several are not counted yet",
+    "it takes 2 people, and answers of several are not counted yet",
+  ]);
 });
 
 test("G32 a set that does not load never replaces one that did; one that loads does, with another digest", async () => {

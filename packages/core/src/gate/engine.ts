@@ -34,7 +34,6 @@ export type CedarError = Readonly<{
   help: string | null;
   sourceLocations?: readonly Readonly<{ start: number; end: number }>[];
 }>;
-type Parsed = Readonly<{ type: "success" } | { type: "failure"; errors: readonly CedarError[] }>;
 
 export type Answer =
   | Readonly<{ type: "failure"; errors: readonly CedarError[] }>
@@ -67,7 +66,6 @@ export type Engine = Readonly<{
         validationWarnings: readonly Readonly<{ policyId: string; error: CedarError }>[];
       }
   >;
-  checkSchema(schema: unknown): Parsed;
   keep(policies: Kept["policies"]): Readonly<{ type: "success"; kept: Kept } | { type: "failure"; errors: readonly CedarError[] }>;
   decide(kept: Kept, question: Question): Answer;
 }>;

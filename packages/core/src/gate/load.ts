@@ -27,9 +27,7 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
   const warnings: PolicyProblem[] = [];
   const parsed = files.flatMap((file) => pieces(file.text).flatMap((piece) => parse(file, piece, engine, problems)));
   uniqueIds(parsed, problems);
-  const schema = engine.checkSchema(vocabulary.schema);
-  if (schema.type === "failure") problems.push(...schema.errors.map((e) => ofTools(files, e)));
-  else check(parsed, files, engine, vocabulary, problems, warnings);
+  check(parsed, files, engine, vocabulary, problems, warnings);
   for (const p of parsed) {
     problems.push(...redactions(p, cast, vocabulary.args));
     warnings.push(...strangers(p, cast));

@@ -44,7 +44,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
   const typed = new Map(tools.map((tool) => [tool.name, argTypes(tool.inputSchema)]));
   const declared = tools.flatMap((t) => t.resourceTypes).filter((t) => !OWN_TYPES.has(t));
   const resourceTypes = [...new Set([...RESOURCES, ...declared])].sort();
-  const shared = sharedContext(tools);
+  const shared = sharedContext();
   const actions: Record<string, Json> = {};
   for (const effect of EFFECTS) actions[effect] = {};
   for (const tool of tools) {
@@ -101,7 +101,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
   }
   const untyped = [...typed].flatMap(([tool, { untyped: list }]) => list.map((u) => ({ ...u, tool })));
   for (const { name } of tools.filter((t) => !isPlain(t.name))) untyped.push({ tool: name, path: `calls.${name}`, why: RESERVED });
-  const schema: Record<string, Json> = { "": { entityTypes, actions } };
+  const schema: Record<string, Json> = { "": { commonTypes: commonTypes(tools), entityTypes, actions } };
   for (const [space, types] of Object.entries(spaces)) schema[space] = { entityTypes: types, actions: {} };
   return { schema, args: new Map([...typed].map(([name, { type }]) => [name, type])), untyped };
 }
@@ -111,14 +111,21 @@ const record = (attributes: Shape): Shape => ({ type: "Record", attributes });
 const LONG = { type: "Long", required: true };
 const LATER = { type: "Long", required: false };
 /** Hour and day have their place; they are counted from the step on that brings their counters, so a policy tests for them with `has`. */
-const COUNTS = { ...record({ turn: LONG, session: LONG, hour: LATER, day: LATER }), required: true };
+const COUNTS = record({ turn: LONG, session: LONG, hour: LATER, day: LATER });
+/** Named once: written out in every action, the counters of every tool would grow with the square of the tools. */
+const named = (name: string, required = true) => ({ type: "EntityOrCommon", name, required });
 
-function sharedContext(tools: readonly Tool[]): Shape {
+const commonTypes = (tools: readonly Tool[]): Shape => ({
+  OrgateCounts: COUNTS,
+  OrgateCalls: record(Object.fromEntries(tools.filter((t) => isPlain(t.name)).map((t) => [t.name, named("OrgateCounts")]))),
+});
+
+function sharedContext(): Shape {
   const text = (required: boolean) => ({ type: "String", required });
   return {
     labels: { type: "Set", element: { type: "String" }, required: true },
-    calls: { ...record(Object.fromEntries(tools.filter((t) => isPlain(t.name)).map((t) => [t.name, COUNTS]))), required: true },
-    spent: { ...record({ tokens: COUNTS, cents: { ...COUNTS, required: false } }), required: true },
+    calls: named("OrgateCalls"),
+    spent: { ...record({ tokens: named("OrgateCounts"), cents: named("OrgateCounts", false) }), required: true },
     origin: { ...record({ surface: text(true), user: text(true), schedule: text(false), delivery: text(false) }), required: true },
     onBehalfOf: { type: "Entity", name: "User", required: true },
   };

@@ -49,7 +49,6 @@ export function cedarEngine(wear: Wear = WEAR): Engine & Readonly<{ renewals(): 
             Engine["validate"]
           >,
       ),
-    checkSchema: (schema) => fresh(() => cedar.checkParseSchema(schema as CedarWasm.Schema)),
     keep: (policies) =>
       fresh(() => {
         const kept: Kept = { policies };

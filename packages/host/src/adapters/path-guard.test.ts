@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { defineAgent, defineTool } from "@orgate/core";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { pathGuardContract } from "../fixtures/path-guard-contract.ts";
+import { ATTACKS, pathGuardContract } from "../fixtures/path-guard-contract.ts";
 import { cedarPolicies } from "../policies.ts";
 import { createRuntime } from "../runtime.ts";
 import { pathGuard } from "./path-guard.ts";
@@ -37,6 +37,21 @@ function inProject(work: (root: string) => Promise<void> | void): () => Promise<
     }
   };
 }
+
+test.each(ATTACKS.map((attack) => [attack.name, attack] as const))(
+  "T30 %s is judged protected before anything is opened",
+  (_, { path, prepare }) =>
+    inProject((root) => {
+      mkdirSync(join(root, "policies/cli"));
+      mkdirSync(join(root, ".orgate"));
+      writeFileSync(join(root, ".orgate/journal.db"), "the journal");
+      prepare?.(root);
+      const guard = pathGuard({ root, also: [] });
+      expect(guard.judge(path).kind).toBe("protected");
+      expect(guard.judge(`${root}/${path}`).kind).toBe("protected");
+      expect(() => guard.makeFolder(path)).toThrow("protected");
+    })(),
+);
 
 test(
   "T30 what lies elsewhere is protected when it is named; the reason says what it is",

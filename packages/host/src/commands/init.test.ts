@@ -95,6 +95,8 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
     const [open] = (await json(kind, "approvals", "list")) as { approval: string; session: string }[];
     const eve = await orgate(kind, "approvals", "approve", open?.approval ?? "", "--as", `eve-${kind}`);
     expect([eve.code, eve.stderr]).toEqual([1, expect.stringContaining(`\`eve-${kind}\` may not answer it: no policy permits approve`)]);
+    // not even sent: whoever holds the session would have refused it, and said so in the journal
+    expect((await orgate(kind, "journal", "show", open?.session ?? "")).stdout).not.toContain("intent.refused");
     rmSync(join(folder, "home", "keys", `eve-${kind}.key`));
     const missing = await orgate(kind, "approvals", "approve", "a_nothing");
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no open question `a_nothing`")]);
