@@ -30,8 +30,9 @@ export type Run = Readonly<{
 /** `over` resolves when the tool's own code has really ended: until then nobody else may touch what it touches. */
 export type Acted = Readonly<{
   over: Promise<void>;
-  outcome: Outcome /** What it turned out to be, when it was given up as unknown and then ended after all. */;
-  late: Promise<Outcome> | null;
+  outcome: Outcome;
+  /** What it brought in the end, when it was given up as unknown. Null: it failed, but it had been told to stop, and that says nothing of its effect. */
+  late: Promise<Outcome | null> | null;
 }>;
 
 /** How long a stopped tool may take to say what it did. */
@@ -106,7 +107,8 @@ async function bounded(run: Run, start: (signal: AbortSignal) => Promise<Outcome
   const last = await Promise.race([running, run.sleep(GRACE_MS, patience.signal).then(() => null)]);
   patience.abort("over");
   if (last?.kind === "done") return { outcome: last, late: null, over };
-  return { outcome: givenUp(run, first, last), late: last === null && run.repeat !== "read" ? running : null, over };
+  const late = last === null && run.repeat !== "read" ? running.then((o) => (o.kind === "done" ? o : null)) : null;
+  return { outcome: givenUp(run, first, last), late, over };
 }
 
 /** A `read` does no harm, so for the model it simply failed. Of any other call nobody can tell whether it took effect. */

@@ -17,7 +17,8 @@ import type {
   Terms,
 } from "../vocab/index.ts";
 
-export type Vote = Readonly<{ by: string; counts: readonly PolicyId[] }>;
+/** `grant`: what this person would have remembered; null: this once. */
+export type Vote = Readonly<{ by: string; counts: readonly PolicyId[]; grant: GrantWish | null }>;
 
 /** The questions among `asks` that somebody in these groups may answer. */
 export const countsFor = (asks: readonly Ask[], groups: readonly string[]): readonly PolicyId[] =>
@@ -35,6 +36,9 @@ export function expiry(asks: readonly Ask[], askedAt: Millis): { readonly expire
   const onExpiry = dying.some((a) => a.terms.onExpiry === "halt") ? "halt" : "deny";
   return { expiresAt: dying.length === 0 ? null : ((askedAt + soonest) as Millis), onExpiry };
 }
+
+/** A quorum that lets something be done once lets nothing be remembered: for that, each of them has to want the same. */
+export const isSameGrant = (a: GrantWish | null, b: GrantWish): boolean => a !== null && a.scope === b.scope && a.until === b.until;
 
 const SCOPES = ["digest", "resource", "tool"] as const;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -25,6 +25,8 @@ const refuse = (reason: string): Admitted => ({ kind: "refused", reason });
 
 export function admit(arrived: Arrived, at: Standing): Admitted {
   const { id, by, wish } = arrived.intent;
+  if (!isPrincipal(by)) return refuse("it does not say whose it is");
+  if (!isWish(wish)) return refuse("it is no wish that anybody understands");
   if (at.closed) return refuse("the session is closed");
   switch (wish.kind) {
     case "say":
@@ -74,6 +76,51 @@ function resolve({ id, by }: Intent, { call, as, note }: Extract<Wish, { kind: "
   if (leave.kind === "may-not") return refuse(leave.reason);
   if (as === "reconcile") return event({ kind: "unknown.reconcile-asked", call, by, intent: id });
   return event({ kind: "unknown.resolved", call, as, by, note, intent: id });
+}
+
+// ── untrusted: whoever can write a row can write anything into it ──
+
+/** Who it says it is from; a refusal has to be written down whatever that is. */
+export const senderOf = ({ by }: Intent): Principal => (isPrincipal(by) ? by : { kind: "system", id: "unknown" });
+export function wishName({ wish }: Intent): string {
+  const kind: unknown = (wish as { readonly kind?: unknown } | null | undefined)?.kind;
+  return typeof kind === "string" ? kind.slice(0, 64).toWellFormed() : "unreadable";
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+const isRecord = (given: unknown): given is Fields => typeof given === "object" && given !== null && !Array.isArray(given);
+const isText = (given: unknown): boolean => typeof given === "string";
+const isOneOf = (given: unknown, ...words: readonly string[]): boolean => words.some((word) => word === given);
+const isPrincipal = (given: unknown): boolean =>
+  isRecord(given) && isOneOf(given["kind"], "user", "agent", "system") && isText(given["id"]);
+
+function isWish(given: unknown): boolean {
+  if (!isRecord(given)) return false;
+  const { kind } = given;
+  if (kind === "say" || kind === "steer") return isText(given["text"]);
+  if (kind === "cancel") return isText(given["reason"]);
+  if (kind === "answer") return isText(given["approval"]) && isText(given["digest"]) && isAnswer(given["answer"]);
+  if (kind === "resolve")
+    return isText(given["call"]) && isText(given["note"]) && isOneOf(given["as"], "happened", "did-not-happen", "abandon", "reconcile");
+  if (kind === "unreadable") return isText(given["detail"]);
+  return kind === "late" && isText(given["call"]) && isOutcome(given["outcome"]);
+}
+
+function isAnswer(given: unknown): boolean {
+  if (!isRecord(given)) return false;
+  const { kind, grant } = given;
+  if (kind === "deny") return isText(given["reason"]);
+  if (kind === "edit") return isRecord(given["args"]);
+  if (kind === "grant") return isRecord(grant) && isOneOf(grant["scope"], "digest", "resource", "tool") && isLifetime(grant["until"]);
+  return kind === "approve";
+}
+const isLifetime = (given: unknown): boolean => isOneOf(given, "turn", "session") || Number.isSafeInteger(given);
+
+function isOutcome(given: unknown): boolean {
+  if (!isRecord(given)) return false;
+  const { kind } = given;
+  if (kind === "unknown") return isText(given["cause"]) && isText(given["detail"]);
+  return kind === "failed" ? isText(given["error"]) : kind === "done" && given["output"] !== undefined;
 }
 
 const nameOf = (p: Principal): string => `${p.kind}:${p.id}`;

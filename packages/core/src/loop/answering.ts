@@ -1,5 +1,5 @@
 /** Who may answer what: the policies' word on a person, and the tool's on edited arguments. What `admit` is told of the session. */
-import { countsFor, tooWide } from "../gate/approvals.ts";
+import { countsFor, isSameGrant, tooWide } from "../gate/approvals.ts";
 import { actionDigest, contract } from "../gate/request.ts";
 import type { Leave, Standing } from "../inbox/admit.ts";
 import {
@@ -64,6 +64,8 @@ function mayAnswer(
     if (call === null) return no("only an answer about a tool's call can be remembered");
     const wide = tooWide(q.asks, answer.grant, p.clock.now());
     if (wide !== null) return no(wide);
+    if (q.votes.some((v) => !isSameGrant(v.grant, answer.grant)))
+      return no("somebody before has not said yes to remembering it like that: approve it this once");
   }
   if (answer.kind !== "edit") return { kind: "may", counts, digest: q.digest };
   if (call === null) return no("there are no arguments to edit");

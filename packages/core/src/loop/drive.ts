@@ -8,15 +8,16 @@
 import { messageOf } from "../act/act.ts";
 import { expiry } from "../gate/approvals.ts";
 import { toolDigests } from "../gate/request.ts";
-import { type Admitted, admit } from "../inbox/admit.ts";
+import { type Admitted, admit, senderOf, wishName } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
-import { haltOf } from "../journal/orders.ts";
+import { haltOf, type Orders } from "../journal/orders.ts";
 import type { Hold } from "../journal/port.ts";
 import { type Permit, type Receipt, turnstile } from "../permit/turnstile.ts";
 import {
   type ActionId,
   actionId,
   canonical,
+  type Decided,
   FaultError,
   type IntentId,
   isFault,
@@ -50,17 +51,17 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   const consumed: IntentId[] = [];
   const landed: Landing[] = [];
   const flights = new Map<string, Promise<void>>();
-  const decidedAt = new Map<ActionId, number>(); // what had changed by then
+  const decidedAt = new Map<ActionId, Moment>();
   const receipts = new Map<ActionId, Receipt>();
   let stop = new AbortController(); // of the turn: cancel, halt, or its time is up
   const toolStops = new Map<string, AbortController>(); // of one tool's calls: a halt that names it
   const toolDigest = toolDigests(p.hash);
-  const decide = judge(p, toolDigest);
   let alarm: AbortController | null = null;
   let durable = s.seq;
   let arrived = true;
   let wake = () => {};
   const time = steadyTime(p.clock, s);
+  const decide = judge(p, toolDigest, time);
 
   const pass = turnstile(
     async (events) =>
@@ -78,14 +79,17 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   function record(event: JournalEvent): void {
     const at = time();
     batch.push({ at, event });
-    if (event.kind === "turn.started") {
-      stop = new AbortController();
+    if (event.kind === "turn.started" || event.kind === "turn.ended") {
+      stop = new AbortController(); // what stopped one turn stops nothing that comes after it
       toolStops.clear();
       clearAlarm();
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
-    if (event.kind === "gate.decided") decidedAt.set(event.id, s.changes);
+    if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
   }
+
+  /** What a decision made now has seen: the labels, outcomes and unknowns, and the grants and halts. */
+  const moment = (): Moment => ({ changes: s.changes, orders: p.orders.now() });
 
   /** A watcher's error is its own: the run does not depend on who looks. */
   function tell(live: Live): void {
@@ -119,7 +123,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   async function takeBack(events: readonly Stamped[], taken: readonly IntentId[]): Promise<void> {
     await p.orders.refresh();
     Object.assign(s, await readState(p, s.session));
-    for (const { event } of events) if (!BEGINNINGS.has(event.kind)) record(event);
+    for (const { event } of events) if (!isBeginning(event)) record(event);
+    decidedAt.clear(); // the halt came after these decisions: each is looked at again
     consumed.push(...taken);
   }
 
@@ -132,7 +137,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       const admitted = judged(one);
       consumed.push(intent.id);
       if (admitted.kind === "event") record(admitted.event);
-      else record({ kind: "intent.refused", intent: intent.id, by: intent.by, wish: String(intent.wish?.kind), reason: admitted.reason });
+      else record({ kind: "intent.refused", intent: intent.id, by: senderOf(intent), wish: wishName(intent), reason: admitted.reason });
     }
   }
 
@@ -140,7 +145,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   function judged(one: Arrived): Admitted {
     try {
       const genuine = p.authenticate(one.intent);
-      return genuine.kind === "genuine" ? admit(one, standing(p, s, limits, toolDigest)) : genuine;
+      const admitted = genuine.kind === "genuine" ? admit(one, standing(p, s, limits, toolDigest)) : genuine;
+      if (admitted.kind === "event") canonical(admitted.event); // what cannot be written must not wait to fail the commit
+      return admitted;
     } catch (error) {
       return { kind: "refused", reason: `it cannot be understood: ${messageOf(error)}` };
     }
@@ -229,16 +236,12 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       giveUp(call, "its tool is gone or may no longer be repeated");
       return true;
     }
-    if (decidedAt.get(idOf(call)) === s.changes && p.gate.digest === s.agent.policies) return false; // nothing has happened since
+    const seen = decidedAt.get(idOf(call));
+    if (seen?.changes === s.changes && seen.orders === p.orders.now() && p.gate.digest === s.agent.policies) return false; // nothing has happened since
     const before = call.gated.decided;
     const now = decide(s, t, idOf(call));
-    const same =
-      now.verdict.kind === "allow" &&
-      now.slice === before.slice &&
-      now.digest === before.digest &&
-      canonical(now.read) === canonical(before.read);
-    decidedAt.set(idOf(call), s.changes);
-    if (same) return false;
+    decidedAt.set(idOf(call), moment());
+    if (isSame(now, before)) return false;
     receipts.delete(idOf(call));
     record(now);
     return true;
@@ -255,12 +258,12 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
 
   function stopOf(tool: string | null): AbortSignal {
     if (tool === null) return stop.signal;
-    const own = toolStops.get(tool) ?? new AbortController();
-    if (!toolStops.has(tool)) {
-      toolStops.set(tool, own);
-      const turn = stop.signal;
-      turn.addEventListener("abort", () => own.abort(turn.reason), { once: true });
-    }
+    const turn = stop.signal;
+    const known = toolStops.get(tool);
+    if (known !== undefined && (!known.signal.aborted || turn.aborted)) return known.signal;
+    const own = new AbortController(); // the first, or the tool was halted and goes on
+    toolStops.set(tool, own);
+    turn.addEventListener("abort", () => own.abort(turn.reason), { once: true });
     return own.signal;
   }
 
@@ -386,13 +389,25 @@ function steadyTime(clock: Clock, s: State): () => Millis {
   };
 }
 
-/** Events that announce an effect, or use up what let it be. */
+type Moment = Readonly<{ changes: number; orders: Orders }>;
+
+/** The very same leave: verdict (and the answer or grant it stands on), policies, action, and what was read. */
+const isSame = (a: Decided, b: Decided): boolean =>
+  a.slice === b.slice && a.digest === b.digest && canonical([a.verdict, a.read]) === canonical([b.verdict, b.read]);
+
+/** Events that announce an effect, use up what let it be, or are nothing but the leave to ask a tool about an old call. */
+const isBeginning = (e: JournalEvent): boolean => BEGINNINGS.has(e.kind) || isLeaveToReconcile(e);
 const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set(["act.started", "model.asked", "approval.consumed", "grant.used"]);
+const isLeaveToReconcile = (e: JournalEvent): boolean =>
+  e.kind === "gate.decided" && e.id.startsWith("reconcile:") && e.verdict.kind === "allow";
 
 /** What a halt would have to name to stop these events: asked of the journal in the very transaction that writes them. */
 function scopesOf(s: State, events: readonly Stamped[]): readonly string[] {
-  const starts = events.flatMap(({ event }) => (event.kind === "act.started" ? [event.call] : []));
-  if (starts.length === 0 && !events.some(({ event }) => event.kind === "model.asked")) return [];
-  const tools = s.turn?.calling.filter((c) => starts.includes(c.proposed.id)).map((c) => `tool:${c.proposed.tool}`) ?? [];
-  return ["all", `agent:${s.agent.name}`, ...new Set(tools)];
+  const starts = new Set(events.flatMap(({ event }) => (event.kind === "act.started" ? [event.call] : [])));
+  const asked = events.flatMap(({ event }) =>
+    isLeaveToReconcile(event) && event.kind === "gate.decided" && event.action.kind === "call" ? [event.action.tool] : [],
+  );
+  if (starts.size + asked.length === 0 && !events.some(({ event }) => event.kind === "model.asked")) return [];
+  const started = s.turn?.calling.filter((c) => starts.has(c.proposed.id)).map((c) => c.proposed.tool) ?? [];
+  return ["all", `agent:${s.agent.name}`, ...new Set([...started, ...asked].map((tool) => `tool:${tool}`))];
 }

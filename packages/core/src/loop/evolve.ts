@@ -344,11 +344,11 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   }
 }
 
-/** One that had started is never told as not run; `next` settles those before it ends a turn. */
+/** One that had started is never told as not run (`next` settles those before it ends a turn), unless its tool says that nothing came of it. */
 const unsettled = (c: Call, ending: string): Observation =>
-  c.starts > 0
-    ? observeOutcome(c.proposed.tool, { kind: "unknown", cause: "hold-lost", detail: `the turn ended first (${ending})` }, 1_000)
-    : observeUnstarted(c.proposed.tool, ending);
+  c.run.kind === "not-started"
+    ? observeUnstarted(c.proposed.tool, ending)
+    : observeOutcome(c.proposed.tool, { kind: "unknown", cause: "hold-lost", detail: `the turn ended first (${ending})` }, 1_000);
 
 function endTurn(s: State, e: Of<"turn.ended">): State {
   const t = s.turn;

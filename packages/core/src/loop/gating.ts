@@ -1,5 +1,5 @@
 /** Where each action stands with the gate and with people: decisions, questions, answers, expiries. Part of the fold. */
-import { expiry, isAnswered, type Vote } from "../gate/approvals.ts";
+import { expiry, isAnswered, isSameGrant, type Vote } from "../gate/approvals.ts";
 import { withEdits } from "../gate/request.ts";
 import {
   type ActionId,
@@ -18,7 +18,7 @@ type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
 
 export function decided(s: State, t: Turn, e: Decided, at: number): void {
   const before = gatedOf(t, e.id);
-  const after = toGated(s, e, before, at);
+  const after = toGated(s, t, e, before, at);
   const call = callOf(t, e.id);
   if (call !== null && call.starts === 0) {
     if (before?.kind === "allowed") count(s, t, call, -1);
@@ -33,14 +33,14 @@ export function decided(s: State, t: Turn, e: Decided, at: number): void {
   else if (e.action.kind === "respond" && t.answer !== null && after.kind === "denied") refuseAnswer(s, t, after.verdict);
 }
 
-function toGated(s: State, e: Decided, before: Gated | null, at: number): Gated {
+function toGated(s: State, t: Turn, e: Decided, before: Gated | null, at: number): Gated {
   switch (e.verdict.kind) {
     case "allow":
       return { kind: "allowed", decided: e };
     case "deny":
       return { kind: "denied", verdict: e.verdict };
     case "ask":
-      return { kind: "to-ask", decided: e, asks: e.verdict.asks, again: whyAgain(e, before) };
+      return { kind: "to-ask", decided: e, asks: e.verdict.asks, again: whyAgain(e, before === null ? null : answeredOf(t, before)) };
     case "defer":
       return {
         kind: "deferred",
@@ -54,8 +54,7 @@ function toGated(s: State, e: Decided, before: Gated | null, at: number): Gated 
 }
 
 /** Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh, and says why. */
-function whyAgain(e: Decided, before: Gated | null): string | null {
-  const answered = before?.kind === "undecided" ? before.answered : null;
+function whyAgain(e: Decided, answered: Answered | null): string | null {
   if (answered === null || e.verdict.kind !== "ask") return null;
   if (answered.slice !== e.slice) return "the policies that can decide it have changed";
   const news = e.verdict.asks.filter((a) => !answered.asks.some((b) => b.policy === a.policy));
@@ -92,14 +91,14 @@ export function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
     refused(s, t, { ...question, answer }, "person", answer.reason === "" ? "no reason given" : answer.reason);
     return;
   }
-  const vote: Vote = { by: principalName(e.by), counts: e.counts };
+  const vote: Vote = { by: principalName(e.by), counts: e.counts, grant: answer.kind === "grant" ? answer.grant : null };
   const votes = e.digest === question.digest ? [...question.votes, vote] : [vote]; // edited: whoever said yes before said it to something else
   const now: Question = { ...question, digest: e.digest, votes, answer: isAnswered(question.asks, votes) ? answer : null };
   t.questions.set(e.approval, now);
   const call = callOf(t, question.action);
   if (answer.kind === "edit" && call !== null) call.edited = answer.args;
   if (now.answer === null) return; // not yet enough people
-  if (answer.kind === "grant" && call !== null) remember(s, t, now, call, e);
+  if (answer.kind === "grant" && call !== null && votes.every((v) => isSameGrant(v.grant, answer.grant))) remember(s, t, now, call, e);
   const good: Answered = now;
   setGated(t, question.action, { kind: "undecided", answered: good });
 }
@@ -145,9 +144,14 @@ function refused(s: State, t: Turn, question: Question, by: Extract<Verdict, { k
 /** An answer that was given and not yet used is still good; it is checked again when the action is. */
 export function reopened(t: Turn, gated: Gated): Gated {
   if (gated.kind === "asked" || gated.kind === "undecided" || gated.kind === "deferred") return gated;
+  return { kind: "undecided", answered: answeredOf(t, gated) };
+}
+
+/** The answer an action stands on, as long as it is not used up: also while its call waits for a place. */
+export function answeredOf(t: Turn, gated: Gated): Answered | null {
+  if (gated.kind === "undecided") return gated.answered;
   const approval = gated.kind === "allowed" && gated.decided.verdict.kind === "allow" ? gated.decided.verdict.approval : null;
-  const question = [...t.questions.values()].find((q) => q.approval === approval);
-  return question === undefined ? UNDECIDED : { kind: "undecided", answered: question };
+  return [...t.questions.values()].find((q) => q.approval === approval && q.answer !== null) ?? null;
 }
 
 // ── finding one's way ──

@@ -5,7 +5,7 @@
  */
 import { covers } from "../gate/approvals.ts";
 import { actionDigest, type Contracted, contract, withEdits } from "../gate/request.ts";
-import type { Orders } from "../journal/orders.ts";
+import { haltOf, type Orders } from "../journal/orders.ts";
 import {
   type Action,
   type ActionId,
@@ -18,7 +18,9 @@ import {
   digestOf,
   type Facts,
   type Hash,
+  type Millis,
   PLAIN_TERMS,
+  type Principal,
   policyId,
   principalName,
   type Tool,
@@ -27,23 +29,26 @@ import {
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
+import { answeredOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
 import { type Answered, actingFor, type Gated, type State, type Turn, UNDECIDED, type Unknown } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
 
-type Needs = Pick<Ports, "gate" | "tools" | "model" | "hash" | "orders" | "clock">;
+type Needs = Pick<Ports, "gate" | "tools" | "model" | "hash" | "orders">;
 
-export function judge(p: Needs, toolDigest: (tool: Tool) => Digest): Judge {
+/** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
+export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => Millis): Judge {
   return (s, t, id) => {
     const { action, refused, gated, modified, counted } = toAction(p, s, t, id, toolDigest);
     const digest = digestOfAction(s, p.hash)(action);
     const { verdict, slice, read, shadow } =
       refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
-    const halted = withHalts(notTwice(modifiedOnce(verdict, action, modified), gated, p.clock.now()), action, p.orders.now());
+    const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
+    const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const careful = id.startsWith("reconcile:") ? halted : withUnknowns(halted, action, digest, s.unknowns.values());
-    const answered = answeredOf(t, gated);
+    const answered = t === null ? null : answeredOf(t, gated);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
     return {
       kind: "gate.decided",
@@ -51,18 +56,11 @@ export function judge(p: Needs, toolDigest: (tool: Tool) => Digest): Judge {
       action,
       digest,
       slice,
-      verdict: t === null ? given : withGrant(given, action, { digest, slice }, s, t, p),
+      verdict: t === null ? given : withGrant(given, action, { digest, slice, now: now() }, s, t, p),
       read,
       shadow,
     };
   };
-}
-
-/** An approval that is not used up yet goes on counting while its call waits for a place. */
-function answeredOf(t: Turn | null, gated: Gated): Answered | null {
-  if (gated.kind === "undecided") return gated.answered;
-  const approval = gated.kind === "allowed" && gated.decided.verdict.kind === "allow" ? gated.decided.verdict.approval : null;
-  return [...(t?.questions.values() ?? [])].find((q) => q.approval === approval && q.answer !== null) ?? null;
 }
 
 /** G5 a modified action is checked and gated again, once: what would change nothing is an allow, what would change it again is refused. */
@@ -78,7 +76,11 @@ function modifiedOnce(verdict: Verdict, action: Action, modified: boolean): Verd
 export const digestOfAction =
   (s: State, hash: Hash) =>
   (action: Action): Digest =>
-    actionDigest(action, { agent: s.agent.name, onBehalfOf: principalName(actingFor(s)) }, hash);
+    actionDigest(action, { agent: s.agent.name, onBehalfOf: principalName(behind(s, action)) }, hash);
+
+/** An old unknown may be asked about across turns: that is the session's own affair, and whose turn it is then makes no difference. */
+const behind = (s: State, action: Action): Principal =>
+  action.kind === "call" && s.unknowns.has(action.call) ? s.principal : actingFor(s);
 
 /** What a person is asked about. For an answer to be delivered it covers the text, which the gate itself never sees (rule 7). */
 export const questionDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
@@ -142,7 +144,7 @@ function factsFor(s: State, t: Turn | null, action: Action, counted: boolean): F
   const turn = t === null ? 0 : totalTokens(t.usage) + totalTokens(t.lost);
   return {
     agent: s.agent.name,
-    onBehalfOf: actingFor(s),
+    onBehalfOf: behind(s, action),
     surface: s.surface,
     labels: [...s.labels],
     calls,
@@ -174,23 +176,30 @@ export function orDenied(decide: () => Decision): Decision {
 }
 
 /** Q9 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
-function notTwice(verdict: Verdict, gated: Gated, now: number): Verdict {
-  if (verdict.kind !== "defer" || gated.kind !== "deferred" || now < gated.due) return verdict;
-  return { kind: "deny", by: "expiry", because: verdict.because, faults: [], reason: "it could not be decided in time" };
+function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number): Verdict {
+  if (verdict.kind !== "defer") return verdict;
+  const refuse = (reason: string): Verdict => ({ kind: "deny", by: "expiry", because: verdict.because, faults: [], reason });
+  if (gated.kind === "deferred") return now < gated.due ? verdict : refuse("it could not be decided in time");
+  const others = t?.calling.filter((c) => c.gated.kind === "deferred").length ?? 0;
+  return others < MAX_DEFERRED ? verdict : refuse(`${MAX_DEFERRED} other calls are put off already`);
 }
+export const MAX_DEFERRED = 8;
 
-/** Q10 while a tool is halted its calls are refused, whatever the policy permits. */
-function withHalts(verdict: Verdict, action: Action, orders: Orders): Verdict {
-  const halt = action.kind === "call" ? orders.halts.get(`tool:${action.tool}`) : undefined;
-  if (halt === undefined || verdict.kind === "deny") return verdict;
-  return { kind: "deny", by: "halt", because: verdict.because, faults: [], reason: `calls of this tool are halted: ${halt.reason}` };
+/** Q10 while work or a tool is halted its calls are refused, whatever the policy permits. */
+function withHalts(verdict: Verdict, action: Action, agent: string, orders: Orders): Verdict {
+  if (action.kind !== "call" || verdict.kind === "deny") return verdict;
+  const all = haltOf(orders, agent);
+  const halt = all ?? orders.halts.get(`tool:${action.tool}`);
+  if (halt === undefined) return verdict;
+  const what = all === null ? "calls of this tool are halted" : "work is halted";
+  return { kind: "deny", by: "halt", because: verdict.because, faults: [], reason: `${what}: ${halt.reason}` };
 }
 
 /** A grant writes its own decision at each use: it stands in the verdict, and `grant.used` with what it started. */
 function withGrant(
   verdict: Verdict,
   action: Action,
-  at: { readonly digest: Digest; readonly slice: Digest },
+  at: { readonly digest: Digest; readonly slice: Digest; readonly now: Millis },
   s: State,
   t: Turn,
   p: Needs,
@@ -207,7 +216,6 @@ function withGrant(
     policies,
     session: s.session,
     turn: t.number,
-    now: p.clock.now(),
   };
   const grant = [...p.orders.now().grants.values()].find((g) => covers(g, sought));
   return grant === undefined ? verdict : { kind: "allow", because: verdict.because, approval: grant.grant };

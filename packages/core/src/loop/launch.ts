@@ -203,7 +203,7 @@ function checkHold({ p, s, hold }: Cockpit): void {
 
 function actLanding(c: Cockpit, { outcome, late, over }: Acted, call: Call, tool: Tool, ms: number): Landing {
   c.outliving(over);
-  void late?.then((o) => reportLate(c, call, o)).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
+  void late?.then((o) => (o === null ? undefined : reportLate(c, call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
   return () => endedEvents(c, call, tool, outcome, ms);
 }
 

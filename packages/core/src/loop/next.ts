@@ -40,8 +40,9 @@ function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
   if (t.asking !== null) return [];
   if (t.finish === "refused" || t.finish === "filtered") return [end(t, t.finish, null)]; // what such a reply asks for is not done
   if (t.calling.length > 0) return movesOfCalls(s, t, now);
-  if (t.answer !== null) return movesOfAnswer(t, t.answer);
-  return [ended(s, t) ?? movesToModel(t)].flat();
+  const isUp = (gated: Gated) => isDue(gated, s, now);
+  if (t.answer !== null) return movesOfAnswer(t, t.answer, isUp);
+  return [ended(s, t) ?? movesToModel(t, isUp)].flat();
 }
 
 function movesOfUnknowns(s: State): readonly Move[] {
@@ -70,7 +71,7 @@ function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
   if (starting.length > 0)
     return starting.map((call) => ({ kind: call.run.kind === "lost" && recovery(call) === "reconcile" ? "reconcile" : "act", call }));
   if (running.length > 0) return [];
-  if (fresh.length > 0) return [end(t, "out-of-calls", `${t.limits.calls} calls were started`)];
+  if (fresh.length > 0) return ending(t, { ending: "out-of-calls", detail: `${t.limits.calls} calls were started` });
   return [{ kind: "wait" }];
 }
 
@@ -79,32 +80,35 @@ const isDue = (gated: Gated, s: State, now: Millis): boolean =>
   gated.kind === "deferred" && (now >= gated.due || s.changes + s.counted > gated.seen);
 
 /** A reply without calls. `respond` was decided before the model was asked: on labels and recipient, never on the text. */
-function movesOfAnswer(t: Turn, text: string): readonly Move[] {
-  const first = decide(t.respond, actionId(`respond:${t.iterations}`));
+function movesOfAnswer(t: Turn, text: string, isUp: IsUp): readonly Move[] {
+  const first = decide(t.respond, actionId(`respond:${t.iterations}`), isUp);
   if (first !== null) return first;
   return t.respond.kind === "allowed"
     ? [{ kind: "end", ending: "completed", output: text, detail: null }]
     : [end(t, "denied", "the answer may not be delivered")];
 }
 
-function movesToModel(t: Turn): readonly Move[] {
+function movesToModel(t: Turn, isUp: IsUp): readonly Move[] {
   const asked = actionId(`model:${t.iterations + 1}`);
   if (t.model.kind === "denied") return [end(t, "denied", t.model.verdict.reason)];
   const answering: readonly Move[] =
     t.respond.kind === "undecided" ? [{ kind: "gate", action: actionId(`respond:${t.iterations + 1}`) }] : [];
-  return [...answering, ...(decide(t.model, asked) ?? [{ kind: "ask-model" }])];
+  return [...answering, ...(decide(t.model, asked, isUp) ?? [{ kind: "ask-model" }])];
 }
 
+type IsUp = (gated: Gated) => boolean;
+
 /** What an action still needs before it may go ahead; null when it may. A denial is dealt with where it matters. */
-function decide(gated: Gated, action: ActionId): readonly Move[] | null {
+function decide(gated: Gated, action: ActionId, isUp: IsUp): readonly Move[] | null {
   switch (gated.kind) {
     case "undecided":
       return [{ kind: "gate", action }];
     case "to-ask":
       return [{ kind: "question", action }];
     case "asked":
-    case "deferred":
       return [{ kind: "wait" }];
+    case "deferred":
+      return [isUp(gated) ? { kind: "gate", action } : { kind: "wait" }];
     case "allowed":
     case "denied":
       return null;
@@ -148,7 +152,12 @@ function mustStop(s: State, t: Turn, now: Millis): Stop | null {
 export const remainingMs = (s: State, t: Turn, now: Millis): number => t.limits.turnMs - t.activeMs - Math.max(0, now - s.at);
 
 function stopping(t: Turn, stop: Stop): readonly Move[] {
-  if (t.asking !== null || t.calling.some((c) => c.run.kind === "running")) return [{ kind: "stop", ending: stop.ending }];
+  const isFlying = t.asking !== null || t.calling.some((c) => c.run.kind === "running");
+  return isFlying ? [{ kind: "stop", ending: stop.ending }] : ending(t, stop);
+}
+
+/** What has started is told of before its turn ends, also when it waits for a person. */
+function ending(t: Turn, stop: Stop): readonly Move[] {
   const lost = t.calling.filter((c) => c.run.kind === "lost");
   return lost.length > 0 ? lost.map((call) => ({ kind: "give-up", call })) : [end(t, stop.ending, stop.detail)];
 }

@@ -395,7 +395,7 @@ test("J14 a reader needs no slot: it looks and puts intents beside a holder", as
   const heard = new Promise<void>((done) => store.inbox.watch(S, done));
   expect(await reader.inbox.put(intent)).toBe("new");
   await heard;
-  expect(await store.inbox.pending(S)).toEqual([intent]);
+  expect((await store.inbox.pending(S)).map((one) => one.intent)).toEqual([intent]);
   await reader.close();
   expect(readdirSync(join(directory, "writers"))).toEqual(["w1.lock"]);
   expect(existsSync(join(directory, "journal.db"))).toBe(true);
