@@ -12,10 +12,18 @@ const BREAKS: Readonly<Record<Broken, Break>> = {
   // What starts calls is kept back until the next append, which is the one that tells how they ended.
   "append-after-effect": {
     file: "/core/src/loop/drive.ts",
-    from: "async (events) => p.journal.append({ stream: s.session, after: durable, hold, events, consumes: consumed.splice(0) }),",
+    from: `async (events) =>
+      p.journal.append({
+        stream: s.session,
+        after: durable,
+        hold,
+        events,
+        consumes: consumed.splice(0),
+        unlessHalted: scopesOf(s, events),
+      }),`,
     to: `async (events) => {
-      const after = durable, consumes = consumed.splice(0);
-      const put = () => p.journal.append({ stream: s.session, after, hold, events, consumes });
+      const after = durable, consumes = consumed.splice(0), unlessHalted = scopesOf(s, events);
+      const put = () => p.journal.append({ stream: s.session, after, hold, events, consumes, unlessHalted });
       const first = globalThis.late ?? null;
       globalThis.late = null;
       if (first !== null) await first();

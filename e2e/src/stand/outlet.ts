@@ -54,10 +54,21 @@ export const request = (): number => ++requests;
 /** The counter's answer to a request that is being sent; rejects as soon as the signal fires. */
 export function answerTo(id: number, signal: AbortSignal): Promise<string | null> {
   line ??= listen();
+  line.ref();
   return new Promise((resolve, reject) => {
     waiting.set(id, resolve);
-    signal.addEventListener("abort", () => reject(new Error("stopped")), { once: true });
+    const stop = (): void => {
+      over(id);
+      reject(new Error("stopped"));
+    };
+    signal.addEventListener("abort", stop, { once: true });
   });
+}
+
+/** A process that waits for nothing may end: the line does not keep it. */
+function over(id: number): void {
+  waiting.delete(id);
+  if (waiting.size === 0) line?.unref();
 }
 
 function listen(): Socket {
@@ -65,12 +76,8 @@ function listen(): Socket {
   const take = lines((text) => {
     const { request: id, value } = decode<Reply>(text);
     waiting.get(id)?.(value);
-    waiting.delete(id);
+    over(id);
   });
   socket.setEncoding("utf8").on("data", take);
   return socket;
-}
-
-export function hangUp(): void {
-  line?.destroy();
 }

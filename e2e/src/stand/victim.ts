@@ -17,31 +17,14 @@ import {
   sha256,
   signIntent,
   type Tool,
-  type ToolContext,
   tableGate,
   type Wish,
 } from "orgate";
 import * as z from "zod";
-import { answerTo, hangUp, orders, point, request, stay, tell } from "./outlet.ts";
-import { AGENT, PERSON, resultOf, SCRIPT, TOOLS, type ToolName } from "./script.ts";
+import { effect } from "./effect.ts";
+import { answerTo, orders, point, request, tell } from "./outlet.ts";
+import { AGENT, PERSON, resultOf, SCRIPT, TOOLS } from "./script.ts";
 import type { Did, Job } from "./wire.ts";
-
-const STAY_MS = { enter: 22, got: 22 } as const;
-
-/** What the tool does to the world is what the counter records of it. */
-async function effect(tool: ToolName, n: number, { session, key, start, signal }: ToolContext): Promise<string> {
-  const call = key.slice(key.indexOf("/") + 1);
-  const at = `call ${call}#${start}`;
-  point({ kind: "mark", point: `${at} enter`, step: "enter", written: [] });
-  await stay(STAY_MS.enter);
-  const id = request();
-  const answer = answerTo(id, signal);
-  point({ kind: "effect", point: `${at} sent`, request: id, session, key, call, tool, n, start });
-  await answer;
-  point({ kind: "mark", point: `${at} got`, step: "got", written: [] });
-  await stay(STAY_MS.got);
-  return resultOf(tool, n);
-}
 
 const input = z.strictObject({ n: z.int() });
 const tools: readonly Tool[] = [
@@ -92,7 +75,16 @@ const model: Model = {
 let current = "";
 
 const agent: Agent = defineAgent({ name: AGENT, instructions: "do as the script says", model: model.id, tools });
-const gate = tableGate([{ id: "all", action: "*", verdict: "allow" }], sha256);
+/** Permissive, and a policy like any other: what the agent may do, and that people may answer for it. */
+const gate = tableGate(
+  [
+    { id: "work", action: "tool:*", verdict: "allow" },
+    { id: "think", action: "model", verdict: "allow" },
+    { id: "speak", action: "respond", verdict: "allow" },
+    { id: "people", action: "approve", verdict: "allow" },
+  ],
+  sha256,
+);
 const person = openPerson(orders.home, PERSON, ed25519);
 
 async function wish(runtime: Runtime, session: string, wanted: Wish): Promise<"new" | "known"> {
@@ -158,4 +150,3 @@ for (const job of orders.jobs) {
   }
 }
 await runtime.close();
-hangUp();
