@@ -142,7 +142,7 @@ test("G7 deny beats ask beats defer beats modify beats allow, among the permits 
     gateOf(policies.join("\n").replaceAll("\n\n", "\n")).decide(call(send, { to: "x", token: "t" }), facts()).verdict;
   expect(verdict(PERMIT).kind).toBe("allow");
   expect(verdict(PERMIT, redact)).toMatchObject({ kind: "modify", edits: [{ path: ["token"], value: "[redacted]" }] });
-  expect(verdict(PERMIT, redact, defer)).toMatchObject({ kind: "deny", reason: "it cannot be decided yet" });
+  expect(verdict(PERMIT, redact, defer)).toMatchObject({ kind: "defer", ms: 900_000 });
   expect(verdict(PERMIT, defer, ask)).toMatchObject({ kind: "ask", asks: [{ policy: "p/3", question: "sure?" }] });
   expect(verdict(PERMIT, redact, defer, ask, forbid)).toMatchObject({ kind: "deny", because: ["p/5"], reason: "not here" });
 });

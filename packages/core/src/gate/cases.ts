@@ -21,7 +21,7 @@ export const caseSchema = z.strictObject({
   spent: counts.default({ turn: 0, session: 0 }),
   onBehalfOf: z.string().default("somebody"),
   surface: z.enum(["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"]).default("cli"),
-  verdict: z.enum(["allow", "deny", "ask", "modify"]),
+  verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
   /** Ids that must be among the deciding policies. */
   because: z.array(z.string()).default([]),
 });

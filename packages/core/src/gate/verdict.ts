@@ -62,7 +62,8 @@ function permitted(because: readonly PolicyId[], deciding: readonly LoadedPolicy
   if (edits.length > 0 && (firstAsk !== undefined || deciding.every((p) => p.duties.defer === null)))
     return { kind: "edited", because, asks, edits };
   if (firstAsk !== undefined) return verdict({ kind: "ask", because, asks: [firstAsk, ...moreAsks] });
-  if (deciding.some((p) => p.duties.defer !== null)) return verdict(denied(because, [], "it cannot be decided yet"));
+  const defers = deciding.flatMap((p) => p.duties.defer ?? []);
+  if (defers.length > 0) return verdict({ kind: "defer", because, ms: Math.min(...defers.map((d) => d.ms)) });
   return verdict({ kind: "allow", because, approval: null });
 }
 
