@@ -3,31 +3,11 @@
  * Q7 an answer counts for the policies whose question the person may answer, and each of them wants its quorum of different people.
  * Q8 a grant is never wider than the policy that asks lets it be, and covers only the questions it was given for, under the same policies.
  */
-import type {
-  Ask,
-  Digest,
-  GrantFacts,
-  GrantId,
-  GrantWish,
-  Millis,
-  PolicyId,
-  Principal,
-  Resource,
-  SessionId,
-  Terms,
-} from "../vocab/index.ts";
-
-/** `grant`: what this person would have remembered; null: this once. */
-export type Vote = Readonly<{ by: string; counts: readonly PolicyId[]; grant: GrantWish | null }>;
+import type { Ask, Digest, GrantFacts, GrantId, GrantWish, Millis, PolicyId, Principal, Resource, SessionId } from "../vocab/index.ts";
 
 /** The questions among `asks` that somebody in these groups may answer. */
 export const countsFor = (asks: readonly Ask[], groups: readonly string[]): readonly PolicyId[] =>
   asks.filter(({ terms }) => terms.approvers.length === 0 || terms.approvers.some((g) => groups.includes(g))).map((a) => a.policy);
-
-/** Every question has its quorum of different people. */
-export function isAnswered(asks: readonly Ask[], votes: readonly Vote[]): boolean {
-  return asks.every(({ policy, terms }) => new Set(votes.filter((v) => v.counts.includes(policy)).map((v) => v.by)).size >= terms.quorum);
-}
 
 /** By due time: the earliest that any of the questions names. `wait` means for ever. */
 export function expiry(asks: readonly Ask[], askedAt: Millis): { readonly expiresAt: Millis | null; readonly onExpiry: "deny" | "halt" } {
@@ -43,6 +23,12 @@ export const isSameGrant = (a: GrantWish | null, b: GrantWish): boolean => a !==
 const SCOPES = ["digest", "resource", "tool"] as const;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** `30s`, `15m`, `8h`, `60d` in milliseconds; null for anything else. */
+export function duration(text: string): number | null {
+  const m = /^([1-9]\d{0,5})(s|m|h|d)$/.exec(text);
+  return m === null ? null : Number(m[1]) * (UNITS[m[2] ?? ""] ?? 0);
+}
+
 export type WidestGrant = Readonly<{ scope: (typeof SCOPES)[number]; lifetime: "turn" | "session" | Readonly<{ ms: number }> }>;
 
 /** `@grant("session")`, `@grant("tool 8h")`: how wide (this tool on this resource, unless it says so), how long. Null: no grant; undefined: not understood. */
@@ -51,10 +37,10 @@ export function readGrant(text: string | null): WidestGrant | null | undefined {
   const words = text.split(" ");
   const scope = words.length === 2 ? SCOPES.find((s) => s === words[0]) : "resource";
   const last = words.at(-1) ?? "";
-  const time = /^([1-9]\d{0,5})(s|m|h|d)$/.exec(last);
+  const ms = duration(last);
   if (scope === undefined || words.length > 2) return undefined;
   if (last === "turn" || last === "session") return { scope, lifetime: last };
-  return time === null ? undefined : { scope, lifetime: { ms: Number(time[1]) * (UNITS[time[2] ?? ""] ?? 0) } };
+  return ms === null ? undefined : { scope, lifetime: { ms } };
 }
 
 /** Why this grant may not be given; null when it may. */
@@ -106,4 +92,4 @@ export const covers = (g: Grant, q: Sought): boolean =>
   (g.scope === "tool" ||
     (g.scope === "digest" ? g.digest === q.digest : g.resource.type === q.resource.type && g.resource.id === q.resource.id));
 
-export type { Terms };
+export { isAnswered, type Vote } from "../vocab/index.ts";

@@ -1,3 +1,4 @@
+export { duration, readGrant, tooWide, type WidestGrant } from "./approvals.ts";
 export { actionOf, type Case, type CaseResult, caseSchema, casesSchema, factsOf, runCase } from "./cases.ts";
 export { type CedarGate, cedarGate, type Explained, type LoadedPolicy, type PolicySet } from "./cedar.ts";
 export type { Answer, CedarEntity, CedarRecord, CedarValue, Engine, Kept, PolicyJson, Question, Uid } from "./engine.ts";

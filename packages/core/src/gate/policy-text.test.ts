@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { annotationAt, bytesIn, characterAt, duration, nearest, pieces, placeAt } from "./policy-text.ts";
+import { duration, readGrant } from "./approvals.ts";
+import { annotationAt, bytesIn, characterAt, dutiesOf, nearest, pieces, placeAt } from "./policy-text.ts";
 
 test("G9 a policy ends where Cedar ends it, whatever stands in texts and comments", () => {
   const text =
@@ -34,3 +35,19 @@ test("G9 times and suggestions", () => {
   expect(nearest("tool:sned", ["model", "tool:send"])).toBe("did you mean `tool:send`?");
   expect(nearest("zzz", ["model", "tool:send"])).toBe("known: model, tool:send");
 });
+
+test.each(["once", "turn", "session", "8h", "tool 8h", "digest turn", "resource session", "tool 60d"])(
+  "Q8 @grant takes what a grant is later measured by: %s",
+  (grant) => {
+    expect(readGrant(grant)).not.toBe(undefined);
+    expect(dutiesOf("p", "permit", { ask: "?", grant })).toMatchObject({ kind: "duties", duties: { ask: { terms: { grant } } } });
+  },
+);
+
+test.each(["time", "forever", "tool", "once tool", "tool once", "session tool", "tool  8h", "tool 8h now", "0h", "Session"])(
+  "Q8 @grant takes nothing else: %s",
+  (grant) => {
+    expect(readGrant(grant)).toBe(undefined);
+    expect(dutiesOf("p", "permit", { ask: "?", grant })).toMatchObject({ kind: "wrong", annotation: "grant" });
+  },
+);

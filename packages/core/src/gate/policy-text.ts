@@ -2,6 +2,7 @@
  * Policy files as text: where each policy stands, what its annotations say. The engine parses; this only finds the pieces and their places.
  */
 import { type Ask, type Edit, type PolicyId, policyId, type Terms } from "../vocab/index.ts";
+import { duration, readGrant } from "./approvals.ts";
 
 export type Piece = Readonly<{ text: string /** Of its first character in the file. */; offset: number }>;
 
@@ -83,7 +84,6 @@ export type ReadDuties = Readonly<{ kind: "duties"; duties: Duties } | { kind: "
 const KNOWN = ["id", "reason", "ask", "approvers", "quorum", "expires", "grant", "redact", "defer", "onExpiry"];
 const OF_PERMITS = ["ask", "approvers", "quorum", "expires", "grant", "redact", "defer", "onExpiry"];
 const OF_ASKS = ["approvers", "quorum", "expires", "grant", "onExpiry"];
-export const GRANTS = ["once", "turn", "session", "time"] as const;
 
 /** Ids stand in reasons, journals and terminals. */
 const ID = /^[\p{L}\p{N}][\p{L}\p{N}._:/-]{0,99}$/u;
@@ -120,7 +120,12 @@ export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonl
   if (onExpiry !== "deny" && onExpiry !== "halt" && onExpiry !== "wait")
     return wrong("onExpiry", `@onExpiry("${onExpiry}")`, "one of deny, halt, wait");
   const grant = given["grant"] ?? null;
-  if (grant !== null && !isGrant(grant)) return wrong("grant", `@grant("${grant}")`, `one of ${GRANTS.join(", ")}, or a time such as 8h`);
+  if (readGrant(grant) === undefined)
+    return wrong(
+      "grant",
+      `@grant("${printable(grant ?? "")}") is no width`,
+      "write once, turn, session or a time such as 8h; before it digest, resource or tool",
+    );
   const times = { expires: given["expires"], defer: given["defer"] };
   for (const [name, text] of Object.entries(times))
     if (text !== undefined && duration(text ?? "") === null)
@@ -155,13 +160,6 @@ const list = (text: string | null | undefined): readonly string[] =>
     .split(",")
     .map((t) => t.trim())
     .filter((t) => t !== "");
-const isGrant = (text: string): boolean => GRANTS.some((g) => g === text) || duration(text) !== null;
-
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-export function duration(text: string): number | null {
-  const m = /^([1-9]\d{0,5})(s|m|h|d)$/.exec(text);
-  return m === null ? null : Number(m[1]) * (UNITS[m[2] ?? ""] ?? 0);
-}
 
 const MAX_KNOWN = 12;
 /** A suggestion, when one is near enough to be meant. */

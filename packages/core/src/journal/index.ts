@@ -4,6 +4,7 @@ export { exportJournal, exportSession } from "./export.ts";
 export * from "./keys.ts";
 export * from "./orders.ts";
 export * from "./port.ts";
+export * from "./questions.ts";
 export { type ExportRead, type LineProblem, problemName, readExport } from "./read-export.ts";
 export * from "./seal.ts";
 export * from "./summary.ts";

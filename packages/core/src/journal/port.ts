@@ -4,8 +4,9 @@
  * J2 an append is conditional on the stream's last sequence number, and on the hold for a session's stream; a conflict rejects only itself.
  * J3 any bad entry, the last included, stops its stream and is named; nothing is skipped or cut off.
  */
-import type { Entry, Epoch, IntentId, KeyId, Millis, Seq, SessionId, Stamped, StreamId, WriterId } from "../vocab/index.ts";
+import type { ApprovalId, Entry, Epoch, IntentId, KeyId, Millis, Seq, SessionId, Stamped, StreamId, WriterId } from "../vocab/index.ts";
 import type { StoredCommit, StoredEntry } from "./codec.ts";
+import type { ListedQuestion, QuestionPage } from "./questions.ts";
 import type { SessionSummary } from "./summary.ts";
 
 /** The right to append to a session's stream and to resolve what its epoch left open. */
@@ -38,6 +39,10 @@ export type Journal = Readonly<{
   session(session: SessionId): Promise<SessionSummary | null>;
   /** Newest first. */
   sessions(page: SessionPage): Promise<readonly SessionSummary[]>;
+  /** What waits for a person in any session, in the order in which it was asked; reads no session. */
+  questions(page: QuestionPage): Promise<readonly ListedQuestion[]>;
+  /** Those with this id: one, unless two sessions were given the same. */
+  question(approval: ApprovalId): Promise<readonly ListedQuestion[]>;
   close(): Promise<void>;
 }>;
 

@@ -2,6 +2,11 @@
 import type { Inbox } from "../inbox/port.ts";
 import { type Append, type Hold, type Journal, parseRanges, type Records } from "../journal/index.ts";
 import {
+  actionId,
+  approvalId,
+  callId,
+  type Digest,
+  digest,
   type Entry,
   type Fault,
   type Intent,
@@ -13,6 +18,8 @@ import {
   label,
   millis,
   NO_USAGE,
+  PLAIN_TERMS,
+  policyId,
   type Seq,
   type SessionEvent,
   type SessionId,
@@ -66,6 +73,57 @@ export const opened = (agent: string): SessionEvent => ({
   history: [],
 });
 export const note = (value: Json): SessionEvent => ({ kind: "note", from: "test", call: null, name: "n", value });
+const EDITED = digest("e".repeat(64));
+export const callDecided = (call: string): SessionEvent => ({
+  kind: "gate.decided",
+  id: actionId(call),
+  action: {
+    kind: "call",
+    call: callId(call),
+    tool: "send",
+    toolDigest: ZERO,
+    effects: ["network"],
+    args: { token: "not for lists" },
+    inexact: [],
+    resource: { type: "Host", id: "a.example" },
+  },
+  digest: ZERO,
+  slice: ZERO,
+  verdict: { kind: "allow", because: [], approval: null },
+  read: {},
+  shadow: null,
+});
+export const asked = (approval: string, action: string, quorum: number): SessionEvent => ({
+  kind: "approval.asked",
+  approval: approvalId(approval),
+  action: actionId(action),
+  digest: ZERO,
+  asks: [{ policy: policyId("p"), question: "may it?", terms: { ...PLAIN_TERMS, quorum } }],
+  expiresAt: millis(9_000),
+  again: null,
+});
+export const answered = (approval: string, by: string, of: Digest): SessionEvent => ({
+  kind: "approval.answered",
+  approval: approvalId(approval),
+  by: { kind: "user", id: by },
+  answer: { kind: "approve" },
+  counts: [policyId("p")],
+  digest: of,
+  intent: intentId(`i_${approval}_${by}`),
+});
+const steered = (): SessionEvent => ({ kind: "input.steered", text: "wait", by: { kind: "user", id: "ana" }, intent: intentId("i_steer") });
+const turnEnded = (): SessionEvent => ({
+  kind: "turn.ended",
+  turn: 1,
+  ending: "completed",
+  output: null,
+  detail: null,
+  usage: NO_USAGE,
+  lost: NO_USAGE,
+  iterations: 1,
+  calls: 0,
+  activeMs: 0,
+});
 const stamp = (event: SessionEvent, at = 1_000): Stamped => ({ at: millis(at), event });
 const say = (id: string, session: SessionId, text: string): Intent => ({
   id: intentId(id),
@@ -333,6 +391,45 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await journal.session(e ?? S1)).toMatchObject({ agent: "even", state: "closed", seq: 2, turns: 0, usage: NO_USAGE });
     expect(await journal.session(S2)).toBe(null);
   });
+
+  rule(
+    "Q40 the list of what waits follows the events: asked, half answered, answered, expired, overtaken, its turn over",
+    async (store) => {
+      const [a, b] = [await store.open(), await store.open()];
+      const [one, two] = [await a.journal.take(S1), await b.journal.take(S2)];
+      const waiting = async (page = { after: 0, most: 10 }): Promise<(string | undefined)[]> =>
+        (await b.journal.questions(page)).map((q) => `${q.session.slice(-1)}${q.approval}`);
+      await a.journal.append(append(one, 0, [opened("echo"), callDecided("1.0"), asked("q1", "1.0", 2), asked("q2", "respond:1", 1)]));
+      await b.journal.append(append(two, 0, [opened("other"), asked("q1", "model:1", 1)]));
+      expect(await waiting()).toEqual(["1q1", "1q2", "2q1"]);
+      const [first, second] = await a.journal.questions({ after: 0, most: 2 });
+      const about = { session: S1, agent: "echo", tool: "send", resource: { type: "Host", id: "a.example" }, askedAt: 1_000, votes: [] };
+      expect(first).toMatchObject({ ...about, approval: "q1", action: "1.0", digest: ZERO, expiresAt: 9_000, again: null });
+      expect(second).toMatchObject({ tool: "respond", resource: null });
+      expect(await waiting({ after: second?.arrival ?? 0, most: 2 })).toEqual(["2q1"]);
+      expect((await b.journal.question(approvalId("q1"))).map((q) => q.session)).toEqual([S1, S2]);
+      expect(await b.journal.question(approvalId("q9"))).toEqual([]);
+
+      await a.journal.append(append(one, 4, [answered("q1", "ana", ZERO)]));
+      expect(await waiting()).toEqual(["1q1", "1q2", "2q1"]); // one of two
+      expect((await b.journal.questions({ after: 0, most: 1 }))[0]).toMatchObject({ votes: [{ by: "user:ana" }] });
+      await a.journal.append(append(one, 5, [answered("q1", "ben", EDITED)]));
+      expect((await b.journal.questions({ after: 0, most: 1 }))[0]).toMatchObject({ digest: EDITED, votes: [{ by: "user:ben" }] }); // of another action
+      await a.journal.append(append(one, 6, [answered("q1", "ana", EDITED), steered()]));
+      expect(await waiting()).toEqual(["2q1"]);
+      await a.journal.append(append(one, 8, [callDecided("2.0"), asked("q3", "2.0", 1)]));
+      await b.journal.append(append(two, 2, [{ kind: "approval.expired", approval: approvalId("q1"), result: "deny" }]));
+      expect(await waiting()).toEqual(["1q3"]);
+      expect((await faultOf(b.journal.append(append(two, 2, [asked("q4", "model:1", 1)]))))?.kind).toBe("append-conflict");
+      expect(await waiting()).toEqual(["1q3"]); // what was not written is not listed
+      await a.journal.release(one);
+      const again = await b.journal.take(S1);
+      await b.journal.append(append(again, 10, [turnEnded()])); // another process knows what was open
+      expect(await waiting()).toEqual([]);
+      await b.journal.append(append(again, 11, [asked("q5", "3.0", 1)]));
+      expect(((await b.journal.questions({ after: 0, most: 1 }))[0]?.arrival ?? 0) > (second?.arrival ?? 0) + 2).toBe(true); // places are not given twice
+    },
+  );
 
   rule("I2 an intent leaves the inbox with the event that it became, exactly once, or not at all", async (store) => {
     const [a, b] = [await store.open(), await store.open()];

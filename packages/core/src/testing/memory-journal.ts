@@ -6,11 +6,14 @@ import type { Inbox } from "../inbox/port.ts";
 import {
   type Append,
   type BlobRef,
+  changesOf,
   checkEnd,
   EMPTY_STREAM,
   FIRST_COMMIT,
+  foldQuestions,
   type Hold,
   type Journal,
+  type ListedQuestion,
   type Records,
   type SealPorts,
   type SessionPage,
@@ -36,6 +39,7 @@ import {
   millis,
   type Seq,
   type SessionId,
+  type Stamped,
   type StreamId,
   seq,
   type WriterId,
@@ -53,6 +57,8 @@ export type MemoryDisk = Readonly<{
   commits: Map<WriterId, StoredCommit[]>;
   blobs: Map<string, string>;
   sessions: Map<SessionId, SessionSummary>;
+  questions: ListedQuestion[];
+  lastArrival: { number: number };
   holds: Map<SessionId, HoldRow>;
   inbox: Map<IntentId, InboxRow>;
   halts: Set<string>;
@@ -69,6 +75,8 @@ export function memoryDisk(): MemoryDisk {
     commits: new Map(),
     blobs: new Map(),
     sessions: new Map(),
+    questions: [],
+    lastArrival: { number: 0 },
     holds: new Map(),
     inbox: new Map(),
     halts: new Set(),
@@ -87,6 +95,21 @@ function obey(halts: Set<string>, e: JournalEvent): void {
   if (e.kind === "work.halted") halts.add(e.scope);
   else if (e.kind === "work.resumed" && e.scope === "all") halts.clear();
   else if (e.kind === "work.resumed") halts.delete(e.scope);
+}
+
+/** In the commit of the events that ask and settle them. */
+function listQuestions(disk: MemoryDisk, { session, agent }: SessionSummary, events: readonly Stamped[]): void {
+  const before = new Map(disk.questions.filter((q) => q.session === session).map((q) => [q.approval, q]));
+  const { gone, put } = changesOf(before, foldQuestions(before, session, agent, events));
+  const kept = disk.questions.filter((q) => q.session !== session || !gone.includes(q.approval));
+  for (const q of put) {
+    const at = kept.findIndex((k) => k.session === session && k.approval === q.approval);
+    if (at === -1) {
+      disk.lastArrival.number += 1;
+      kept.push({ ...q, arrival: disk.lastArrival.number });
+    } else kept[at] = { ...q, arrival: kept[at]?.arrival ?? 0 };
+  }
+  disk.questions.splice(0, disk.questions.length, ...kept);
 }
 
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
@@ -156,7 +179,14 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     disk.heads.set(stream, { seq: last.seq, hash: last.entryHash, at: last.at });
     if (isSessionStream(stream)) {
       const summary = summariseSealed(disk.sessions.get(stream) ?? null, entries, events);
-      if (summary !== null) disk.sessions.set(stream, summary);
+      if (summary !== null) {
+        disk.sessions.set(stream, summary);
+        listQuestions(
+          disk,
+          summary,
+          events.map(({ event }, i) => ({ at: entries[i]?.at ?? millis(0), event })),
+        );
+      }
     }
     for (const id of consumes) {
       const row = disk.inbox.get(id);
@@ -227,6 +257,8 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     holds,
     session: async (session) => disk.sessions.get(session) ?? null,
     sessions: async (page) => pageOf(disk.sessions.values(), page),
+    questions: async ({ after, most }) => disk.questions.filter((q) => q.arrival > after).slice(0, most),
+    question: async (approval) => disk.questions.filter((q) => q.approval === approval),
     async close() {
       flush();
       stop("it is closed");

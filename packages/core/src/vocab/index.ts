@@ -12,3 +12,4 @@ export * from "./principal.ts";
 export * from "./proposal.ts";
 export * from "./tool.ts";
 export * from "./verdict.ts";
+export * from "./vote.ts";

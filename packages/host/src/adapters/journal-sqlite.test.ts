@@ -4,7 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { commitHash, entryHash, headText, merkleRoot, parseHead, type StoredCommit } from "@orgate/core/journal";
-import { inboxContract, journalContract, type MakeStore, type OpenedStore } from "@orgate/core/testing";
+import {
+  answered,
+  asked,
+  callDecided,
+  inboxContract,
+  journalContract,
+  type MakeStore,
+  type OpenedStore,
+  opened,
+} from "@orgate/core/testing";
 import {
   type Fault,
   intentId,
@@ -16,10 +25,12 @@ import {
   seq,
   sessionId,
   streamId,
+  ZERO,
 } from "@orgate/core/vocab";
 import { afterEach, expect, test } from "vitest";
 import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
 import { openReadStore, type ReadStore, type Store } from "./journal-sqlite.ts";
+import { QUESTIONS_SQL } from "./sqlite-questions.ts";
 import { sessionsSql, sha256 } from "./sqlite-reader.ts";
 
 const folders: string[] = [];
@@ -171,11 +182,36 @@ test("J11 lists and lookups use an index: no table is scanned, nothing is sorted
       "SELECT payload FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
       "SELECT stream FROM entries WHERE stream > ? ORDER BY stream LIMIT 1",
       "SELECT number FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1",
+      ...Object.values(QUESTIONS_SQL),
     ];
     for (const sql of queries) for (const row of db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()) plans.push(String(row.detail));
   });
-  expect(plans.length).toBeGreaterThanOrEqual(8);
+  expect(plans.length).toBeGreaterThanOrEqual(11);
   expect(plans.filter((plan) => /SCAN|TEMP B-TREE/.test(plan))).toEqual([]);
+});
+
+test("Q40 the list of what waits is made again from the entries where it is missing, and forgets a session whose content is erased", async () => {
+  const directory = folder();
+  const first = open(directory);
+  const session = sessionId("s_waits00001");
+  const hold = await first.journal.take(session);
+  const events = [opened("echo"), callDecided("1.0"), asked("q1", "1.0", 2), answered("q1", "ana", ZERO), asked("q2", "respond:1", 1)];
+  const to = { stream: session, after: seq(0), hold, consumes: [], unlessHalted: [] };
+  await first.journal.append({ ...to, events: events.map((event, i) => ({ at: millis(1_000 + i), event })) });
+  const before = await first.journal.questions({ after: 0, most: 10 });
+  expect(before.map((q) => [q.approval, q.tool, q.askedAt, q.votes.length])).toEqual([
+    ["q1", "send", 1_002, 1],
+    ["q2", "respond", 1_004, 0],
+  ]);
+  await first.close();
+  edit(directory, (db) => db.exec("DROP TABLE questions"));
+  const looking = openReadStore({ directory });
+  expect(await looking.journal.questions({ after: 0, most: 10 })).toEqual(before);
+  await looking.close();
+  const second = open(directory);
+  expect(await second.journal.questions({ after: 0, most: 10 })).toEqual(before);
+  await second.erase(session, seq(2), seq(2));
+  expect(await second.journal.questions({ after: 0, most: 10 })).toEqual([]);
 });
 
 test("J12 a database of another format, of another kind, or that is none is refused with its name", async () => {

@@ -10,10 +10,13 @@ import type { DatabaseSync } from "node:sqlite";
 import {
   type Append,
   type BlobRef,
+  changesOf,
   EMPTY_STREAM,
+  foldQuestions,
   type Head,
   type Hold,
   type Journal,
+  NOTHING_WAITS,
   type Records,
   type SealPorts,
   type SessionSummary,
@@ -21,6 +24,7 @@ import {
   sealCommit,
   sealEntries,
   summariseSealed,
+  type Waiting as WaitingQuestions,
 } from "@orgate/core/journal";
 import {
   type Entry,
@@ -61,7 +65,7 @@ export type StoreOptions = Readonly<{
 
 /** What needs no slot: looking, and putting an intent into the inbox. */
 export type ReadStore = Readonly<{
-  journal: Pick<Journal, "read" | "session" | "sessions">;
+  journal: Pick<Journal, "read" | "session" | "sessions" | "questions" | "question">;
   inbox: Inbox;
   records: Records;
   /** The last commit of each writer: what `verify --head` compares. */
@@ -142,7 +146,7 @@ export function openStore(options: StoreOptions): Store {
 
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** What the writer of a stream knows of it, so that it need not ask: checked by the database when it is used. */
-type Known = Readonly<{ head: StreamHead; summary: SessionSummary | null }>;
+type Known = Readonly<{ head: StreamHead; summary: SessionSummary | null; questions: WaitingQuestions }>;
 type JournalParts = Readonly<{
   reader: SqliteReader;
   writer: AnyWriter;
@@ -164,7 +168,10 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
     if (stopped !== null) throw new FaultError(stopped);
   };
   function load(stream: StreamId): Known {
-    const fresh = { head: reader.stream(stream)?.head ?? EMPTY_STREAM, summary: isSessionStream(stream) ? reader.session(stream) : null };
+    const head = reader.stream(stream)?.head ?? EMPTY_STREAM;
+    const fresh: Known = isSessionStream(stream)
+      ? { head, summary: reader.session(stream), questions: reader.questions.ofSession(stream) }
+      : { head, summary: null, questions: NOTHING_WAITS };
     known.set(stream, fresh);
     return fresh;
   }
@@ -174,10 +181,10 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
     const isSession = isSessionStream(stream);
     if (isSession && (hold?.session !== stream || held.get(stream) !== hold.epoch))
       throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
-    let { head, summary } = ahead.get(stream) ?? known.get(stream) ?? load(stream);
+    let { head, summary, questions } = ahead.get(stream) ?? known.get(stream) ?? load(stream);
     if (head.seq !== after) {
       if (ahead.has(stream)) return "later"; // whether it conflicts is known when those before it are written, or refused
-      ({ head, summary } = load(stream)); // another process may have written meanwhile
+      ({ head, summary, questions } = load(stream)); // another process may have written meanwhile
     }
     if (head.seq !== after) throw new FaultError({ kind: "append-conflict", stream, expected: after, found: head.seq });
     const blobs: NewBlob[] = [];
@@ -189,7 +196,9 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
     const end = entries.at(-1);
     if (end === undefined) throw new RangeError("an append has at least one event");
     const value = isSession ? summariseSealed(summary, entries, events) : null;
-    ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value });
+    const sealed = events.map(({ event }, i) => ({ at: entries[i]?.at ?? end.at, event }));
+    const waiting = value === null ? NOTHING_WAITS : foldQuestions(questions, value.session, value.agent, sealed);
+    ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value, questions: waiting });
     const listed = value !== null && (summary === null || summary.state !== value.state || summary.agent !== value.agent);
     const under = isSession && hold !== null ? hold.epoch : null;
     return {
@@ -202,6 +211,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
       unlessHalted,
       halts: haltsIn(events),
       summary: value === null ? null : { value, listed },
+      questions: changesOf(questions, waiting),
     };
   }
 
@@ -313,6 +323,8 @@ function readingPart(reader: SqliteReader): ReadStore["journal"] {
     },
     session: async (session) => reader.session(session),
     sessions: async (page) => reader.sessions(page),
+    questions: async (page) => reader.questions.page(page),
+    question: async (approval) => reader.questions.byId(approval),
   };
 }
 

@@ -32,6 +32,7 @@ import {
   writerId,
 } from "@orgate/core/vocab";
 import { readBlobFile } from "./sqlite-blobs.ts";
+import { mendQuestions, type QuestionReader, questionReader } from "./sqlite-questions.ts";
 import { type Places, reading } from "./sqlite-schema.ts";
 
 export const sha256: Hash = (text) => digest(hashOf("sha256", text, "hex"));
@@ -51,6 +52,7 @@ export type SqliteReader = Readonly<{
   incarnation(writer: WriterId): number;
   session(session: SessionId): SessionSummary | null;
   sessions(page: SessionPage): readonly SessionSummary[];
+  questions: QuestionReader;
   records: Records;
 }>;
 
@@ -108,6 +110,42 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
     return text;
   };
 
+  const records: Records = {
+    *streams() {
+      for (let row = safely(() => nextStream.get("")); row !== undefined; ) {
+        const name = streamId(String(row.stream));
+        yield name;
+        row = safely(() => nextStream.get(name));
+      }
+    },
+    *entries(name) {
+      for (let after = seq(0); ; ) {
+        const chunk = safely(() => storedAfter(name, after, CHUNK));
+        yield* chunk;
+        const last = chunk.at(-1);
+        if (last === undefined) return;
+        after = last.seq;
+      }
+    },
+    *writers() {
+      for (let row = safely(() => nextWriter.get("")); row !== undefined; ) {
+        const writer = writerId(String(row.writer));
+        yield writer;
+        row = safely(() => nextWriter.get(writer));
+      }
+    },
+    *commits(writer) {
+      for (let after = -1; ; ) {
+        const chunk = safely(() => commitsAfter.all(writer, after, CHUNK)).map(toCommit);
+        yield* chunk;
+        const last = chunk.at(-1);
+        if (last === undefined) return;
+        after = last.number;
+      }
+    },
+    blob,
+  };
+  mendQuestions(db, () => records);
   return {
     stream,
     chunk(name, after, most) {
@@ -145,41 +183,8 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
       const from = before ?? { openedAt: Number.MAX_SAFE_INTEGER, session: "" };
       return safely(() => statement.all(...filters, from.openedAt, from.session, most)).map(toSummary);
     },
-    records: {
-      *streams() {
-        for (let row = safely(() => nextStream.get("")); row !== undefined; ) {
-          const name = streamId(String(row.stream));
-          yield name;
-          row = safely(() => nextStream.get(name));
-        }
-      },
-      *entries(name) {
-        for (let after = seq(0); ; ) {
-          const chunk = safely(() => storedAfter(name, after, CHUNK));
-          yield* chunk;
-          const last = chunk.at(-1);
-          if (last === undefined) return;
-          after = last.seq;
-        }
-      },
-      *writers() {
-        for (let row = safely(() => nextWriter.get("")); row !== undefined; ) {
-          const writer = writerId(String(row.writer));
-          yield writer;
-          row = safely(() => nextWriter.get(writer));
-        }
-      },
-      *commits(writer) {
-        for (let after = -1; ; ) {
-          const chunk = safely(() => commitsAfter.all(writer, after, CHUNK)).map(toCommit);
-          yield* chunk;
-          const last = chunk.at(-1);
-          if (last === undefined) return;
-          after = last.number;
-        }
-      },
-      blob,
-    },
+    questions: questionReader(db, safely),
+    records,
   };
 }
 

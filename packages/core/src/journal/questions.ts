@@ -1,0 +1,100 @@
+/**
+ * Questions that wait for a person, of all sessions: one row each, kept by the events in the transaction that writes them, so that a list
+ * of what waits reads no session. A cache: the same fold over a session's entries makes its rows again.
+ * Q40 what the list shows is what the sessions wait for: a question is in it from `approval.asked` until it is answered by enough people,
+ * has expired, is overtaken, or its turn ends.
+ */
+import {
+  type ActionId,
+  type ApprovalId,
+  type Ask,
+  type Digest,
+  type Entry,
+  isAnswered,
+  type Millis,
+  principalName,
+  type Resource,
+  type SessionId,
+  type Vote,
+} from "../vocab/index.ts";
+
+/** What will be touched and who is asked; no argument of the call. */
+export type WaitingQuestion = Readonly<{
+  approval: ApprovalId;
+  session: SessionId;
+  agent: string;
+  action: ActionId;
+  /** A tool's name; `model` or `respond` for the others. */
+  tool: string;
+  resource: Resource | null;
+  digest: Digest;
+  asks: readonly Ask[];
+  /** Why an earlier answer does not count. */
+  again: string | null;
+  askedAt: Millis;
+  expiresAt: Millis | null;
+  /** Who has said yes, while others still have to. */
+  votes: readonly Vote[];
+}>;
+
+/** `arrival` is its place in the list: in the order in which they were asked. */
+export type ListedQuestion = WaitingQuestion & Readonly<{ arrival: number }>;
+export type QuestionPage = Readonly<{ after: number; most: number }>;
+
+/** Of one session. */
+export type Waiting = ReadonlyMap<ApprovalId, WaitingQuestion>;
+export const NOTHING_WAITS: Waiting = new Map();
+
+/** `agent` as of these entries; they come in one append, so that a call's decision is among them when its question is. */
+export function foldQuestions(before: Waiting, session: SessionId, agent: string, entries: Iterable<Pick<Entry, "at" | "event">>): Waiting {
+  const open = new Map(before);
+  const touched = new Map<ActionId, Readonly<{ tool: string; resource: Resource }>>();
+  const drop = (isGone: (q: WaitingQuestion) => boolean): void => {
+    for (const [id, q] of open) if (isGone(q)) open.delete(id);
+  };
+  for (const { at, event: e } of entries) {
+    switch (e.kind) {
+      case "gate.decided":
+        if (e.action.kind === "call") touched.set(e.id, { tool: e.action.tool, resource: e.action.resource });
+        break;
+      case "approval.asked": {
+        const { approval, action, digest, asks, again, expiresAt } = e;
+        const about = touched.get(action) ?? { tool: action.split(":")[0] ?? action, resource: null };
+        open.set(approval, { approval, session, agent, action, ...about, digest, asks, again, askedAt: at, expiresAt, votes: [] });
+        break;
+      }
+      case "approval.answered": {
+        const q = open.get(e.approval);
+        if (q === undefined) break;
+        const vote: Vote = { by: principalName(e.by), counts: e.counts, grant: e.answer.kind === "grant" ? e.answer.grant : null };
+        const votes = e.digest === q.digest ? [...q.votes, vote] : [vote];
+        if (e.answer.kind === "deny" || isAnswered(q.asks, votes)) open.delete(e.approval);
+        else open.set(e.approval, { ...q, digest: e.digest, votes });
+        break;
+      }
+      case "approval.expired":
+      case "approval.consumed":
+        open.delete(e.approval);
+        break;
+      case "input.steered": // an answer that waits for leave is overtaken
+        drop((q) => q.action.startsWith("respond:"));
+        break;
+      case "model.failed":
+      case "model.replied":
+        drop((q) => q.action.startsWith("respond:") || q.action.startsWith("model:"));
+        break;
+      case "turn.ended":
+      case "session.closed":
+        open.clear();
+        break;
+      default: // the others leave every question as it is
+    }
+  }
+  return open;
+}
+
+export type QuestionChanges = Readonly<{ gone: readonly ApprovalId[]; put: readonly WaitingQuestion[] }>;
+export const changesOf = (before: Waiting, after: Waiting): QuestionChanges => ({
+  gone: [...before.keys()].filter((id) => !after.has(id)),
+  put: [...after.values()].filter((q) => before.get(q.approval) !== q),
+});
