@@ -43,19 +43,23 @@ const sendFile = defineTool({
   description: "Send a file to somebody outside.",
   input: {
     type: "object",
-    properties: { file: { type: "string" }, to: { type: "string" } },
+    // a plain name in a plain folder, so that what a policy says of a folder holds
+    properties: { file: { type: "string", pattern: "^[a-z]+/[a-z0-9-]+[.][a-z]+$" }, to: { type: "string" } },
     required: ["file", "to"],
     additionalProperties: false,
   },
   effects: ["network"],
+  resource: ({ file }) => ({ type: "File", id: String(file) }),
+  resourceTypes: ["File"],
   run: (_, { key, start }) => {
     happened("send_file", key, start);
     return "sent";
   },
 });
 
-/** How long a restart takes. Long enough to be killed in the middle. */
-const RESTART_MS = 1_500;
+const RESTART_MS = 300;
+/** How long the bank takes. Long enough to be killed in the middle. */
+const CHARGE_MS = 1_500;
 
 const restartService = defineTool({
   name: "restart_service",
@@ -63,15 +67,35 @@ const restartService = defineTool({
   input: service,
   effects: ["execute"],
   resource: ({ service: name }) => ({ type: "Service", id: String(name) }),
-  // After a crash it is asked what became of a restart; it is not run again on a guess.
-  repeat: "reconcile",
+  resourceTypes: ["Service"],
   run: async ({ service: name }, { key, start, signal }) => {
     happened("restart_service", key, start);
     await pause(RESTART_MS, undefined, { signal });
     return `${String(name)} restarted`;
   },
-  reconcile: async ({ service: name }, { key }) =>
-    hasHappened(key) ? { kind: "happened", output: `${String(name)} restarted` } : { kind: "did-not-happen" },
+});
+
+const retryCharge = defineTool({
+  name: "retry_charge",
+  description: "Charge a card again after a charge that timed out.",
+  input: {
+    type: "object",
+    properties: { charge: { type: "string", pattern: "^ch_[0-9]+$" }, cents: { type: "integer", minimum: 1 } },
+    required: ["charge", "cents"],
+    additionalProperties: false,
+  },
+  effects: ["spend"],
+  resource: ({ charge }) => ({ type: "Charge", id: String(charge) }),
+  resourceTypes: ["Charge"],
+  // After a crash the bank is asked what became of it; no card is charged again on a guess.
+  repeat: "reconcile",
+  run: async ({ charge }, { key, start, signal }) => {
+    happened("retry_charge", key, start);
+    await pause(CHARGE_MS, undefined, { signal });
+    return `${String(charge)} charged`;
+  },
+  reconcile: async ({ charge }, { key }) =>
+    hasHappened(key) ? { kind: "happened", output: `${String(charge)} charged` } : { kind: "did-not-happen" },
 });
 
 export const ops = defineAgent({
@@ -89,7 +113,7 @@ export const ops = defineAgent({
       },
       {
         when: { called: ["read_log"], notCalled: ["send_file"] },
-        say: "The pool is exhausted and two charges timed out. I will send the affected customers to the vendor.",
+        say: "The pool is exhausted, and a charge timed out. I will send the customer's data to the vendor.",
         calls: [{ tool: "send_file", args: { file: "customers/affected.csv", to: "support@vendor.example" } }],
       },
       {
@@ -98,10 +122,19 @@ export const ops = defineAgent({
         calls: [{ tool: "restart_service", args: { service: "payments" } }],
       },
       {
-        when: { called: ["restart_service"] },
-        say: "Payments ran out of connections at 02:11 and two charges timed out. I restarted it; no customer data left the desk.",
+        when: { called: ["restart_service"], notCalled: ["retry_charge"], failed: false },
+        say: "It is up again. Now the charge that timed out.",
+        calls: [{ tool: "retry_charge", args: { charge: "ch_8812", cents: 4990 } }],
+      },
+      {
+        when: { called: ["restart_service"], notCalled: ["retry_charge"], failed: true },
+        say: "Payments ran out of connections at 02:11. I was not allowed to restart it: somebody has to.",
+      },
+      {
+        when: { called: ["retry_charge"] },
+        say: "Payments ran out of connections at 02:11. I restarted it and charged ch_8812 again. No customer data left.",
       },
     ],
   },
-  tools: [readLog, sendFile, restartService],
+  tools: [readLog, sendFile, restartService, retryCharge],
 });

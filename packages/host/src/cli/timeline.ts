@@ -4,7 +4,9 @@
  * V5 every event has its line: what was decided and by which policies, what was done and what became of it, who holds the session.
  */
 import {
+  type ActionId,
   type Answer,
+  type ApprovalId,
   type CallId,
   canonical,
   type Entry,
@@ -12,6 +14,7 @@ import {
   type Outcome,
   type Part,
   principalName,
+  type Resource,
   type Verdict,
 } from "@orgate/core";
 import type { Tone } from "./paint.ts";
@@ -34,6 +37,9 @@ type Called = Readonly<{ tool: string; args: string }>;
 /** One per session: it remembers which call is which. */
 export function narrator(): (entry: Entry) => readonly Line[] {
   const calls = new Map<CallId, Called>();
+  const touched = new Map<ActionId, string>();
+  /** Questions that nobody has answered, by what they are about. */
+  const waiting = new Map<ApprovalId, ActionId>();
   let inTurn = false;
 
   const nameOf = (call: CallId): string => `${calls.get(call)?.tool ?? "call"} ${call}`;
@@ -49,6 +55,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           live("!", "warn", `the agent has changed since: ${e.agent.name} (${e.agent.model}), digest ${e.agent.digest.slice(0, 12)}`),
         ];
       case "hold.taken":
+        if (waiting.size > 0) return [line("·", "dim", `taken up by ${e.writer} (hold ${e.epoch}): it waited for an answer`)];
         return inTurn
           ? [live("↻", "accent", `taken up by ${e.writer} (hold ${e.epoch}) in the middle of the turn: the process before it is gone`)]
           : [line("·", "dim", `held by ${e.writer} (hold ${e.epoch})`)];
@@ -63,12 +70,19 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "model.failed":
         return [live("✗", "bad", `the model call failed: ${visible(e.error)}${e.again ? "; it is made again" : ""}`)];
       case "gate.decided":
+        for (const [approval, action] of waiting) if (action === e.id) waiting.delete(approval);
+        if (e.action.kind === "call") touched.set(e.id, resourceText(e.action.resource));
         return [decided(e)];
-      case "approval.asked":
-        return [live("?", "warn", `question ${e.approval} on ${e.action}: ${e.asks.map(({ question }) => visible(question)).join(" · ")}`)];
+      case "approval.asked": {
+        waiting.set(e.approval, e.action);
+        const touches = touched.has(e.action) ? ` · touches ${touched.get(e.action)}` : "";
+        return [live("?", "warn", `${e.approval}: ${e.asks.map(({ question }) => visible(question)).join(" · ")}${touches}`)];
+      }
       case "approval.answered":
+        if (e.answer.kind === "deny") waiting.delete(e.approval);
         return [live("!", "accent", `${principalName(e.by)} answered ${e.approval}: ${answerText(e.answer)}`)];
       case "approval.expired":
+        waiting.delete(e.approval);
         return [live("!", "warn", `nobody answered ${e.approval} in time${e.result === "halt" ? ": the turn is halted" : ""}`)];
       case "grant.used":
         return [line("·", "dim", `grant ${e.grant} was used for ${e.action}`)];
@@ -123,6 +137,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [live("·", "dim", `closed by ${principalName(e.by)}: ${visible(e.reason)}`)];
       case "turn.ended": {
         inTurn = false;
+        waiting.clear();
         const text = `turn ${e.turn} ended: ${e.ending}${e.detail === null ? "" : `, ${visible(e.detail)}`} (${count(e.iterations, "iteration")}, ${count(e.calls, "call")}, ${duration(e.activeMs)})`;
         return [{ ...line("■", e.ending === "completed" ? "good" : "warn", text), more: textLines(e.output) }];
       }
@@ -158,6 +173,9 @@ export function narrator(): (entry: Entry) => readonly Line[] {
     }
   };
 }
+
+/** As a policy would write it. */
+export const resourceText = ({ type, id }: Resource): string => visible(`${type}::${JSON.stringify(id)}`);
 
 const line = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, text, more: [], live: false });
 const live = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, text, more: [], live: true });

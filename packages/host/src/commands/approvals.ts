@@ -7,6 +7,7 @@
 import { canonical, FaultError, isFault, readState, type State, type Wish } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { type Cell, table } from "../cli/table.ts";
+import { resourceText } from "../cli/timeline.ts";
 import { shortened, visible } from "../cli/visible.ts";
 import type { Look } from "../compose.ts";
 import { deskOf, looking, personOf } from "./project.ts";
@@ -18,6 +19,8 @@ type Open = Readonly<{
   agent: string;
   tool: string;
   args: string;
+  /** What it is done to, as a policy would write it. */
+  touches: string;
   digest: string;
   approvers: readonly (readonly string[])[];
   questions: readonly string[];
@@ -59,6 +62,7 @@ function questionsOf(s: State): readonly Open[] {
             : call.proposed.args.kind === "json"
               ? canonical(call.edited ?? call.proposed.args.value)
               : call.proposed.text,
+        touches: resourceText(q.about),
         digest: q.digest,
         approvers: q.asks.map((a) => a.terms.approvers),
         questions: q.asks.map((a) => a.question),
@@ -123,7 +127,13 @@ function answer(given: Given, screen: Parameters<Run>[1], said: Answer): Promise
     }
     if (!given.json) {
       screen.line(`${said.kind === "approve" ? "approving" : "denying"} ${screen.paint("strong", visible(tool))} ${visible(open.args)}`);
-      screen.line(screen.paint("dim", `of ${agent}, digest ${open.digest}, asked by ${open.policies.join(", ")}`));
+      const about = [
+        `for ${agent}`,
+        `touches ${open.touches}`,
+        `asked by ${open.policies.join(", ")}`,
+        `digest ${open.digest.slice(0, 12)}`,
+      ];
+      screen.line(screen.paint("dim", about.join(" · ")));
     }
     return sendWish(
       given,

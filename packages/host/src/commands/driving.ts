@@ -124,10 +124,11 @@ export function printResult(given: Given, screen: Screen, head: Head, result: Ru
   screen.line(
     `${paint(done ? "good" : "warn", result.sentence)}${result.detail === null ? "" : ` ${visible(result.detail)}.`} ${paint("dim", `(${numbers.join(", ")})`)}`,
   );
-  for (const { asks, approval } of result.questions) for (const { question } of asks) screen.line(`  ? ${approval}: ${visible(question)}`);
+  for (const { approval } of result.questions)
+    screen.line(`  yes: orgate approvals approve ${approval}   no: orgate approvals deny ${approval} --reason "…"`);
   for (const u of result.unknowns)
     screen.line(`  ? ${visible(u.tool)} ${u.call}: nobody knows whether it took effect (${u.outcome.cause})`);
-  if (!done) screen.line(`${paint("dim", "next:")} ${result.next}`);
+  if (!done && result.questions.length === 0) screen.line(`${paint("dim", "next:")} ${result.next}`);
   screen.line(paint("dim", `session ${result.session}`));
   screen.line(paint("dim", `journal head ${headText(head)}`));
   return exitOf(result);

@@ -13,14 +13,15 @@ test("A30 the demo's numbers hold: one process killed, nothing twice, the flippe
   expect([status, stderr]).toEqual([0, ""]);
   const told = JSON.parse(stdout);
   expect(told).toMatchObject({
-    allowed: 2,
+    allowed: 3,
     denied: 1,
-    asked: 0,
+    asked: 1,
+    approvedBy: "ana",
     resumed: true,
     toolRunsTwice: 0,
     modelCallsRepeated: 0,
-    modelCalls: 4,
-    effects: 2,
+    modelCalls: 5,
+    effects: 3,
     verified: true,
   });
   expect(told.tamperFoundAt).toMatch(/^s_\w+#\d+$/);

@@ -9,13 +9,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EXIT, type Run } from "../cli/command.ts";
-import { countScene, killScene, resumeScene, tamperScene, verifyScene } from "./scenes.ts";
+import { countScene, killScene, resumeScene, tamperScene, verifyScene, workScene } from "./scenes.ts";
 import { type Stage, stageOf } from "./stage.ts";
 
 export type Told = Readonly<{
   allowed: number;
   denied: number;
   asked: number;
+  /** Who the journal says approved it; null when nobody did. */
+  approvedBy: string | null;
+  /** The killed call was started under one hold and ended under a later one. */
   resumed: boolean;
   toolRunsTwice: number;
   modelCallsRepeated: number;
@@ -33,26 +36,38 @@ export type Told = Readonly<{
 export const demo: Run = async (given, screen) => {
   const began = performance.now();
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "orgate-demo-")));
+  const stage = stageOf(folder, screen, given);
+  const away = (): void => {
+    stage.clear();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  const interrupted = (): never => {
+    away();
+    process.exit(EXIT.interrupted);
+  };
+  process.once("SIGINT", interrupted);
   try {
-    const stage = stageOf(folder, screen, given);
     prepare(stage);
     const told = await play(stage, began);
     if (given.json) screen.line(JSON.stringify(told));
     return holds(told) ? EXIT.success : EXIT.failure;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    process.off("SIGINT", interrupted);
+    away();
   }
 };
 
 /** One scene after the other. Each returns what it measured; what a later step adds to the story goes between these lines. */
 async function play(stage: Stage, began: number): Promise<Told> {
-  const { session } = await killScene(stage);
+  const { session, approval } = await workScene(stage);
+  const { approvedBy } = await killScene(stage, session, approval);
   const { resumed } = await resumeScene(stage, session);
   const counted = countScene(stage, session);
   const { verified } = await verifyScene(stage, counted);
   const { tamperedAt, tamperFoundAt } = await tamperScene(stage, session);
   const told: Told = {
     ...counted,
+    approvedBy,
     resumed,
     verified,
     tamperFoundAt,
@@ -60,16 +75,21 @@ async function play(stage: Stage, began: number): Promise<Told> {
     session,
     durationMs: Math.round(performance.now() - began),
   };
-  await stage.say(
-    holds(told) ? "good" : "bad",
-    holds(told) ? "That is Orgate: nothing without a permit, nothing twice, everything proved." : "Something did not hold: see above.",
-  );
+  const all = holds(told);
+  await stage.scene(all ? "Nothing without a permit, nothing twice, everything proved." : "Something did not hold: see above.");
+  if (all)
+    await stage.say(
+      "dim",
+      "next: `orgate init DIR` makes a project of your own; what was permitted here stands in examples/ops-desk/policies",
+    );
   return told;
 }
 
 const holds = (t: Told): boolean =>
   t.allowed > 0 &&
   t.denied > 0 &&
+  t.asked > 0 &&
+  t.approvedBy !== null &&
   t.resumed &&
   t.toolRunsTwice === 0 &&
   t.modelCallsRepeated === 0 &&

@@ -2,38 +2,67 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { SessionId } from "@orgate/core";
+import type { JournalEvent, SessionId } from "@orgate/core";
 import { decodePayload, type StoredEntry } from "@orgate/core/journal";
+import { EXIT } from "../cli/command.ts";
+import { count } from "../cli/table.ts";
 import { type Look, openLook } from "../compose.ts";
 import type { Ended, Stage } from "./stage.ts";
 
 const REQUEST = "payments is slow since two o'clock: find out why and mend it";
-const KILLED_IN = "restart_service";
+/** On call, and no operator; and an operator. */
+const ON_CALL = "ben";
+const OPERATOR = "ana";
+const KILLED_IN = "retry_charge";
 const PATIENCE_MS = 20_000;
 
-/** An agent works: one call is allowed, one is denied and it adapts, and in the third its process is killed. */
-export async function killScene(stage: Stage): Promise<{ readonly session: SessionId }> {
-  await stage.say("strong", "1. An operations agent works. Every call is decided by policy first, and the journal keeps why.");
-  const child = stage.orgate(["run", "ops", "--input", REQUEST], true);
+/** An agent works: one call is allowed, one is denied and it adapts, and the third has to wait for a person. */
+export async function workScene(stage: Stage): Promise<{ readonly session: SessionId; readonly approval: string }> {
+  for (const person of [ON_CALL, OPERATOR]) stage.enter(person);
+  await stage.scene("1. An agent works. Policy decides about each step before it is taken, and the journal keeps why.");
+  const ended = await stage.orgate(["run", "ops", "--input", REQUEST, "--as", ON_CALL], true).ended;
+  if (ended.code !== EXIT.waiting) throw failed("the run", ended);
+  return looking(stage, (look) => {
+    const session = [...look.records.streams()].find((s): s is SessionId => s.startsWith("s_"));
+    const asked = session === undefined ? undefined : eventsOf(look, session).find((event) => event.kind === "approval.asked");
+    if (session === undefined || asked === undefined) throw new Error("the run left no question");
+    return { session, approval: asked.approval };
+  });
+}
+
+/** A person answers, with her own key and by the command that everybody has; in the middle of what she approved, the process is killed. */
+export async function killScene(stage: Stage, session: SessionId, approval: string): Promise<{ readonly approvedBy: string | null }> {
+  await stage.scene(
+    `2. ${capital(OPERATOR)}, an operator, says yes with her own key. The agent goes on, and is killed while it charges a card.`,
+  );
+  const child = stage.orgate(["approvals", "approve", approval, "--as", OPERATOR], true);
   const isRunning = () => stage.lines("effects.jsonl").some(({ tool }) => tool === KILLED_IN);
-  const gone = await Promise.race([child.ended, until(isRunning)]);
-  if (gone !== undefined) throw failed("the run", gone);
+  const early = await Promise.race([child.ended, until(isRunning)]);
+  if (early !== undefined) throw failed("the answer", early);
   child.kill();
-  await child.ended;
-  const session = looking(stage, (look) => [...look.records.streams()].find((s): s is SessionId => s.startsWith("s_")));
-  if (session === undefined) throw new Error("the killed run left no session");
-  await stage.say("bad", `   kill -9 of process ${child.pid}, in the middle of ${KILLED_IN}.`);
-  return { session };
+  const { signal } = await child.ended;
+  if (signal !== "SIGKILL") throw new Error(`${KILLED_IN} was over before it could be killed`);
+  await stage.say("bad", `  ☠ kill -9 of process ${child.pid}, in the middle of ${KILLED_IN}`);
+  const answered = looking(stage, (look) => eventsOf(look, session)).find((event) => event.kind === "approval.answered");
+  return { approvedBy: answered?.answer.kind === "approve" ? answered.by.id : null };
 }
 
 export async function resumeScene(stage: Stage, session: SessionId): Promise<{ readonly resumed: boolean }> {
-  await stage.say("strong", "2. A new process takes the session up. The tool is asked what became of the restart; it is not run again.");
+  await stage.scene("3. A new process takes it up. The bank is asked what became of the charge: no card is charged on a guess.");
   const ended = await stage.orgate(["sessions", "resume", session], true).ended;
-  const events = looking(stage, (look) => eventsOf(look, session));
-  const holds = events.filter((event) => event.kind === "hold.taken").length;
-  const completed = events.some((event) => event.kind === "turn.ended" && event.ending === "completed");
-  if (ended.code !== 0) throw failed("the resume", ended);
-  return { resumed: holds === 2 && completed };
+  if (ended.code !== EXIT.success) throw failed("the resume", ended);
+  return { resumed: wasResumed(looking(stage, (look) => eventsOf(look, session))) };
+}
+
+/** Started under one hold, ended under a later one, and the turn came to its end. */
+function wasResumed(events: readonly JournalEvent[]): boolean {
+  const decided = events.find((e) => e.kind === "gate.decided" && e.action.kind === "call" && e.action.tool === KILLED_IN);
+  const call = decided?.kind === "gate.decided" && decided.action.kind === "call" ? decided.action.call : null;
+  const started = events.findIndex((e) => e.kind === "act.started" && e.call === call);
+  const ended = events.findIndex((e) => e.kind === "act.ended" && e.call === call);
+  const taken = events.findIndex((e, i) => i > started && e.kind === "hold.taken");
+  const completed = events.some((e) => e.kind === "turn.ended" && e.ending === "completed");
+  return started !== -1 && taken !== -1 && taken < ended && completed;
 }
 
 export type Counted = Readonly<{
@@ -67,10 +96,11 @@ export function countScene(stage: Stage, session: SessionId): Counted {
 
 export async function verifyScene(stage: Stage, counted: Counted): Promise<{ readonly verified: boolean }> {
   const { effects, toolRunsTwice, modelCalls, modelCallsRepeated } = counted;
-  const outside = `${effects} effects, ${toolRunsTwice} of them twice; ${modelCalls} model calls, ${modelCallsRepeated} repeated`;
-  await stage.say("strong", `3. Counted outside the journal: ${outside}. Is the journal what was written?`);
+  await stage.scene("4. Did anything happen twice? Is the journal what was written?");
+  await stage.say("plain", `counted by the tools themselves: ${count(effects, "effect")}, ${toolRunsTwice} of them twice`);
+  await stage.say("plain", `counted by the model itself: ${count(modelCalls, "request")}, ${modelCallsRepeated} of them repeated`);
   const ended = await stage.orgate(["journal", "verify"], true).ended;
-  return { verified: ended.code === 0 };
+  return { verified: ended.code === EXIT.success };
 }
 
 /** One byte of a copy: the word that says a call was denied. */
@@ -78,11 +108,11 @@ export async function tamperScene(
   stage: Stage,
   session: SessionId,
 ): Promise<{ readonly tamperedAt: string; readonly tamperFoundAt: string | null }> {
-  await stage.say("strong", "4. Somebody changes one byte in a copy of the journal, where it says that a call was denied.");
   const denied = looking(stage, (look) =>
     [...look.records.entries(session)].find(({ payload }) => payload?.includes('"kind":"deny"') === true),
   );
   if (denied === undefined) throw new Error("the journal holds no denial");
+  await stage.scene(`5. Somebody changes one byte in a copy of it: entry ${denied.seq}, which says that a call was denied.`);
   const copy = join(stage.folder, "copy");
   cpSync(stage.project, copy, { recursive: true, verbatimSymlinks: true });
   flipByte(join(copy, ".orgate", "journal.db"), denied);
@@ -93,7 +123,7 @@ export async function tamperScene(
     typeof firstBad === "object" && firstBad !== null && "stream" in firstBad && "seq" in firstBad
       ? `${firstBad.stream}#${firstBad.seq}`
       : null;
-  return { tamperedAt: `${session}#${denied.seq}`, tamperFoundAt: found.code === 1 ? at : null };
+  return { tamperedAt: `${session}#${denied.seq}`, tamperFoundAt: found.code === EXIT.failure ? at : null };
 }
 
 /** A row holds its salt and, right behind it, its payload: the salt is random, so it stands in the file once. */
@@ -107,7 +137,7 @@ function flipByte(file: string, { salt, payload }: StoredEntry): void {
   writeFileSync(file, bytes);
 }
 
-function eventsOf(look: Look, session: SessionId) {
+function eventsOf(look: Look, session: SessionId): readonly JournalEvent[] {
   return [...look.records.entries(session)].flatMap(({ kind, payload }) => {
     const read = payload === null ? null : decodePayload(kind, payload, look.records.blob);
     return read?.kind === "event" ? [read.event] : [];
@@ -131,5 +161,7 @@ async function until(isSo: () => boolean): Promise<undefined> {
   }
 }
 
+const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+
 const failed = (what: string, { code, stderr, stdout }: Ended): Error =>
-  new Error(`${what} ended too early (${code}): ${stderr || stdout}`);
+  new Error(`${what} did not end as it should (${code}): ${stderr || stdout}`);

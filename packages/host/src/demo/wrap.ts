@@ -1,0 +1,42 @@
+/**
+ * Lines that fit a terminal.
+ *
+ * V7 a line that is too long for the terminal goes on below its own text; colours take no room, and nothing is lost but blanks at the fold.
+ */
+import { width } from "../cli/visible.ts";
+
+const PIECES = /\u001b\[[\d;]*m|[^\s\u001b]+| +/gu;
+/** Marks that stand before a text: what goes on goes on below the text. */
+const LEAD = /^((?:\u001b\[[\d;]*m)*)( *)((?:\u001b\[[\d;]*m)*[✓✗?←↻!·$](?:\u001b\[[\d;]*m)* )?/u;
+const NARROWEST = 20;
+
+export function wrapped(line: string, columns: number): readonly string[] {
+  const room = Math.max(columns, NARROWEST);
+  const [, , blanks = "", mark = ""] = LEAD.exec(line) ?? [];
+  const indent = " ".repeat(Math.min(blanks.length + (mark === "" ? 0 : 2), room / 2));
+  const lines: string[] = [];
+  let [now, used] = ["", 0];
+  const fold = (): void => {
+    lines.push(now.trimEnd());
+    [now, used] = [indent, indent.length];
+  };
+  for (const [piece] of line.matchAll(PIECES)) {
+    if (piece.startsWith("\u001b")) {
+      now += piece;
+      continue;
+    }
+    const wide = width(piece);
+    if (piece.startsWith(" ")) {
+      // blanks at a fold are the fold
+      if (used + wide <= room && !(lines.length > 0 && used === indent.length)) [now, used] = [now + piece, used + wide];
+      else if (used > indent.length) fold();
+      continue;
+    }
+    if (used + wide > room && used > indent.length && wide <= room - indent.length) fold();
+    for (const c of piece) {
+      if (used + width(c) > room) fold();
+      [now, used] = [now + c, used + width(c)];
+    }
+  }
+  return [...lines, now.trimEnd()];
+}
