@@ -68,6 +68,7 @@ export {
   type Trusted,
   trustCandidates,
 } from "./adapters/trust.ts";
+export { type Notify, webhook } from "./adapters/webhook.ts";
 
 export type PlaceOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */
@@ -160,6 +161,16 @@ export type Look = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;
 export function openLook(directory: string): Look {
   const store = openReadStore({ directory });
   return { ...store, directory, keys: () => readKeys(store.records, proof) };
+}
+
+/** Why this person's word does not count in this project; null when it does. */
+export function checkPerson(ring: Keyring, { name, key }: Person): string | null {
+  const known = ring.keys.get(key.id);
+  const text = `orgate-acting-1\n${name}`;
+  if (known === undefined || known.of.kind !== "person" || known.of.name !== name)
+    return `key \`${key.id}\` is not certified as theirs in this project`;
+  if (known.withdrawn !== null) return `key \`${key.id}\` was withdrawn`;
+  return checkSignature(known.publicKey, text, key.sign(text)) ? null : "the key is not theirs";
 }
 
 export const proof: ProofPorts = { hash: sha256, checkSignature, nameKey };

@@ -16,6 +16,7 @@ test("A4 a name is enough; the rest has a default, and every path is absolute", 
       policies: "/p/policies",
       groups: { agents: {}, users: {} },
       journal: { directory: join("/p", ".orgate"), synchronous: "full" },
+      notify: null,
     },
   });
 });
@@ -25,12 +26,14 @@ test("A4 every setting is taken over", () => {
     project: { name: "shop", agents: ["a.ts", "more/*.ts"] },
     journal: { directory: "/var/journal", synchronous: "normal" },
     groups: { agents: { desk: ["clerk"] }, users: { ops: ["ana", "ben"] } },
+    notify: { webhook: "https://chat.example/hook", secret_env: "HOOK_SECRET" },
   };
   expect(read(value)).toMatchObject({
     config: {
       agents: ["a.ts", "more/*.ts"],
       journal: { directory: "/var/journal", synchronous: "normal" },
       groups: { agents: { desk: ["clerk"] }, users: { ops: ["ana", "ben"] } },
+      notify: { webhook: "https://chat.example/hook", secretEnv: "HOOK_SECRET" },
     },
   });
 });
@@ -52,6 +55,10 @@ test.each<[unknown, string, string]>([
     "groups.users.ops",
     "`groups.users.ops`: invalid input: expected array, received string",
   ],
+  [{ project: { name: "a" }, notify: { webhook: "http://x/" } }, "notify.secret_env", "`notify.secret_env` is missing"],
+  [{ project: { name: "a" }, notify: { webhook: "ftp://x/", secret_env: "S" } }, "notify.webhook", "http or https"],
+  [{ project: { name: "a" }, notify: { webhook: "http://me:pw@x/", secret_env: "S" } }, "notify.webhook", "without a name or password"],
+  [{ project: { name: "a" }, notify: { webhook: "http://x/", secret_env: "not a name" } }, "notify.secret_env", "environment variable"],
   [{ project: { name: "a" }, groups: { people: {} } }, "groups.people", "there is no setting `groups.people`"],
 ])("A4 %j is refused at `%s`", (value, path, detail) => {
   const found = read(value);

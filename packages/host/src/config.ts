@@ -24,6 +24,12 @@ const projectSchema = z.strictObject({
     })
     .prefault({}),
   groups: z.strictObject({ agents: groups, users: groups }).prefault({}),
+  notify: z
+    .strictObject({
+      webhook: z.string().refine(isWebAddress, "must be an address of http or https, without a name or password in it"),
+      secret_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "must be the name of an environment variable"),
+    })
+    .optional(),
 });
 
 export type Config = Readonly<{
@@ -42,6 +48,8 @@ export type Config = Readonly<{
   groups: Groups;
   /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
   journal: Readonly<{ directory: string; synchronous: "full" | "normal" | "off" }>;
+  /** Where it is told that something waits for a person, and which environment variable holds the secret that signs it; null: nowhere. */
+  notify: Readonly<{ webhook: string; secretEnv: string }> | null;
 }>;
 
 export type Members = Readonly<Record<string, readonly string[]>>;
@@ -54,7 +62,7 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema.safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, groups } = read.data;
+  const { project, journal, groups, notify } = read.data;
   return {
     kind: "config",
     config: Object.freeze({
@@ -66,12 +74,18 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       policies: join(root, "policies"),
       groups,
       journal: Object.freeze({ directory: resolve(root, journal.directory), synchronous: journal.synchronous }),
+      notify: notify === undefined ? null : Object.freeze({ webhook: notify.webhook, secretEnv: notify.secret_env }),
     }),
   };
 }
 
 function isInside(path: string): boolean {
   return path !== "" && !isAbsolute(path) && !path.split(/[\\/]/).includes("..") && !path.includes("\0");
+}
+
+function isWebAddress(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return (url?.protocol === "http:" || url?.protocol === "https:") && url.username === "" && url.password === "";
 }
 
 /** The key itself, where a key is what is wrong. */

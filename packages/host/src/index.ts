@@ -1,10 +1,25 @@
 /** The front door of `orgate`: define agents and tools, create a runtime, run. */
 export * from "@orgate/core";
+export type { ListedQuestion, StandingGrant, StandingHalt } from "@orgate/core/journal";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { checkSignature, ed25519, nameKey, sha256 } from "./adapters/crypto-node.ts";
 export { openReadStore, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { createPerson, openPerson, type Person, signIntent } from "./adapters/keyring.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./adapters/path-guard.ts";
+export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./adapters/webhook.ts";
+export type { QuestionView } from "./approvals.ts";
+export type { Notice } from "./notices.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 export { watchPolicies } from "./policy-record.ts";
-export { type Completed, createRuntime, type Inspect, type Run, type RunOptions, type Runtime, type RuntimeOptions } from "./runtime.ts";
+export {
+  type Answered,
+  type Approvals,
+  type Completed,
+  createRuntime,
+  type Inspect,
+  type Resolve,
+  type Run,
+  type RunOptions,
+  type Runtime,
+  type RuntimeOptions,
+} from "./runtime.ts";

@@ -2,11 +2,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Agent,
+  approvalId,
+  type CallId,
   checkLimits,
   drive,
   type Entry,
   FaultError,
   type Gate,
+  type GrantId,
   type Held,
   type Intent,
   isFault,
@@ -19,6 +22,7 @@ import {
   type Model,
   openSession,
   type Principal,
+  type Resolution,
   type RunResult,
   readState,
   type Said,
@@ -30,7 +34,22 @@ import {
   toResult,
   type Wish,
 } from "@orgate/core";
-import { type Composed, compose, type Door, NODE, type Outside, openPlace, type Place } from "./compose.ts";
+import type { ListedQuestion, QuestionPage, StandingGrant, StandingHalt } from "@orgate/core/journal";
+import { type Acting, haltWork, inForce, type QuestionView, resumeWork, revokeGrant, viewQuestion } from "./approvals.ts";
+import {
+  type Composed,
+  compose,
+  type Door,
+  NODE,
+  type Notify,
+  type Outside,
+  openPlace,
+  type Person,
+  type Place,
+  signIntent,
+} from "./compose.ts";
+import { deliver } from "./delivery.ts";
+import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
 import { recordPolicies } from "./policy-record.ts";
 
@@ -48,6 +67,10 @@ export type RuntimeOptions = Readonly<{
   synchronous?: "full" | "normal" | "off";
   /** A model of one's own in place of the lookup by `provider/name`. */
   model?: (agent: Agent) => Model;
+  /** Is told when a question waits for a person; `webhook` sends it on. */
+  notify?: Notify;
+  /** Named in notices. */
+  project?: string;
 }>;
 
 export type RunOptions = Readonly<{
@@ -75,10 +98,35 @@ export type Runtime = Readonly<{
   resume(session: SessionId, options?: Pick<RunOptions, "signal" | "on">): Run;
   /** Puts a wish into the session's inbox; whoever holds it turns it into an event. */
   wish(intent: Intent): Promise<"new" | "known">;
+  approvals: Approvals;
+  /** No effect is begun in `all`, `agent:NAME` or `tool:NAME` once this resolves, in any process; what runs is stopped. */
+  halt(scope: string, reason: string, as: Person): Promise<void>;
+  resumeWork(scope: string, reason: string, as: Person): Promise<void>;
+  halts(): Promise<readonly StandingHalt[]>;
+  /** Says what became of a call that nobody could tell of. */
+  resolve(unknown: Resolve, as: Person): Promise<Answered>;
   inspect: Inspect;
   place: Place;
   close(): Promise<void>;
 }>;
+
+/** What waits for people, and what they say. Whoever answers is signed for and stands under the same check as everybody (Q41-Q43). */
+export type Approvals = Readonly<{
+  /** In the order in which they were asked; a page of 100 unless told. Reads no session. */
+  list(page?: Partial<QuestionPage>): Promise<readonly ListedQuestion[]>;
+  /** All there is to see before answering; null when it waits no more. */
+  show(approval: string): Promise<QuestionView | null>;
+  /** Bound to the digest that was shown. Throws `intent-refused` with the reason. */
+  answer(answer: Omit<Extract<Wish, { kind: "answer" }>, "kind">, as: Person): Promise<Answered>;
+  /** In force. */
+  grants(): Promise<readonly StandingGrant[]>;
+  revoke(grant: GrantId, reason: string, as: Person): Promise<void>;
+}>;
+
+export type Resolve = Readonly<{ session: SessionId; call: CallId; as: Resolution; note?: string }>;
+
+/** `entry` is what it became, null while whoever holds the session has not taken it; `result` is of the turn, when it was driven on here. */
+export type Answered = Readonly<{ entry: Entry | null; result: RunResult | null }>;
 
 export type Inspect = Readonly<{
   sessions: Journal["sessions"];
@@ -98,7 +146,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const stopRecording = isPolicies(gate) ? await recording(place, outside.clock.now, gate) : () => {};
 
   const agentOf = (name: string): Agent => agents.get(name) ?? missing(name, [...agents.keys()]);
-  const assemble = (agent: Agent, watch: (live: Live) => void): Composed => compose(place, agent, gate, watch, outside);
+  function assemble(agent: Agent, watch: (live: Live) => void): Composed {
+    const { notify, project = null } = options;
+    if (notify === undefined) return compose(place, agent, gate, watch, outside);
+    const notice = noticesOf({ agent: agent.name, project }, notify.tell);
+    const both = (live: Live): void => {
+      watch(live);
+      notice(live); // last: what a watcher does comes first, and an error here is nobody's but ours
+    };
+    return compose(place, agent, gate, both, outside);
+  }
 
   const closing = new AbortController();
   const runs = new Set<Promise<unknown>>();
@@ -195,6 +252,45 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     });
   }
 
+  /** Signed, put where whoever holds the session sees it, or taken up here when nobody does. */
+  async function send(session: SessionId, wish: Wish, as: Person): Promise<Answered> {
+    const { clock, ids } = outside;
+    const intent = signIntent(as, { id: ids.intent(), session, at: clock.now(), wish });
+    let result: RunResult | null = null;
+    const takeOver = async (): Promise<"drove" | "held"> => {
+      try {
+        result = await resume(session).result;
+        return "drove";
+      } catch (error) {
+        if (isFault(error, "session-held")) return "held";
+        throw error;
+      }
+    };
+    const became = await deliver({ store: place.store, directory, intent, waitMs: WAIT_MS, takeOver });
+    if (became.kind === "refused") throw new FaultError({ kind: "intent-refused", intent: intent.id, detail: became.reason });
+    return { entry: became.kind === "became" ? became.entry : null, result };
+  }
+
+  const acting = (person: Person): Acting => ({ place, gate, person });
+  const standing = async () => {
+    await place.orders.refresh();
+    return inForce(place.orders, outside.clock.now());
+  };
+  const approvals: Approvals = {
+    list: ({ after = 0, most = 100 } = {}) => journal.questions({ after, most }),
+    async show(approval) {
+      const [found] = await journal.question(approvalId(approval));
+      return found === undefined ? null : viewQuestion(journal, found.session, found.approval, outside.clock.now());
+    },
+    async answer(answer, as) {
+      const [found] = await journal.question(answer.approval);
+      if (found === undefined) throw nothingOpen(answer.approval);
+      return send(found.session, { kind: "answer", ...answer }, as);
+    },
+    grants: async () => (await standing()).grants,
+    revoke: async (grant, reason, as) => void (await revokeGrant(acting(as), grant, reason)),
+  };
+
   async function complete(name: string, input: string, given: RunOptions = {}): Promise<Completed> {
     const events: Entry[] = [];
     const on = (live: Live) => {
@@ -220,6 +316,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     await Promise.allSettled(runs);
     stopRecording();
     await (await door)?.close();
+    await options.notify?.close();
     await place.close();
   }
 
@@ -230,7 +327,20 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     events,
     head: place.store.head,
   };
-  return { run, complete, resume, wish: (intent) => inbox.put(intent), inspect, place, close };
+  return {
+    run,
+    complete,
+    resume,
+    wish: (intent) => inbox.put(intent),
+    approvals,
+    halt: (scope, reason, as) => haltWork(acting(as), scope, reason),
+    resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),
+    halts: async () => (await standing()).halts,
+    resolve: ({ session, call, as: resolution, note = "" }, as) => send(session, { kind: "resolve", call, as: resolution, note }, as),
+    inspect,
+    place,
+    close,
+  };
 }
 
 /** Which set decides is on record before the first decision is made (G33). */
@@ -261,6 +371,12 @@ function byName(agents: readonly Agent[]): ReadonlyMap<string, Agent> {
 function missing(agent: string, known: readonly string[]): never {
   throw new FaultError({ kind: "agent-missing", agent, known });
 }
+
+const nothingOpen = (approval: string): FaultError =>
+  new FaultError({ kind: "usage", detail: `there is no open question \`${approval}\``, hint: "`approvals.list()` shows what waits" });
+
+/** How long whoever holds the session may take. */
+const WAIT_MS = 10_000;
 
 const ignoreLost = (error: unknown): void => {
   if (!isFault(error)) throw error;

@@ -1,0 +1,258 @@
+/**
+ * Questions as people see them, answers as people give them, and orders that people give to all sessions at once. The command line, the
+ * library and whatever comes after them use this file, so that everybody stands under the same check.
+ *
+ * Q41 a question is shown as what will be done: the arguments as they were checked, what they touch, why a person is asked, who may answer,
+ *     who has said yes, until when, and how much may be remembered. By due time it is expired, whether or not anybody has recorded that.
+ * Q42 an answer that asks to be remembered for more than the policies allow is refused, and the refusal says what they allow.
+ * Q43 work is halted and let go on, and grants are revoked, only by a certified person whom the policies let do so.
+ */
+import {
+  type ActionId,
+  type ApprovalId,
+  type Ask,
+  type Entry,
+  FaultError,
+  fold,
+  type Gate,
+  type GrantId,
+  type GrantWish,
+  type JsonObject,
+  type Millis,
+  type OpenOrders,
+  ordersOf,
+  type Principal,
+  principalName,
+  type Resource,
+  type SessionId,
+  seq,
+  type UserAct,
+  type Vote,
+} from "@orgate/core";
+import { duration, readGrant, tooWide, type WidestGrant } from "@orgate/core/gate";
+import { type Journal, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
+import { checkPerson, type Person, type Place } from "./compose.ts";
+
+export type QuestionView = Readonly<{
+  approval: ApprovalId;
+  session: SessionId;
+  agent: string;
+  /** On whose behalf. */
+  requester: Principal;
+  action: ActionId;
+  /** A tool's name; `model` or `respond` for the others. */
+  tool: string;
+  /** What will run; null where there are none. */
+  args: JsonObject | null;
+  /** Who put these arguments in place of those that were proposed. */
+  editedBy: string | null;
+  /** What would be delivered; null unless the question is about an answer. */
+  text: string | null;
+  resource: Resource | null;
+  digest: string;
+  asks: readonly Ask[];
+  /** Why an earlier answer does not count. */
+  again: string | null;
+  askedAt: Millis;
+  expiresAt: Millis | null;
+  onExpiry: "deny" | "halt";
+  expired: boolean;
+  votes: readonly Vote[];
+  /** The most that every policy which asks lets be remembered; null: this once. */
+  widest: WidestGrant | null;
+}>;
+
+const PAGE = 1_000;
+
+/** Null when nobody waits for this answer any more. */
+export async function viewQuestion(
+  journal: Pick<Journal, "read">,
+  session: SessionId,
+  approval: ApprovalId,
+  now: Millis,
+): Promise<QuestionView | null> {
+  const entries: Entry[] = [];
+  for (let after = seq(0); ; ) {
+    const chunk = await journal.read(session, after, PAGE);
+    entries.push(...chunk);
+    const last = chunk.at(-1);
+    if (last === undefined) break;
+    after = last.seq;
+  }
+  return viewOf(entries, approval, now);
+}
+
+function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): QuestionView | null {
+  const state = fold(entries);
+  const question = state?.turn?.questions.get(approval);
+  const place = entries.findLastIndex(({ event }) => event.kind === "approval.asked" && event.approval === approval);
+  const asked = entries[place];
+  if (state === null || state.turn === null || question === undefined || question.answer !== null) return null;
+  if (asked?.event.kind !== "approval.asked") return null;
+  const decided = entries.slice(0, place).findLast(({ event }) => event.kind === "gate.decided" && event.id === question.action)?.event;
+  const action = decided?.kind === "gate.decided" ? decided.action : null;
+  const edit = entries
+    .slice(place)
+    .findLast(({ event: e }) => e.kind === "approval.answered" && e.approval === approval && e.answer.kind === "edit")?.event;
+  const edited = edit?.kind === "approval.answered" && edit.answer.kind === "edit" ? { by: edit.by, args: edit.answer.args } : null;
+  return {
+    approval,
+    session: state.session,
+    agent: state.agent.name,
+    requester: state.turn.by,
+    action: question.action,
+    tool: action?.kind === "call" ? action.tool : (question.action.split(":")[0] ?? question.action),
+    args: edited?.args ?? (action?.kind === "call" ? action.args : null),
+    editedBy: edited === null ? null : principalName(edited.by),
+    text: question.action.startsWith("respond:") ? state.turn.answer : null,
+    resource: action?.kind === "call" ? action.resource : null,
+    digest: question.digest,
+    asks: question.asks,
+    again: asked.event.again,
+    askedAt: asked.at,
+    expiresAt: question.expiresAt,
+    onExpiry: question.onExpiry,
+    expired: isExpired(question, now),
+    votes: question.votes,
+    widest: widestOf(question.asks),
+  };
+}
+
+export const isExpired = ({ expiresAt }: Pick<QuestionView, "expiresAt">, now: Millis): boolean => expiresAt !== null && now >= expiresAt;
+
+const SCOPES = ["digest", "resource", "tool"] as const;
+
+/** What all of them allow. Two that allow only lifetimes of different kinds allow no more than the turn, which lies in every one. */
+function widestOf(asks: readonly Ask[]): WidestGrant | null {
+  let widest: WidestGrant | null = null;
+  for (const [i, { terms }] of asks.entries()) {
+    const one = readGrant(terms.grant) ?? null;
+    if (one === null) return null;
+    widest =
+      i === 0 || widest === null ? one : { scope: narrower(widest.scope, one.scope), lifetime: shorter(widest.lifetime, one.lifetime) };
+  }
+  return widest;
+}
+const narrower = (a: WidestGrant["scope"], b: WidestGrant["scope"]) => (SCOPES.indexOf(a) < SCOPES.indexOf(b) ? a : b);
+function shorter(a: WidestGrant["lifetime"], b: WidestGrant["lifetime"]): WidestGrant["lifetime"] {
+  if (typeof a === "object" && typeof b === "object") return { ms: Math.min(a.ms, b.ms) };
+  return a === b ? a : "turn";
+}
+
+/** `this tool on this resource at most, for the session at most`. */
+export function widestText(widest: WidestGrant | null): string {
+  if (widest === null) return "this once: no answer is remembered";
+  const { scope, lifetime } = widest;
+  const until = typeof lifetime === "object" ? `for ${spanText(lifetime.ms)} at most` : `for the ${lifetime} at most`;
+  return `${SCOPE_TEXT[scope]}, ${until}`;
+}
+const SCOPE_TEXT = {
+  digest: "this very action (digest)",
+  resource: "this tool on this resource (resource)",
+  tool: "this tool, whatever it touches (tool)",
+};
+const SPANS = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "m"],
+  [1_000, "s"],
+] as const;
+/** As `@grant` and `--for` write it. */
+export function spanText(ms: number): string {
+  const [size, unit] = SPANS.find(([each]) => ms % each === 0) ?? [1_000, "s"];
+  return `${Math.ceil(ms / size)}${unit}`;
+}
+
+/** From words to what is asked to be remembered; throws `usage`, which says what is allowed. */
+export function grantWish(scope: GrantWish["scope"], lifetime: string, asks: readonly Ask[], now: Millis): GrantWish {
+  const ms = duration(lifetime);
+  const until = lifetime === "turn" || lifetime === "session" ? lifetime : ms === null ? null : ((now + ms) as Millis);
+  if (until === null)
+    throw new FaultError({ kind: "usage", detail: `\`${lifetime}\` is no lifetime`, hint: "write turn, session, or a time such as 8h" });
+  const wish: GrantWish = { scope, until };
+  const wide = tooWide(asks, wish, now);
+  if (wide === null) return wish;
+  throw new FaultError({ kind: "usage", detail: `that is too much to remember: ${wide}`, hint: `allowed: ${widestText(widestOf(asks))}` });
+}
+
+// orders to all sessions
+
+export type Acting = Readonly<{ place: Pick<Place, "keyring" | "orders">; gate: Pick<Gate, "decideFor">; person: Person }>;
+
+/** Their key counts in this project, and they have it. */
+async function known({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
+  const doubt = checkPerson(await place.keyring.refresh(), person);
+  if (doubt !== null) throw notPermitted(person, what, doubt);
+  return { kind: "user", id: person.name };
+}
+
+/** Throws unless the policies simply allow it; an error of theirs denies. */
+export function mayAct(gate: Acting["gate"], person: Person, act: UserAct, what: string): void {
+  const reason = whyNot(gate, person, act);
+  if (reason !== null) throw notPermitted(person, what, reason);
+}
+
+function whyNot(gate: Acting["gate"], person: Person, act: UserAct): string | null {
+  try {
+    const { verdict } = gate.decideFor(person.name, act);
+    if (verdict.kind === "allow") return null;
+    return verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
+  } catch (error) {
+    return `the policies could not be evaluated: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+const notPermitted = (person: Person, what: string, reason: string): FaultError =>
+  new FaultError({ kind: "not-permitted", user: person.name, what, reason });
+
+async function halting(acting: Acting, scope: string, what: string): Promise<Principal> {
+  if (!SCOPE.test(scope))
+    throw new FaultError({ kind: "usage", detail: `\`${scope}\` is nothing that can be halted`, hint: "all, agent:NAME or tool:NAME" });
+  mayAct(acting.gate, acting.person, { kind: "halt", scope }, what);
+  return known(acting, what);
+}
+
+export async function haltWork(acting: Acting, scope: string, reason: string): Promise<void> {
+  const by = await halting(acting, scope, `halt ${scope}`);
+  await acting.place.orders.halt({ kind: "work.halted", scope, by, reason: reason.toWellFormed() });
+}
+
+export async function resumeWork(acting: Acting, scope: string, reason: string): Promise<void> {
+  const by = await halting(acting, scope, `let ${scope} go on`);
+  await acting.place.orders.resume({ kind: "work.resumed", scope, by, reason: reason.toWellFormed() });
+}
+
+/** Whoever gave it may take it back; so may whoever may approve the like. */
+export async function revokeGrant(acting: Acting, grant: GrantId, reason: string): Promise<StandingGrant> {
+  const { orders } = acting.place;
+  await orders.refresh();
+  const found = orders.now().grants.get(grant);
+  if (found === undefined)
+    throw new FaultError({
+      kind: "usage",
+      detail: orders.now().given.has(grant) ? `grant \`${grant}\` is revoked already` : `there is no grant \`${grant}\``,
+      hint: "`orgate approvals grants` shows them",
+    });
+  const { agent, tool, onBehalfOf } = found;
+  const isOwn = found.by.kind === "user" && found.by.id === acting.person.name;
+  if (!isOwn) mayAct(acting.gate, acting.person, { kind: "approve", approval: grant, agent, tool, requester: onBehalfOf.id }, "revoke it");
+  const by = await known(acting, "revoke it");
+  await orders.revoke({ kind: "grant.revoked", grant, by, reason: reason.toWellFormed() });
+  return found;
+}
+
+export type Standing = Readonly<{ grants: readonly StandingGrant[]; halts: readonly StandingHalt[] }>;
+
+/** All grants and halts in force, for whoever only looks. */
+export async function standingOrders(journal: Pick<Journal, "read">, now: Millis): Promise<Standing> {
+  const orders: OpenOrders = ordersOf(
+    { read: journal.read, append: () => Promise.reject(new Error("this is for looking only")) },
+    () => now,
+  );
+  await orders.refresh();
+  return inForce(orders, now);
+}
+
+export function inForce(orders: Pick<OpenOrders, "now">, now: Millis): Standing {
+  const { grants, halts } = orders.now();
+  return { grants: [...grants.values()].filter((g) => g.until === null || now < g.until), halts: [...halts.values()] };
+}

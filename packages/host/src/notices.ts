@@ -1,0 +1,61 @@
+/**
+ * Notice that something waits for a person: said by the process that recorded the question, once it is durable.
+ *
+ * Q44 a notice says what will be touched and by which tool, the names of the arguments and never what they hold: not even a secret that a
+ *     policy would have redacted can be in it.
+ * Q45 telling never holds up a run and never fails it.
+ */
+import type { Decided, Live, Millis, Resource } from "@orgate/core";
+
+export type Notice = Readonly<{
+  version: 1;
+  kind: "approval.asked";
+  project: string | null;
+  session: string;
+  agent: string;
+  /** A tool's name; `model` or `respond` for the others. */
+  tool: string;
+  resource: Resource | null;
+  /** Their names. */
+  arguments: readonly string[];
+  approval: string;
+  digest: string;
+  questions: readonly Readonly<{ policy: string; question: string; approvers: readonly string[]; quorum: number }>[];
+  /** Why an earlier answer does not count. */
+  again: string | null;
+  askedAt: Millis;
+  expiresAt: Millis | null;
+}>;
+
+/** For one run: hands on what is asked in it. */
+export function noticesOf(
+  about: Readonly<{ agent: string; project: string | null }>,
+  tell: (notice: Notice) => void,
+): (live: Live) => void {
+  const decided = new Map<string, Decided["action"]>();
+  return (live) => {
+    if (live.kind !== "entry") return;
+    const { stream, at, event: e } = live.entry;
+    if (e.kind === "turn.ended" || e.kind === "model.replied") decided.clear(); // what was decided before is asked about no more
+    if (e.kind === "gate.decided") decided.set(e.id, e.action);
+    if (e.kind !== "approval.asked") return;
+    const action = decided.get(e.action);
+    const call = action?.kind === "call" ? action : null;
+    tell({
+      version: 1,
+      kind: "approval.asked",
+      project: about.project,
+      session: stream,
+      agent: about.agent,
+      tool: call?.tool ?? e.action.split(":")[0] ?? e.action,
+      resource: call?.resource ?? null,
+      arguments: Object.keys(call?.args ?? {}),
+      approval: e.approval,
+      digest: e.digest,
+      questions: e.asks.map(({ policy, question, terms }) => ({ policy, question, approvers: terms.approvers, quorum: terms.quorum })),
+      again: e.again,
+      askedAt: at,
+      expiresAt: e.expiresAt,
+    });
+  };
+}
