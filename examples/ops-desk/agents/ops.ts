@@ -132,7 +132,7 @@ export const ops = defineAgent({
       },
       {
         when: { called: ["retry_charge"] },
-        say: "Payments ran out of connections at 02:11. I restarted it and charged ch_8812 again. No customer data left.",
+        say: "Payments had run out of connections: I restarted it and charged ch_8812. No customer data left.",
       },
     ],
   },

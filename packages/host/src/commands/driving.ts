@@ -124,8 +124,10 @@ export function printResult(given: Given, screen: Screen, head: Head, result: Ru
   screen.line(
     `${paint(done ? "good" : "warn", result.sentence)}${result.detail === null ? "" : ` ${visible(result.detail)}.`} ${paint("dim", `(${numbers.join(", ")})`)}`,
   );
-  for (const { approval } of result.questions)
-    screen.line(`  yes: orgate approvals approve ${approval}   no: orgate approvals deny ${approval} --reason "…"`);
+  for (const { approval } of result.questions) {
+    screen.line(`  yes: orgate approvals approve ${approval}`);
+    screen.line(`  no:  orgate approvals deny ${approval} --reason "…"`);
+  }
   for (const u of result.unknowns)
     screen.line(`  ? ${visible(u.tool)} ${u.call}: nobody knows whether it took effect (${u.outcome.cause})`);
   if (!done && result.questions.length === 0) screen.line(`${paint("dim", "next:")} ${result.next}`);

@@ -7,7 +7,7 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { visible } from "../cli/visible.ts";
 import { starterPolicies } from "../starter/policies.ts";
-import { isKind, KINDS, type Kind, type StarterFile, starterFiles } from "../starter/project.ts";
+import { FIRST_WORDS, isKind, KINDS, type Kind, type StarterFile, starterFiles } from "../starter/project.ts";
 import { personOf } from "./project.ts";
 
 /** A25 nothing that is there is overwritten: one file in the way, and nothing is written. */
@@ -26,7 +26,10 @@ export const init: Run = async (given, screen) => {
     screen.line(`made ${kind} project ${screen.paint("strong", visible(name))}, ${person.name} may approve:`);
     for (const { path } of files) screen.line(`  ${path}`);
     const where = relative(given.cwd, folder);
-    screen.line(`${screen.paint("dim", "next:")} ${where === "" ? "" : `cd ${where} && `}orgate policy check, then see README.md`);
+    const said = JSON.stringify(FIRST_WORDS[kind]);
+    screen.line(
+      `${screen.paint("dim", "next:")} ${where === "" ? "" : `cd ${where} && `}orgate run ${kind} --input ${said}, then see README.md`,
+    );
   }
   return EXIT.success;
 };

@@ -77,11 +77,7 @@ async function play(stage: Stage, began: number): Promise<Told> {
   };
   const all = holds(told);
   await stage.scene(all ? "Nothing without a permit, nothing twice, everything proved." : "Something did not hold: see above.");
-  if (all)
-    await stage.say(
-      "dim",
-      "next: `orgate init DIR` makes a project of your own; what was permitted here stands in examples/ops-desk/policies",
-    );
+  if (all) await stage.say("dim", "next: `orgate init DIR` makes your own project (policies of this one: examples/ops-desk/policies)");
   return told;
 }
 

@@ -32,9 +32,7 @@ export async function workScene(stage: Stage): Promise<{ readonly session: Sessi
 
 /** A person answers, with her own key and by the command that everybody has; in the middle of what she approved, the process is killed. */
 export async function killScene(stage: Stage, session: SessionId, approval: string): Promise<{ readonly approvedBy: string | null }> {
-  await stage.scene(
-    `2. ${capital(OPERATOR)}, an operator, says yes with her own key. The agent goes on, and is killed while it charges a card.`,
-  );
+  await stage.scene(`2. ${capital(OPERATOR)}, an operator, says yes with her own key. The agent goes on, and is killed while charging.`);
   const child = stage.orgate(["approvals", "approve", approval, "--as", OPERATOR], true);
   const isRunning = () => stage.lines("effects.jsonl").some(({ tool }) => tool === KILLED_IN);
   const early = await Promise.race([child.ended, until(isRunning)]);
@@ -48,7 +46,7 @@ export async function killScene(stage: Stage, session: SessionId, approval: stri
 }
 
 export async function resumeScene(stage: Stage, session: SessionId): Promise<{ readonly resumed: boolean }> {
-  await stage.scene("3. A new process takes it up. The bank is asked what became of the charge: no card is charged on a guess.");
+  await stage.scene("3. A new process takes it up, and asks the bank what became of the charge. Nothing is guessed.");
   const ended = await stage.orgate(["sessions", "resume", session], true).ended;
   if (ended.code !== EXIT.success) throw failed("the resume", ended);
   return { resumed: wasResumed(looking(stage, (look) => eventsOf(look, session))) };

@@ -4,11 +4,18 @@ export const KINDS = ["assistant", "developer", "operations"] as const;
 export type Kind = (typeof KINDS)[number];
 export const isKind = (text: string): text is Kind => KINDS.some((kind) => kind === text);
 
+/** To be said to the agent first: allowed at once. */
+export const FIRST_WORDS: Readonly<Record<Kind, string>> = {
+  assistant: "what is on today?",
+  developer: "read hello.txt",
+  operations: "why is checkout slow?",
+};
+
 export type StarterFile = Readonly<{ path: string; text: string }>;
 
 /** `user` is who makes the project: the first of those who may approve. */
 export function starterFiles(kind: Kind, name: string, user: string): readonly StarterFile[] {
-  const { group, tools, agent, toml, sample, first, second } = STARTERS[kind];
+  const { group, tools, agent, toml, sample, second } = STARTERS[kind];
   return [
     { path: "orgate.toml", text: projectToml(name, group, user) },
     { path: "package.json", text: `${JSON.stringify({ name: packageName(name), private: true, type: "module" }, null, 2)}\n` },
@@ -17,7 +24,7 @@ export function starterFiles(kind: Kind, name: string, user: string): readonly S
     { path: "agents/helper.toml", text: toml },
     tools,
     sample,
-    { path: "README.md", text: readme({ kind, name, group, first, second }) },
+    { path: "README.md", text: readme({ kind, name, group, first: FIRST_WORDS[kind], second }) },
   ];
 }
 
@@ -159,8 +166,7 @@ type Starter = Readonly<{
   agent: string;
   toml: string;
   sample: StarterFile;
-  /** To be said to the agent: allowed at once; asks. */
-  first: string;
+  /** To be said to the agent: it asks. */
   second: string;
 }>;
 
@@ -211,7 +217,7 @@ const STARTERS: Readonly<Record<Kind, Starter>> = {
   assistant: {
     group: "operators",
     tools: { path: "tools/notes.ts", text: NOTES },
-    sample: { path: "notes/today", text: "Call Ana about the contract.\n" },
+    sample: { path: "notes/today", text: "Call Ana about the contract." },
     agent: moduleAgent(
       "assistant",
       "notes",
@@ -226,7 +232,6 @@ const STARTERS: Readonly<Record<Kind, Starter>> = {
       ].join("\n"),
     ),
     toml: tomlAgent("read_note", "You read notes aloud.", "today", '{ name = "today" }', "It says: {{result}}"),
-    first: "what is on today?",
     second: "remember the milk",
   },
   developer: {
@@ -249,7 +254,6 @@ const STARTERS: Readonly<Record<Kind, Starter>> = {
       ].join("\n"),
     ),
     toml: tomlAgent("read_file", "You read files aloud.", "hello", '{ path = "hello.txt" }', "It says: {{result}}"),
-    first: "read hello.txt",
     second: "write hello.txt",
   },
   operations: {
@@ -270,7 +274,6 @@ const STARTERS: Readonly<Record<Kind, Starter>> = {
       ].join("\n"),
     ),
     toml: tomlAgent("read_log", "You read logs aloud.", "checkout", '{ service = "checkout" }', "It says: {{result}}"),
-    first: "why is checkout slow?",
     second: "restart checkout",
   },
 };

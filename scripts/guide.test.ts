@@ -1,0 +1,28 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const textsIn = (folder: string, end: string): readonly string[] =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith(end))
+    .map((name) => readFileSync(join(root, folder, name), "utf8"));
+
+test("R14 code in the guide is a piece of an example, which is compiled and run", () => {
+  const examples = textsIn("examples/src", ".ts");
+  const pieces = textsIn("docs/guide", ".md").flatMap((page) => [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => code));
+  expect(pieces.length).toBeGreaterThan(0);
+  expect(pieces.filter((code) => !examples.some((example) => example.includes(code)))).toEqual([]);
+});
+
+test("R14 a page that a message or another page of the guide names is there", () => {
+  const pages = readdirSync(join(root, "docs/guide"));
+  const named = [
+    ...textsIn("docs/guide", ".md").flatMap((page) => [...page.matchAll(/\]\(([a-z-]+\.md)\)/g)]),
+    ...[...textsIn("packages/core/src/vocab", ".ts"), ...textsIn("packages/host/src/adapters", ".ts")].flatMap((code) => [
+      ...code.matchAll(/docs\/guide\/([a-z-]+\.md)/g),
+    ]),
+  ].map(([, page = ""]) => page);
+  expect(named.length).toBeGreaterThan(3);
+  expect(named.filter((page) => !pages.includes(page))).toEqual([]);
+});
