@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,4 +28,23 @@ test("A30 the demo's numbers hold: one process killed, nothing twice, the flippe
   expect(told.tamperFoundAt).toMatch(/^s_\w+#\d+$/);
   expect(told.tamperFoundAt).toBe(told.tamperedAt);
   expect(leftBehind()).toEqual(before);
+});
+
+test("A30 whoever stops it in the middle finds nothing left behind", async () => {
+  const before = leftBehind();
+  const child = spawn(process.execPath, [entry, "demo"], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout, "data");
+  expect(leftBehind()).toHaveLength(before.length + 1);
+  child.kill("SIGINT");
+  expect(await once(child, "exit")).toEqual([130, null]);
+  expect(leftBehind()).toEqual(before);
+});
+
+test("A30 without a terminal it is plain: no colour, no folded line, and it says that all holds", () => {
+  const { status, stdout } = spawnSync(process.execPath, [entry, "demo"], { encoding: "utf8" });
+  expect(status).toBe(0);
+  expect(stdout).not.toContain(String.fromCodePoint(27));
+  expect(stdout).toMatch(/^ {2}✗ denied: send_file .* · by desk\/customer-data-stays: files of customers do not leave this desk$/m);
+  expect(stdout).toMatch(/^ {2}\? a_\w+: May it restart this service in production\? · touches Service::"payments"$/m);
+  expect(stdout).toContain("Nothing without a permit, nothing twice, everything proved.");
 });

@@ -45,17 +45,19 @@ export const demo: Run = async (given, screen) => {
     away();
     process.exit(EXIT.interrupted);
   };
-  process.once("SIGINT", interrupted);
+  for (const signal of SIGNALS) process.once(signal, interrupted);
   try {
     prepare(stage);
     const told = await play(stage, began);
     if (given.json) screen.line(JSON.stringify(told));
     return holds(told) ? EXIT.success : EXIT.failure;
   } finally {
-    process.off("SIGINT", interrupted);
+    for (const signal of SIGNALS) process.off(signal, interrupted);
     away();
   }
 };
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** One scene after the other. Each returns what it measured; what a later step adds to the story goes between these lines. */
 async function play(stage: Stage, began: number): Promise<Told> {

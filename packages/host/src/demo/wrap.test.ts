@@ -12,6 +12,7 @@ test("V7 what does not fit goes on below its text, behind the mark", () => {
     "    a policy that says",
     "    why",
   ]);
+  expect(wrapped("1. An agent works in the shop", 20)).toEqual(["1. An agent works in", "   the shop"]);
   expect(wrapped("short enough", 40)).toEqual(["short enough"]);
   expect(wrapped("", 40)).toEqual([""]);
 });

@@ -7,13 +7,14 @@ import { width } from "../cli/visible.ts";
 
 const PIECES = /\u001b\[[\d;]*m|[^\s\u001b]+| +/gu;
 /** Marks that stand before a text: what goes on goes on below the text. */
-const LEAD = /^((?:\u001b\[[\d;]*m)*)( *)((?:\u001b\[[\d;]*m)*[✓✗?←↻!·$](?:\u001b\[[\d;]*m)* )?/u;
+const LEAD = /^((?:\u001b\[[\d;]*m)*)( *)((?:\u001b\[[\d;]*m)*(?:[✓✗?←↻!·$]|\d\.)(?:\u001b\[[\d;]*m)* )?/u;
+const COLOURS = /\u001b\[[\d;]*m/gu;
 const NARROWEST = 20;
 
 export function wrapped(line: string, columns: number): readonly string[] {
   const room = Math.max(columns, NARROWEST);
   const [, , blanks = "", mark = ""] = LEAD.exec(line) ?? [];
-  const indent = " ".repeat(Math.min(blanks.length + (mark === "" ? 0 : 2), room / 2));
+  const indent = " ".repeat(Math.min(blanks.length + width(mark.replaceAll(COLOURS, "")), room / 2));
   const lines: string[] = [];
   let [now, used] = ["", 0];
   const fold = (): void => {
