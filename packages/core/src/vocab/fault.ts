@@ -101,7 +101,7 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
     case "journal-unreadable":
       return line(
         `\`${f.file}\` cannot be read as a journal: ${f.detail}`,
-        "check the path; a damaged file is best replaced by a copy whose head you trust",
+        "a project's journal begins with its first `orgate run`; a damaged file is best replaced by a copy whose head you trust",
       );
     case "history-invalid":
       return line(
