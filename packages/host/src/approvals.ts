@@ -11,6 +11,7 @@ import {
   type ActionId,
   type ApprovalId,
   type Ask,
+  type Digest,
   type Entry,
   FaultError,
   fold,
@@ -49,7 +50,7 @@ export type QuestionView = Readonly<{
   /** What would be delivered; null unless the question is about an answer. */
   text: string | null;
   resource: Resource | null;
-  digest: string;
+  digest: Digest;
   asks: readonly Ask[];
   /** Why an earlier answer does not count. */
   again: string | null;

@@ -20,6 +20,9 @@ export type Screen = Readonly<{
   readInput(): Promise<string>;
 }>;
 
+/** Rings where there is a terminal to ring. */
+export const bell = (screen: Pick<Screen, "isTerminal">): string => (screen.isTerminal ? "\u0007" : "");
+
 const MAX_INPUT_BYTES = 1024 * 1024;
 
 /** V4 a reader that goes away early (`| head`) ends the output, not the work: no trace, no error. */

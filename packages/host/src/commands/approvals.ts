@@ -1,170 +1,202 @@
 /**
- * Open questions, and answers to them.
+ * Questions that wait for a person: listed without reading a session, shown whole, followed live.
  *
- * Q21 an answer is bound to the question's id and to the digest of the action that was shown; a policy decides who may give it, here
- *     before it is sent and again by whoever holds the session.
+ * A40 a list of questions is one look into the index of what waits; only the question that is shown has its session read.
+ * A41 what is shown before an answer is all of it: hidden characters escaped, long values folded, nothing left out.
  */
-import { canonical, FaultError, isFault, readState, type State, type Wish } from "@orgate/core";
+import { type ApprovalId, approvalId, FaultError, isFault, type Millis, principalName } from "@orgate/core";
+import type { ListedQuestion } from "@orgate/core/journal";
+import { isExpired, type QuestionView, viewQuestion, widestText } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
-import { type Cell, table } from "../cli/table.ts";
+import { folded } from "../cli/fold.ts";
+import { bell, type Screen } from "../cli/screen.ts";
+import { age, type Cell, table } from "../cli/table.ts";
 import { resourceText } from "../cli/timeline.ts";
 import { shortened, visible } from "../cli/visible.ts";
-import type { Look } from "../compose.ts";
-import { deskOf, looking, personOf } from "./project.ts";
-import { sendWish } from "./wishes.ts";
-
-type Open = Readonly<{
-  approval: string;
-  session: State["session"];
-  agent: string;
-  tool: string;
-  args: string;
-  /** What it is done to, as a policy would write it. */
-  touches: string;
-  digest: string;
-  approvers: readonly (readonly string[])[];
-  questions: readonly string[];
-  policies: readonly string[];
-  quorum: number;
-  requester: string;
-}>;
-
-async function openQuestions(look: Look): Promise<readonly Open[]> {
-  const found: Open[] = [];
-  for (let before: { openedAt: State["at"]; session: State["session"] } | null = null; ; ) {
-    const page: Awaited<ReturnType<Look["journal"]["sessions"]>> = await look.journal.sessions({
-      state: "waiting",
-      agent: null,
-      before,
-      most: 200,
-    });
-    for (const { session } of page) found.push(...questionsOf(await readState({ journal: look.journal }, session)));
-    const last = page.at(-1);
-    if (last === undefined || page.length < 200) return found;
-    before = last;
-  }
-}
-
-function questionsOf(s: State): readonly Open[] {
-  return [...(s.turn?.questions.values() ?? [])].flatMap((q) => {
-    if (q.answer !== null) return [];
-    const call = s.turn?.calling.find((c) => String(c.proposed.id) === q.action);
-    const tool = call?.proposed.tool ?? q.action.split(":")[0] ?? "";
-    return [
-      {
-        approval: q.approval,
-        session: s.session,
-        agent: s.agent.name,
-        tool,
-        args:
-          call === undefined
-            ? ""
-            : call.proposed.args.kind === "json"
-              ? canonical(call.edited ?? call.proposed.args.value)
-              : call.proposed.text,
-        touches: resourceText(q.about),
-        digest: q.digest,
-        approvers: q.asks.map((a) => a.terms.approvers),
-        questions: q.asks.map((a) => a.question),
-        policies: q.asks.map((a) => a.policy),
-        quorum: Math.max(1, ...q.asks.map((a) => a.terms.quorum)),
-        requester: (s.turn?.by ?? s.principal).id,
-      },
-    ];
-  });
-}
+import { type Look, NODE } from "../compose.ts";
+import { looking, positive } from "./project.ts";
 
 export const list: Run = async (given, screen) => {
-  const open = await looking(given, openQuestions).catch(noneYet);
-  if (given.json) screen.line(JSON.stringify(open));
-  else if (open.length === 0) screen.line("nothing waits for an answer");
-  else {
-    const rows = open.map((o): readonly Cell[] => [
-      o.approval,
-      o.agent,
-      shortened(visible(`${o.tool} ${o.args}`), 60),
-      o.questions.map(visible).join(" / "),
-      o.approvers.flat().join(", ") || "who may approve",
-      o.digest.slice(0, 12),
-      o.session,
-    ]);
-    for (const line of table(["id", "agent", "wants", "question", "of", "digest", "session"], rows, screen.paint)) screen.line(line);
+  const most = positive(given.text("most") ?? "100", "--most");
+  const found = await looking(given, (look) => look.journal.questions({ after: 0, most: most + 1 })).catch(noneYet);
+  const now = NODE.clock.now();
+  const open = found.slice(0, most);
+  if (given.json) {
+    screen.line(JSON.stringify(open.map((q) => asJson(q, now))));
+    return EXIT.success;
   }
+  if (open.length === 0) screen.line("nothing waits for an answer");
+  else for (const line of table(HEAD, open.map(rowOf(now)), screen.paint)) screen.line(line);
+  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --most N shows more`));
+  if (open.length > 0)
+    screen.line(screen.paint("dim", "`orgate approvals show ID` shows all of one; `approve`, `deny` and `edit` answer it"));
   return EXIT.success;
 };
 
-function noneYet(error: unknown): readonly Open[] {
+const asJson = (q: ListedQuestion, now: Millis) => ({ ...q, expired: isExpired(q, now) });
+
+const HEAD = ["id", "agent", "wants", "question", "of", "expires", "asked", "session"];
+const WIDE = 60;
+const rowOf =
+  (now: Millis) =>
+  (q: ListedQuestion): readonly Cell[] => [
+    q.approval,
+    q.agent,
+    shortened(wants(q), WIDE),
+    shortened(q.asks.map((a) => visible(a.question)).join(" / "), WIDE),
+    [...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ") || "who may approve",
+    isExpired(q, now) ? { text: "expired", tone: "bad" } : q.expiresAt === null ? "-" : `in ${age(q.expiresAt - now)}`,
+    `${age(now - q.askedAt)} ago`,
+    q.session,
+  ];
+const wants = ({ tool, resource }: Pick<ListedQuestion, "tool" | "resource">): string =>
+  `${visible(tool)}${resource === null ? "" : ` ${resourceText(resource)}`}`;
+
+function noneYet(error: unknown): readonly ListedQuestion[] {
   if (isFault(error, "journal-unreadable")) return [];
   throw error;
 }
 
-export const approve: Run = (given, screen) => answer(given, screen, { kind: "approve" });
-export const deny: Run = (given, screen) => {
-  const reason = given.text("reason");
-  if (reason === null || reason.trim() === "") throw usage("--reason is missing", "say why: the agent is told, and the journal keeps it");
-  return answer(given, screen, { kind: "deny", reason });
-};
+// one
 
-type Answer = Extract<Wish, { kind: "answer" }>["answer"];
-
-function answer(given: Given, screen: Parameters<Run>[1], said: Answer): Promise<number> {
-  return looking(given, async (look, config) => {
-    const state = await stateWith(look, given.args[0] ?? "");
-    const wanted = given.text("digest");
-    if (wanted !== null && (wanted.length < 8 || !state.open.digest.startsWith(wanted)))
-      throw usage(
-        `question \`${state.open.approval}\` is about ${state.open.digest}, not ${wanted}`,
-        "look again: `orgate approvals list`",
-      );
-    const { open } = state;
-    const person = personOf(given, screen);
-    const { gate } = await deskOf(config);
-    const { approval, agent, tool, requester } = open;
-    const { verdict } = gate.decideFor(person.name, { kind: "approve", approval, agent, tool, requester });
-    if (verdict.kind !== "allow") {
-      const reason = verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
-      throw new FaultError({ kind: "not-permitted", user: person.name, what: "answer it", reason });
-    }
-    if (!given.json) {
-      screen.line(`${said.kind === "approve" ? "approving" : "denying"} ${screen.paint("strong", visible(tool))} ${visible(open.args)}`);
-      const about = [
-        `for ${agent}`,
-        `touches ${open.touches}`,
-        `asked by ${open.policies.join(", ")}`,
-        `digest ${open.digest.slice(0, 12)}`,
-      ];
-      screen.line(screen.paint("dim", about.join(" · ")));
-    }
-    return sendWish(
-      given,
-      screen,
-      { look, config, session: open.session, agent, person },
-      {
-        kind: "answer",
-        approval: state.question.approval,
-        digest: state.question.digest,
-        answer: said,
-      },
-    );
+export const show: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const view = await questionOf(look, given.args[0] ?? "");
+    if (given.json) screen.line(JSON.stringify(view));
+    else printQuestion(screen, view, NODE.clock.now());
+    return EXIT.success;
   });
-}
 
 const SHORTEST = 4;
+const PAGE = 500;
 
-/** The question itself, from the session that waits for it. */
-async function stateWith(look: Look, text: string) {
-  const all = (await openQuestions(look)).filter(
-    (o) => o.approval === text || (text.length >= SHORTEST && (o.approval.startsWith(text) || o.approval.endsWith(text))),
-  );
-  const [open, ...others] = all;
-  if (open === undefined) throw usage(`there is no open question \`${text}\``, "`orgate approvals list` shows them");
+/** A15 an id may be shortened to its beginning or its end, as long as it means one question. */
+export async function questionOf(look: Look, text: string): Promise<QuestionView> {
+  const all = await meantBy(look, text);
+  const [one, ...others] = all;
+  if (one === undefined) throw usage(`there is no open question \`${text}\``, "`orgate approvals list` shows them");
   if (others.length > 0)
-    throw usage(`\`${text}\` means ${all.length} questions`, `write more of it: ${all.map((o) => o.approval).join(", ")}`);
-  const { turn } = await readState({ journal: look.journal }, open.session);
-  const question = [...(turn?.questions.values() ?? [])].find((q) => q.approval === open.approval && q.digest === open.digest);
-  if (question === undefined)
-    throw usage(`question \`${open.approval}\` was answered meanwhile`, "`orgate approvals list` shows what is open");
-  return { open, question };
+    throw usage(`\`${text}\` means ${all.length} questions`, `write more of it: ${all.map((q) => q.approval).join(", ")}`);
+  const view = await viewQuestion(look.journal, one.session, one.approval, NODE.clock.now());
+  if (view === null) throw usage(`question \`${one.approval}\` was answered meanwhile`, "`orgate approvals list` shows what is open");
+  return view;
 }
 
-const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
+async function meantBy({ journal }: Look, text: string): Promise<readonly ListedQuestion[]> {
+  const exact = await journal.question(approvalId(text));
+  if (exact.length > 0 || text.length < SHORTEST) return exact;
+  const isMeant = (id: ApprovalId): boolean => id.startsWith(text) || id.endsWith(text);
+  const found: ListedQuestion[] = [];
+  for (let after = 0; ; ) {
+    const page = await journal.questions({ after, most: PAGE });
+    found.push(...page.filter((q) => isMeant(q.approval)));
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return found;
+    after = last.arrival;
+  }
+}
+
+export function printQuestion(screen: Screen, q: QuestionView, now: Millis): void {
+  const { paint } = screen;
+  const line = (name: string, text: string): void => {
+    const [first = "", ...more] = folded(text, screen.columns - 14);
+    screen.line(`${paint("dim", name.padEnd(12))}${first}`);
+    for (const rest of more) screen.line(`${" ".repeat(12)}${rest}`);
+  };
+  screen.line(`${paint("strong", q.approval)} ${q.expired ? paint("bad", "expired") : paint("warn", "open")}`);
+  line("wants", q.tool);
+  line("touches", q.resource === null ? "no resource of its own" : resourceText(q.resource));
+  if (q.args !== null)
+    block(screen, q.editedBy === null ? "arguments" : `arguments, as edited by ${q.editedBy}`, JSON.stringify(q.args, null, 2));
+  if (q.text !== null) block(screen, "the answer that would be delivered", q.text);
+  line("agent", `${q.agent}, for ${principalName(q.requester)}`);
+  line("session", `${q.session}, action ${q.action}`);
+  for (const { policy, question, terms } of q.asks) {
+    line("asked by", `${policy}: ${question}`);
+    const yes = q.votes.filter((v) => v.counts.includes(policy)).map((v) => v.by);
+    const who = terms.approvers.length === 0 ? "whoever the policies let approve" : `somebody of ${terms.approvers.join(", ")}`;
+    const need = terms.quorum === 1 ? who : `${terms.quorum} different people: ${who}`;
+    line("answered by", `${need}${yes.length === 0 ? "" : `; yes so far: ${yes.join(", ")}`}`);
+  }
+  if (q.again !== null) line("again", `an earlier answer does not count: ${q.again}`);
+  line("expires", expiryText(q, now));
+  line("remembered", widestText(q.widest));
+  line("digest", q.digest);
+}
+
+function block(screen: Screen, title: string, text: string): void {
+  screen.line(screen.paint("dim", visible(title)));
+  for (const one of folded(text, screen.columns - 2)) screen.line(`  ${one}`);
+}
+
+function expiryText({ expiresAt, onExpiry, expired }: QuestionView, now: Millis): string {
+  if (expiresAt === null) return "never";
+  const then = onExpiry === "halt" ? "the turn is halted" : "it is denied";
+  const at = new Date(expiresAt).toISOString();
+  return expired ? `expired at ${at}: ${then}` : `in ${age(expiresAt - now)}, at ${at}; then ${then}`;
+}
+
+// as they come
+
+/** Those that wait already, then each new one as it is asked, until Ctrl-C. */
+export const watch: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const stop = new AbortController();
+    const onSignal = (): void => stop.abort();
+    process.on("SIGINT", onSignal);
+    process.on("SIGTERM", onSignal);
+    const keepAlive = setInterval(() => {}, 60_000); // looking alone does not keep a process up
+    try {
+      await follow(look, stop.signal, screen, (q, isNew) => told(given, screen, q, isNew));
+    } finally {
+      clearInterval(keepAlive);
+      process.off("SIGINT", onSignal);
+      process.off("SIGTERM", onSignal);
+    }
+    return EXIT.success;
+  });
+
+async function follow(look: Look, stop: AbortSignal, screen: Screen, tell: (q: ListedQuestion, isNew: boolean) => void): Promise<void> {
+  let after = 0;
+  let wake = (): void => {};
+  let changed = false;
+  const unwatch = look.inbox.watchChanges(() => {
+    changed = true;
+    wake();
+  });
+  const onStop = (): void => wake();
+  stop.addEventListener("abort", onStop, { once: true });
+  try {
+    for (let isNew = false; !stop.aborted && screen.isOpen(); isNew = true) {
+      changed = false;
+      for (;;) {
+        const page = await look.journal.questions({ after, most: PAGE });
+        for (const q of page) tell(q, isNew);
+        after = page.at(-1)?.arrival ?? after;
+        if (page.length < PAGE) break;
+      }
+      await new Promise<void>((resume) => {
+        wake = resume;
+        if (changed || stop.aborted) resume();
+      });
+    }
+  } finally {
+    unwatch();
+    stop.removeEventListener("abort", onStop);
+  }
+}
+
+function told(given: Given, screen: Screen, q: ListedQuestion, isNew: boolean): void {
+  const now = NODE.clock.now();
+  if (given.json) {
+    screen.line(JSON.stringify(asJson(q, now)));
+    return;
+  }
+  const question = q.asks.map((a) => visible(a.question)).join(" / ");
+  const left = isExpired(q, now) ? ", expired" : q.expiresAt === null ? "" : `, ${age(q.expiresAt - now)} left`;
+  screen.line(
+    `${isNew ? bell(screen) : ""}${screen.paint("warn", "?")} ${screen.paint("strong", q.approval)} ${visible(q.agent)} wants ${wants(q)}: ${question}${left}`,
+  );
+}
+
+export const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

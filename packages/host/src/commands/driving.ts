@@ -2,22 +2,45 @@
 import { type Entry, FaultError, type Live, type Principal, type RunResult } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
 import { EXIT, type Given } from "../cli/command.ts";
-import type { Screen } from "../cli/screen.ts";
+import { bell, type Screen } from "../cli/screen.ts";
 import { count, duration } from "../cli/table.ts";
 import { type Line, narrator } from "../cli/timeline.ts";
 import { visible, visibleLines, visibleStream } from "../cli/visible.ts";
+import { type Notify, webhook } from "../compose.ts";
+import type { Notice } from "../notices.ts";
 import { createRuntime, type Run, type RunOptions, type Runtime } from "../runtime.ts";
 import { type Desk, tell } from "./project.ts";
 
 /** Opens the runtime of a project for one command. */
-export async function withRuntime<T>({ config, agents, gate }: Desk, by: Principal, work: (runtime: Runtime) => Promise<T>): Promise<T> {
+export async function withRuntime<T>(
+  given: Given,
+  screen: Screen,
+  { config, agents, gate }: Desk,
+  by: Principal,
+  work: (runtime: Runtime) => Promise<T>,
+): Promise<T> {
   const { directory, synchronous } = config.journal;
-  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous });
+  const notify = notifyOf(given, screen, config);
+  const told = notify === null ? {} : { notify, project: config.name };
+  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...told });
   try {
     return await work(runtime);
   } finally {
     await runtime.close();
   }
+}
+
+/** Q45 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
+function notifyOf(given: Given, screen: Screen, { notify }: Desk["config"]): Notify | null {
+  if (notify === null) return null;
+  const secret = given.env[notify.secretEnv] ?? "";
+  if (secret === "") {
+    tell(given, screen, `no notice is sent to anybody: $${notify.secretEnv}, which signs them, is not set`);
+    return null;
+  }
+  const onLost = ({ approval }: Notice, why: string): void =>
+    tell(given, screen, `the notice of ${approval} was not delivered: ${visible(why)}`);
+  return webhook({ url: notify.webhook, secret, onLost });
 }
 
 /** One turn, or what is left of it, in front of somebody. */
@@ -91,7 +114,7 @@ export function livePrinter(screen: Screen): LivePrinter {
       for (const line of tellOf(live.entry)) {
         if (!line.live) continue;
         breakLine();
-        screen.line(lineText(line));
+        screen.line(`${event.kind === "approval.asked" ? bell(screen) : ""}${lineText(line)}`);
       }
       if (event.kind !== "turn.ended" || event.output === null || event.output === spoken) return;
       breakLine();

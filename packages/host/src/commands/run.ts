@@ -16,7 +16,7 @@ export const run: Run = async (given, screen) => {
   const input = await textOf(said, "the input", screen);
   const person = personOf(given, screen);
   const principal: Principal = { kind: "user", id: person.name };
-  return withRuntime(desk, principal, async (runtime) => {
+  return withRuntime(given, screen, desk, principal, async (runtime) => {
     await certified(given, screen, runtime.place, person);
     const wanted = given.text("session");
     const session = wanted === null ? null : (await sessionOf(runtime.inspect, wanted).then(ofAgent(name))).session;

@@ -180,7 +180,7 @@ export const resume: Run = async (given, screen) => {
   });
   const desk = await deskOf(config);
   knownAgent(desk, summary.agent);
-  return withRuntime(desk, summary.principal, async (runtime) => {
+  return withRuntime(given, screen, desk, summary.principal, async (runtime) => {
     if (pending === 0 && (summary.state === "idle" || summary.state === "closed"))
       return nothingToDo(given, screen, await runtime.inspect.state(summary.session));
     if (!given.json) screen.line(`${screen.paint("strong", summary.agent)} ${screen.paint("dim", `resumed, ${summary.session}`)}`);

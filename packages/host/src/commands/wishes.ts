@@ -28,12 +28,19 @@ function wish(given: Given, screen: Screen, wanted: Wish): Promise<number> {
 export type Addressee = Readonly<{ look: Look; config: Config; session: Intent["session"]; agent: string; person: Person }>;
 
 /** Signed, delivered, and told what became of it. */
-export async function sendWish(
+export async function sendWish(given: Given, screen: Screen, to: Addressee, wanted: Wish): Promise<number> {
+  return told(given, screen, to.look, await deliverWish(given, screen, to, wanted));
+}
+
+export type Sent = Readonly<{ became: Exclude<Delivered, { kind: "refused" }>; intent: Intent; drove: RunResult | null }>;
+
+/** Signed and delivered; throws `intent-refused` with the reason. */
+export async function deliverWish(
   given: Given,
   screen: Screen,
   { look, config, session, agent, person }: Addressee,
   wanted: Wish,
-): Promise<number> {
+): Promise<Sent> {
   await known(given, screen, look, config, person);
   const intent = signIntent(person, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: wanted });
   let drove: RunResult | null = null;
@@ -42,7 +49,7 @@ export async function sendWish(
     const desk = await deskOf(config);
     knownAgent(desk, agent);
     try {
-      drove = await withRuntime(desk, intent.by, (runtime) =>
+      drove = await withRuntime(given, screen, desk, intent.by, (runtime) =>
         driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
       );
       return "drove";
@@ -52,7 +59,8 @@ export async function sendWish(
     }
   };
   const became = await deliver({ store: look, directory: config.journal.directory, intent, waitMs: WAIT_MS, takeOver });
-  return told(given, screen, look, { became, intent, drove });
+  if (became.kind === "refused") throw new FaultError({ kind: "intent-refused", intent: intent.id, detail: became.reason });
+  return { became, intent, drove };
 }
 
 /** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */
@@ -62,20 +70,21 @@ async function known(given: Given, screen: Screen, look: Look, config: Config, p
   await writing(config, (place) => certified(given, screen, place, person));
 }
 
-type Sent = Readonly<{ became: Delivered; intent: Intent; drove: RunResult | null }>;
-
-function told(given: Given, screen: Screen, look: Look, { became, intent: { id, session }, drove }: Sent): number {
-  if (became.kind === "refused") throw new FaultError({ kind: "intent-refused", intent: id, detail: became.reason });
+function told(given: Given, screen: Screen, look: Look, sent: Sent): number {
+  const { became, intent, drove } = sent;
   if (given.json) {
     const event = became.kind === "became" ? { seq: became.entry.seq, ...became.entry.event } : null;
-    screen.line(JSON.stringify({ intent: id, session, state: became.kind === "became" ? "taken" : "pending", event, result: drove }));
+    const state = became.kind === "became" ? "taken" : "pending";
+    screen.line(JSON.stringify({ intent: intent.id, session: intent.session, state, event, result: drove }));
     return drove !== null ? exitOf(drove) : became.kind === "pending" ? EXIT.waiting : EXIT.success;
   }
   if (drove !== null) return printResult(given, screen, look.head(), drove);
-  if (became.kind === "pending") {
-    screen.line(`sent as ${id}, and not taken yet: whoever holds ${session} will`);
-    return EXIT.waiting;
-  }
-  for (const { text } of narrator()(became.entry)) screen.line(`entry ${became.entry.seq} of ${session}: ${text}`);
-  return EXIT.success;
+  for (const line of becameLines(sent)) screen.line(line);
+  return became.kind === "pending" ? EXIT.waiting : EXIT.success;
+}
+
+/** What it became, for people. */
+export function becameLines({ became, intent: { id, session } }: Sent): readonly string[] {
+  if (became.kind === "pending") return [`sent as ${id}, and not taken yet: whoever holds ${session} will`];
+  return narrator()(became.entry).map(({ text }) => `entry ${became.entry.seq} of ${session}: ${text}`);
 }

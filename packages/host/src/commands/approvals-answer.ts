@@ -1,0 +1,88 @@
+/**
+ * Answers to questions.
+ *
+ * Q21 an answer is bound to the question's id and to the digest of the action that was shown; a policy decides who may give it, here
+ *     before it is sent and again by whoever holds the session.
+ * A42 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
+ */
+import { type Answer, canonical, type JsonObject, readJson } from "@orgate/core";
+import { grantWish, mayAct, type QuestionView } from "../approvals.ts";
+import type { Given, Run } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { resourceText } from "../cli/timeline.ts";
+import { visible } from "../cli/visible.ts";
+import { NODE } from "../compose.ts";
+import { questionOf, usage } from "./approvals.ts";
+import { deskOf, looking, personOf } from "./project.ts";
+import { sendWish } from "./wishes.ts";
+
+export const approve: Run = (given, screen) => {
+  const [scope, lifetime] = [given.text("grant"), given.text("for")];
+  if (scope === null && lifetime !== null)
+    throw usage("--for says how long, but not what is remembered", "add --grant digest, resource or tool");
+  if (scope === null) return answer(given, screen, () => ({ kind: "approve" }));
+  if (!isScope(scope)) throw usage(`--grant is \`${scope}\``, "use digest, resource or tool");
+  return answer(given, screen, ({ asks }) => ({ kind: "grant", grant: grantWish(scope, lifetime ?? "turn", asks, NODE.clock.now()) }));
+};
+const isScope = (text: string): text is "digest" | "resource" | "tool" => text === "digest" || text === "resource" || text === "tool";
+
+export const deny: Run = (given, screen) => {
+  const reason = given.text("reason");
+  if (reason === null || reason.trim() === "") throw usage("--reason is missing", "say why: the agent is told, and the journal keeps it");
+  return answer(given, screen, () => ({ kind: "deny", reason }));
+};
+
+export const edit: Run = (given, screen) => {
+  const args = argsOf(given.text("args"));
+  return answer(given, screen, (view) => {
+    if (view.args === null) throw usage("the question is not about a call: there are no arguments to edit", "approve or deny it");
+    return { kind: "edit", args };
+  });
+};
+
+function argsOf(text: string | null): JsonObject {
+  if (text === null) throw usage("--args is missing", `write the whole arguments as they are to be: --args '{"amount":10}'`);
+  const read = readJson(text);
+  if (read.kind === "not-json") throw usage(`--args is not JSON at ${read.line}:${read.column}: ${read.detail}`, "write one JSON object");
+  const { value } = read;
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw usage("--args is no JSON object", "write all arguments: {…}");
+  return value as JsonObject;
+}
+
+function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answer): Promise<number> {
+  return looking(given, async (look, config) => {
+    const view = await questionOf(look, given.args[0] ?? "");
+    const { approval, agent, tool, requester, session, digest } = view;
+    const wanted = given.text("digest");
+    if (wanted !== null && (wanted.length < 8 || !digest.startsWith(wanted)))
+      throw usage(`question \`${approval}\` is about ${digest}, not ${wanted}`, `look again: \`orgate approvals show ${approval}\``);
+    const chosen = said(view);
+    const person = personOf(given, screen);
+    const { gate } = await deskOf(config);
+    mayAct(gate, person, { kind: "approve", approval, agent, tool, requester: requester.id }, "answer it");
+    if (!given.json) printAnswer(screen, view, chosen);
+    return sendWish(given, screen, { look, config, session, agent, person }, { kind: "answer", approval, digest, answer: chosen });
+  });
+}
+
+const DOING = { approve: "approving", deny: "denying", edit: "approving, edited,", grant: "approving" };
+
+function printAnswer(screen: Screen, q: QuestionView, chosen: Answer): void {
+  const args = chosen.kind === "edit" ? chosen.args : q.args;
+  screen.line(
+    `${DOING[chosen.kind]} ${screen.paint("strong", visible(q.tool))} ${args === null ? "" : visible(canonical(args))}`.trimEnd(),
+  );
+  if (chosen.kind === "grant") {
+    const { scope, until } = chosen.grant;
+    const how = typeof until === "number" ? `until ${new Date(until).toISOString()}` : `for the ${until}`;
+    screen.line(screen.paint("warn", `and remembering it for this ${scope}, ${how}`));
+  }
+  const about = [
+    `for ${visible(q.agent)}`,
+    ...(q.resource === null ? [] : [`touches ${resourceText(q.resource)}`]),
+    `asked by ${q.asks.map((a) => visible(a.policy)).join(", ")}`,
+    `digest ${q.digest.slice(0, 12)}`,
+  ];
+  screen.line(screen.paint("dim", about.join(" · ")));
+}

@@ -1,0 +1,84 @@
+/**
+ * What became of a call that nobody could tell of.
+ *
+ * A44 a call is named SESSION/CALL, or by its id alone where that means one open unknown; the person's word is signed, gated as `resolve`
+ *     here and by whoever holds the session, and told to the agent.
+ */
+import { type Resolution, readState, type SessionId, toResult, type Unknown } from "@orgate/core";
+import type { SessionSummary } from "@orgate/core/journal";
+import { mayAct } from "../approvals.ts";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import { resourceText } from "../cli/timeline.ts";
+import { visible } from "../cli/visible.ts";
+import type { Look } from "../compose.ts";
+import { usage } from "./approvals.ts";
+import { deskOf, looking, personOf, sessionOf } from "./project.ts";
+import { becameLines, deliverWish } from "./wishes.ts";
+
+const RESOLUTIONS: readonly Resolution[] = ["happened", "did-not-happen", "reconcile", "abandon"];
+
+export const resolve: Run = (given, screen) =>
+  looking(given, async (look, config) => {
+    const [text = "", as = ""] = given.args;
+    const resolution = RESOLUTIONS.find((r) => r === as);
+    if (resolution === undefined) throw usage(`\`${as}\` is no resolution`, `use ${RESOLUTIONS.join(", ")}`);
+    const { session, agent, unknown } = await unknownOf(look, text, given);
+    const { call, tool } = unknown;
+    const person = personOf(given, screen);
+    const { gate } = await deskOf(config);
+    mayAct(gate, person, { kind: "resolve", call, agent, tool }, "resolve it");
+    if (!given.json) screen.line(`${screen.paint("strong", visible(tool))} ${call} on ${resourceText(unknown.resource)}: ${resolution}`);
+    const note = given.text("note") ?? "";
+    const sent = await deliverWish(
+      given,
+      screen,
+      { look, config, session, agent, person },
+      { kind: "resolve", call, as: resolution, note },
+    );
+    const left = toResult(await readState({ journal: look.journal }, session)).unknowns.map((u) => u.call);
+    const event = sent.became.kind === "became" ? { seq: sent.became.entry.seq, ...sent.became.entry.event } : null;
+    if (given.json)
+      screen.line(JSON.stringify({ intent: sent.intent.id, session, state: event === null ? "pending" : "taken", event, left }));
+    else {
+      for (const line of becameLines(sent)) screen.line(line);
+      if (resolution === "reconcile" && left.includes(call) && event !== null)
+        screen.line(
+          screen.paint("warn", `the tool could not tell, or was not let be asked: \`orgate sessions show ${session}\` says which`),
+        );
+    }
+    return sent.became.kind === "pending" ? EXIT.waiting : EXIT.success;
+  });
+
+type Found = Readonly<{ session: SessionId; agent: string; unknown: Unknown }>;
+
+async function unknownOf(look: Look, text: string, given: Given): Promise<Found> {
+  const slash = text.lastIndexOf("/");
+  const call = text.slice(slash + 1);
+  const named = given.text("session") ?? (slash > 0 ? text.slice(0, slash) : null);
+  const sessions = named === null ? await withUnknowns(look) : [await sessionOf(look.journal, named)];
+  const open: Found[] = [];
+  for (const { session, agent } of sessions)
+    for (const unknown of (await readState({ journal: look.journal }, session)).unknowns.values()) open.push({ session, agent, unknown });
+  const found = open.filter(({ unknown }) => unknown.call === call);
+  const [one, ...others] = found;
+  const names = (all: readonly Found[]): string => all.map((f) => `${f.session}/${f.unknown.call}`).join(", ");
+  if (one === undefined)
+    throw usage(
+      `no outcome of a call \`${call}\` is unknown`,
+      open.length === 0 ? "there is nothing to resolve" : `open are: ${names(open)}`,
+    );
+  if (others.length > 0) throw usage(`\`${call}\` means ${found.length} calls`, `say which: ${names(found)}`);
+  return one;
+}
+
+const PAGE = 500;
+
+async function withUnknowns({ journal }: Look): Promise<readonly SessionSummary[]> {
+  const found: SessionSummary[] = [];
+  for (let before: SessionSummary | null = null; ; ) {
+    const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: PAGE });
+    found.push(...page.filter((s) => s.openUnknowns > 0));
+    before = page.at(-1) ?? null;
+    if (before === null || page.length < PAGE) return found;
+  }
+}
