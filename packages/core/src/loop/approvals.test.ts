@@ -1,68 +1,12 @@
 /** Questions, grants, expiries, halts and resolutions: the attack table, and what must not be voided. */
-import { hash as nodeHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import * as z from "zod";
-import { defineTool } from "../agents/define-tool.ts";
 import { type Row, tableGate } from "../gate/table.ts";
-import { PERMIT_ALL, reply, type Step, scriptedModel, type World, type WorldOptions, world } from "../testing/index.ts";
-import {
-  type Answer,
-  callId,
-  type Digest,
-  digest,
-  grantId,
-  type Hash,
-  type Json,
-  type Principal,
-  type Tool,
-  type ToolContext,
-} from "../vocab/index.ts";
+import { PERMIT_ALL, reply, type World } from "../testing/index.ts";
+import { type Answer, callId, grantId, type Tool } from "../vocab/index.ts";
+import { ANN, APPROVE, asks, BOB, EVE, open, pay, REST, refusals, say, sha256, stage, toolOf } from "./fixtures/stage.ts";
 import type { Ports } from "./ports.ts";
 
-const sha256: Hash = (text): Digest => digest(nodeHash("sha256", text, "hex"));
-const [ANN, BOB, EVE]: Principal[] = ["ann", "bob", "eve"].map((id) => ({ kind: "user", id }));
-const PEOPLE: readonly Row[] = [
-  { id: "people", action: "approve", verdict: "allow" },
-  { id: "resolvers", action: "resolve", verdict: "allow" },
-];
-const REST: readonly Row[] = [...PEOPLE, { id: "rest", action: "*", verdict: "allow" }];
-const asks = (terms: Row["terms"] = {}): readonly Row[] => [
-  { id: "ask-pay", action: "tool:pay", verdict: "ask", say: "pay?", terms },
-  ...REST,
-];
-
-type Run = (args: { x: string }, context: ToolContext) => Promise<Json> | Json;
-const toolOf = (name: string, run: Run, more: Partial<Parameters<typeof defineTool>[0]> = {}): Tool =>
-  defineTool({ name, description: name, input: z.strictObject({ x: z.string() }), labels: [], ...more, run: run as never });
-
-const pay = (x: string, id = `c${x}`) => ({ tool: "pay", args: { x }, id });
-
-function stage(steps: readonly Step[], rows: readonly Row[], options: Partial<WorldOptions> = {}) {
-  const ran: string[] = [];
-  const payTool = toolOf("pay", ({ x }) => String(ran.push(x)), {
-    resource: (input: unknown) => ({ type: "Account", id: (input as { x: string }).x }),
-  });
-  const model = scriptedModel(steps);
-  const w = world({
-    hash: sha256,
-    model,
-    tools: [payTool, ...(options.tools ?? [])],
-    rows,
-    ...options,
-    ...(options.tools === undefined ? {} : { tools: [payTool, ...options.tools] }),
-  });
-  return { w, ran, model };
-}
-
-const open = (w: World) => [...(w.state().turn?.questions.values() ?? [])].filter((q) => q.answer === null);
-async function say(w: World, answer: Answer, by = ANN as Principal, nth = 0, bound: Partial<{ digest: Digest }> = {}) {
-  const q = open(w)[nth];
-  if (q === undefined) throw new Error("no open question");
-  await w.wish({ kind: "answer", approval: q.approval, digest: bound.digest ?? q.digest, answer }, by);
-}
-const refusals = (w: World) => w.events("intent.refused").map((e) => e.reason);
-const APPROVE: Answer = { kind: "approve" };
 const twoTurns = [reply.calls([pay("a")]), reply.text("done")];
 
 describe("the attack table", () => {
@@ -320,7 +264,7 @@ describe("grants", () => {
     await w.run("go");
     await say(w, { kind: "grant", grant: { scope: "tool", until: "session" } });
     const [q] = open(w);
-    await w.order({ kind: "grant.revoked", grant: grantId(`g_none_${q?.approval ?? ""}`), by: ANN as Principal, reason: "" });
+    await w.order({ kind: "grant.revoked", grant: grantId(`g_none_${q?.approval ?? ""}`), by: ANN, reason: "" });
     await w.go();
     expect(ran).toEqual(["a", "a", "b"]);
   });
@@ -333,7 +277,7 @@ describe("grants", () => {
     await w.go();
     const [grant] = await w.grants();
     if (grant === undefined) throw new Error("no grant");
-    await w.order({ kind: "grant.revoked", grant: grant.grant, by: ANN as Principal, reason: "enough" });
+    await w.order({ kind: "grant.revoked", grant: grant.grant, by: ANN, reason: "enough" });
     await w.wish({ kind: "say", text: "again" });
     await w.go();
     expect(ran).toEqual(["a"]);
@@ -505,7 +449,7 @@ describe("unknown outcomes", () => {
 });
 
 describe("the kill switch", () => {
-  const halt = (scope: string) => ({ kind: "work.halted", scope, by: ANN as Principal, reason: "stop it" }) as const;
+  const halt = (scope: string) => ({ kind: "work.halted", scope, by: ANN, reason: "stop it" }) as const;
 
   test("Q10 a halt that commits first: no act.started and no model.asked commit after it, and the turn ends halted", async () => {
     let w: World | null = null;
@@ -535,7 +479,7 @@ describe("the kill switch", () => {
     await say(w, APPROVE);
     expect((await w.go()).last).toMatchObject({ ending: "halted" });
     expect(ran).toEqual([]);
-    await w.order({ kind: "work.resumed", scope: "agent:tester", by: ANN as Principal, reason: "" });
+    await w.order({ kind: "work.resumed", scope: "agent:tester", by: ANN, reason: "" });
     await w.wish({ kind: "say", text: "go on" });
     expect((await w.go()).last).toMatchObject({ ending: "completed" });
   });

@@ -1,15 +1,27 @@
 /**
- * The proof of the spine: random scripts × crashes around every append, every effect and every model call.
+ * The proof of the spine: random scripts × limits × policies × crashes around every append, every effect and every model call × what people do meanwhile.
  * Each rule that is proved here is also broken on purpose below, and the break must be noticed.
  */
 import { hash as nodeHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Row } from "../gate/table.ts";
 import type { Model } from "../reason/port.ts";
-import { arbitraries, type CrashPoint, SCRIPT_TOOLS, type Script, type Step, scriptTools, type World, world } from "../testing/index.ts";
-import { type Digest, digest, FaultError, type Hash, type JsonObject, type ToolContext } from "../vocab/index.ts";
+import {
+  arbitraries,
+  type CrashPoint,
+  PERMIT_ALL,
+  SCRIPT_TOOLS,
+  type Script,
+  type Step,
+  scriptTools,
+  type World,
+  world,
+} from "../testing/index.ts";
+import { type Digest, digest, FaultError, type Hash, type JsonObject, type ToolContext, type Wish } from "../vocab/index.ts";
 import type { Ports } from "./ports.ts";
+import type { State } from "./state.ts";
 
 const sha256: Hash = (text): Digest => digest(nodeHash("sha256", text, "hex"));
 const arb = arbitraries(fc);
@@ -36,11 +48,58 @@ function placedModel(steps: readonly Step[], outside: Outside, recorded: (iterat
   };
 }
 
+/** What else a run is up against: limits, policies, and people who answer, steer and cancel. */
+type Weather = Readonly<{
+  toolsAtOnce: number;
+  calls: number;
+  iterations: number;
+  /** A tool that only runs when a person lets it, and one of which a turn has only so many calls. */
+  asked: string | null;
+  few: Readonly<{ tool: string; most: number }> | null;
+  /** What people answer, one after the other and over again. */
+  yes: readonly boolean[];
+  /** Said right after the n-th append, counted over all processes. */
+  pokes: readonly Readonly<{ after: number; wish: Wish }>[];
+}>;
+
+const CALM: Weather = { toolsAtOnce: 5, calls: 200, iterations: 25, asked: null, few: null, yes: [true], pokes: [] };
+
+const toolNames = fc.constantFrom(...Object.values(SCRIPT_TOOLS));
+const pokes = fc.record({
+  after: fc.nat({ max: 14 }),
+  wish: fc.constantFrom<Wish>({ kind: "cancel", reason: "enough" }, { kind: "steer", text: "and mind the gap" }),
+});
+const weathers: fc.Arbitrary<Weather> = fc.record({
+  toolsAtOnce: fc.integer({ min: 1, max: 3 }),
+  calls: fc.oneof({ weight: 1, arbitrary: fc.integer({ min: 1, max: 5 }) }, { weight: 2, arbitrary: fc.constant(200) }),
+  iterations: fc.oneof({ weight: 1, arbitrary: fc.integer({ min: 1, max: 4 }) }, { weight: 2, arbitrary: fc.constant(25) }),
+  asked: fc.option(toolNames, { freq: 2 }),
+  few: fc.option(fc.record({ tool: toolNames, most: fc.integer({ min: 1, max: 2 }) }), { freq: 2 }),
+  yes: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
+  pokes: fc.oneof(fc.constant([]), fc.array(pokes, { maxLength: 2 })),
+});
+const crashes = fc.array(arb.crashPoints(8), { minLength: 1, maxLength: 3 });
+
+function rowsOf({ asked, few }: Weather): readonly Row[] {
+  const asking = asked === null ? [] : [{ id: "ask-first", action: `tool:${asked}`, verdict: "ask" } as const];
+  if (few === null) return [...asking, ...PERMIT_ALL];
+  const { tool, most } = few;
+  return [
+    { id: "few", action: `tool:${tool}`, callsBelow: most, verdict: tool === asked ? "ask" : "allow" },
+    { id: "enough", action: `tool:${tool}`, verdict: "deny" },
+    ...asking,
+    ...PERMIT_ALL,
+  ];
+}
+
+type Staged = Readonly<{ w: World; outside: Outside; weather: Weather }>;
+
 function stage(
   script: Script,
-  crashes: readonly CrashPoint[],
+  crashing: readonly CrashPoint[],
+  weather: Weather = CALM,
   spoil: (p: Ports, w: () => World) => Ports = (p) => p,
-): { w: World; outside: Outside } {
+): Staged {
   const outside: Outside = { effects: [], asked: [] };
   const effect = async (tool: string, args: JsonObject, { key, start }: ToolContext) => {
     const call = key.slice(key.indexOf("/") + 1);
@@ -51,26 +110,66 @@ function stage(
   };
   const happened = (key: string) => outside.effects.some((e) => e.key === key);
   const model = placedModel(script.steps, outside, (n) => w.events("model.replied").some((e) => e.iteration === n));
-  const w: World = world({ hash: sha256, model, tools: scriptTools(effect, happened), crashes, spoil: (p) => spoil(p, () => w) });
-  return { w, outside };
+  const { toolsAtOnce, calls, iterations } = weather;
+  const w: World = world({
+    hash: sha256,
+    model,
+    tools: scriptTools(effect, happened),
+    rows: rowsOf(weather),
+    limits: { toolsAtOnce, calls, iterations },
+    crashes: crashing,
+    spoil: (p) =>
+      spoil(
+        poked(p, weather, () => w),
+        () => w,
+      ),
+  });
+  return { w, outside, weather };
 }
 
-/** Looks alike ask (rule 4), so a run may end waiting: a person says yes until it is over. */
-async function toTheEnd(w: World, input: string): Promise<void> {
-  await w.run(input);
-  for (let i = 0; i < 40 && w.state().turn !== null; i += 1) {
+const appends = new WeakMap<World, number>();
+function poked(p: Ports, { pokes }: Weather, w: () => World): Ports {
+  const append: Ports["journal"]["append"] = async (a) => {
+    const first = await p.journal.append(a);
+    const nth = appends.get(w()) ?? 0;
+    appends.set(w(), nth + 1);
+    for (const { after, wish } of pokes) if (after === nth) await w().wish(wish);
+    return first;
+  };
+  return { ...p, journal: { ...p.journal, append } };
+}
+
+/** Every drive leaves what its journal says, and a turn that goes on has something to wait for. */
+function checkRest(w: World, live: State): void {
+  const durable = w.state();
+  const settled = (s: State) => ({ ...s, grantsDue: null }); // grants are given once: the fold alone cannot know that they have been
+  expect(settled(live), "L74 the live state is the fold of what is durable").toEqual(settled(durable));
+  const t = durable.turn;
+  if (t === null) return;
+  const waits = [...t.questions.values()].some((q) => q.answer === null) || t.calling.some((c) => c.gated.kind === "deferred");
+  expect(waits, "Q2 a session that waits has a question open, or something put off").toBe(true);
+}
+
+/** People answer until it is over: look-alikes ask (rule 4), and so may a policy. Says how many drives it took. */
+async function toTheEnd({ w, weather }: Staged, input: string): Promise<number> {
+  checkRest(w, await w.run(input));
+  let [drives, said] = [1, 0];
+  for (; drives < 40 && w.state().turn !== null; drives += 1) {
     for (const q of w.state().turn?.questions.values() ?? []) {
-      if (q.answer === null) await w.wish({ kind: "answer", approval: q.approval, digest: q.digest, answer: { kind: "approve" } });
+      if (q.answer !== null) continue;
+      const answer = weather.yes[said++ % weather.yes.length] ? ({ kind: "approve" } as const) : ({ kind: "deny", reason: "no" } as const);
+      await w.wish({ kind: "answer", approval: q.approval, digest: q.digest, answer });
     }
-    await w.go();
+    checkRest(w, await w.go());
   }
+  return drives;
 }
 
 const onceKeys = (o: Outside) => o.effects.filter((e) => e.tool === SCRIPT_TOOLS.once).map((e) => e.key);
 const keyTwice = (o: Outside, tool: string) =>
   new Set(o.effects.filter((e) => e.tool === tool).map((e) => e.key)).size < o.effects.filter((e) => e.tool === tool).length;
 
-function checkRules(w: World, outside: Outside): void {
+function checkRules({ w, outside, weather }: Staged): void {
   expect(
     outside.effects.filter((e) => !e.allowed),
     "L5 no effect without a durable allow and its act.started",
@@ -89,18 +188,64 @@ function checkRules(w: World, outside: Outside): void {
   const calls = w.events("model.replied").flatMap((e) => e.parts.flatMap((p) => (p.kind === "call" ? [p.wireId] : [])));
   const results = w.state().messages.flatMap((m) => (m.role === "tool" ? [m.wireId] : []));
   expect(results, "L13 one observation per call, in order").toEqual(calls);
+  checkLimits(w, weather);
+  checkLeave(w, weather);
+  checkTold(w);
+}
+
+function checkLimits(w: World, { calls, iterations, toolsAtOnce, few }: Weather): void {
+  const started = new Map(w.events("act.started").map((e) => [e.call, toolOf(w, e.call)]));
+  expect(started.size, "L22 no call beyond the limit").toBeLessThanOrEqual(calls);
+  expect(w.events("model.replied").length, "L3 no reply beyond the limit").toBeLessThanOrEqual(iterations);
+  if (few !== null)
+    expect([...started.values()].filter((tool) => tool === few.tool).length, "G a counter is never overrun").toBeLessThanOrEqual(few.most);
+  const running = new Set<string>();
+  let most = 0;
+  for (const { event: e } of w.entries()) {
+    if (e.kind === "hold.taken") running.clear();
+    else if (e.kind === "act.started") running.add(e.call);
+    else if (e.kind === "act.ended" || e.kind === "recovery.applied") running.delete(e.call);
+    most = Math.max(most, running.size);
+  }
+  expect(most, "L2 no more at once than the limit").toBeLessThanOrEqual(toolsAtOnce);
+}
+
+const toolOf = (w: World, call: string): string =>
+  w.events("model.replied").flatMap((e) => e.parts.flatMap((p) => (p.kind === "call" && p.id === call ? [p.tool] : [])))[0] ?? "";
+
+/** Each start of a tool that is asked about has used up an answer of its own; and nothing is begun once a person has said stop. */
+function checkLeave(w: World, { asked }: Weather): void {
+  const used = w.events("approval.consumed");
+  expect(new Set(used.map((e) => e.approval)).size, "Q3 an answer is used once").toBe(used.length);
+  for (const { call } of w.events("act.started")) {
+    if (toolOf(w, call) !== asked) continue;
+    const starts = w.events("act.started").filter((e) => e.call === call).length;
+    expect(used.filter((e) => (e.action as string) === call).length, "Q3 each start has used up an answer").toBe(starts);
+  }
+  const kinds = w.entries().map((e) => e.event.kind);
+  const cancelled = kinds.indexOf("turn.cancel-asked");
+  const begun = Math.max(kinds.lastIndexOf("act.started"), kinds.lastIndexOf("model.asked"));
+  if (cancelled >= 0) expect(begun, "L26 nothing begins after a cancel").toBeLessThan(cancelled);
+}
+
+/** What has started is told of: it ended, or its tool says that it did not happen. */
+function checkTold(w: World): void {
+  const ended = new Set(w.events("act.ended").map((e) => e.call));
+  const undone = new Set(w.events("recovery.applied").flatMap((e) => (e.found === "did-not-happen" ? [e.call] : [])));
+  const untold = w.events("act.started").filter((e) => !ended.has(e.call) && !undone.has(e.call));
+  expect(untold, "L22 no started call is left untold").toEqual([]);
 }
 
 describe("crashes", () => {
   test("L8 a crash around any append, effect or model call: nothing twice, nothing unallowed, nothing lost, one ending", async () => {
     let resumed = 0;
     await fc.assert(
-      fc.asyncProperty(arb.scripts, fc.array(arb.crashPoints(12), { minLength: 1, maxLength: 3 }), async (script, crashes) => {
-        const { w, outside } = stage(script, crashes);
-        await toTheEnd(w, script.input);
-        if (w.processes() > 1) resumed += 1;
-        checkRules(w, outside);
-        await equalWhereOutcomesAre(script, w);
+      fc.asyncProperty(arb.scripts, crashes, weathers, async (script, crashing, weather) => {
+        const staged = stage(script, crashing, weather);
+        const drives = await toTheEnd(staged, script.input);
+        if (staged.w.processes() > drives) resumed += 1;
+        checkRules(staged);
+        await equalWhereOutcomesAre(script, staged);
       }),
       { numRuns: RUNS },
     );
@@ -126,37 +271,34 @@ describe("crashes", () => {
     for (const of of ["append", "effect", "model"] as const)
       for (const when of ["before", "after"] as const)
         for (let nth = 0; nth < 14; nth += 1) {
-          const { w, outside } = stage({ input: "go", steps }, [{ of, when, nth }]);
-          await toTheEnd(w, "go");
-          checkRules(w, outside);
-          expect(w.state().last).toMatchObject({ ending: "completed", output: "done", iterations: 4 });
+          const staged = stage({ input: "go", steps }, [{ of, when, nth }]);
+          await toTheEnd(staged, "go");
+          checkRules(staged);
+          expect(staged.w.state().last).toMatchObject({ ending: "completed", output: "done", iterations: 4 });
         }
   });
 });
 
 /** Where no outcome was lost, a crashed run ends with the same conversation as one that was not crashed. */
-async function equalWhereOutcomesAre(script: Script, w: World): Promise<void> {
+async function equalWhereOutcomesAre(script: Script, { w, weather }: Staged): Promise<void> {
+  if (weather.asked !== null || weather.pokes.length > 0) return; // then it depends on what people were asked and when they spoke
   const lost = w.events("act.ended").some((e) => e.outcome.kind === "unknown") || w.events("model.asked").some((e) => e.attempt > 1);
   const reconciled = w.events("recovery.applied").length > 0; // then the tool's own words stand in place of the result
   if (lost || reconciled) return;
-  const calm = stage(script, []).w;
+  const calm = stage(script, [], weather);
   await toTheEnd(calm, script.input);
-  expect(w.state().messages).toEqual(calm.state().messages);
-  expect(w.state().last).toMatchObject({ ...calm.state().last, activeMs: expect.anything() });
+  expect(w.state().messages).toEqual(calm.w.state().messages);
+  expect(w.state().last).toMatchObject({ ...calm.w.state().last, activeMs: expect.anything() });
 }
 
 describe("breaks that must be noticed", () => {
   /** The property above, on a runtime broken on purpose: it has to fail. */
   async function isNoticed(spoil: (p: Ports, w: () => World) => Ports): Promise<boolean> {
-    const property = fc.asyncProperty(
-      arb.scripts,
-      fc.array(arb.crashPoints(12), { minLength: 1, maxLength: 3 }),
-      async (script, crashes) => {
-        const { w, outside } = stage(script, crashes, spoil);
-        await toTheEnd(w, script.input);
-        checkRules(w, outside);
-      },
-    );
+    const property = fc.asyncProperty(arb.scripts, crashes, weathers, async (script, crashing, weather) => {
+      const staged = stage(script, crashing, weather, spoil);
+      await toTheEnd(staged, script.input);
+      checkRules(staged);
+    });
     const result = await fc.check(property, { numRuns: 300, endOnFailure: true });
     return result.failed;
   }

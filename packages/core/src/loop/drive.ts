@@ -285,7 +285,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   const announce = launcher(cockpit);
 
   function fly(name: string, effect: () => Promise<Landing>): void {
-    const flight = effect()
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    flights.set(name, over); // before it takes off: a tool may speak in its first breath
+    void effect()
       .catch(
         (error: unknown): Landing =>
           () => {
@@ -295,8 +297,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       .then((landing) => {
         flights.delete(name);
         land(landing);
+        resolve();
       });
-    flights.set(name, flight);
   }
 
   function outliving(over: Promise<void>): void {

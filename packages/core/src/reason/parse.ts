@@ -16,10 +16,12 @@ export function parseReply(parts: readonly ReplyPart[], iteration: number, used:
   });
 }
 
-/** Some providers send nothing at all for a call without arguments. */
+/** Some providers send nothing at all for a call without arguments. The value is what the journal will read back: an escape can name half a character. */
 function parseArgs(text: string): ParsedArgs {
   const read = readJson(text.trim() === "" ? "{}" : text);
-  return read.kind === "json" ? read : { kind: "not-json", detail: `${read.detail} (line ${read.line}, column ${read.column})` };
+  return read.kind === "json"
+    ? { kind: "json", value: frozenCopy(read.value) }
+    : { kind: "not-json", detail: `${read.detail} (line ${read.line}, column ${read.column})` };
 }
 
 export const textOf = (parts: readonly Part[]): string => parts.flatMap((p) => (p.kind === "text" ? [p.text] : [])).join("");

@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Ask,
+  digest,
+  grantId,
+  millis,
+  PLAIN_TERMS,
+  type PolicyId,
+  type Principal,
+  policyId,
+  sessionId,
+  type Terms,
+} from "../vocab/index.ts";
+import { countsFor, covers, expiry, type Grant, isAnswered, isSameGrant, readGrant, type Sought, tooWide, type Vote } from "./approvals.ts";
+
+const ask = (policy: string, terms: Partial<Terms> = {}): Ask => ({
+  policy: policyId(policy),
+  question: "?",
+  terms: { ...PLAIN_TERMS, ...terms },
+});
+const vote = (by: string, ...counts: readonly string[]): Vote => ({ by, counts: counts.map(policyId), grant: null });
+const ids = (...names: readonly string[]): readonly PolicyId[] => names.map(policyId);
+
+describe("who counts", () => {
+  test("Q7 a person counts for the questions of their groups, and for those that name none", () => {
+    const asks = [
+      ask("a", { approvers: ["ops"] }),
+      ask("b"),
+      ask("c", { approvers: ["finance", "ops"] }),
+      ask("d", { approvers: ["finance"] }),
+    ];
+    expect(countsFor(asks, ["ops"])).toEqual(ids("a", "b", "c"));
+    expect(countsFor(asks, [])).toEqual(ids("b"));
+  });
+
+  test("Q7 each question wants its own quorum, of different people, among those who count for it", () => {
+    const asks = [ask("a", { quorum: 2 }), ask("b")];
+    expect(isAnswered(asks, [])).toBe(false);
+    expect(isAnswered(asks, [vote("ann", "a", "b")])).toBe(false);
+    expect(isAnswered(asks, [vote("ann", "a", "b"), vote("ann", "a", "b")])).toBe(false);
+    expect(isAnswered(asks, [vote("ann", "a", "b"), vote("bob", "b")])).toBe(false);
+    expect(isAnswered(asks, [vote("ann", "a"), vote("bob", "a")])).toBe(false);
+    expect(isAnswered(asks, [vote("ann", "a", "b"), vote("bob", "a")])).toBe(true);
+    expect(isAnswered([ask("a", { quorum: 3 })], [vote("a", "a"), vote("b", "a")])).toBe(false);
+    expect(isAnswered([ask("a", { quorum: 3 })], [vote("a", "a"), vote("b", "a"), vote("c", "a")])).toBe(true);
+  });
+
+  test("Q30 the same grant is the same scope for the same time; this once is none", () => {
+    const one = { scope: "tool", until: "turn" } as const;
+    expect(isSameGrant(one, { ...one })).toBe(true);
+    expect(isSameGrant(null, one)).toBe(false);
+    expect(isSameGrant({ ...one, scope: "digest" }, one)).toBe(false);
+    expect(isSameGrant({ ...one, until: "session" }, one)).toBe(false);
+  });
+});
+
+describe("until when", () => {
+  test("Q11 the earliest due time counts, `wait` has none, and one that halts makes it halt", () => {
+    const at = millis(1_000);
+    expect(expiry([ask("a")], at)).toEqual({ expiresAt: null, onExpiry: "deny" });
+    expect(expiry([ask("a", { expiresMs: 50 }), ask("b", { expiresMs: 20 }), ask("c")], at)).toEqual({
+      expiresAt: 1_020,
+      onExpiry: "deny",
+    });
+    expect(expiry([ask("a", { expiresMs: 50, onExpiry: "wait" })], at)).toEqual({ expiresAt: null, onExpiry: "deny" });
+    expect(expiry([ask("a", { expiresMs: 10, onExpiry: "wait" }), ask("b", { expiresMs: 90, onExpiry: "halt" })], at)).toEqual({
+      expiresAt: 1_090,
+      onExpiry: "halt",
+    });
+  });
+});
+
+describe("how wide", () => {
+  test("Q8 what a policy may say, and nothing else", () => {
+    expect(readGrant(null)).toBeNull();
+    expect(readGrant("once")).toBeNull();
+    expect(readGrant("session")).toEqual({ scope: "resource", lifetime: "session" });
+    expect(readGrant("digest turn")).toEqual({ scope: "digest", lifetime: "turn" });
+    expect(readGrant("tool 8h")).toEqual({ scope: "tool", lifetime: { ms: 28_800_000 } });
+    expect([readGrant("30s"), readGrant("5m"), readGrant("2d")].map((g) => g?.lifetime)).toEqual([
+      { ms: 30_000 },
+      { ms: 300_000 },
+      { ms: 172_800_000 },
+    ]);
+    for (const text of [
+      "",
+      "ever",
+      "world session",
+      "tool",
+      "0h",
+      "1w",
+      "-1h",
+      "1.5h",
+      "tool session more",
+      "session ",
+      " tool 1h",
+      "9999999d",
+    ])
+      expect(readGrant(text), text).toBeUndefined();
+  });
+
+  const now = millis(10_000);
+  test("Q8 no wider in scope than any of the policies that ask, and not at all when one lets nothing be remembered", () => {
+    const wish = (scope: "digest" | "resource" | "tool") => ({ scope, until: "turn" }) as const;
+    expect(tooWide([ask("a", { grant: "session" })], wish("resource"), now)).toBeNull();
+    expect(tooWide([ask("a", { grant: "session" })], wish("tool"), now)).toContain("a lets it be remembered for this resource at most");
+    expect(tooWide([ask("a", { grant: "digest session" })], wish("resource"), now)).toContain("digest");
+    expect(tooWide([ask("a", { grant: "tool session" }), ask("b", { grant: "session" })], wish("tool"), now)).toContain("b lets");
+    expect(tooWide([ask("a", { grant: "tool session" }), ask("b")], wish("digest"), now)).toContain("b lets no answer be remembered");
+    expect(tooWide([ask("a", { grant: "for ever" })], wish("digest"), now)).toContain("lets no answer");
+  });
+
+  test("Q8 no longer than any of them: turn, session, or a time that is still to come", () => {
+    const wide = (grant: string, until: "turn" | "session" | number) =>
+      tooWide([ask("a", { grant })], { scope: "digest", until: typeof until === "number" ? millis(until) : until }, now) === null;
+    expect([wide("turn", "turn"), wide("turn", "session"), wide("turn", 10_001)]).toEqual([true, false, false]);
+    expect([wide("session", "turn"), wide("session", "session"), wide("session", 10_001)]).toEqual([true, true, false]);
+    expect([wide("10s", "turn"), wide("10s", "session"), wide("10s", 20_000), wide("10s", 20_001)]).toEqual([true, false, true, false]);
+    expect([wide("10s", 10_000), wide("10s", 9_999), wide("10s", 10_001)]).toEqual([false, false, true]);
+  });
+});
+
+describe("what a grant covers", () => {
+  const ann: Principal = { kind: "user", id: "ann" };
+  const [d1, d2] = [digest("1".repeat(64)), digest("2".repeat(64))];
+  const grant: Grant = {
+    grant: grantId("g_1"),
+    by: ann,
+    givenAt: millis(1),
+    agent: "clerk",
+    onBehalfOf: ann,
+    tool: "pay",
+    scope: "tool",
+    resource: { type: "Account", id: "a" },
+    digest: d1,
+    slice: d1,
+    policies: ids("p", "q"),
+    session: null,
+    turn: null,
+    until: null,
+  };
+  const sought: Sought = {
+    agent: "clerk",
+    onBehalfOf: ann,
+    tool: "pay",
+    resource: { type: "Account", id: "b" },
+    digest: d2,
+    slice: d1,
+    policies: ids("p"),
+    session: sessionId("s_00000001"),
+    turn: 2,
+    now: millis(100),
+  };
+
+  test("Q8 it covers the questions it was given for, in its scope and its time", () => {
+    expect(covers(grant, sought)).toBe(true);
+    expect(covers({ ...grant, scope: "resource" }, { ...sought, resource: { type: "Account", id: "a" } })).toBe(true);
+    expect(covers({ ...grant, scope: "digest" }, { ...sought, digest: d1 })).toBe(true);
+    expect(covers({ ...grant, session: sought.session, turn: 2, until: millis(101) }, sought)).toBe(true);
+  });
+
+  test.each<[string, Partial<Grant>, Partial<Sought>]>([
+    ["another agent", {}, { agent: "other" }],
+    ["another tool", {}, { tool: "send" }],
+    ["another person", {}, { onBehalfOf: { kind: "user", id: "bob" } }],
+    ["another kind of principal", {}, { onBehalfOf: { kind: "agent", id: "ann" } }],
+    ["policies that have changed", {}, { slice: d2 }],
+    ["a policy that asks too", {}, { policies: ids("p", "r") }],
+    ["another resource", { scope: "resource" }, {}],
+    ["a resource of another type", { scope: "resource" }, { resource: { type: "Invoice", id: "a" } }],
+    ["another action", { scope: "digest" }, { resource: { type: "Account", id: "a" } }],
+    ["another session", { session: sessionId("s_00000002") }, {}],
+    ["another turn", { turn: 1 }, {}],
+    ["the time it ends at", { until: millis(100) }, {}],
+    ["a time after its end", { until: millis(99) }, {}],
+  ])("Q8 it does not cover %s", (_, g, q) => {
+    expect(covers({ ...grant, ...g }, { ...sought, ...q })).toBe(false);
+  });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Answer,
+  approvalId,
+  callId,
+  DEFAULT_LIMITS,
+  digest,
+  type Intent,
+  intentId,
+  millis,
+  type Principal,
+  policyId,
+  sessionId,
+  type Wish,
+} from "../vocab/index.ts";
+import { admit, type OpenQuestion, type Standing, senderOf, wishName } from "./admit.ts";
+
+const ann: Principal = { kind: "user", id: "ann" };
+const [d1, d2] = [digest("1".repeat(64)), digest("2".repeat(64))];
+const question: OpenQuestion = { digest: d1, expiresAt: null, answer: null, voters: [] };
+const standing: Standing = {
+  turns: 3,
+  running: true,
+  closed: false,
+  limits: DEFAULT_LIMITS,
+  question: (approval) => (approval === "q1" ? question : null),
+  mayAnswer: () => ({ kind: "may", counts: [policyId("p")], digest: d2 }),
+  mayResolve: () => ({ kind: "may" }),
+  isUnknown: (call) => call === "1.0",
+};
+const put = (wish: Wish, at: Partial<Standing> = {}, by: Principal = ann, arrivedAt = 50) => {
+  const intent: Intent = { id: intentId("i1"), session: sessionId("s_00000001"), at: millis(1), by, key: null, wish, signature: null };
+  return admit({ intent, arrivedAt: millis(arrivedAt) }, { ...standing, ...at });
+};
+const answer = (given: Answer = { kind: "approve" }, bound = d1): Wish => ({
+  kind: "answer",
+  approval: approvalId("q1"),
+  digest: bound,
+  answer: given,
+});
+const refused = (reason: string) => ({ kind: "refused", reason: expect.stringContaining(reason) });
+const with_ = (more: Partial<OpenQuestion>): Partial<Standing> => ({ question: () => ({ ...question, ...more }) });
+
+describe("turns", () => {
+  test("L81 a word starts a turn when there is none, and is refused while there is one", () => {
+    expect(put({ kind: "say", text: "hi\ud800" }, { running: false })).toMatchObject({
+      kind: "event",
+      event: { kind: "turn.started", turn: 4, input: "hi\ufffd", by: ann, intent: "i1" },
+    });
+    expect(put({ kind: "say", text: "hi" })).toEqual(refused("in progress"));
+  });
+
+  test("L81 steering and cancelling need a turn", () => {
+    expect(put({ kind: "steer", text: "left" })).toMatchObject({ event: { kind: "input.steered", text: "left" } });
+    expect(put({ kind: "cancel", reason: "no" })).toMatchObject({ event: { kind: "turn.cancel-asked", reason: "no" } });
+    expect(put({ kind: "steer", text: "left" }, { running: false })).toEqual(refused("no turn"));
+    expect(put({ kind: "cancel", reason: "no" }, { running: false })).toEqual(refused("no turn"));
+  });
+
+  test("L81 a closed session takes nothing", () => {
+    for (const wish of [answer(), { kind: "say", text: "hi" }, { kind: "cancel", reason: "" }] as const)
+      expect(put(wish, { closed: true, running: false })).toEqual(refused("closed"));
+  });
+});
+
+describe("answers", () => {
+  test("Q5 an answer becomes an event that says who counts for what, and what it is good for", () => {
+    expect(put(answer())).toEqual({
+      kind: "event",
+      event: { kind: "approval.answered", approval: "q1", by: ann, answer: { kind: "approve" }, counts: ["p"], digest: d2, intent: "i1" },
+    });
+  });
+
+  test("Q5 only a person answers", () => {
+    expect(put(answer(), {}, { kind: "agent", id: "ann" })).toEqual(refused("only a person"));
+    expect(put(answer(), {}, { kind: "system", id: "w1" })).toEqual(refused("only a person"));
+  });
+
+  test("Q5 bound to another digest, to no question, or to an answered one, it is refused", () => {
+    expect(put(answer({ kind: "approve" }, d2))).toEqual(refused("another action"));
+    expect(put(answer(), { question: () => null })).toEqual(refused("no open question"));
+    expect(put(answer(), with_({ answer: { kind: "approve" } }))).toEqual(refused("answered already"));
+  });
+
+  test("Q11 in time by when it was put: at its due time it is too late", () => {
+    expect(put(answer(), with_({ expiresAt: millis(51) }))).toMatchObject({ kind: "event" });
+    expect(put(answer(), with_({ expiresAt: millis(50) }))).toEqual(refused("expired"));
+    expect(put(answer({ kind: "deny", reason: "" }), with_({ expiresAt: millis(50) }))).toEqual(refused("expired"));
+  });
+
+  test("Q7 nobody says yes twice; whoever said yes may still say no", () => {
+    expect(put(answer(), with_({ voters: ["user:ann"] }))).toEqual(refused("different people"));
+    expect(put(answer({ kind: "edit", args: {} }), with_({ voters: ["user:ann"] }))).toEqual(refused("different people"));
+    expect(put(answer(), with_({ voters: ["agent:ann", "user:bob"] }))).toMatchObject({ kind: "event" });
+    expect(put(answer({ kind: "deny", reason: "no" }), with_({ voters: ["user:ann"] }))).toMatchObject({ kind: "event" });
+  });
+
+  test("Q20 whom the policies do not let answer is refused with their reason", () => {
+    expect(put(answer(), { mayAnswer: () => ({ kind: "may-not", reason: "ask ops" }) })).toEqual(refused("ask ops"));
+  });
+});
+
+describe("unknowns", () => {
+  const resolve = (as: Extract<Wish, { kind: "resolve" }>["as"], call = "1.0"): Wish => ({
+    kind: "resolve",
+    call: callId(call),
+    as,
+    note: "n",
+  });
+
+  test("Q14 a person who may resolves what is unknown, or has the tool asked", () => {
+    expect(put(resolve("happened"))).toMatchObject({ event: { kind: "unknown.resolved", as: "happened", note: "n", by: ann } });
+    expect(put(resolve("reconcile"))).toMatchObject({ event: { kind: "unknown.reconcile-asked", call: "1.0" } });
+    expect(put(resolve("happened", "2.0"))).toEqual(refused("2.0"));
+    expect(put(resolve("happened"), {}, { kind: "agent", id: "a" })).toEqual(refused("only a person"));
+    expect(put(resolve("reconcile"), { mayResolve: () => ({ kind: "may-not", reason: "ask ops" }) })).toEqual(refused("ask ops"));
+  });
+
+  test("T21 only the runtime reports a late outcome, of a call that is unknown", () => {
+    const late: Wish = { kind: "late", call: callId("1.0"), outcome: { kind: "done", output: 1 } };
+    expect(put(late, {}, { kind: "system", id: "w1" })).toMatchObject({ event: { kind: "act.late", call: "1.0" } });
+    expect(put(late)).toEqual(refused("only the runtime"));
+    expect(put(late, {}, { kind: "agent", id: "a" })).toEqual(refused("only the runtime"));
+    expect(put({ ...late, call: callId("9.9") }, {}, { kind: "system", id: "w1" })).toEqual(refused("known already"));
+  });
+});
+
+describe("L71 rows that hold anything", () => {
+  const odd = (intent: unknown): Intent => intent as Intent;
+
+  test("L71 who it is from and what it wants can be written down, whatever it says", () => {
+    expect(senderOf(odd({ by: ann }))).toEqual(ann);
+    for (const by of [undefined, null, "ann", { kind: "user" }, { kind: "god", id: "x" }, { kind: "user", id: 5 }])
+      expect(senderOf(odd({ by }))).toEqual({ kind: "system", id: "unknown" });
+    expect(wishName(odd({ wish: { kind: "say" } }))).toBe("say");
+    expect(wishName(odd({ wish: { kind: "x".repeat(100) } }))).toHaveLength(64);
+    for (const wish of [undefined, null, 5, {}, { kind: 5 }]) expect(wishName(odd({ wish }))).toBe("unreadable");
+  });
+
+  test("L71 each wish as it should be is understood; each with a field missing or of another type is not", () => {
+    const whole: readonly Record<string, unknown>[] = [
+      { kind: "say", text: "" },
+      { kind: "steer", text: "" },
+      { kind: "cancel", reason: "" },
+      { kind: "answer", approval: "q1", digest: d1, answer: { kind: "approve" } },
+      { kind: "resolve", call: "1.0", as: "happened", note: "" },
+      { kind: "unreadable", detail: "" },
+      { kind: "late", call: "1.0", outcome: { kind: "failed", error: "" } },
+    ];
+    const system: Principal = { kind: "system", id: "w1" };
+    const nobody = refused("no wish that anybody understands");
+    for (const wish of whole) {
+      expect(put(wish as Wish, {}, system), String(wish["kind"])).not.toEqual(nobody);
+      for (const field of Object.keys(wish)) {
+        expect(put({ ...wish, [field]: 5 } as unknown as Wish, {}, system), `${wish["kind"]} ${field}`).toEqual(nobody);
+        const { [field]: _, ...rest } = wish;
+        expect(put(rest as unknown as Wish, {}, system), `${wish["kind"]} without ${field}`).toEqual(nobody);
+      }
+    }
+  });
+
+  test("L71 answers and outcomes are looked into", () => {
+    const good: readonly unknown[] = [
+      { kind: "deny", reason: "" },
+      { kind: "edit", args: {} },
+      { kind: "grant", grant: { scope: "tool", until: "turn" } },
+      { kind: "grant", grant: { scope: "digest", until: 5 } },
+    ];
+    const bad: readonly unknown[] = [
+      null,
+      { kind: "maybe" },
+      { kind: "deny" },
+      { kind: "edit", args: [] },
+      { kind: "edit", args: null },
+      { kind: "grant" },
+      { kind: "grant", grant: { scope: "all", until: "turn" } },
+      { kind: "grant", grant: { scope: "tool", until: "ever" } },
+      { kind: "grant", grant: { scope: "tool", until: 0.5 } },
+    ];
+    for (const one of good) expect(put(answer(one as Answer)), JSON.stringify(one)).toMatchObject({ kind: "event" });
+    for (const one of bad) expect(put(answer(one as Answer)), JSON.stringify(one)).toEqual(refused("no wish"));
+    const late = (outcome: unknown) => put({ kind: "late", call: callId("1.0"), outcome } as Wish, {}, { kind: "system", id: "w1" });
+    for (const one of [
+      { kind: "done", output: null },
+      { kind: "failed", error: "" },
+      { kind: "unknown", cause: "cancelled", detail: "" },
+    ])
+      expect(late(one)).toMatchObject({ kind: "event" });
+    for (const one of [null, { kind: "done" }, { kind: "failed" }, { kind: "unknown", cause: "cancelled" }, { kind: "other" }])
+      expect(late(one)).toEqual(refused("no wish"));
+  });
+});
