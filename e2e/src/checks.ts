@@ -1,6 +1,7 @@
 /** What must hold of a session, whatever happened to the processes that drove it: from the counter's log, and from the journal read from outside. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type Entry, type EventKind, fold, type JournalEvent, seq, sessionId } from "@orgate/core";
 import { verify } from "@orgate/core/journal";
 import { checkSignature, ed25519, nameKey, openReadStore, type ReadStore, sha256 } from "orgate";
@@ -17,6 +18,10 @@ export const isAsked = (line: Line): line is Asked => line.kind === "model";
 const of = <K extends EventKind>(entries: readonly Entry[], kind: K): readonly Extract<JournalEvent, { kind: K }>[] =>
   entries.flatMap(({ event }) => (isKind(event, kind) ? [event] : []));
 const isKind = <K extends EventKind>(event: JournalEvent, kind: K): event is Extract<JournalEvent, { kind: K }> => event.kind === kind;
+
+const REPEATABLE: readonly string[] = [TOOLS.read, TOOLS.idempotent];
+/** `once` and `reconcile`. */
+const isUnrepeatable = ({ tool }: Effect): boolean => !REPEATABLE.includes(tool);
 
 /** Opens a project to look, and closes it again. */
 export async function looking<T>(directory: string, look: (store: ReadStore) => Promise<T>): Promise<T> {
@@ -52,12 +57,8 @@ export function checkSession(session: string, entries: readonly Entry[], lines: 
   }
   for (const e of effects) must(e.durable, `L5 ${e.key} took effect without a durable allow and act.started (start ${e.start})`);
   for (const a of asked) must(a.asked, `L5 the model was called for iteration ${a.iteration} ahead of its model.asked`);
-  for (const tool of [TOOLS.once, TOOLS.reconcile])
-    for (const [n, same] of Map.groupBy(
-      effects.filter((e) => e.tool === tool),
-      (e) => e.n,
-    ))
-      must(same.length === 1, `L8 ${tool} ${n} took effect ${same.length} times`);
+  for (const [what, same] of Map.groupBy(effects.filter(isUnrepeatable), (e) => `${e.tool} ${e.n}`))
+    must(same.length === 1, `L8 ${what} took effect ${same.length} times`);
   for (const same of Map.groupBy(effects, (e) => e.n).values())
     must(new Set(same.map((e) => e.key)).size === 1, `L8 ${same[0]?.tool} ${same[0]?.n} was repeated under another key`);
   for (const a of asked) must(a.attempt <= MOST_ATTEMPTS, `M10 the model was called ${a.attempt} times for iteration ${a.iteration}`);
@@ -85,4 +86,38 @@ export function checkCompleted(entries: readonly Entry[]): readonly Violation[] 
   const attempts = of(entries, "model.asked").filter((e) => e.iteration === (last?.iterations ?? 0) + 1).length;
   if (last?.ending === "failed" && attempts === MOST_ATTEMPTS) return [];
   return [`L4 the turn ended ${JSON.stringify(last ?? null)}`];
+}
+
+/** What people were asked: answered once, used once, and used in the very commit that started what it was for. */
+export function checkAnswers(directory: string, session: string, entries: readonly Entry[]): readonly Violation[] {
+  const found: Violation[] = [];
+  const commits = commitsOf(directory, session);
+  for (const { approval } of of(entries, "approval.asked")) {
+    const answers = of(entries, "approval.answered").filter((e) => e.approval === approval).length;
+    const uses = of(entries, "approval.consumed").filter((e) => e.approval === approval).length;
+    if (answers > 1) found.push(`Q5 question ${approval} was answered ${answers} times`);
+    if (uses > answers) found.push(`Q3 the answer to ${approval} was used ${uses} times`);
+  }
+  const leaveOf = (call: string): boolean =>
+    entries.some(
+      ({ event: e }) => e.kind === "gate.decided" && String(e.id) === call && e.verdict.kind === "allow" && e.verdict.approval !== null,
+    );
+  for (const { seq: at, event: e } of entries) {
+    if (e.kind !== "act.started" || e.start > 1 || !leaveOf(e.call)) continue;
+    const beside = entries.filter((o) => commits.get(o.seq) === commits.get(at)).map((o) => o.event);
+    const uses = beside.filter((o) => (o.kind === "approval.consumed" || o.kind === "grant.used") && String(o.action) === String(e.call));
+    if (uses.length !== 1) found.push(`Q3 call ${e.call} was started in a commit that uses ${uses.length} answers`);
+  }
+  return found;
+}
+
+/** Which commit each entry of a stream lies in. */
+function commitsOf(directory: string, stream: string): ReadonlyMap<number, string> {
+  const db = new DatabaseSync(join(directory, "journal.db"), { readOnly: true, timeout: 30_000 });
+  try {
+    const rows = db.prepare("SELECT seq, writer, number FROM entries WHERE stream = ?").all(stream);
+    return new Map(rows.map((row) => [Number(row.seq), `${row.writer} ${row.number}`]));
+  } finally {
+    db.close();
+  }
 }

@@ -9,14 +9,17 @@ import { parseArgs } from "node:util";
 import { page } from "./page.ts";
 import { openStand } from "./stand/stand.ts";
 import type { Suite } from "./suite.ts";
+import { answerCrashes } from "./suites/answer-crashes.ts";
+import { answers } from "./suites/answers.ts";
 import { brokenBuilds } from "./suites/broken-builds.ts";
 import { diskFull } from "./suites/disk-full.ts";
+import { halts } from "./suites/halts.ts";
 import { killPoints } from "./suites/kill-points.ts";
 import { neighbours } from "./suites/neighbours.ts";
 import { randomKills } from "./suites/random-kills.ts";
 import { stopped } from "./suites/stopped-holder.ts";
 
-const SUITES: readonly Suite[] = [killPoints, randomKills, brokenBuilds, stopped, neighbours, diskFull];
+const SUITES: readonly Suite[] = [killPoints, randomKills, brokenBuilds, stopped, neighbours, diskFull, answers, answerCrashes, halts];
 
 const { values } = parseArgs({
   options: { long: { type: "boolean", default: false }, seed: { type: "string" }, only: { type: "string", default: "" } },

@@ -43,6 +43,12 @@ const BREAKS: Readonly<Record<Broken, Break>> = {
     from: "for (const entry of chunk) evolve(state, entry);\n  }",
     to: "for (const entry of chunk) evolve(state, entry);\n  }\n  if (state.turn !== null && state.turn.calling.length > 0) { state.turn.calling = []; state.turn.iterations -= 1; state.messages.pop(); }",
   },
+  // What begins is not held against a halt in its commit: only what the process has heard of by then counts.
+  "ignores-halts": {
+    file: "/core/src/loop/drive.ts",
+    from: "unlessHalted: scopesOf(s, events),",
+    to: "unlessHalted: [],",
+  },
 };
 
 const { broken } = orders;

@@ -15,6 +15,9 @@ const here = (name: string): string => join(import.meta.dirname, name);
 
 export type Plan = Pick<Orders, "directory" | "jobs"> & Partial<Omit<Orders, "victim" | "home" | "directory" | "jobs">>;
 
+/** What a process runs; the stand's own victim unless it is told otherwise. */
+export type Program = Readonly<{ argv: readonly string[]; cwd: string; home: string }>;
+
 export type Victim = Readonly<{
   name: string;
   /** All it said, as far as the counter has told us. */
@@ -25,13 +28,14 @@ export type Victim = Readonly<{
   /** Lets the counter answer what it holds. */
   answer(what: string): void;
   /** Once it has ended and its last line is in; the signal that ended it, or its exit code. */
-  gone: Promise<string | number>;
+  gone: Promise<string>;
   complaint(): string;
+  output(): string;
 }>;
 
 export type Stand = Readonly<{
   scratch: string;
-  start(plan: Plan): Promise<Victim>;
+  start(plan: Plan, program?: Program): Promise<Victim>;
   /** A copy of a project in which nothing has happened yet: its keys are made and certified. */
   project(): string;
   /** One that has no journal and no keys. */
@@ -72,15 +76,21 @@ export async function openStand(): Promise<Stand> {
   await listening;
   const template = await makeTemplate(scratch, home);
 
-  async function start(plan: Plan): Promise<Victim> {
+  const itself: Program = { argv: [here("victim.ts")], cwd: scratch, home };
+  async function start(plan: Plan, { argv, cwd, home: ownHome }: Program = itself): Promise<Victim> {
     const name = `v${++count}`;
-    const orders: Orders = { stop: null, hold: [], seed: null, broken: null, fullAt: null, ...plan, victim: name, home };
+    const orders: Orders = { stop: null, hold: [], seed: null, broken: null, fullAt: null, ...plan, victim: name, home: ownHome };
     const line = connect(socketPath).pause(); // paused: the victim reads from it, not we
     await once(line, "connect");
     await new Promise<void>((sent) => line.write(encode({ kind: "guest", orders }), () => sent()));
     const imports = ["points.ts", ...(orders.broken === null ? [] : ["broken.ts"])].flatMap((file) => ["--import", here(file)]);
-    const env = { ...process.env, ORGATE_E2E: JSON.stringify(orders), NODE_COMPILE_CACHE: join(scratch, "compiled") };
-    const child = spawn(process.execPath, [...imports, here("victim.ts")], { stdio: ["ignore", "ignore", "pipe", line], env });
+    const env = {
+      ...process.env,
+      ORGATE_E2E: JSON.stringify(orders),
+      ORGATE_HOME: ownHome,
+      NODE_COMPILE_CACHE: join(scratch, "compiled"),
+    };
+    const child = spawn(process.execPath, [...imports, ...argv], { stdio: ["ignore", "pipe", "pipe", line], env, cwd });
     line.destroy();
     alive.add(child);
     return toVictim(name, child);
@@ -89,8 +99,11 @@ export async function openStand(): Promise<Stand> {
   function toVictim(name: string, child: ChildProcess): Victim {
     const lines: Line[] = [];
     const waiting = new Set<(line: Line) => void>();
-    let complaint = "";
+    let [complaint, output] = ["", ""];
     let late = false;
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       complaint += text;
     });
@@ -119,6 +132,7 @@ export async function openStand(): Promise<Stand> {
       lines,
       gone,
       complaint: () => complaint.trim(),
+      output: () => output,
       signal: (signal) => void child.kill(signal),
       answer: (what) => void counter.send({ kind: "answer", victim: name, what } satisfies Order),
       until(kind, fits = () => true) {

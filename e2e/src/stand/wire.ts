@@ -29,7 +29,7 @@ export type Orders = Readonly<{
   /** From this point on the database may not grow: a full disk where none can be mounted. */
   fullAt: string | null;
 }>;
-export type Broken = "append-after-effect" | "repeats-once" | "asks-again";
+export type Broken = "append-after-effect" | "repeats-once" | "asks-again" | "ignores-halts";
 
 /** One entry of a commit, as it was handed to SQLite. */
 export type Written = Readonly<{ stream: string; seq: number; kind: string; call: string | null }>;
@@ -53,6 +53,8 @@ export type Said =
       start: number;
     }>
   | Readonly<{ kind: "reconcile"; request: number; key: string }>
+  /** A call that is a group of processes, by the group's number. */
+  | Readonly<{ kind: "group"; group: number }>
   | Readonly<{ kind: "model"; point: string; request: number; session: string; iteration: number; attempt: number }>
   | Readonly<{ kind: "reached"; point: string }>
   | Readonly<{ kind: "did"; job: Job["kind"]; outcome: Did }>;
