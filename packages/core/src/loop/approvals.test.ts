@@ -516,3 +516,31 @@ describe("the kill switch", () => {
     expect((await running).last).toMatchObject({ ending: "halted" });
   });
 });
+
+test("Q3 a lost process does not cost an approval: the same call is taken up under the answer that started it, and no other", async () => {
+  for (const repeat of ["idempotent", "reconcile"] as const) {
+    const ran: string[] = [];
+    const careful = toolOf("careful", ({ x }) => String(ran.push(x)), {
+      repeat,
+      ...(repeat === "reconcile" ? { reconcile: (async () => ({ kind: "did-not-happen" })) as never } : {}),
+    });
+    const rows: readonly Row[] = [{ id: "ask", action: "tool:careful", verdict: "ask" }, ...REST];
+    const steps = [
+      reply.calls([{ tool: "careful", args: { x: "a" }, id: "c" }]),
+      reply.calls([{ tool: "careful", args: { x: "a" }, id: "d" }]),
+    ];
+    const { w } = stage(steps, rows, {
+      tools: [careful],
+      crashes: [
+        { of: "append", when: "after", nth: 99 },
+        { of: "effect", when: "before", nth: 0 },
+      ],
+    });
+    await w.run("go");
+    await say(w, APPROVE);
+    await w.go();
+    expect(ran, repeat).toEqual(["a"]);
+    expect(w.events("approval.asked").map((e) => e.action)).toEqual(["1.0", "2.0"]); // the second call has a question of its own
+    expect(w.events("approval.consumed")).toHaveLength(1);
+  }
+});

@@ -35,7 +35,7 @@ import {
   toolMessage,
   userMessage,
 } from "./conversation.ts";
-import { answered, asked, count, decided, expired, reopened } from "./gating.ts";
+import { answered, asked, consumed, count, decided, expired, reopened } from "./gating.ts";
 import { type Call, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
@@ -133,9 +133,7 @@ export function evolve(s: State, entry: Entry): State {
     case "approval.expired":
       return inTurn(s, (t) => expired(s, t, e));
     case "approval.consumed":
-      return inTurn(s, (t) => {
-        t.questions.delete(e.approval);
-      });
+      return inTurn(s, (t) => consumed(t, e));
     case "act.started":
       return inCall(s, e.call, (c, t) => {
         if (c.gated.kind !== "allowed") return;
@@ -266,7 +264,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
       if (isSettled(c)) continue;
       if (c.run.kind === "running") c.run = { kind: "lost", decided: c.run.decided };
       else if (c.gated.kind === "allowed" && c.starts === 0) count(s, t, c, -1);
-      c.gated = reopened(t, c.gated);
+      c.gated = c.run.kind === "lost" ? { kind: "undecided", answered: c.leave } : reopened(t, c.gated);
     }
   });
 }
@@ -323,6 +321,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
         run: { kind: "not-started" },
         edited: null,
         modified: false,
+        leave: null,
         starts: 0,
         repeat: null,
       }),

@@ -126,6 +126,13 @@ function remember(s: State, t: Turn, q: Question, call: Call, e: Of<"approval.an
   });
 }
 
+/** Used up by the commit that starts the call; what a lost process leaves of that call is covered by it still. */
+export function consumed(t: Turn, e: Of<"approval.consumed">): void {
+  const call = callOf(t, e.action);
+  if (call !== null) call.leave = t.questions.get(e.approval) ?? call.leave;
+  t.questions.delete(e.approval);
+}
+
 export function expired(s: State, t: Turn, e: Of<"approval.expired">): void {
   const question = t.questions.get(e.approval);
   if (question === undefined || question.answer !== null) return;

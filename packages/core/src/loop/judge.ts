@@ -41,14 +41,14 @@ type Needs = Pick<Ports, "gate" | "tools" | "model" | "hash" | "orders">;
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
 export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => Millis): Judge {
   return (s, t, id) => {
-    const { action, refused, gated, modified, counted } = toAction(p, s, t, id, toolDigest);
+    const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest);
     const digest = digestOfAction(s, p.hash)(action);
     const { verdict, slice, read, shadow } =
       refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const careful = id.startsWith("reconcile:") ? halted : withUnknowns(halted, action, digest, s.unknowns.values());
-    const answered = t === null ? null : answeredOf(t, gated);
+    const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
     return {
       kind: "gate.decided",
@@ -92,16 +92,19 @@ type Named = Readonly<{
   gated: Gated;
   modified: boolean;
   counted: boolean;
+  /** Of a call that had started: the answer that let it. */
+  leave: Answered | null;
 }>;
 
 function toAction(p: Pick<Ports, "tools" | "model">, s: State, t: Turn | null, id: ActionId, toolDigest: (tool: Tool) => Digest): Named {
   const unknown = id.startsWith("reconcile:") ? s.unknowns.get(callId(id.slice("reconcile:".length))) : undefined;
-  if (unknown !== undefined) return { action: unknown.decided.action, refused: null, gated: UNDECIDED, modified: true, counted: true };
+  if (unknown !== undefined)
+    return { action: unknown.decided.action, refused: null, gated: UNDECIDED, modified: true, counted: true, leave: null };
   if (t === null) throw new Error(`there is no turn to decide ${id} in`);
   if (id.startsWith("model:"))
-    return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false, counted: false };
+    return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false, counted: false, leave: null };
   if (id.startsWith("respond:"))
-    return { action: { kind: "respond", to: actingFor(s) }, refused: null, gated: t.respond, modified: false, counted: false };
+    return { action: { kind: "respond", to: actingFor(s) }, refused: null, gated: t.respond, modified: false, counted: false, leave: null };
   const call = t.calling.find((c) => (c.proposed.id as string) === id);
   if (call === undefined) throw new Error(`there is no call ${id} to decide`);
   const tool = p.tools.find(call.proposed.tool);
@@ -115,6 +118,7 @@ function toAction(p: Pick<Ports, "tools" | "model">, s: State, t: Turn | null, i
     gated: call.gated,
     modified: call.modified,
     counted: call.gated.kind === "allowed" || call.starts > 0, // what has started stays counted, also while it is decided again
+    leave: call.starts > 0 ? call.leave : null,
   };
 }
 

@@ -28,7 +28,7 @@ import {
 import { type Move, requestTokens, roomForOutput } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
 import { stricter } from "./resume.ts";
-import type { Call, State, Turn, Unknown } from "./state.ts";
+import type { Answered, Call, State, Turn, Unknown } from "./state.ts";
 
 /** What an effect brings home. */
 export type Landing = () => readonly JournalEvent[];
@@ -167,7 +167,7 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
   if (tool === null) return null;
   const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs);
   const { key, start } = run.context;
-  consume(c, decided);
+  if (call.leave === null || !isLeave(call.leave, decided)) consume(c, decided);
   c.record({ kind: "act.started", call: call.proposed.id, key, digest: decided.digest, epoch: hold.epoch, start, repeat: run.repeat });
   return () => {
     const permit = c.permitFor(decided.id);
@@ -178,6 +178,9 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
     else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), call, tool, ms()));
   };
 }
+
+/** Of this very call, used up when it first started. */
+const isLeave = (leave: Answered, { verdict }: Decided): boolean => verdict.kind === "allow" && verdict.approval === leave.approval;
 
 function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number): Run {
   const id = call.proposed.id;

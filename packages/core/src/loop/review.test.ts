@@ -7,6 +7,7 @@ import type { Model } from "../reason/port.ts";
 import { hang, PERMIT_ALL, reply, scriptedModel, type World, type WorldOptions, world } from "../testing/index.ts";
 import { callId, DEFAULT_LIMITS, type Facts, type Intent, intentId, millis, type Repeat, type UserAct, type Wish } from "../vocab/index.ts";
 import { drive } from "./drive.ts";
+import { fold } from "./evolve.ts";
 import { ANN, APPROVE, asks, BOB, call, open, pay, REST, refusals, results, say, sha256, stage, toolOf } from "./fixtures/stage.ts";
 import type { Ports } from "./ports.ts";
 import { takeSession } from "./resume.ts";
@@ -104,6 +105,15 @@ describe("holds and tools", () => {
   });
 });
 
+/** From the third process on, other policies are in force. */
+function fromThird(rows: readonly Row[]): (p: Ports) => Ports {
+  let boots = 0;
+  return (p) => {
+    boots += 1;
+    return boots < 3 ? p : { ...p, gate: tableGate([{ id: "people", action: "approve", verdict: "allow" }, ...rows], sha256) };
+  };
+}
+
 describe("limits and lost calls", () => {
   const look = (ran: string[], more: { repeat: Repeat } = { repeat: "read" }) => toolOf("look", ({ x }) => String(ran.push(x)), more);
 
@@ -125,6 +135,7 @@ describe("limits and lost calls", () => {
     const put = toolOf("put", ({ x }) => String(ran.push(x)), { repeat: "idempotent" });
     const { w } = stage([reply.calls([call("put", "a"), call("put", "b")])], rows, {
       tools: [put],
+      spoil: fromThird([{ id: "ask-harder", action: "tool:put", verdict: "ask" }, ...REST]),
       limits: { calls: 1 },
       crashes: [
         { of: "append", when: "after", nth: 99 },
@@ -133,15 +144,18 @@ describe("limits and lost calls", () => {
     });
     await w.run("go");
     await say(w, APPROVE, ANN, 0);
-    await w.go(); // it ran, its process died, and the approval is used up: asked again
+    await w.go(); // it ran, its process died, and meanwhile another policy asks: the answer does not cover that
     expect(open(w)).toHaveLength(2);
-    await say(
-      w,
-      APPROVE,
-      ANN,
-      open(w).findIndex((q) => q.action === "1.1"),
-    );
-    expect((await w.go()).last).toMatchObject({ ending: "out-of-calls", calls: 1 });
+    for (const _ of ["to the policy of before", "to the policy of now"]) {
+      await say(
+        w,
+        APPROVE,
+        ANN,
+        open(w).findIndex((q) => q.action === "1.1"),
+      );
+      await w.go();
+    }
+    expect(w.state().last).toMatchObject({ ending: "out-of-calls", calls: 1 });
     expect(w.events("act.ended")).toMatchObject([{ call: "1.0", outcome: { kind: "unknown", cause: "hold-lost" } }]);
     expect([...w.state().unknowns.keys()]).toEqual(["1.0"]);
     expect(results(w)).toEqual([expect.stringContaining("[unknown]"), expect.stringContaining("[not run]")]);
@@ -184,25 +198,19 @@ describe("limits and lost calls", () => {
   });
 
   test("L13 a call whose tool says it did not happen is told as not run, should its turn end before it runs again", async () => {
-    const rows: readonly Row[] = [{ id: "ask-send", action: "tool:send", verdict: "ask" }, ...REST];
     const send = toolOf("send", () => "sent", { repeat: "reconcile", reconcile: (async () => ({ kind: "did-not-happen" })) as never });
-    const { w } = stage([reply.calls([call("send")])], rows, {
+    const { w } = stage([reply.calls([call("send")]), reply.text("ok")], REST, {
       tools: [send],
-      crashes: [
-        { of: "append", when: "after", nth: 99 },
-        { of: "effect", when: "before", nth: 0 },
-      ],
+      crashes: [{ of: "effect", when: "before", nth: 0 }],
     });
     await w.run("go");
-    for (const _ of ["to start it", "to ask the tool"]) {
-      await say(w, APPROVE);
-      await w.go();
-    }
-    expect(w.events("recovery.applied")).toMatchObject([{ found: "did-not-happen" }]);
-    await w.wish({ kind: "cancel", reason: "enough" });
-    expect((await w.go()).last).toMatchObject({ ending: "cancelled" });
-    expect(results(w)).toEqual([expect.stringContaining("[not run]")]);
-    expect(w.state().unknowns.size).toBe(0);
+    const until = w.entries().findIndex((e) => e.event.kind === "recovery.applied") + 1;
+    const [last] = w.entries().slice(until - 1);
+    const ended = w.entries().at(-1);
+    if (last === undefined || ended?.event.kind !== "turn.ended") throw new Error("the run did not go as it should");
+    const cut = fold([...w.entries().slice(0, until), { ...ended, at: last.at, event: { ...ended.event, ending: "cancelled" } }]);
+    expect(cut?.messages.at(-1)).toMatchObject({ role: "tool", text: expect.stringContaining("[not run]") });
+    expect(cut?.unknowns.size).toBe(0);
   });
 });
 

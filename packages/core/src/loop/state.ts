@@ -169,6 +169,8 @@ export type Call = {
   /** Arguments that stand in place of the proposed ones, and whether a policy put them there. */
   edited: JsonObject | null;
   modified: boolean;
+  /** The answer that was used up to start it: still good for this very call, should its process be lost. */
+  leave: Answered | null;
   /** How often it has started; above 0 it may have had an effect. */
   starts: number;
   /** As declared when it first started. */
