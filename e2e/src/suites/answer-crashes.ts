@@ -1,7 +1,7 @@
 /** The process that takes an answer is killed at every point of taking it, whether it is the one who answered or the one who holds the session. */
 import { entriesOf, isEffect, looking, type Violation } from "../checks.ts";
-import { APPROVER, type Desk, makeDesk, type OpenQuestion, parked, runArgs, standingOf } from "../stand/desk.ts";
-import type { Stand, Victim } from "../stand/stand.ts";
+import { APPROVER, approveArgs, type Desk, makeDesk, type OpenQuestion, parked, runArgs, standingOf } from "../stand/desk.ts";
+import type { Stand } from "../stand/stand.ts";
 import type { Line } from "../stand/wire.ts";
 import { inLanes, type Suite } from "../suite.ts";
 import { approve, deskFindings, ended, holding, onlyOne, resume } from "./answers.ts";
@@ -35,7 +35,7 @@ async function unlessOnce(desk: Desk, lines: readonly Line[], what: string): Pro
 
 /** Nobody holds it: who answers takes the session, and dies. Once the answer is durable nobody has to give it again. */
 async function killedAnswering(desk: Desk, question: OpenQuestion, at: Point, durable: boolean): Promise<readonly Violation[]> {
-  const approver = await desk.cli(["approvals", "approve", question.approval, "--as", APPROVER, "--json"], {
+  const approver = await desk.cli([...approveArgs(question.approval, APPROVER), "--json"], {
     stop: { kind: "at", point: at.point },
   });
   await approver.until("reached");
@@ -94,11 +94,10 @@ type Judge = (name: string, find: () => Promise<readonly Violation[]>) => Promis
 
 // remembered answers
 
-const HOUR = 3_600_000;
-async function remembered(desk: Desk, { session, approval, digest }: OpenQuestion): Promise<Victim> {
-  const answer = { kind: "grant", grant: { scope: "resource", until: Date.now() + HOUR } };
-  return ended(await desk.program("clerk.ts", [APPROVER, session, JSON.stringify({ kind: "answer", approval, digest, answer })]), 0);
-}
+const rememberArgs = ({ approval }: OpenQuestion): readonly string[] => [
+  ...approveArgs(approval, APPROVER),
+  ...["--grant", "resource", "--for", "1h", "--json"],
+];
 
 const grantsIn = (desk: Desk): Promise<readonly string[]> =>
   looking(desk.directory, async ({ records }) =>
@@ -111,12 +110,12 @@ const unlessGiven = async (desk: Desk): Promise<readonly Violation[]> => {
 };
 
 /** The answer is durable, the grant may not be yet: whoever comes next gives it, once. */
-async function killedGranting(desk: Desk, session: string, point: string): Promise<readonly Violation[]> {
-  const taker = await desk.cli(["sessions", "resume", session, "--json"], { stop: { kind: "at", point } });
+async function killedGranting(desk: Desk, question: OpenQuestion, point: string): Promise<readonly Violation[]> {
+  const taker = await desk.cli(rememberArgs(question), { stop: { kind: "at", point } });
   await taker.until("reached");
   taker.signal("SIGKILL");
   await killed(taker);
-  const fresh = await ended(await resume(desk, session), 0, 3); // the answer lies there already
+  const fresh = await ended(await resume(desk, question.session), 0, 3); // the answer lies there already
   const lines = [...taker.lines, ...fresh.lines, ...(await toTheEnd(desk))];
   const found = [...(await deskFindings(desk, lines, null)), ...(await unlessGiven(desk))];
   const another = await desk.cli(runArgs("one")); // a session of its own, of the same agent for the same person
@@ -128,14 +127,13 @@ async function killedGranting(desk: Desk, session: string, point: string): Promi
 async function everyPointOfGranting(stand: Stand, judge: Judge): Promise<number> {
   const desk = await makeDesk(stand);
   const question = onlyOne(await parked(desk, "thrice"));
-  await remembered(desk, question);
-  const reference = await ended(await resume(desk.copy(), question.session), 0);
+  const reference = await ended(await desk.copy().cli(rememberArgs(question)), 0);
   const first = reference.lines.findIndex((l) => writes(l, "approval.answered"));
   const last = reference.lines.findLastIndex((l) => writes(l, "grant.given"));
   const points = pointsIn(reference.lines.slice(first - 1, last + 2));
   await inLanes(points, ({ point }) =>
     judge(`Q8 killed at ${point}, around the answer and its grant: the grant is given once, by whoever comes next`, () =>
-      killedGranting(desk.copy(), question.session, point),
+      killedGranting(desk.copy(), question, point),
     ),
   );
   return points.length;
@@ -147,11 +145,11 @@ async function everyPointOfGranting(stand: Stand, judge: Judge): Promise<number>
  */
 async function revoked(desk: Desk): Promise<readonly Violation[]> {
   const question = onlyOne(await parked(desk, "one"));
-  await remembered(desk, question);
-  const giver = await ended(await resume(desk, question.session), 0);
+  const giver = await ended(await desk.cli(rememberArgs(question)), 0);
   const holder = await desk.cli(runArgs("thrice"), { hold: ["call 1.0"] });
   await holder.until("effect", (e) => e.call === "1.0");
-  const revoker = await ended(await revoke(desk), 0);
+  const grant = onlyOne(await desk.json<readonly { grant: string }[]>(["approvals", "grants"])).grant;
+  const revoker = await ended(await desk.cli(["approvals", "revoke", grant, "--reason", "enough", "--as", APPROVER]), 0);
   const { session } = await standingOf(desk);
   await ended(await desk.program("clerk.ts", [APPROVER, session, JSON.stringify({ kind: "say", text: "are you there?" })]), 0);
   await holder.until("mark", (m) => m.step === "committed" && writes(m, "intent.refused"));
@@ -165,8 +163,6 @@ async function revoked(desk: Desk): Promise<readonly Violation[]> {
   const found = await deskFindings(desk, lines, null);
   return [...found, ...(effects.join() === "fire 1" ? [] : [`Q8 after the grant was revoked: ${effects.join()}`])];
 }
-
-const revoke = (desk: Desk): Promise<Victim> => desk.program("orders.ts", ["revoke"]);
 
 export const answerCrashes: Suite = {
   name: "kill -9 of whoever takes an answer, at every point of it",

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { looking, provedClean, type Violation } from "../checks.ts";
 import { type Desk, makeDesk, runArgs } from "../stand/desk.ts";
+import { PERSON } from "../stand/script.ts";
 import type { Victim } from "../stand/stand.ts";
 import type { Broken, Line } from "../stand/wire.ts";
 import type { Bench, Suite } from "../suite.ts";
@@ -70,7 +71,9 @@ async function busy(desk: Desk, sessions: number, broken: Broken | null, started
   return mill;
 }
 
-const order = (desk: Desk, ...args: readonly string[]): Promise<Victim> => desk.program("orders.ts", args);
+/** By the command line, in a process of its own. */
+const order = (desk: Desk, what: "halt" | "resume-work", reason: string): Promise<Victim> =>
+  desk.cli([what, "all", "--reason", reason, "--as", PERSON, "--json"]);
 
 type Halted = Readonly<{
   desk: Desk;
@@ -101,7 +104,7 @@ async function halted(desk: Desk, started: Victim[], broken: Broken | null): Pro
   const groups = new Set(mills.flatMap((mill) => groupsIn(mill.lines)));
   const before = membersOf(groups);
   if (new Set(before).size < groups.size * 3) throw new Error(`only ${before.length} processes grind`);
-  await ended(await order(desk, "halt", "all", "drill"), 0);
+  await ended(await order(desk, "halt", "drill"), 0);
   await Promise.all(mills.map((mill) => ended(mill, 0)));
   return { desk, mills, begun: begunWhileHalted(rowsOf(desk)), groups, alive: membersOf(groups) };
 }
@@ -116,7 +119,7 @@ async function nothingBegins(bench: Bench): Promise<readonly Violation[]> {
   const fresh = await ended(await desk.program("mill.ts", ["1", "and-what-is-left"]), 0); // takes up what the crashed one left, and begins one of its own
   const one = await ended(await desk.cli(runArgs("one")), 1);
   const refused = rowsOf(desk).slice(before);
-  await ended(await order(desk, "resume", "all", "drill is over"), 0);
+  await ended(await order(desk, "resume-work", "the drill is over"), 0);
   await ended(await desk.cli(runArgs("one")), 3); // asked the model, and a person
   bench.say(`${SESSIONS} sessions in ${MILLS.length} processes, ${groups.size} groups of three processes; ${before} entries`);
   const closed = refused.filter((r) => r.kind === "turn.ended").length;
