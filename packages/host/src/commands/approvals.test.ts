@@ -1,0 +1,167 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { ASKING_POLICIES, askingDesk, parked, waitingIn, withPeople } from "./fixtures/asking.ts";
+import { type Desk, expectRefusals, until } from "./fixtures/desk.ts";
+
+const desks: Desk[] = [];
+const newDesk = async (...given: Parameters<typeof askingDesk>): Promise<Desk> => {
+  const desk = askingDesk(...given);
+  desks.push(desk);
+  await withPeople(desk, "ana", "ben", "eve");
+  return desk;
+};
+afterAll(() => {
+  for (const desk of desks) desk.remove();
+});
+
+describe("one question", () => {
+  test("A40 A41 Q41 it is listed and shown whole: what, on what, why, by whom, until when, how much may be remembered", async () => {
+    const desk = await newDesk();
+    expect((await desk.orgate("approvals", "list")).stdout).toBe("nothing waits for an answer\n");
+    const q = await parked(desk, "pay");
+    expect(q).toMatchObject({ tool: "pay", agent: "clerk", resource: { type: "Account", id: "ben" }, expired: false, votes: [] });
+    expect(JSON.stringify(q)).not.toContain("CANARY");
+    const listed = await desk.orgate("approvals", "list");
+    expect(listed.stdout).toMatch(/^id +agent +wants +question +of +expires/);
+    expect(listed.stdout).toMatch(/clerk +pay Account::"ben" +May it pay this\? +ops +in 14 min/);
+    const { code, stdout } = await desk.orgate("approvals", "show", q.approval.slice(-6));
+    expect(code).toBe(0);
+    for (const text of [
+      /^a_\w+ open\n/,
+      /\nwants +pay\ntouches +Account::"ben"\narguments\n {2}\{\n {4}"cents": 500,\n {4}"memo": "CANARY-memo",\n {4}"to": "ben"\n {2}\}\n/,
+      /\nagent +clerk, for user:eve\n/,
+      /\nasked by +desk\/pays: May it pay this\?\nanswered by somebody of ops\n/,
+      /\nexpires +in 14 min, at \d{4}-.*Z; then it is denied\n/,
+      /\nremembered +this tool on this resource \(resource\), for the session at most\n/,
+      new RegExp(`\ndigest +${q.digest}\n$`),
+    ])
+      expect(stdout).toMatch(text);
+    expect(await desk.json("approvals", "show", q.approval)).toMatchObject({
+      approval: q.approval,
+      requester: { kind: "user", id: "eve" },
+      args: { to: "ben", cents: 500, memo: "CANARY-memo" },
+      widest: { scope: "resource", lifetime: "session" },
+      expired: false,
+    });
+  });
+
+  test("A41 V1 V7 hidden characters are escaped, long values folded, and nothing is left out", async () => {
+    const desk = await newDesk();
+    const q = await parked(desk, "trick");
+    const { stdout } = await desk.orgate("approvals", "show", q.approval);
+    expect(stdout).not.toMatch(/[\u001b\u202e]/);
+    expect(stdout).toContain('touches     Account::"b\\u{202e}n"'.replace("}n", "}en"));
+    expect(stdout.split("\n").every((line) => line.length <= 101)).toBe(true);
+    expect(stdout.replaceAll(/\n {2}↪ /g, "")).toContain(`"memo": "${"x".repeat(300)}\\u001b[2Jend"`);
+    const answered = await desk.orgate("approvals", "approve", q.approval, "--as", "ana");
+    expect(answered.stdout).not.toMatch(/[\u001b\u202e]/);
+    expect(answered.stdout).toContain("x".repeat(300));
+  });
+
+  test("Q42 A42 a grant is never wider than @grant, and the refusal says what is allowed", async () => {
+    const desk = await newDesk();
+    const q = await parked(desk, "pay");
+    await expectRefusals(desk, [
+      [["approvals", "approve", q.approval, "--grant", "tool", "--as", "ana"], 2, "lets it be remembered for this resource at most"],
+      [["approvals", "approve", q.approval, "--grant", "resource", "--for", "8h", "--as", "ana"], 2, "for the session at most"],
+      [["approvals", "approve", q.approval, "--grant", "resource", "--for", "ever", "--as", "ana"], 2, "is no lifetime"],
+      [["approvals", "approve", q.approval, "--grant", "all", "--as", "ana"], 2, "use digest, resource or tool"],
+      [["approvals", "approve", q.approval, "--for", "session", "--as", "ana"], 2, "not what is remembered"],
+      [["approvals", "approve", q.approval, "--as", "eve"], 1, "`eve` may not answer it"],
+    ]);
+    const wide = await desk.orgate("approvals", "approve", q.approval, "--grant", "tool", "--as", "ana");
+    expect(wide.stderr).toContain("hint: allowed: this tool on this resource (resource), for the session at most");
+    expect(await waitingIn(desk)).toHaveLength(1);
+  });
+
+  test("Q42 Q43 A42 a grant is given, listed, used by the next call, revoked, and then it is asked again", async () => {
+    const desk = await newDesk();
+    const q = await parked(desk, "pay");
+    const given = await desk.orgate("approvals", "approve", q.approval, "--grant", "resource", "--for", "session", "--as", "ana");
+    expect(given.code).toBe(0);
+    expect(given.stdout).toContain("and remembering it for this resource, for the session");
+    const [grant] = (await desk.json("approvals", "grants")) as { grant: string; tool: string; session: string; by: object }[];
+    expect(grant).toMatchObject({ tool: "pay", scope: "resource", session: q.session, by: { kind: "user", id: "ana" } });
+    expect((await desk.orgate("approvals", "grants")).stdout).toMatch(/pay on Account::"ben" +the end of s_/);
+
+    const second = (await desk.json("run", "clerk", "--input", "pay", "--session", q.session, "--as", "eve")) as { ending: string };
+    expect(second.ending).toBe("completed");
+    expect(desk.read("paid.txt").split("\n")).toHaveLength(3);
+    expect((await desk.orgate("sessions", "show", q.session)).stdout).toContain(`grant ${grant?.grant} was used`);
+
+    await expectRefusals(desk, [
+      [["approvals", "revoke", grant?.grant ?? ""], 2, "--reason is missing"],
+      [["approvals", "revoke", "g_none", "--reason", "x", "--as", "ana"], 2, "there is no grant `g_none`"],
+      [["approvals", "revoke", grant?.grant ?? "", "--reason", "x", "--as", "eve"], 1, "`eve` may not revoke it"],
+    ]);
+    expect(await desk.json("approvals", "revoke", grant?.grant ?? "", "--reason", "over", "--as", "ben")).toMatchObject({ by: "ben" });
+    expect((await desk.orgate("approvals", "grants")).stdout).toBe("no answer is remembered\n");
+    expect((await desk.orgate("run", "clerk", "--input", "pay", "--session", q.session, "--as", "eve")).code).toBe(3);
+    await expectRefusals(desk, [[["approvals", "revoke", grant?.grant ?? "", "--reason", "x", "--as", "ana"], 2, "is revoked already"]]);
+  }, 60_000); // many processes, one after the other
+
+  test("Q41 edited arguments are checked, shown, and are what runs", async () => {
+    const desk = await newDesk();
+    const q = await parked(desk, "pay");
+    const edit = (args: string) => ["approvals", "edit", q.approval, "--args", args, "--as", "ana"];
+    await expectRefusals(desk, [
+      [["approvals", "edit", q.approval, "--as", "ana"], 2, "--args is missing"],
+      [edit('{"to":"ben","to":"eve"}'), 2, "is not JSON"],
+      [edit("[1]"), 2, "is no JSON object"],
+    ]);
+    const edited = await desk.orgate(...edit('{"to":"ben","cents":5}'));
+    expect(edited.stdout).toContain('approving, edited, pay {"cents":5,"to":"ben"}');
+    expect([edited.code, desk.read("paid.txt")]).toEqual([0, '{"cents":5,"to":"ben"}\n']);
+  });
+
+  test("Q41 edited arguments that do not fit are refused by whoever holds the session, and the question stays", async () => {
+    const desk = await newDesk();
+    const q = await parked(desk, "pay");
+    const tooMuch = await desk.orgate("approvals", "edit", q.approval, "--args", '{"to":"ben","cents":5000}', "--as", "ana");
+    expect([tooMuch.code, tooMuch.stderr]).toEqual([1, expect.stringMatching(/refused: .*do not fit/)]);
+    expect(await waitingIn(desk)).toMatchObject([{ approval: q.approval }]);
+    expect(desk.has("paid.txt")).toBe(false);
+  });
+
+  test("Q41 two people have to say yes: who has is shown, one of them twice is refused", async () => {
+    const desk = await newDesk(ASKING_POLICIES.replace('@expires("15m")', '@quorum("2")'));
+    const q = await parked(desk, "pay");
+    expect((await desk.orgate("approvals", "approve", q.approval, "--as", "ana")).code).toBe(3);
+    expect(await waitingIn(desk)).toMatchObject([{ approval: q.approval, votes: [{ by: "user:ana" }] }]);
+    const shown = await desk.orgate("approvals", "show", q.approval);
+    expect(shown.stdout).toContain("answered by 2 different people: somebody of ops; yes so far: user:ana");
+    expect(shown.stdout).toMatch(/expires +never/);
+    const twice = await desk.orgate("approvals", "approve", q.approval, "--as", "ana");
+    expect([twice.code, twice.stderr]).toEqual([1, expect.stringContaining("this person has answered it already")]);
+    expect((await desk.orgate("approvals", "approve", q.approval, "--as", "ben")).code).toBe(0);
+    expect(desk.read("paid.txt").split("\n")).toHaveLength(2);
+    expect(await waitingIn(desk)).toEqual([]);
+  });
+
+  test("Q41 by due time a question is expired, also when nobody has recorded it, and an answer comes too late", async () => {
+    const desk = await newDesk(ASKING_POLICIES.replace("15m", "1s"));
+    const q = await parked(desk, "pay");
+    await until(async () => ((await waitingIn(desk))[0]?.expired === true ? true : null));
+    expect((await desk.orgate("approvals", "list")).stdout).toContain("expired");
+    expect((await desk.orgate("approvals", "show", q.approval)).stdout).toMatch(
+      /^a_\w+ expired\n(?:.*\n)*expires +expired at .*: it is denied\n/,
+    );
+    const late = await desk.orgate("approvals", "approve", q.approval, "--as", "ana");
+    expect([late.code, late.stderr]).toEqual([1, expect.stringContaining("had expired")]);
+    expect(desk.has("paid.txt")).toBe(false);
+    expect(await waitingIn(desk)).toEqual([]);
+  });
+});
+
+test("A40 watch shows what waits, then each new question as it is asked, and ends with Ctrl-C", async () => {
+  const desk = await newDesk();
+  const first = await parked(desk, "pay");
+  const [watch, json] = [desk.start(["approvals", "watch"]), desk.start(["approvals", "watch", "--json"])];
+  await until(() => (watch.stdout().includes(first.approval) && json.stdout().includes(first.approval) ? true : null));
+  const second = await parked(desk, "pay");
+  await until(() => (watch.stdout().includes(second.approval) && json.stdout().includes(second.approval) ? true : null));
+  for (const one of [watch, json]) one.kill("SIGINT");
+  expect((await watch.ended).code).toBe(0);
+  expect(watch.stdout()).toMatch(/^\? a_\w+ clerk wants pay Account::"ben": May it pay this\?, 14 min left\n\? a_/);
+  const lines = (await json.ended).stdout.trimEnd().split("\n");
+  expect(lines.map((line) => (JSON.parse(line) as { approval: string }).approval)).toEqual([first.approval, second.approval]);
+});

@@ -1,0 +1,93 @@
+import { afterAll, expect, test } from "vitest";
+import { askingDesk, withPeople } from "./fixtures/asking.ts";
+import { type Desk, expectRefusals, until } from "./fixtures/desk.ts";
+
+const desks: Desk[] = [];
+const newDesk = async (): Promise<Desk> => {
+  const desk = askingDesk();
+  desks.push(desk);
+  await withPeople(desk, "ana", "eve");
+  return desk;
+};
+afterAll(() => {
+  for (const desk of desks) desk.remove();
+});
+
+/** In the middle of a call that goes on until the file `go` is there. */
+async function charging(desk: Desk) {
+  const run = desk.start(["run", "clerk", "--input", "charge", "--as", "eve", "--json"]);
+  await until(() => (desk.has("charged.txt") ? true : null));
+  return run;
+}
+
+test("A43 Q43 a halt ends what runs elsewhere, says so, survives restarts, is listed, and is lifted", async () => {
+  const desk = await newDesk();
+  await expectRefusals(desk, [
+    [["halt", "--as", "ana"], 2, "--reason is missing"],
+    [["halt", "--reason", "x", "--as", "eve"], 1, "`eve` may not halt all"],
+    [["halt", "tool", "--reason", "x", "--as", "ana"], 2, "which tool?"],
+    [["halt", "all", "pay", "--reason", "x", "--as", "ana"], 2, "`all` takes no name"],
+    [["halt", "agent", "no such", "--reason", "x", "--as", "ana"], 2, "is nothing that can be halted"],
+  ]);
+  expect((await desk.orgate("halts")).stdout).toBe("nothing is halted\n");
+  const run = await charging(desk);
+  const halted = await desk.orgate("halt", "--reason", "stop it", "--as", "ana");
+  expect(halted.code).toBe(0);
+  expect(halted.stdout).toMatch(
+    /^halted all work: .*`orgate resume-work all`\nit reached 1 session in 1 process:\n {2}s_\w+ clerk \(process \d+\): its turn has ended\n$/,
+  );
+  const ended = await run.ended;
+  expect(JSON.parse(ended.stdout)).toMatchObject({ ending: "halted", detail: "stop it", unknowns: [{ tool: "charge" }] });
+  expect(await desk.json("halts")).toMatchObject([{ scope: "all", reason: "stop it", by: { kind: "user", id: "ana" } }]);
+  expect((await desk.orgate("halts")).stdout).toMatch(/all work +\d+ s +user:ana +stop it/);
+
+  const fresh = await desk.orgate("run", "clerk", "--input", "hello", "--as", "eve", "--json"); // a process of its own: its first effect is refused
+  expect([fresh.code, JSON.parse(fresh.stdout)]).toMatchObject([1, { ending: "halted", iterations: 0 }]);
+  await expectRefusals(desk, [[["resume-work", "--reason", "x", "--as", "eve"], 1, "`eve` may not let all go on"]]);
+  expect(await desk.json("resume-work", "--reason", "mended", "--as", "ana")).toEqual({ resumed: ["all"], left: [] });
+  expect((await desk.orgate("run", "clerk", "--input", "hello", "--as", "eve")).code).toBe(0);
+  expect((await desk.orgate("resume-work", "--reason", "again", "--as", "ana")).stdout).toBe("all work was not halted\n");
+});
+
+test("A43 one tool is halted, its calls are refused, the agent goes on; a name that nobody knows is halted and said to be unknown", async () => {
+  const desk = await newDesk();
+  expect(await desk.json("halt", "tool", "pay", "--reason", "wrong account", "--as", "ana")).toMatchObject({
+    halted: "tool:pay",
+    reached: [],
+    known: true,
+  });
+  const run = (await desk.json("run", "clerk", "--input", "pay", "--as", "eve")) as { output: string };
+  expect(run.output).toMatch(/^Not paid: .*halted: wrong account/);
+  const typo = await desk.orgate("halt", "agent", "clerc", "--reason", "x", "--as", "ana");
+  expect([typo.code, typo.stderr]).toEqual([0, expect.stringContaining("this project has no agent `clerc` (it has: clerk)")]);
+  expect(await desk.json("resume-work", "tool", "pay", "--reason", "mended", "--as", "ana")).toEqual({
+    resumed: ["tool:pay"],
+    left: ["agent:clerc"],
+  });
+});
+
+test("A44 an unknown outcome is resolved by a person whom the policies let, by call id or SESSION/CALL; the tool is asked only if it can tell", async () => {
+  const desk = await newDesk();
+  const run = await charging(desk);
+  run.kill("SIGINT");
+  const { session } = JSON.parse((await run.ended).stdout) as { session: string };
+  const resolve = (call: string, as: string, ...more: readonly string[]) => ["sessions", "resolve", call, as, ...more];
+  await expectRefusals(desk, [
+    [resolve("1.0", "perhaps"), 2, "happened, did-not-happen, reconcile or abandon"],
+    [resolve("9.9", "happened", "--as", "ana"), 2, "no outcome of a call `9.9` is unknown"],
+    [resolve("1.0", "happened", "--as", "eve"), 1, "`eve` may not resolve it"],
+    [resolve("s_nothing/1.0", "happened", "--as", "ana"), 1, "there is no session"],
+  ]);
+  const asked = await desk.orgate(...resolve(`${session}/1.0`, "reconcile", "--as", "ana"));
+  expect([asked.code, asked.stdout]).toEqual([0, expect.stringContaining("the tool could not tell")]);
+  const told = (await desk.json(...resolve("1.0", "happened", "--note", "the bank shows it", "--as", "ana"))) as object;
+  expect(told).toMatchObject({
+    session,
+    state: "taken",
+    event: { kind: "unknown.resolved", as: "happened", note: "the bank shows it" },
+    left: [],
+  });
+  await expectRefusals(desk, [[resolve("1.0", "happened", "--as", "ana"), 2, "there is nothing to resolve"]]);
+  expect((await desk.orgate("sessions", "show", session)).stdout).toContain("resolved charge 1.0: happened, the bank shows it");
+  expect((await desk.orgate("journal", "verify")).code).toBe(0);
+});
