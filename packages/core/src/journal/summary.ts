@@ -58,8 +58,13 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
   }
 }
 
-/** One question fewer; it goes on waiting while another is open. (An answer short of its quorum leaves it as it is: lists may then say `running` for a moment too many, never too few.) */
+/** One question fewer; it goes on waiting while another is open. Whether a yes was enough is not told from here: `withQuestions` knows. */
 function settled(s: SessionSummary): SessionSummary {
-  const openQuestions = Math.max(0, s.openQuestions - 1);
-  return { ...s, openQuestions, state: openQuestions > 0 ? "waiting" : "running" };
+  return withQuestions(s, Math.max(0, s.openQuestions - 1));
+}
+
+/** By what really waits (`questions.ts`): an answer short of its quorum leaves the session waiting. */
+export function withQuestions(s: SessionSummary, open: number): SessionSummary {
+  if (s.state !== "running" && s.state !== "waiting") return s;
+  return { ...s, openQuestions: open, state: open > 0 ? "waiting" : "running" };
 }

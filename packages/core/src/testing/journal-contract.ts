@@ -412,10 +412,12 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
 
       await a.journal.append(append(one, 4, [answered("q1", "ana", ZERO)]));
       expect(await waiting()).toEqual(["1q1", "1q2", "2q1"]); // one of two
+      expect(await b.journal.session(S1)).toMatchObject({ state: "waiting", openQuestions: 2 });
       expect((await b.journal.questions({ after: 0, most: 1 }))[0]).toMatchObject({ votes: [{ by: "user:ana" }] });
       await a.journal.append(append(one, 5, [answered("q1", "ben", EDITED)]));
       expect((await b.journal.questions({ after: 0, most: 1 }))[0]).toMatchObject({ digest: EDITED, votes: [{ by: "user:ben" }] }); // of another action
       await a.journal.append(append(one, 6, [answered("q1", "ana", EDITED), steered()]));
+      expect(await b.journal.session(S1)).toMatchObject({ state: "running", openQuestions: 0 });
       expect(await waiting()).toEqual(["2q1"]);
       await a.journal.append(append(one, 8, [callDecided("2.0"), asked("q3", "2.0", 1)]));
       await b.journal.append(append(two, 2, [{ kind: "approval.expired", approval: approvalId("q1"), result: "deny" }]));

@@ -25,6 +25,7 @@ import {
   sealEntries,
   summariseSealed,
   unseal,
+  withQuestions,
 } from "../journal/index.ts";
 import {
   type Epoch,
@@ -97,8 +98,8 @@ function obey(halts: Set<string>, e: JournalEvent): void {
   else if (e.kind === "work.resumed") halts.delete(e.scope);
 }
 
-/** In the commit of the events that ask and settle them. */
-function listQuestions(disk: MemoryDisk, { session, agent }: SessionSummary, events: readonly Stamped[]): void {
+/** In the commit of the events that ask and settle them. Returns how many of the session are open then. */
+function listQuestions(disk: MemoryDisk, { session, agent }: SessionSummary, events: readonly Stamped[]): number {
   const before = new Map(disk.questions.filter((q) => q.session === session).map((q) => [q.approval, q]));
   const { gone, put } = changesOf(before, foldQuestions(before, session, agent, events));
   const kept = disk.questions.filter((q) => q.session !== session || !gone.includes(q.approval));
@@ -110,6 +111,7 @@ function listQuestions(disk: MemoryDisk, { session, agent }: SessionSummary, eve
     } else kept[at] = { ...q, arrival: kept[at]?.arrival ?? 0 };
   }
   disk.questions.splice(0, disk.questions.length, ...kept);
+  return kept.filter((q) => q.session === session).length;
 }
 
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
@@ -180,12 +182,8 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     if (isSessionStream(stream)) {
       const summary = summariseSealed(disk.sessions.get(stream) ?? null, entries, events);
       if (summary !== null) {
-        disk.sessions.set(stream, summary);
-        listQuestions(
-          disk,
-          summary,
-          events.map(({ event }, i) => ({ at: entries[i]?.at ?? millis(0), event })),
-        );
+        const sealed = events.map(({ event }, i) => ({ at: entries[i]?.at ?? millis(0), event }));
+        disk.sessions.set(stream, withQuestions(summary, listQuestions(disk, summary, sealed)));
       }
     }
     for (const id of consumes) {

@@ -25,6 +25,7 @@ import {
   sealEntries,
   summariseSealed,
   type Waiting as WaitingQuestions,
+  withQuestions,
 } from "@orgate/core/journal";
 import {
   type Entry,
@@ -195,9 +196,10 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
     });
     const end = entries.at(-1);
     if (end === undefined) throw new RangeError("an append has at least one event");
-    const value = isSession ? summariseSealed(summary, entries, events) : null;
+    const line = isSession ? summariseSealed(summary, entries, events) : null;
     const sealed = events.map(({ event }, i) => ({ at: entries[i]?.at ?? end.at, event }));
-    const waiting = value === null ? NOTHING_WAITS : foldQuestions(questions, value.session, value.agent, sealed);
+    const waiting = line === null ? NOTHING_WAITS : foldQuestions(questions, line.session, line.agent, sealed);
+    const value = line === null ? null : withQuestions(line, waiting.size);
     ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value, questions: waiting });
     const listed = value !== null && (summary === null || summary.state !== value.state || summary.agent !== value.agent);
     const under = isSession && hold !== null ? hold.epoch : null;
