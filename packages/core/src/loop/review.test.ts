@@ -333,6 +333,30 @@ describe("decisions that are overtaken", () => {
     expect(ran).toEqual([]);
   });
 
+  test("L2 what a queued call was allowed on stays true on record: other labels or other policies, and it is decided again though the verdict is the same", async () => {
+    const decisions = (w: World) => w.events("gate.decided").filter((e) => e.id === "1.1");
+    const labelled = stage([reply.calls([call("reveal"), pay("a")]), reply.text("ok")], REST, { tools: [reveal], limits: queue });
+    await labelled.w.run("go");
+    expect(labelled.ran).toEqual(["a"]);
+    expect(decisions(labelled.w).map((e) => e.read["labels"])).toEqual([[], ["secret"]]);
+
+    let gate = tableGate(REST, sha256);
+    const elsewhere: Row = { id: "elsewhere", action: "tool:pay", labels: ["never-there"], verdict: "deny" };
+    const swap = toolOf(
+      "swap",
+      () => {
+        gate = tableGate([elsewhere, ...REST], sha256);
+        return "swapped";
+      },
+      { repeat: "read" },
+    );
+    const spoil = (p: Ports): Ports => ({ ...p, gate: { ...p.gate, decide: (...a) => gate.decide(...a) } });
+    const swapped = stage([reply.calls([call("swap"), pay("a")]), reply.text("ok")], REST, { tools: [swap], limits: queue, spoil });
+    await swapped.w.run("go");
+    expect(swapped.ran).toEqual(["a"]);
+    expect(new Set(decisions(swapped.w).map((e) => e.slice)).size).toBe(2);
+  });
+
   test("L2 what has not changed is not decided again", async () => {
     const tools = ["one", "two", "three"].map((name) => toolOf(name, () => name, { repeat: "read" }));
     const { w } = stage([reply.calls(tools.map((t) => call(t.name))), reply.text("ok")], REST, { tools, limits: queue });
@@ -374,6 +398,96 @@ describe("decisions that are overtaken", () => {
     expect(open(w)).toMatchObject([{ action: "3.1" }]);
   });
 
+  /** Between a call's decision and its start the holder looks into its inbox once more; `meanwhile` happens there. */
+  function between(meanwhile: () => Promise<void>) {
+    let look = () => {};
+    let isDecided = false;
+    return (p: Ports): Ports => ({
+      ...p,
+      gate: {
+        ...p.gate,
+        decide: (action, facts) => {
+          if (action.kind === "call" && !isDecided) look();
+          isDecided ||= action.kind === "call";
+          return p.gate.decide(action, facts);
+        },
+      },
+      inbox: {
+        ...p.inbox,
+        pending: async (session) => {
+          if (isDecided) await meanwhile();
+          return p.inbox.pending(session);
+        },
+        watch: (session, arrived) => {
+          look = arrived;
+          return p.inbox.watch(session, arrived);
+        },
+      },
+      orders: {
+        ...p.orders,
+        refresh: async () => {
+          if (isDecided) await meanwhile();
+          await p.orders.refresh();
+        },
+      },
+    });
+  }
+
+  test("Q10 a tool that is halted between a call's decision and its start: the call is refused, not tried", async () => {
+    let halts = 0;
+    const spoil = between(async () => (halts++ === 0 ? w.order(halt("tool:pay")) : undefined));
+    const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], PERMIT_ALL, { spoil });
+    expect((await w.run("go")).last).toMatchObject({ ending: "completed" });
+    expect(ran).toEqual([]);
+    expect(
+      w
+        .events("gate.decided")
+        .filter((e) => e.id === "1.0")
+        .map((e) => e.verdict.kind),
+    ).toEqual(["allow", "deny"]);
+  });
+
+  test("Q8 a grant that is revoked between a call's decision and its start covers it no more", async () => {
+    const revoke = async () => {
+      const [grant] = await w.grants();
+      if (grant !== undefined && w.events("turn.started").length > 1)
+        await w.order({ kind: "grant.revoked", grant: grant.grant, by: ANN, reason: "enough" });
+    };
+    const steps = [reply.calls([pay("a")]), reply.text("first"), reply.calls([pay("a", "two")])];
+    const { w, ran } = stage(steps, asks({ grant: "session" }), { spoil: (p) => between(revoke)(p) });
+    await w.run("go");
+    await say(w, { kind: "grant", grant: { scope: "digest", until: "session" } });
+    await w.go();
+    await w.wish({ kind: "say", text: "again" });
+    await w.go();
+    expect([ran, w.events("grant.used")]).toEqual([["a"], []]);
+    expect(open(w)).toHaveLength(1);
+  });
+
+  test("L2 policies that change between a call's decision and its start decide it", async () => {
+    let gate = tableGate(REST, sha256);
+    const spoil = (p: Ports): Ports => {
+      const live = between(async () => {
+        gate = tableGate([{ id: "never", action: "tool:pay", verdict: "deny" }, ...REST], sha256);
+      })({ ...p, gate: { ...gate, decide: (...a) => gate.decide(...a) } });
+      const { decide, decideFor, groupsOf } = live.gate;
+      return {
+        ...live,
+        gate: {
+          decide,
+          decideFor,
+          groupsOf,
+          get digest() {
+            return gate.digest;
+          },
+        },
+      };
+    };
+    const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], REST, { spoil });
+    await w.run("go");
+    expect(ran).toEqual([]);
+  });
+
   test("Q10 a halt of a tool that commits first: its queued and its starting calls are refused, other tools go on, and the turn ends", async () => {
     let w: World | null = null;
     const spoil = (p: Ports): Ports => ({
@@ -393,6 +507,31 @@ describe("decisions that are overtaken", () => {
     expect((await w.run("go")).last).toMatchObject({ ending: "completed" });
     expect(staged.ran).toEqual([]);
     expect(results(w)).toEqual([expect.stringContaining("halted"), "fine", expect.stringContaining("halted")]);
+  });
+
+  test.each([
+    ["all", "act.started"],
+    ["agent:tester", "act.started"],
+    ["all", "model.asked"],
+    ["agent:tester", "model.asked"],
+  ] as const)("Q10 a halt of %s that commits right before %s: it does not commit, and the turn ends halted", async (scope, kind) => {
+    let w: World | null = null;
+    let asked = 0;
+    const spoil = (p: Ports): Ports => ({
+      ...p,
+      journal: {
+        ...p.journal,
+        append: async (a) => {
+          if (a.events.some((e) => e.event.kind === kind) && ++asked === (kind === "model.asked" ? 2 : 1)) await w?.order(halt(scope));
+          return p.journal.append(a);
+        },
+      },
+    });
+    const staged = stage([reply.calls([pay("a")])], PERMIT_ALL, { spoil });
+    w = staged.w;
+    expect((await w.run("go")).last).toMatchObject({ ending: "halted" });
+    expect([w.events("act.started").length, w.events("model.asked").length]).toEqual(kind === "act.started" ? [0, 1] : [1, 1]);
+    expect(results(w)).toHaveLength(1);
   });
 
   test("Q10 a tool whose halt was lifted within the turn runs again, unstopped", async () => {
@@ -725,6 +864,12 @@ describe("what others hand in", () => {
     await w.go();
     expect(refusals(w)).toEqual([expect.stringContaining("only the runtime"), expect.stringContaining("known already")]);
     expect(w.state().unknowns.size).toBe(1);
+    put(w, "odd", {
+      by: { kind: "system", id: "w1" },
+      wish: { kind: "late", call: callId("1.0"), outcome: { kind: "done", output: new Map() as never } },
+    });
+    await w.go();
+    expect([w.state().unknowns.size, refusals(w).at(-1)]).toEqual([1, expect.stringContaining("cannot be understood")]);
     await w.wish({ kind: "late", call: callId("1.0"), outcome }, { kind: "system", id: "w1" });
     await w.go();
     expect(w.state().unknowns.size).toBe(0);
@@ -832,6 +977,20 @@ describe("time, people, answers", () => {
     await w.go();
     const [one, two] = w.events("approval.asked");
     expect(one?.digest).not.toBe(two?.digest);
+  });
+
+  test("Q3 leave to ask the model is used up by asking it: the next request is asked about again", async () => {
+    const rows: readonly Row[] = [{ id: "ask-model", action: "model", verdict: "ask" }, ...REST];
+    const { w } = stage([reply.calls([pay("a")]), reply.text("ok")], rows);
+    await w.run("go");
+    await say(w, APPROVE);
+    await w.go();
+    const kinds = w.entries().map((e) => e.event.kind);
+    expect(kinds.indexOf("model.asked") - kinds.indexOf("approval.consumed")).toBe(1);
+    expect(open(w)).toMatchObject([{ action: "model:2" }]);
+    await say(w, APPROVE);
+    expect((await w.go()).last).toMatchObject({ ending: "completed" });
+    expect(w.events("approval.consumed").map((e) => e.action)).toEqual(["model:1", "model:2"]);
   });
 
   test("Q32 a model call or an answer that is put off comes due like a call: denied when its time is up, decided when a label has come", async () => {
