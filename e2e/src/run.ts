@@ -16,10 +16,22 @@ import { diskFull } from "./suites/disk-full.ts";
 import { halts } from "./suites/halts.ts";
 import { killPoints } from "./suites/kill-points.ts";
 import { neighbours } from "./suites/neighbours.ts";
+import { parkedSessions } from "./suites/parked.ts";
 import { randomKills } from "./suites/random-kills.ts";
 import { stopped } from "./suites/stopped-holder.ts";
 
-const SUITES: readonly Suite[] = [killPoints, randomKills, brokenBuilds, stopped, neighbours, diskFull, answers, answerCrashes, halts];
+const SUITES: readonly Suite[] = [
+  killPoints,
+  randomKills,
+  brokenBuilds,
+  stopped,
+  neighbours,
+  diskFull,
+  answers,
+  answerCrashes,
+  halts,
+  parkedSessions,
+];
 
 const { values } = parseArgs({
   options: { long: { type: "boolean", default: false }, seed: { type: "string" }, only: { type: "string", default: "" } },

@@ -49,6 +49,22 @@ const BREAKS: Readonly<Record<Broken, Break>> = {
     from: "unlessHalted: scopesOf(s, events),",
     to: "unlessHalted: [],",
   },
+  "uses-up-nothing": {
+    file: "/core/src/loop/launch.ts",
+    from: 'else record({ kind: "approval.consumed", approval, action: decided.id });',
+    to: "",
+  },
+  "expires-by-reading": {
+    file: "/core/src/inbox/admit.ts",
+    from: "arrivedAt >= question.expiresAt",
+    to: "Date.now() >= question.expiresAt",
+  },
+  // Given by the process that took the answer, or by nobody.
+  "forgets-grants": {
+    file: "/core/src/loop/resume.ts",
+    from: "for (const entry of chunk) evolve(state, entry);\n  }",
+    to: "for (const entry of chunk) evolve(state, entry);\n  }\n  state.grantsDue.length = 0;",
+  },
 };
 
 const { broken } = orders;

@@ -6,7 +6,7 @@ import { looking } from "../checks.ts";
 import { DESK_POLICIES } from "./desk-policies.ts";
 import { PERSON } from "./script.ts";
 import type { Plan, Stand, Victim } from "./stand.ts";
-import { decode } from "./wire.ts";
+import { type Broken, decode } from "./wire.ts";
 
 export const APPROVER = "bo";
 const ORGATE = join(import.meta.dirname, "..", "..", "..", "packages", "host", "bin", "orgate.js");
@@ -20,10 +20,11 @@ export type Desk = Readonly<{
   /** Of a command that ends by itself with one of these codes; its JSON. */
   json<T>(args: readonly string[], ...codes: readonly number[]): Promise<T>;
   /** A program of the stand's own in the project. */
-  program(file: string, args: readonly string[], plan?: Omit<Plan, "directory" | "jobs">): Promise<Victim>;
+  program(file: string, args: readonly string[], plan?: Omit<Plan, "directory" | "jobs">, flags?: readonly string[]): Promise<Victim>;
   /** Requests to the model, as it counted them. */
   requests(): number;
-  copy(): Desk;
+  /** The same once more; all its processes are of that build. */
+  copy(broken?: Broken | null): Desk;
 }>;
 
 export type OpenQuestion = Readonly<{ approval: string; session: string; tool: string; digest: string }>;
@@ -47,19 +48,19 @@ export async function makeDesk(stand: Stand): Promise<Desk> {
     await runtime.place.keyring.certifyPerson(name, person.key.publicKey);
   }
   await runtime.close();
-  return deskAt(stand, root);
+  return deskAt(stand, root, null);
 }
 
-function deskAt(stand: Stand, root: string): Desk {
+function deskAt(stand: Stand, root: string, broken: Broken | null): Desk {
   const directory = join(root, ".orgate");
-  const start: Desk["program"] = (file, args, plan = {}) =>
-    stand.start({ directory, jobs: [], ...plan }, { argv: [file, ...args], cwd: root, home: join(root, "home") });
+  const start: Desk["program"] = (file, args, plan = {}, flags = []) =>
+    stand.start({ directory, jobs: [], broken, ...plan }, { argv: [...flags, file, ...args], cwd: root, home: join(root, "home") });
   const cli: Desk["cli"] = (args, plan) => start(ORGATE, args, plan);
   return {
     root,
     directory,
     cli,
-    program: (file, args, plan) => start(join(import.meta.dirname, file), args, plan),
+    program: (file, args, plan, flags) => start(join(import.meta.dirname, file), args, plan, flags),
     async json<T>(args: readonly string[], ...codes: readonly number[]) {
       const process = await cli([...args, "--json"]);
       const how = await process.gone;
@@ -71,10 +72,10 @@ function deskAt(stand: Stand, root: string): Desk {
       const log = join(root, "requests.log");
       return existsSync(log) ? readFileSync(log, "utf8").trimEnd().split("\n").length : 0;
     },
-    copy() {
+    copy(build = null) {
       const to = stand.bareProject();
       cpSync(root, to, { recursive: true });
-      return deskAt(stand, to);
+      return deskAt(stand, to, build);
     },
   };
 }

@@ -79,18 +79,30 @@ export async function openStand(): Promise<Stand> {
   const itself: Program = { argv: [here("victim.ts")], cwd: scratch, home };
   async function start(plan: Plan, { argv, cwd, home: ownHome }: Program = itself): Promise<Victim> {
     const name = `v${++count}`;
-    const orders: Orders = { stop: null, hold: [], seed: null, broken: null, fullAt: null, ...plan, victim: name, home: ownHome };
+    const orders: Orders = {
+      stop: null,
+      hold: [],
+      seed: null,
+      broken: null,
+      fullAt: null,
+      counted: false,
+      ...plan,
+      victim: name,
+      home: ownHome,
+    };
     const line = connect(socketPath).pause(); // paused: the victim reads from it, not we
     await once(line, "connect");
     await new Promise<void>((sent) => line.write(encode({ kind: "guest", orders }), () => sent()));
-    const imports = ["points.ts", ...(orders.broken === null ? [] : ["broken.ts"])].flatMap((file) => ["--import", here(file)]);
+    const imports = ["points.ts", ...(orders.broken === null ? [] : ["broken.ts"]), ...(orders.counted ? ["queries.ts"] : [])].flatMap(
+      (file) => ["--import", here(file)],
+    );
     const env = {
       ...process.env,
       ORGATE_E2E: JSON.stringify(orders),
       ORGATE_HOME: ownHome,
       NODE_COMPILE_CACHE: join(scratch, "compiled"),
     };
-    const child = spawn(process.execPath, [...imports, ...argv], { stdio: ["ignore", "pipe", "pipe", line], env, cwd });
+    const child = spawn(process.execPath, ["--expose-gc", ...imports, ...argv], { stdio: ["ignore", "pipe", "pipe", line], env, cwd });
     line.destroy();
     alive.add(child);
     return toVictim(name, child);

@@ -28,8 +28,20 @@ export type Orders = Readonly<{
   broken: Broken | null;
   /** From this point on the database may not grow: a full disk where none can be mounted. */
   fullAt: string | null;
+  /** What it asks of the database is counted. */
+  counted: boolean;
 }>;
-export type Broken = "append-after-effect" | "repeats-once" | "asks-again" | "ignores-halts";
+export type Broken =
+  | "append-after-effect"
+  | "repeats-once"
+  | "asks-again"
+  | "ignores-halts"
+  | "uses-up-nothing"
+  | "expires-by-reading"
+  | "forgets-grants";
+
+/** One statement: how often it was run, and how many rows came of it. */
+export type Query = Readonly<{ sql: string; times: number; rows: number }>;
 
 /** One entry of a commit, as it was handed to SQLite. */
 export type Written = Readonly<{ stream: string; seq: number; kind: string; call: string | null }>;
@@ -55,6 +67,9 @@ export type Said =
   | Readonly<{ kind: "reconcile"; request: number; key: string }>
   /** A call that is a group of processes, by the group's number. */
   | Readonly<{ kind: "group"; group: number }>
+  /** What it asked of the database from its first moment to its last. */
+  | Readonly<{ kind: "queries"; queries: readonly Query[] }>
+  | Readonly<{ kind: "memory"; rss: number }>
   | Readonly<{ kind: "model"; point: string; request: number; session: string; iteration: number; attempt: number }>
   | Readonly<{ kind: "reached"; point: string }>
   | Readonly<{ kind: "did"; job: Job["kind"]; outcome: Did }>;

@@ -2,7 +2,7 @@
 import { entriesOf, isEffect, looking, type Violation } from "../checks.ts";
 import { APPROVER, approveArgs, type Desk, makeDesk, type OpenQuestion, parked, runArgs, standingOf } from "../stand/desk.ts";
 import type { Stand } from "../stand/stand.ts";
-import type { Line } from "../stand/wire.ts";
+import type { Broken, Line } from "../stand/wire.ts";
 import { inLanes, type Suite } from "../suite.ts";
 import { approve, deskFindings, ended, holding, onlyOne, resume } from "./answers.ts";
 import { killed } from "./kill-points.ts";
@@ -124,19 +124,33 @@ async function killedGranting(desk: Desk, question: OpenQuestion, point: string)
   return [...found, ...(how === "0" && uses === 1 ? [] : [`Q8 the grant does not count elsewhere (${how}, used ${uses} times)`])];
 }
 
-async function everyPointOfGranting(stand: Stand, judge: Judge): Promise<number> {
+type Granting = Readonly<{ desk: Desk; question: OpenQuestion; points: readonly Point[] }>;
+
+/** A question to be answered with a grant, and where whoever does so can die between the two. */
+async function granting(stand: Stand): Promise<Granting> {
   const desk = await makeDesk(stand);
   const question = onlyOne(await parked(desk, "thrice"));
   const reference = await ended(await desk.copy().cli(rememberArgs(question)), 0);
   const first = reference.lines.findIndex((l) => writes(l, "approval.answered"));
   const last = reference.lines.findLastIndex((l) => writes(l, "grant.given"));
-  const points = pointsIn(reference.lines.slice(first - 1, last + 2));
+  return { desk, question, points: pointsIn(reference.lines.slice(first - 1, last + 2)) };
+}
+
+async function everyPointOfGranting(stand: Stand, judge: Judge): Promise<number> {
+  const { desk, question, points } = await granting(stand);
   await inLanes(points, ({ point }) =>
     judge(`Q8 killed at ${point}, around the answer and its grant: the grant is given once, by whoever comes next`, () =>
       killedGranting(desk.copy(), question, point),
     ),
   );
   return points.length;
+}
+
+/** Right after the commit with the answer. */
+export async function killedBeforeGrant(stand: Stand, broken: Broken): Promise<readonly Violation[]> {
+  const { desk, question, points } = await granting(stand);
+  const answered = points.find((p) => p.kind === "mark" && p.step === "committed" && writes(p, "approval.answered"));
+  return killedGranting(desk.copy(broken), question, answered?.point ?? "");
 }
 
 /**

@@ -110,7 +110,7 @@ async function whileStopped(desk: Desk): Promise<readonly Violation[]> {
   return deskFindings(desk, [...holder.lines, ...approver.lines], { effects: ["look 1", "look 1", "fire 2"] });
 }
 
-async function otherWayRound(desk: Desk): Promise<readonly Violation[]> {
+export async function otherWayRound(desk: Desk): Promise<readonly Violation[]> {
   const questions = await parked(desk, "two");
   const lines: Line[] = [];
   for (const [tool, code] of [
@@ -190,7 +190,7 @@ async function tooLate(desk: Desk): Promise<readonly Violation[]> {
   return [...found, ...(await unlessIn(desk, question.session, "approval.expired", "intent.refused"))];
 }
 
-async function inTime(desk: Desk): Promise<readonly Violation[]> {
+export async function inTime(desk: Desk): Promise<readonly Violation[]> {
   const question = await hurrying(desk);
   await ended(await answerRow(desk, question), 0);
   await pastDue(desk, question.session);

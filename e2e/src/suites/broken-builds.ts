@@ -1,8 +1,12 @@
 /** The proof that the proof can fail: builds broken on purpose, put through the very same kills and checks. */
 import type { Violation } from "../checks.ts";
 import { seeded } from "../seeded.ts";
+import { makeDesk } from "../stand/desk.ts";
+import type { Stand } from "../stand/stand.ts";
 import type { Broken } from "../stand/wire.ts";
 import { type Bench, lanes, type Suite } from "../suite.ts";
+import { killedBeforeGrant } from "./answer-crashes.ts";
+import { inTime, otherWayRound } from "./answers.ts";
 import { findings, type KillPoint, killAt, resumeAll } from "./kill-points.ts";
 import { hunt, measured, type Toll } from "./random-kills.ts";
 
@@ -34,6 +38,23 @@ async function verdictOn({ stand }: Bench, broken: Broken, at: KillPoint): Promi
   return findings(directory, [...victim.lines, ...fresh.lines]);
 }
 
+type Answering = Readonly<{ broken: Broken; put(stand: Stand): Promise<readonly Violation[]>; finds: RegExp }>;
+
+/** Builds that go wrong with answers, put through the suites of the command line. */
+const ANSWERING: readonly Answering[] = [
+  {
+    broken: "uses-up-nothing",
+    put: async (stand) => otherWayRound((await makeDesk(stand)).copy("uses-up-nothing")),
+    finds: /^Q3 call .* was started in a commit that uses 0 answers/,
+  },
+  {
+    broken: "expires-by-reading",
+    put: async (stand) => inTime((await makeDesk(stand)).copy("expires-by-reading")),
+    finds: /^Q11 there is no `approval.answered`/,
+  },
+  { broken: "forgets-grants", put: (stand) => killedBeforeGrant(stand, "forgets-grants"), finds: /^Q8 the grant was given 0 times/ },
+];
+
 export const brokenBuilds: Suite = {
   name: "broken builds are found out",
   async run(bench) {
@@ -44,6 +65,11 @@ export const brokenBuilds: Suite = {
         return finds
           .filter((pattern) => !found.some((f) => pattern.test(f)))
           .map((pattern) => `nothing like ${pattern} was found, but: ${found.join("; ")}`);
+      });
+    for (const { broken, put, finds } of ANSWERING)
+      await judge(`Q3 the build \`${broken}\` fails the checks of answers`, async () => {
+        const found = await put(stand);
+        return found.some((f) => finds.test(f)) ? [] : [`nothing like ${finds} was found, but: ${found.join("; ")}`];
       });
     await judge(`L8 the build \`append-after-effect\` fails the random kills as well (seed ${seed})`, async () => {
       const toll: Toll = { kills: 0, aimed: 0, survived: 0, histogram: new Map(), lengthMs: await measured(stand, seed) };
