@@ -74,12 +74,13 @@ test("Q46 a notice arrives once, signed over its time and body; another secret, 
     checks("another", one.signature, one.body),
     checks(SECRET, one.signature, `${one.body} `),
     checks(SECRET, one.signature?.replace("t=17", "t=18"), one.body),
+    checks(SECRET, one.signature?.replace("t=1700000000", "t=1700000001"), one.body),
     checks(SECRET, one.signature?.replace("t=", "t=0"), one.body),
     checks(SECRET, one.signature, one.body, at + 301_000),
     checks(SECRET, undefined, one.body),
     checks(SECRET, "t=1,v1=x", one.body),
     checks(SECRET, signNotice(SECRET, 1_700_000_000, one.body).toUpperCase(), one.body),
-  ]).toEqual(new Array(8).fill(false));
+  ]).toEqual(new Array(9).fill(false));
   expect(lost).toEqual([]);
 });
 
