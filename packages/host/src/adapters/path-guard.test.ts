@@ -101,7 +101,7 @@ test(
 );
 
 test(
-  "T30 a file is replaced, appended to, renamed and removed where it is free",
+  "T30 T32 a file is replaced, appended to, renamed and removed where it is free, and only there",
   inProject((root) => {
     const guard = pathGuard({ root, also: [] });
     guard.makeFolder("src/a/b");
@@ -114,6 +114,8 @@ test(
     guard.remove("src/y.txt");
     expect(() => readFileSync(join(root, "src/y.txt"))).toThrow("ENOENT");
     expect(() => guard.makeFolder("policies/api")).toThrow("protected");
+    expect(() => guard.rename("policies", "old-policies")).toThrow("protected");
+    expect(() => guard.remove("orgate.toml")).toThrow("protected");
   }),
 );
 
