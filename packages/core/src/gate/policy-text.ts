@@ -123,7 +123,7 @@ export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonl
   if (readGrant(grant) === undefined)
     return wrong(
       "grant",
-      `@grant("${printable(grant ?? "")}") is no width`,
+      `@grant("${printable(grant ?? "")}")`,
       "write once, turn, session or a time such as 8h; before it digest, resource or tool",
     );
   const times = { expires: given["expires"], defer: given["defer"] };

@@ -160,6 +160,7 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
         ? ""
         : `started ${count(evidence.starts, "time")}, action ${evidence.actionDigest}, tool ${evidence.toolDigest.slice(0, 12)}`;
     screen.line(screen.paint("dim", `    entry ${entry ?? "?"}: ${proof}`));
+    screen.line(screen.paint("dim", `    orgate sessions resolve ${state.session}/${call} happened, did-not-happen, reconcile or abandon`));
   }
 }
 
