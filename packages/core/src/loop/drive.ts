@@ -23,8 +23,6 @@ import {
   isFault,
   type JournalEvent,
   type Limits,
-  type Millis,
-  millis,
   type Outcome,
   type Stamped,
   seq,
@@ -32,12 +30,15 @@ import {
 import { standing } from "./answering.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
+import { isBeginning, scopesOf } from "./halting.ts";
 import { digestOfAction, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, launcher } from "./launch.ts";
 import { idOf, type Move, next, remainingMs } from "./next.ts";
-import type { Clock, Live, Ports } from "./ports.ts";
+import type { Live, Ports } from "./ports.ts";
 import { readState, stricter } from "./resume.ts";
 import type { Call, State, Turn } from "./state.ts";
+import { stops } from "./stops.ts";
+import { alarmOf, steadyTime } from "./time.ts";
 
 /**
  * A session in hand: its state, the hold, and what the journal has yet to hear of it (it goes with the first commit).
@@ -53,14 +54,13 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   const flights = new Map<string, Promise<void>>();
   const decidedAt = new Map<ActionId, Moment>();
   const receipts = new Map<ActionId, Receipt>();
-  let stop = new AbortController(); // of the turn: cancel, halt, or its time is up
-  const toolStops = new Map<string, AbortController>(); // of one tool's calls: a halt that names it
+  const stop = stops();
   const toolDigest = toolDigests(p.hash);
-  let alarm: AbortController | null = null;
   let durable = s.seq;
   let arrived = true;
   let wake = () => {};
   const time = steadyTime(p.clock, s);
+  const alarm = alarmOf(p.clock, () => wake()); // rings when the turn's time is up
   const decide = judge(p, toolDigest, time);
 
   const pass = turnstile(
@@ -80,9 +80,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     const at = time();
     batch.push({ at, event });
     if (event.kind === "turn.started" || event.kind === "turn.ended") {
-      stop = new AbortController(); // what stopped one turn stops nothing that comes after it
-      toolStops.clear();
-      clearAlarm();
+      stop.renew();
+      alarm.clear();
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
@@ -159,7 +158,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     const halt = haltOf(orders, s.agent.name);
     if (halt !== null && s.turn !== null && s.turn.halt === null)
       record({ kind: "turn.halted", scope: halt.scope, by: halt.by, reason: halt.reason });
-    for (const [tool, controller] of toolStops) if (orders.halts.has(`tool:${tool}`)) controller.abort("halted");
+    stop.halt((tool) => orders.halts.has(`tool:${tool}`));
   }
 
   /** Answers that were to be remembered: given once the answer itself is durable, by this process or the one after it. */
@@ -192,7 +191,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       case "reconcile":
         return reconsider(t, move.call);
       case "stop":
-        stop.abort(move.ending);
+        stop.stopTurn(move.ending);
         return false;
       case "settle":
       case "ask-model":
@@ -256,17 +255,6 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     return pass.issuePermit(receipt, action);
   }
 
-  function stopOf(tool: string | null): AbortSignal {
-    if (tool === null) return stop.signal;
-    const turn = stop.signal;
-    const known = toolStops.get(tool);
-    if (known !== undefined && (!known.signal.aborted || turn.aborted)) return known.signal;
-    const own = new AbortController(); // the first, or the tool was halted and goes on
-    toolStops.set(tool, own);
-    turn.addEventListener("abort", () => own.abort(turn.reason), { once: true });
-    return own.signal;
-  }
-
   const cockpit: Cockpit = {
     p,
     s,
@@ -274,7 +262,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     record,
     permitFor,
     redeem: pass.redeem,
-    stopOf,
+    stopOf: stop.of,
     fly,
     isFlying: (name) => flights.has(name),
     land,
@@ -313,29 +301,13 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     wake();
   }
 
-  /** Rings when the turn's time is up. One for the whole drive: all of its time counts, so the hour does not move. */
-  function setAlarm(t: Turn): void {
-    const mine = new AbortController();
-    alarm = mine;
-    void p.clock.sleep(Math.max(0, remainingMs(s, t, time())), mine.signal).then(() => {
-      if (alarm !== mine) return;
-      alarm = null; // should there be time left after all (a clock that was set back), it is set again
-      wake();
-    });
-  }
-
-  function clearAlarm(): void {
-    alarm?.abort("over");
-    alarm = null;
-  }
-
   /** Until something lands, something arrives, the turn's time is up, or the caller cancels. */
   async function idle(): Promise<void> {
     if (landed.length > 0 || arrived || isCancelDue()) return; // it may have come while the batch was being written
     const woken = new Promise<void>((resolve) => {
       wake = resolve;
     });
-    if (alarm === null && s.turn !== null && !stop.signal.aborted) setAlarm(s.turn);
+    if (!alarm.isSet() && s.turn !== null && !stop.isTurnStopped()) alarm.set(remainingMs(s, s.turn, time()));
     await woken;
     wake = () => {};
   }
@@ -344,19 +316,21 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     arrived = true;
     wake();
   };
-  const unwatch = [p.inbox.watch(s.session, look), p.orders.watch(look)];
   const isCancelDue = () => cancel.aborted && s.turn !== null && s.turn.cancel === null;
-  const onCancel = () => wake();
-  cancel.addEventListener("abort", onCancel, { once: true });
-  try {
+
+  /** What has come since the last look: from the inbox, from effects, from the caller, from whoever may halt. */
+  async function hear(): Promise<void> {
+    if (arrived) await drain();
+    for (const landing of landed.splice(0)) for (const event of landing()) record(event);
+    if (s.turn !== null && isCancelDue())
+      record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), intent: null });
+    obeyHalts();
+  }
+
+  async function loop(): Promise<State> {
     for (const event of begin) record(event);
     for (;;) {
-      if (arrived) await drain();
-      for (const landing of landed.splice(0)) for (const event of landing()) record(event);
-      if (s.turn !== null && isCancelDue())
-        record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), intent: null });
-
-      obeyHalts();
+      await hear();
       const moves = next(s, time());
       if (moves.map(perform).some(Boolean)) continue; // nothing has left the process: same commit, next moves
       const launches = moves.map(announce);
@@ -366,29 +340,22 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue()) return s; // parked or ended: a parked session costs nothing
       await idle();
     }
+  }
+
+  const unwatch = [p.inbox.watch(s.session, look), p.orders.watch(look)];
+  const onCancel = () => wake();
+  cancel.addEventListener("abort", onCancel, { once: true });
+  try {
+    return await loop();
   } catch (error) {
-    stop.abort("failed"); // nothing more is run; what is in flight is told to stop, and waited for: nobody may take the session before
+    stop.stopTurn("failed"); // nothing more is run; what is in flight is told to stop, and waited for: nobody may take the session before
     await Promise.all(flights.values());
     throw error;
   } finally {
     for (const stopWatching of unwatch) stopWatching();
-    clearAlarm();
+    alarm.clear();
     cancel.removeEventListener("abort", onCancel);
   }
-}
-
-/**
- * The wall's time, but never back, and never slower than time really passes: a clock that is set back neither turns the stream's time around
- * nor gives a turn time it does not have.
- */
-function steadyTime(clock: Clock, s: State): () => Millis {
-  let [at, ticks] = [Math.max(clock.now(), s.at), clock.elapsed()];
-  return () => {
-    const now = clock.elapsed();
-    at = Math.max(clock.now(), at + (now - ticks), s.at);
-    ticks = now;
-    return millis(Math.floor(at));
-  };
 }
 
 type Moment = Readonly<{ changes: number; orders: Orders }>;
@@ -396,20 +363,3 @@ type Moment = Readonly<{ changes: number; orders: Orders }>;
 /** The very same leave: verdict (and the answer or grant it stands on), policies, action, and what was read. */
 const isSame = (a: Decided, b: Decided): boolean =>
   a.slice === b.slice && a.digest === b.digest && canonical([a.verdict, a.read]) === canonical([b.verdict, b.read]);
-
-/** Events that announce an effect, use up what let it be, or are nothing but the leave to ask a tool about an old call. */
-const isBeginning = (e: JournalEvent): boolean => BEGINNINGS.has(e.kind) || isLeaveToReconcile(e);
-const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set(["act.started", "model.asked", "approval.consumed", "grant.used"]);
-const isLeaveToReconcile = (e: JournalEvent): boolean =>
-  e.kind === "gate.decided" && e.id.startsWith("reconcile:") && e.verdict.kind === "allow";
-
-/** What a halt would have to name to stop these events: asked of the journal in the very transaction that writes them. */
-function scopesOf(s: State, events: readonly Stamped[]): readonly string[] {
-  const starts = new Set(events.flatMap(({ event }) => (event.kind === "act.started" ? [event.call] : [])));
-  const asked = events.flatMap(({ event }) =>
-    isLeaveToReconcile(event) && event.kind === "gate.decided" && event.action.kind === "call" ? [event.action.tool] : [],
-  );
-  if (starts.size + asked.length === 0 && !events.some(({ event }) => event.kind === "model.asked")) return [];
-  const started = s.turn?.calling.filter((c) => starts.has(c.proposed.id)).map((c) => c.proposed.tool) ?? [];
-  return ["all", `agent:${s.agent.name}`, ...new Set([...started, ...asked].map((tool) => `tool:${tool}`))];
-}
