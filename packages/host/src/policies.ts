@@ -33,7 +33,7 @@ import {
   type PolicySet,
   runCase,
 } from "@orgate/core/gate";
-import { cedarEngine, type FolderPlace, type FoundTable, type PolicyFolder, readPolicyFolder, sha256 } from "./compose.ts";
+import { cedarEngine, type FolderPlace, type FoundTable, type PolicyFolder, type ReadFolder, readPolicyFolder, sha256 } from "./compose.ts";
 import type { Config, Groups } from "./config.ts";
 
 export const NO_GROUPS: Groups = { agents: {}, users: {} };
@@ -78,11 +78,14 @@ export type Loading = Readonly<
 
 const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: [] };
 
-export function loadFolder({ place, agents, groups }: PolicyOptions, engine: Engine): Loading {
+export const loadFolder = (options: PolicyOptions, engine: Engine): Loading => loadRead(readPolicyFolder(options.place), options, engine);
+
+function loadRead(read: ReadFolder, { place, agents, groups }: PolicyOptions, engine: Engine): Loading {
   const cast = castOf(agents, groups);
-  const read = readPolicyFolder(place);
-  if (read.kind === "refused")
-    return { kind: "refused", problems: read.problems, report: { ...NOTHING, problems: read.problems }, files: null };
+  if (read.kind === "refused") {
+    const { problems, warnings } = read;
+    return { kind: "refused", problems, report: { ...NOTHING, problems, warnings }, files: null };
+  }
   const { folder } = read;
   const { files, filesDigest } = digestsOf(folder);
   if (!folder.policies.some((p) => !p.shadow))
@@ -349,5 +352,7 @@ export function mustLoad(loading: Loading): LoadedFolder {
 
 /** For checks and trials: a set that is never in force. */
 export const tryFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine());
+/** The same of what was read before, whatever lies there by now (G40). */
+export const tryRead = (read: ReadFolder, options: PolicyOptions): Loading => loadRead(read, options, cedarEngine());
 
 export type { Explained, PolicyProblem };

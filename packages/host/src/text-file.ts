@@ -1,25 +1,45 @@
-/** Text files of a project: UTF-8, of a bounded size, or refused with what is wrong. */
-import { readFileSync, realpathSync } from "node:fs";
+/** Text files of a project: regular files, UTF-8, of a bounded size, or refused with what is wrong. */
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { sep } from "node:path";
 
 /** Throws a plain `Error` whose message is one phrase about the file: callers know its place and what to do. */
 export function readTextFile(file: string, maxBytes: number): string {
   try {
-    const bytes = readFileSync(file);
-    if (bytes.length > maxBytes) throw new Error(`larger than ${maxBytes} bytes`);
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true }).decode(readRegular(file, maxBytes));
   } catch (error) {
     throw new Error(troubleOf(error), { cause: error });
   }
 }
 
+class Unfit extends Error {}
+
+/** A pipe has no end until somebody writes to it, and to open a device may do something: looked at first, and again once it is open. */
+function readRegular(file: string, maxBytes: number): Uint8Array {
+  mustFit(statSync(file), maxBytes);
+  const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK); // exchanged for a pipe meanwhile, it must not hang here
+  try {
+    mustFit(fstatSync(fd), maxBytes);
+    const bytes = readFileSync(fd);
+    if (bytes.length > maxBytes) throw tooLarge(maxBytes); // it grew
+    return bytes;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function mustFit(found: Stats, maxBytes: number): void {
+  if (found.isDirectory()) throw new Unfit("is a folder");
+  if (!found.isFile()) throw new Unfit("is not a regular file");
+  if (found.size > maxBytes) throw tooLarge(maxBytes);
+}
+const tooLarge = (maxBytes: number): Error => new Unfit(`is larger than ${maxBytes} bytes`);
+
 function troubleOf(error: unknown): string {
+  if (error instanceof Unfit) return error.message;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   switch (code) {
     case "ENOENT":
       return "there is no such file";
-    case "EISDIR":
-      return "is a folder";
     case "EACCES":
     case "EPERM":
       return "cannot be read: no permission";

@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -62,6 +63,32 @@ test("G30 policies for everybody, for a surface, and to be recorded only, each w
   expect(warnings.map((w) => w.file)).toEqual(["policies/base.ceder"]);
 });
 
+test("G37 what looks like a policy and is not read is told, also where something else is wrong", () => {
+  write({
+    "policies/base.cedar": PERMIT,
+    "policies/old.cedar~": PERMIT,
+    "policies/note.cedar.txt": PERMIT,
+    "policies/.base.cedar.bak": PERMIT,
+    "policies/.cli/x.cedar": PERMIT,
+    "policies/.old/shadow/cli/x.cases.json": "[]",
+    "policies/.old/notes": "not meant",
+    "policies/notes~": "not meant",
+    "policies/.base.cedar.swp": "an editor's",
+    "policies/.git/x.cedar": "git's",
+  });
+  const unread = [
+    "policies/.base.cedar.bak",
+    "policies/.cli/x.cedar",
+    "policies/.old/shadow/cli/x.cases.json",
+    "policies/note.cedar.txt",
+    "policies/old.cedar~",
+  ];
+  expect(folder().warnings.map((w) => w.file)).toEqual(unread);
+  expect(folder().policies.map((p) => p.below)).toEqual(["base.cedar"]);
+  write({ "policies/bad.cedar": Uint8Array.of(0xff) });
+  expect(read()).toMatchObject({ kind: "refused", warnings: unread.map((file) => ({ file })) });
+});
+
 test("G30 no folder holds no policies; a file in its place is refused", () => {
   expect(folder()).toEqual({ policies: [], tables: [], warnings: [] });
   write({ policies: "a file" });
@@ -71,6 +98,23 @@ test("G30 no folder holds no policies; a file in its place is refused", () => {
 test.each<[string, () => void, string]>([
   ["that is not UTF-8", () => write({ "policies/bad.cedar": Uint8Array.of(0x70, 0xff, 0xfe) }), "policies/bad.cedar:1:1 is not UTF-8"],
   ["that is a folder", () => mkdirSync(join(root, "policies/bad.cedar")), "policies/bad.cedar:1:1 is a folder"],
+  ["that is a pipe", () => void execFileSync("mkfifo", [join(root, "policies/bad.cedar")]), "policies/bad.cedar:1:1 is not a regular file"],
+  [
+    "whose link leads to a pipe",
+    () => {
+      execFileSync("mkfifo", [join(root, "pipe")]);
+      symlinkSync("../pipe", join(root, "policies/bad.cedar"));
+    },
+    "policies/bad.cedar:1:1 is not a regular file",
+  ],
+  [
+    "that is too large to be read",
+    () => {
+      write({ "policies/bad.cedar": "" });
+      truncateSync(join(root, "policies/bad.cedar"), 1024 ** 4); // a hole: to read it would take more memory than there is
+    },
+    "policies/bad.cedar:1:1 is larger than 1048576 bytes",
+  ],
   [
     "whose link leads nowhere",
     () => symlinkSync(join(root, "gone"), join(root, "policies/bad.cedar")),

@@ -4,7 +4,7 @@
  *
  * G30 all files or none: one that cannot be read, is no text, is a folder, or leads out of the project fails the whole set, with its place.
  */
-import { readdirSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { position, readJson, type Surface } from "@orgate/core";
 import { type Case, casesSchema, type PolicyProblem } from "@orgate/core/gate";
@@ -32,11 +32,12 @@ export type FoundTable = Found & Readonly<{ cases: readonly PlacedCase[] }>;
 export type PolicyFolder = Readonly<{
   policies: readonly FoundPolicy[];
   tables: readonly FoundTable[];
-  /** Files that look as if they were meant to be policies. */
+  /** Files that look as if they were meant to be policies, and are not read (G37). */
   warnings: readonly PolicyProblem[];
 }>;
 export type ReadFolder = Readonly<
-  { kind: "folder"; folder: PolicyFolder } | { kind: "refused"; problems: readonly [PolicyProblem, ...PolicyProblem[]] }
+  | { kind: "folder"; folder: PolicyFolder }
+  | { kind: "refused"; problems: readonly [PolicyProblem, ...PolicyProblem[]]; warnings: readonly PolicyProblem[] }
 >;
 
 const MAX_BYTES = 1024 * 1024;
@@ -64,17 +65,31 @@ export function readPolicyFolder({ folder, label, within }: FolderPlace): ReadFo
       const at = below === "" ? name : `${below}/${name}`;
       if (name.endsWith(POLICY) || name.endsWith(TABLE)) read(at, name, surface, shadow);
       else if (isFolder) descend(at, name, surface, shadow);
-      else if (!name.startsWith(".") && !/(~|\.md|\.txt)$/.test(name))
+      else if (looksMeant(name) || (!name.startsWith(".") && !/(~|\.md|\.txt)$/.test(name)))
         warnings.push(trouble(at, "is neither a policy nor a decision table, and is not read", "name it x.cedar or x.cases.json"));
     }
   }
 
   function descend(at: string, name: string, surface: Surface | null, shadow: boolean): void {
-    if (name.startsWith(".")) return;
+    if (name.startsWith(".")) {
+      unread(at, 1);
+      return;
+    }
     const found = SURFACES.find((s) => s === name);
     if (at === "shadow") visit(at, null, true);
     else if (surface === null && found !== undefined) visit(at, found, shadow);
     else problems.push(trouble(at, `there is no surface \`${name}\`, so what lies in it would never be in force`, surfacesHint(surface)));
+  }
+
+  /** A hidden folder is somebody else's (an editor's, git's); a policy in it is most likely a slip. Links are not followed. */
+  function unread(at: string, depth: number): void {
+    if (at.endsWith("/.git") || at === ".git") return;
+    for (const entry of hiddenIn(join(folder, at))) {
+      const below = `${at}/${entry.name}`;
+      if (entry.isDirectory() && depth < HIDDEN_DEPTH) unread(below, depth + 1);
+      else if (looksMeant(entry.name))
+        warnings.push(trouble(below, "lies in a hidden folder, and is not read", "move it out, or to where it is no part of the policies"));
+    }
   }
 
   function read(at: string, name: string, surface: Surface | null, shadow: boolean): void {
@@ -130,8 +145,23 @@ export function readPolicyFolder({ folder, label, within }: FolderPlace): ReadFo
         hint: "name it as its policies are named",
       });
   const [first, ...rest] = problems;
-  if (first !== undefined) return { kind: "refused", problems: [first, ...rest] };
+  if (first !== undefined) return { kind: "refused", problems: [first, ...rest], warnings };
   return { kind: "folder", folder: { policies, tables, warnings } };
+}
+
+/** As deep as a policy may lie: `shadow/cli/`. */
+const HIDDEN_DEPTH = 3;
+
+/** `x.cedar~`, `x.cases.json.bak`, `X.CEDAR`; what an editor keeps while a file is open (`.x.cedar.swp`) is nobody's slip. */
+const looksMeant = (name: string): boolean => /\.(cedar|cases\.json)(?![a-z0-9])/i.test(name) && !/^\..*\.sw[a-z]$/.test(name);
+
+function hiddenIn(folder: string): readonly Dirent[] {
+  try {
+    if (!lstatSync(folder).isDirectory()) return [];
+    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch {
+    return []; // what lies there is not read anyway
+  }
 }
 
 const surfacesHint = (surface: Surface | null): string =>

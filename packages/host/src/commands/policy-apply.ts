@@ -2,6 +2,7 @@
  * The one way a person changes policies on record: validated, gated as `edit-policy`, shown as a difference, journalled, then put in place.
  *
  * G40 a candidate that does not load, or that the person may not apply by the policies in force, changes nothing, and the refusal is journalled.
+ *     It is read once: what was checked is what is put in place, whatever happens to the folder meanwhile.
  */
 import { basename, resolve } from "node:path";
 import { FaultError, type FileChange, type Principal } from "@orgate/core";
@@ -11,7 +12,7 @@ import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { mendPolicies, NODE, type PolicyFolder, type ReadFolder, readPolicyFolder, stagePolicies } from "../compose.ts";
-import { digestsOf, type LoadedFolder, mustLoad, type PolicyProblem, tryFolder } from "../policies.ts";
+import { digestsOf, type LoadedFolder, mustLoad, type PolicyProblem, tryRead } from "../policies.ts";
 import { recordApplied, recordRefused } from "../policy-record.ts";
 import { optionsOf, printProblem } from "./policy.ts";
 import { certified, personOf, projectOf, writing } from "./project.ts";
@@ -23,10 +24,11 @@ export const apply: Run = async (given, screen) => {
   const folder = resolve(given.cwd, given.args[0] ?? "");
   const candidatePlace = { folder, label: basename(folder), within: folder }; // no path of this machine goes into the journal
   if (folder === config.policies) throw usage("that is the folder of policies itself", "name the folder that is to replace it");
-  const inForce = mustLoad(tryFolder(options)); // by these it is decided who may
-  const now = folderOf(readPolicyFolder(options.place));
-  const read = readPolicyFolder(candidatePlace);
-  const loading = tryFolder({ ...options, place: candidatePlace });
+  const present = readPolicyFolder(options.place);
+  const inForce = mustLoad(tryRead(present, options)); // by these it is decided who may
+  const now = folderOf(present);
+  const read = readPolicyFolder(candidatePlace); // once: what is checked is what is put in place
+  const loading = tryRead(read, { ...options, place: candidatePlace });
   const person = personOf(given, screen);
   const by: Principal = { kind: "user", id: person.name };
 

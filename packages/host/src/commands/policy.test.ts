@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { type Desk, expectRefusal, expectRefusals, makeDesk, POLICIES, until } from "./fixtures/desk.ts";
+import { AGENT, type Desk, expectRefusal, expectRefusals, makeDesk, POLICIES, until } from "./fixtures/desk.ts";
 
 const desks: Desk[] = [];
 const newDesk = (): Desk => {
@@ -252,6 +252,31 @@ describe("apply", () => {
     expect(told.map((e) => e.kind)).toEqual(["policy.refused", "policy.refused", "policy.refused"]);
     expect(told.flatMap((e) => e.problems ?? []).every((line) => line.startsWith("next") && !line.includes(desk.root))).toBe(true);
     expectRefusal(await desk.orgate("policy", "apply", "none"), 1, "there is no policy in `none`");
+  });
+
+  test("G40 a candidate is read once: what is checked is what is put in place, although the folder changes meanwhile", async () => {
+    const desk = newDesk();
+    await desk.json("keys", "create", "ana");
+    const before = files(desk);
+    desk.write("next/desk.cedar", "");
+    // each listing of the candidate finds other policies: first some that do not load, then some that do
+    const meddling = `import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+const [list, next] = [fs.readdirSync, import.meta.dirname + "/../next"];
+const texts = ["permit(principal, action, resource)", ${JSON.stringify(POLICIES)}];
+fs.readdirSync = ((path: string, options: never) => {
+  if (String(path).endsWith("/next")) {
+    fs.writeFileSync(next + "/desk.cedar", texts.shift() ?? "");
+    fs.appendFileSync(next + "/../listed.txt", "listed\\n");
+  }
+  return list(path, options);
+}) as never;
+syncBuiltinESMExports();
+`;
+    desk.write("agents/desk.ts", meddling + AGENT);
+    expectRefusal(await desk.orgate("policy", "apply", "next"), 1, "next/desk.cedar:1:");
+    expect(desk.read("listed.txt")).toBe("listed\n");
+    expect(files(desk)).toEqual(before);
   });
 
   test("G40 who may edit is decided for each surface that changes, by the policies in force and not by the candidate's", async () => {
