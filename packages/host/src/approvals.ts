@@ -106,7 +106,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): Q
     args: edited?.args ?? (action?.kind === "call" ? action.args : null),
     editedBy: edited === null ? null : principalName(edited.by),
     text: question.action.startsWith("respond:") ? state.turn.answer : null,
-    resource: action?.kind === "call" ? action.resource : null,
+    resource: action?.kind === "call" ? question.about : null, // as it was edited
     digest: question.digest,
     asks: question.asks,
     again: asked.event.again,

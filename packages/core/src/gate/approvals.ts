@@ -70,6 +70,7 @@ export type Sought = Readonly<{
   agent: string;
   onBehalfOf: Principal;
   tool: string;
+  toolDigest: Digest | null;
   resource: Resource;
   digest: Digest;
   slice: Digest;
@@ -82,6 +83,7 @@ export type Sought = Readonly<{
 export const covers = (g: Grant, q: Sought): boolean =>
   g.agent === q.agent &&
   g.tool === q.tool &&
+  g.toolDigest === q.toolDigest &&
   g.onBehalfOf.kind === q.onBehalfOf.kind &&
   g.onBehalfOf.id === q.onBehalfOf.id &&
   g.slice === q.slice &&

@@ -24,6 +24,8 @@ export const caseSchema = z.strictObject({
   verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
   /** Ids that must be among the deciding policies. */
   because: z.array(z.string()).default([]),
+  /** The refusal is expected of the tool's contract (no such tool, arguments that do not fit), before any policy is asked. */
+  by: z.literal("contract").optional(),
 });
 export type Case = z.infer<typeof caseSchema>;
 export const casesSchema = z.array(caseSchema);
@@ -31,17 +33,39 @@ export const casesSchema = z.array(caseSchema);
 export type CaseResult = Readonly<{ case: Case; passed: boolean; got: Verdict; detail: string }>;
 
 export function runCase(c: Case, gate: CedarGate, tools: readonly Tool[], _hash: Hash): CaseResult {
+  const wrong = wrongIn(c);
+  if (wrong !== null) return { case: c, passed: false, got: contractDeny(wrong), detail: wrong };
   const got = c.user === undefined ? decideAsAgent(c, gate, tools) : gate.decideFor(c.user, userAct(c)).verdict;
-  const missing = c.because.filter((id) => !got.because.some((b) => b === id));
-  const passed = got.kind === c.verdict && missing.length === 0;
-  const said = got.kind === "deny" ? `: ${got.reason}` : "";
-  const detail = passed
-    ? ""
-    : got.kind !== c.verdict
-      ? `expected ${c.verdict}, got ${got.kind}${said}`
-      : `${missing.join(", ")} did not decide it; ${got.because.join(", ") || "nothing"} did`;
-  return { case: c, passed, got, detail };
+  const detail = differenceOf(c, got);
+  return { case: c, passed: detail === null, got, detail: detail ?? "" };
 }
+
+/** A case about nothing would be denied, and so pass where it expects that: it is told instead. */
+function wrongIn(c: Case): string | null {
+  if (c.by !== undefined && c.verdict !== "deny") return `\`by\` is for \`deny\`, and ${c.verdict} is expected`;
+  if (c.user !== undefined)
+    return USER_ACTS.some((act) => act === c.action) ? null : `\`${c.action}\` is nothing that a person does: ${USER_ACTS.join(", ")} are`;
+  return /^(model|respond|tool:.+)$/s.test(c.action)
+    ? null
+    : `\`${c.action}\` is nothing that an agent does: model, respond and tool:NAME are; what a person does needs \`user\``;
+}
+
+/** Null where it was decided as expected. */
+function differenceOf(c: Case, got: Verdict): string | null {
+  const said = got.kind === "deny" ? `: ${got.reason}` : "";
+  if (got.kind !== c.verdict) return `expected ${c.verdict}, got ${got.kind}${said}`;
+  const byContract = got.kind === "deny" && got.by === "contract";
+  if (byContract && c.by === undefined)
+    return `no policy was asked${said}; mend the case${hasNoTool(got) ? ", give its `effects`" : ""}, or expect that with "by": "contract"`;
+  if (!byContract && c.by !== undefined) return `expected the contract to deny it, and the policies did${said}`;
+  const missing = c.because.filter((id) => !got.because.some((b) => b === id));
+  if (missing.length === 0) return null;
+  return `${missing.join(", ")} did not decide it; ${got.because.join(", ") || "nothing"} did`;
+}
+
+const NO_TOOL = "there is no such tool";
+const hasNoTool = (got: Verdict): boolean => got.kind === "deny" && got.reason === NO_TOOL;
+const contractDeny = (reason: string): Verdict => ({ kind: "deny", by: "contract", because: [], faults: [], reason });
 
 function decideAsAgent(c: Case, gate: CedarGate, tools: readonly Tool[]): Verdict {
   const { action, refused } = actionOf(c, tools);
@@ -84,13 +108,11 @@ export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Ac
     resource,
   };
   const unknown = tool === undefined && c.effects === undefined;
-  const reason = unknown
-    ? "there is no such tool"
-    : checked.kind === "invalid"
-      ? `the arguments do not fit: ${checked.issues.join("; ")}`
-      : null;
-  return { action, refused: reason === null ? null : { kind: "deny", by: "contract", because: [], faults: [], reason } };
+  const reason = unknown ? NO_TOOL : checked.kind === "invalid" ? `the arguments do not fit: ${checked.issues.join("; ")}` : null;
+  return { action, refused: reason === null ? null : contractDeny(reason) };
 }
+
+const USER_ACTS = ["approve", "resolve", "halt", "read-journal", "edit-policy"] as const satisfies readonly UserAct["kind"][];
 
 function userAct(c: Case): UserAct {
   const id = c.resource?.id ?? "any";

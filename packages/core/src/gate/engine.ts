@@ -54,6 +54,8 @@ export type Question = Readonly<{ principal: Uid; action: Uid; resource: Uid; co
 export type Kept = Readonly<{ policies: Readonly<Record<string, PolicyJson>> }>;
 
 export type Engine = Readonly<{
+  /** How many policies a whole file holds, as the engine itself sees it; null when it does not parse. */
+  count(file: string): number | null;
   parse(policy: string): Readonly<{ type: "success"; json: PolicyJson } | { type: "failure"; errors: readonly CedarError[] }>;
   validate(
     schema: unknown,

@@ -25,7 +25,12 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
   const vocabulary = vocabularyOf(cast);
   const problems: PolicyProblem[] = [];
   const warnings: PolicyProblem[] = [];
-  const parsed = files.flatMap((file) => pieces(file.text).flatMap((piece) => parse(file, piece, engine, problems)));
+  const parsed = files.flatMap((file) => {
+    const found = pieces(file.text);
+    const seen = engine.count(file.text);
+    if (seen !== null && seen !== found.length) problems.push(miscounted(file, found.length, seen));
+    return found.flatMap((piece) => parse(file, piece, engine, problems));
+  });
   uniqueIds(parsed, problems);
   check(parsed, files, engine, vocabulary, problems, warnings);
   for (const p of parsed) {
@@ -79,6 +84,15 @@ function understood(text: string, engine: Engine): ReturnType<Engine["parse"]> {
     return { type: "failure", errors: [{ message, help, sourceLocations: [{ start, end: start }] }] };
   }
 }
+
+/** Whatever the cause, a policy that the engine sees and we do not would not be in force: the set is refused. */
+const miscounted = (file: PolicyFile, ours: number, theirs: number): PolicyProblem => ({
+  file: file.path,
+  line: 1,
+  column: 1,
+  detail: `${ours} policies are found in it, but Cedar finds ${theirs}`,
+  hint: "look for odd characters near comments and strings",
+});
 
 function parse(file: PolicyFile, piece: Piece, engine: Engine, problems: PolicyProblem[]): readonly Parsed[] {
   const answer = understood(piece.text, engine);

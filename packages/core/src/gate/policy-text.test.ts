@@ -51,3 +51,8 @@ test.each(["time", "forever", "tool", "once tool", "tool once", "session tool", 
     expect(dutiesOf("p", "permit", { ask: "?", grant })).toMatchObject({ kind: "wrong", annotation: "grant" });
   },
 );
+
+test("G9 a comment ends where the engine ends it: a lone carriage return too, so no policy hides behind it", () => {
+  const found = pieces('// over \r@id("stop") forbid(principal, action, resource);\n// and\r\npermit(principal, action, resource); // \r');
+  expect(found.map((p) => p.text)).toEqual(['@id("stop") forbid(principal, action, resource);', "permit(principal, action, resource);"]);
+});

@@ -24,15 +24,16 @@ export function pieces(text: string): readonly Piece[] {
 
 /** Without the comments and blanks before it, so that its place is where it begins. */
 function withoutLead({ text, offset }: Piece): Piece {
-  const lead = /^(?:\s|\/\/[^\n]*(?:\n|$))*/.exec(text)?.[0].length ?? 0;
+  const lead = /^(?:\s|\/\/[^\n\r]*(?:[\n\r]|$))*/.exec(text)?.[0].length ?? 0;
   return { text: text.slice(lead), offset: offset + lead };
 }
 
-const isBlank = (text: string): boolean => /^(?:\s|\/\/[^\n]*(?:\n|$))*$/.test(text);
+const isBlank = (text: string): boolean => /^(?:\s|\/\/[^\n\r]*(?:[\n\r]|$))*$/.test(text);
 
+/** As the engine ends a comment: a lone carriage return ends it too, and what follows is a policy. */
 function lineEnd(text: string, from: number): number {
-  const end = text.indexOf("\n", from);
-  return end === -1 ? text.length : end;
+  const end = text.slice(from).search(/[\n\r]/);
+  return end === -1 ? text.length : from + end;
 }
 
 function stringEnd(text: string, from: number): number {

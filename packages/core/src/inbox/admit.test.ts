@@ -24,7 +24,7 @@ const standing: Standing = {
   closed: false,
   limits: DEFAULT_LIMITS,
   question: (approval) => (approval === "q1" ? question : null),
-  mayAnswer: () => ({ kind: "may", counts: [policyId("p")], digest: d2 }),
+  mayAnswer: () => ({ kind: "may", counts: [policyId("p")], digest: d2, about: null }),
   mayResolve: () => ({ kind: "may" }),
   isUnknown: (call) => call === "1.0",
 };
@@ -67,7 +67,16 @@ describe("answers", () => {
   test("Q5 an answer becomes an event that says who counts for what, and what it is good for", () => {
     expect(put(answer())).toEqual({
       kind: "event",
-      event: { kind: "approval.answered", approval: "q1", by: ann, answer: { kind: "approve" }, counts: ["p"], digest: d2, intent: "i1" },
+      event: {
+        kind: "approval.answered",
+        about: null,
+        approval: "q1",
+        by: ann,
+        answer: { kind: "approve" },
+        counts: ["p"],
+        digest: d2,
+        intent: "i1",
+      },
     });
   });
 

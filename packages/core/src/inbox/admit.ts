@@ -1,9 +1,11 @@
 /** From an intent to the event it becomes, or why it becomes none. Pure: the holder's state in, a value out. */
-import type { Answer, CallId, Digest, Intent, JournalEvent, Limits, Millis, PolicyId, Principal, Wish } from "../vocab/index.ts";
+import type { Answer, CallId, Digest, Intent, JournalEvent, Limits, Millis, PolicyId, Principal, Resource, Wish } from "../vocab/index.ts";
 import type { Arrived } from "./port.ts";
 
 export type OpenQuestion = Readonly<{ digest: Digest; expiresAt: Millis | null; answer: Answer | null; voters: readonly string[] }>;
-export type Leave = Readonly<{ kind: "may"; counts: readonly PolicyId[]; digest: Digest } | { kind: "may-not"; reason: string }>;
+export type Leave = Readonly<
+  { kind: "may"; counts: readonly PolicyId[]; digest: Digest; about: Resource | null } | { kind: "may-not"; reason: string }
+>;
 
 /** What of a session an intent is held against. */
 export type Standing = Readonly<{
@@ -65,8 +67,8 @@ function answer({ intent, arrivedAt }: Arrived, wish: Extract<Wish, { kind: "ans
     return refuse("this person has answered it already: the others have to be different people");
   const leave = at.mayAnswer(by.id, wish);
   if (leave.kind === "may-not") return refuse(leave.reason);
-  const { counts, digest } = leave;
-  return event({ kind: "approval.answered", approval: wish.approval, by, answer: wish.answer, counts, digest, intent: id });
+  const { counts, digest, about } = leave;
+  return event({ kind: "approval.answered", approval: wish.approval, by, answer: wish.answer, counts, digest, about, intent: id });
 }
 
 function resolve({ id, by }: Intent, { call, as, note }: Extract<Wish, { kind: "resolve" }>, at: Standing): Admitted {

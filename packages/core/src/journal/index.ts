@@ -8,5 +8,6 @@ export * from "./questions.ts";
 export { type ExportRead, type LineProblem, problemName, readExport } from "./read-export.ts";
 export * from "./seal.ts";
 export * from "./summary.ts";
+export * from "./unknowns.ts";
 export * from "./unseal.ts";
 export { MOST_PROBLEMS, type Problem, type Verification, type Verify, verify } from "./verify.ts";

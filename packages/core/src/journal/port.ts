@@ -8,6 +8,7 @@ import type { ApprovalId, Entry, Epoch, IntentId, KeyId, Millis, Seq, SessionId,
 import type { StoredCommit, StoredEntry } from "./codec.ts";
 import type { ListedQuestion, QuestionPage } from "./questions.ts";
 import type { SessionSummary } from "./summary.ts";
+import type { Likeness, OpenUnknown } from "./unknowns.ts";
 
 /** The right to append to a session's stream and to resolve what its epoch left open. */
 export type Hold = Readonly<{ session: SessionId; epoch: Epoch }>;
@@ -43,6 +44,8 @@ export type Journal = Readonly<{
   questions(page: QuestionPage): Promise<readonly ListedQuestion[]>;
   /** Those with this id: one, unless two sessions were given the same. */
   question(approval: ApprovalId): Promise<readonly ListedQuestion[]>;
+  /** Open unknowns of any session that such a call looks like, oldest first, as of now: a decision is made in one go, and cannot wait. */
+  unknownsLike(sought: Likeness): readonly OpenUnknown[];
   close(): Promise<void>;
 }>;
 

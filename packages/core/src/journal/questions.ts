@@ -69,7 +69,7 @@ export function foldQuestions(before: Waiting, session: SessionId, agent: string
         const vote: Vote = { by: principalName(e.by), counts: e.counts, grant: e.answer.kind === "grant" ? e.answer.grant : null };
         const votes = e.digest === q.digest ? [...q.votes, vote] : [vote];
         if (e.answer.kind === "deny" || isAnswered(q.asks, votes)) open.delete(e.approval);
-        else open.set(e.approval, { ...q, digest: e.digest, votes });
+        else open.set(e.approval, { ...q, resource: e.about ?? q.resource, digest: e.digest, votes });
         break;
       }
       case "approval.expired":

@@ -8,6 +8,7 @@ import {
   type JsonObject,
   type Limits,
   principalName,
+  type Resource,
   type Tool,
   type UserAct,
   type Wish,
@@ -56,8 +57,12 @@ function mayAnswer(
 ): Leave {
   const call = s.turn?.calling.find((c) => (c.proposed.id as string) === q.action) ?? null;
   const tool = call?.proposed.tool ?? q.action;
-  const denied = deniedTo(p, user, { kind: "approve", approval: q.approval, agent: s.agent.name, tool, requester: actingFor(s).id });
-  if (denied !== null) return no(denied);
+  for (const requester of s.turn?.speakers ?? [actingFor(s).id]) {
+    const denied = deniedTo(p, user, { kind: "approve", approval: q.approval, agent: s.agent.name, tool, requester });
+    if (denied !== null) return no(denied);
+  }
+  const gone = answer.kind === "deny" ? undefined : q.votes.find((v) => mayNoLonger(p, s, q, tool, v.by));
+  if (gone !== undefined) return no(`${gone.by} said yes before and may not any more: somebody denies it, and it is asked afresh`);
   const counts = countsFor(q.asks, p.gate.groupsOf(user));
   if (counts.length === 0) return no(`it is for ${[...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ")} to answer`);
   if (answer.kind === "grant") {
@@ -67,10 +72,11 @@ function mayAnswer(
     if (q.votes.some((v) => !isSameGrant(v.grant, answer.grant)))
       return no("somebody before has not said yes to remembering it like that: approve it this once");
   }
-  if (answer.kind !== "edit") return { kind: "may", counts, digest: q.digest };
+  if (answer.kind !== "edit") return { kind: "may", counts, digest: q.digest, about: null };
   if (call === null) return no("there are no arguments to edit");
+  if (call.starts > 0) return no("it had started and may have run with these arguments: approve it as it is, or deny it");
   const edited = editedDigest(p, s, call.proposed, answer.args, toolDigest);
-  return "reason" in edited ? no(edited.reason) : { kind: "may", counts, digest: edited.digest };
+  return "reason" in edited ? no(edited.reason) : { kind: "may", counts, ...edited };
 }
 
 function editedDigest(
@@ -79,11 +85,20 @@ function editedDigest(
   call: Parameters<typeof contract>[0],
   args: JsonObject,
   toolDigest: (tool: Tool) => Digest,
-): { digest: Digest } | { reason: string } {
+): { digest: Digest; about: Resource } | { reason: string } {
   const tool = p.tools.find(call.tool);
   const contracted = contract(call, tool, tool === null ? null : toolDigest(tool), args);
   if (contracted.kind === "refused") return { reason: contracted.verdict.reason };
-  return { digest: actionDigest(contracted.action, { agent: s.agent.name, onBehalfOf: principalName(actingFor(s)) }, p.hash) };
+  const digest = actionDigest(contracted.action, { agent: s.agent.name, onBehalfOf: principalName(actingFor(s)) }, p.hash);
+  return { digest, about: contracted.action.resource };
+}
+
+/** A yes counts as long as whoever said it may say it. */
+function mayNoLonger(p: Needs, s: State, q: Question, tool: string, by: string): boolean {
+  const user = by.replace(/^user:/, "");
+  return (s.turn?.speakers ?? []).some(
+    (requester) => deniedTo(p, user, { kind: "approve", approval: q.approval, agent: s.agent.name, tool, requester }) !== null,
+  );
 }
 
 /** Null when the policies let this person do it. */

@@ -31,8 +31,8 @@ import { standing } from "./answering.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
 import { isBeginning, scopesOf } from "./halting.ts";
-import { digestOfAction, judge, questionDigest } from "./judge.ts";
-import { type Cockpit, consume, evidence, type Landing, launcher } from "./launch.ts";
+import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
+import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
 import { idOf, type Move, next, remainingMs } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
 import { readState, stricter } from "./resume.ts";
@@ -221,6 +221,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   function giveUp(call: Call, detail: string): void {
     const outcome: Outcome =
       call.repeat === "read" ? { kind: "failed", error: `hold-lost: ${detail}` } : { kind: "unknown", cause: "hold-lost", detail };
+    const tool = p.tools.find(call.proposed.tool);
+    for (const event of tool === null ? [] : labelsOf(s, tool, call.proposed.id)) record(event); // should it speak later after all
     record({ kind: "act.ended", call: call.proposed.id, outcome, evidence: evidence({ p, toolDigest }, call, null, 0), endsTurn: false });
   }
 
@@ -235,9 +237,10 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       giveUp(call, "its tool is gone or may no longer be repeated");
       return true;
     }
-    const seen = decidedAt.get(idOf(call));
-    if (seen?.changes === s.changes && seen.orders === p.orders.now() && p.gate.digest === s.agent.policies) return false; // nothing has happened since
     const before = call.gated.decided;
+    const seen = decidedAt.get(idOf(call));
+    const isCurrent = seen?.changes === s.changes && seen.orders === p.orders.now() && p.gate.digest === s.agent.policies;
+    if (isCurrent && isDoubtedAsBefore(p, s, before)) return false; // nothing has happened since, here or in another session
     const now = decide(s, t, idOf(call));
     decidedAt.set(idOf(call), moment());
     if (isSame(now, before)) return false;

@@ -103,6 +103,7 @@ export function evolve(s: State, entry: Entry): State {
     case "input.steered":
       hear(s, userMessage(e.text));
       return inTurn(s, (t) => {
+        if (!t.speakers.includes(e.by.id)) t.speakers.push(e.by.id);
         if (t.answer !== null) goOn(s, t, null); // an answer that still waits for leave is overtaken
       });
     case "turn.cancel-asked":
@@ -219,6 +220,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     number: e.turn,
     limits: e.limits,
     by: e.by,
+    speakers: [e.by.id],
     iterations: 0,
     usage: NO_USAGE,
     lost: NO_USAGE,

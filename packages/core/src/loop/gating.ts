@@ -73,6 +73,7 @@ export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
     slice: gated.decided.slice,
     asks,
     about: aboutOf(gated.decided),
+    toolDigest: gated.decided.action.kind === "call" ? gated.decided.action.toolDigest : null,
     expiresAt,
     onExpiry,
     votes: [],
@@ -93,7 +94,13 @@ export function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
   }
   const vote: Vote = { by: principalName(e.by), counts: e.counts, grant: answer.kind === "grant" ? answer.grant : null };
   const votes = e.digest === question.digest ? [...question.votes, vote] : [vote]; // edited: whoever said yes before said it to something else
-  const now: Question = { ...question, digest: e.digest, votes, answer: isAnswered(question.asks, votes) ? answer : null };
+  const now: Question = {
+    ...question,
+    about: e.about ?? question.about,
+    digest: e.digest,
+    votes,
+    answer: isAnswered(question.asks, votes) ? answer : null,
+  };
   t.questions.set(e.approval, now);
   const call = callOf(t, question.action);
   if (answer.kind === "edit" && call !== null) call.edited = answer.args;
@@ -115,6 +122,7 @@ function remember(s: State, t: Turn, q: Question, call: Call, e: Of<"approval.an
     agent: s.agent.name,
     onBehalfOf: actingFor(s),
     tool: call.proposed.tool,
+    toolDigest: q.toolDigest,
     scope,
     resource: about,
     digest: q.digest,

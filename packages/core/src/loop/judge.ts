@@ -1,11 +1,12 @@
 /**
  * One action, decided: its contract first, then the gate, then what the runtime itself insists on.
- * G3 any error denies. G4 rule 4: while an unknown is open, a look-alike asks, whatever the policy permits.
+ * G3 any error denies. G4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
 import { covers } from "../gate/approvals.ts";
 import { actionDigest, type Contracted, contract, withEdits } from "../gate/request.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
+import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
 import {
   type Action,
   type ActionId,
@@ -20,6 +21,7 @@ import {
   type Hash,
   type Millis,
   PLAIN_TERMS,
+  type PolicyId,
   type Principal,
   policyId,
   principalName,
@@ -31,12 +33,12 @@ import {
 } from "../vocab/index.ts";
 import { answeredOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
-import { type Answered, actingFor, type Gated, type State, type Turn, UNDECIDED, type Unknown } from "./state.ts";
+import { type Answered, actingFor, type Gated, type State, type Turn, UNDECIDED } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
 
-type Needs = Pick<Ports, "gate" | "tools" | "model" | "hash" | "orders">;
+type Needs = Pick<Ports, "gate" | "tools" | "model" | "hash" | "orders" | "journal">;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
 export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => Millis): Judge {
@@ -47,7 +49,7 @@ export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => M
       refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
-    const careful = id.startsWith("reconcile:") ? halted : withUnknowns(halted, action, digest, s.unknowns.values());
+    const careful = id.startsWith("reconcile:") ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
     const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
     return {
@@ -209,33 +211,57 @@ function withGrant(
   p: Needs,
 ): Verdict {
   if (verdict.kind !== "ask" || action.kind !== "call") return verdict;
-  const { tool, resource } = action;
+  const { tool, toolDigest, resource } = action;
   const policies = verdict.asks.map((a) => a.policy);
   const sought = {
     agent: s.agent.name,
     onBehalfOf: actingFor(s),
     tool,
+    toolDigest,
     resource,
     ...at,
     policies,
     session: s.session,
     turn: t.number,
   };
-  const grant = [...p.orders.now().grants.values()].find((g) => covers(g, sought));
+  const requester = actingFor(s).id;
+  const mayStill = (user: string) =>
+    orDenied(() => p.gate.decideFor(user, { kind: "approve", approval: "grant", agent: s.agent.name, tool, requester })).verdict.kind ===
+    "allow";
+  const grant = [...p.orders.now().grants.values()].find((g) => covers(g, sought) && mayStill(g.by.id)); // a grant is worth what its giver is
   return grant === undefined ? verdict : { kind: "allow", because: verdict.because, approval: grant.grant };
 }
 
+type Doubt = Pick<OpenUnknown, "tool" | "cause"> & Readonly<{ name: string; policy: PolicyId }>;
+
+/** Open unknowns that a call looks like: the session's own as it knows them, those of others as the journal lists them at this moment. */
+function alikeTo(p: Pick<Ports, "journal">, s: State, action: Action, digest: Digest): readonly Doubt[] {
+  if (action.kind !== "call") return [];
+  const sought = { tool: action.tool, resource: action.resource, digest };
+  const doubt = (name: string, tool: string, cause: Doubt["cause"]): Doubt => ({
+    name,
+    tool,
+    cause,
+    policy: policyId(`${UNKNOWN_OPEN}/${name}`),
+  });
+  const own = [...s.unknowns.values()].filter((u) => isAlike(u, sought)).map((u) => doubt(u.call, u.tool, u.outcome.cause));
+  const others = p.journal.unknownsLike(sought).filter((u) => u.session !== s.session);
+  return [...own, ...others.map((u) => doubt(`${u.session}/${u.call}`, u.tool, u.cause))];
+}
+
+/** Whether the call still looks like those very unknowns that its decision has named: other sessions leave and settle theirs without a word to this one. */
+export function isDoubtedAsBefore(p: Pick<Ports, "journal">, s: State, { action, digest, verdict }: Decided): boolean {
+  const named = verdict.because.filter((policy) => policy.startsWith(`${UNKNOWN_OPEN}/`));
+  return canonical(alikeTo(p, s, action, digest).map((d) => d.policy)) === canonical(named);
+}
+
 /** One question for each unknown that it looks like: an answer about one says nothing about another. */
-function withUnknowns(verdict: Verdict, action: Action, digest: Digest, unknowns: Iterable<Unknown>): Verdict {
-  if (action.kind !== "call" || (verdict.kind !== "allow" && verdict.kind !== "ask")) return verdict;
-  const alike = [...unknowns].filter(
-    (u) =>
-      u.digest === digest || (u.tool === action.tool && u.resource.type === action.resource.type && u.resource.id === action.resource.id),
-  );
+function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
+  if (verdict.kind !== "allow" && verdict.kind !== "ask") return verdict;
   const questions = alike.map(
-    (u): Ask => ({
-      policy: policyId(`${UNKNOWN_OPEN}/${u.call}`),
-      question: `an earlier call of ${u.tool} (${u.call}) may or may not have taken effect (${u.outcome.cause}): run this one all the same?`,
+    ({ name, tool, cause, policy }): Ask => ({
+      policy,
+      question: `an earlier call of ${tool} (${name}) may or may not have taken effect (${cause}): run this one all the same?`,
       terms: PLAIN_TERMS,
     }),
   );

@@ -11,6 +11,7 @@ import { prompter } from "../reason/prompt.ts";
 import {
   type ActionId,
   actionId,
+  type CallId,
   callKey,
   canonical,
   type Decided,
@@ -255,13 +256,13 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
               }),
             );
       const detail = found.kind === "cannot-tell" ? found.detail : "";
-      return () => [{ kind: "recovery.applied", call: unknown.call, found: found.kind, detail }];
+      const said: JournalEvent = { kind: "recovery.applied", call: unknown.call, found: found.kind, detail };
+      return () => [...(tool === null ? [] : labelsOf(c.s, tool, unknown.call)), said];
     });
   };
 }
 
 function endedEvents(c: Cockpit, call: Call, tool: Tool, outcome: Outcome, durationMs: number): readonly JournalEvent[] {
-  const fresh = tool.labels.filter((l) => !c.s.labels.has(l));
   const endsTurn = tool.endsTurn && outcome.kind === "done";
   const ended: JournalEvent = {
     kind: "act.ended",
@@ -270,8 +271,13 @@ function endedEvents(c: Cockpit, call: Call, tool: Tool, outcome: Outcome, durat
     evidence: evidence(c, call, outcome, durationMs),
     endsTurn,
   };
-  const labels: JournalEvent = { kind: "labels.added", labels: fresh.map(label), from: call.proposed.id };
-  return fresh.length === 0 ? [ended] : [labels, ended];
+  return [...labelsOf(c.s, tool, call.proposed.id), ended];
+}
+
+/** Whatever words of a tool reach the model, its labels come with them. */
+export function labelsOf(s: State, tool: Tool, from: CallId): readonly JournalEvent[] {
+  const fresh = tool.labels.filter((l) => !s.labels.has(l));
+  return fresh.length === 0 ? [] : [{ kind: "labels.added", labels: fresh.map(label), from }];
 }
 
 export function evidence(

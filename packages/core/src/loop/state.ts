@@ -95,6 +95,8 @@ export type Turn = {
   readonly number: number;
   readonly limits: Limits;
   readonly by: Principal;
+  /** Everybody whose words the turn follows, by name: none of them is a stranger to what it asks for. */
+  readonly speakers: string[];
   /** Model replies in this turn. */
   iterations: number;
   usage: Usage;
@@ -156,6 +158,7 @@ export type Question = Readonly<{
   asks: readonly Ask[];
   /** What it touches: what a grant may be given for. */
   about: Resource;
+  toolDigest: Digest | null;
   answer: Answer | null;
 }>;
 

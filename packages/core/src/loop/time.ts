@@ -13,7 +13,7 @@ export function steadyTime(clock: Clock, s: State): () => Millis {
     const now = clock.elapsed();
     at = Math.max(clock.now(), at + (now - ticks), s.at);
     ticks = now;
-    return millis(at);
+    return millis(Math.floor(at)); // an entry's time is whole milliseconds
   };
 }
 

@@ -5,9 +5,11 @@ import {
   actionId,
   approvalId,
   callId,
+  callKey,
   type Digest,
   digest,
   type Entry,
+  epoch,
   type Fault,
   type Intent,
   type IntentId,
@@ -109,6 +111,7 @@ export const answered = (approval: string, by: string, of: Digest): SessionEvent
   answer: { kind: "approve" },
   counts: [policyId("p")],
   digest: of,
+  about: null,
   intent: intentId(`i_${approval}_${by}`),
 });
 const steered = (): SessionEvent => ({ kind: "input.steered", text: "wait", by: { kind: "user", id: "ana" }, intent: intentId("i_steer") });
@@ -123,6 +126,42 @@ const turnEnded = (): SessionEvent => ({
   iterations: 1,
   calls: 0,
   activeMs: 0,
+});
+export const started = (call: string): SessionEvent => ({
+  kind: "act.started",
+  call: callId(call),
+  key: callKey(S1, callId(call)),
+  digest: ZERO,
+  epoch: epoch(1),
+  start: 1,
+  repeat: "once",
+});
+export const lost = (call: string): SessionEvent => ({
+  kind: "act.ended",
+  call: callId(call),
+  outcome: { kind: "unknown", cause: "hold-lost", detail: "gone" },
+  evidence: { toolDigest: ZERO, actionDigest: ZERO, outputDigest: null, durationMs: 0, starts: 1 },
+  endsTurn: false,
+});
+const told = (call: string, found: "happened" | "did-not-happen" | "cannot-tell"): SessionEvent => ({
+  kind: "recovery.applied",
+  call: callId(call),
+  found,
+  detail: "",
+});
+const resolved = (call: string): SessionEvent => ({
+  kind: "unknown.resolved",
+  call: callId(call),
+  as: "happened",
+  by: { kind: "user", id: "ana" },
+  note: "",
+  intent: intentId(`i_resolve_${call}`),
+});
+const late = (call: string): SessionEvent => ({
+  kind: "act.late",
+  call: callId(call),
+  outcome: { kind: "failed", error: "no" },
+  intent: intentId(`i_late_${call}`),
 });
 const stamp = (event: SessionEvent, at = 1_000): Stamped => ({ at: millis(at), event });
 const say = (id: string, session: SessionId, text: string): Intent => ({
@@ -432,6 +471,50 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
       expect(((await b.journal.questions({ after: 0, most: 1 }))[0]?.arrival ?? 0) > (second?.arrival ?? 0) + 2).toBe(true); // places are not given twice
     },
   );
+
+  rule("G4 open unknowns are listed for every session, from the outcome until it is known, resolved or told", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const [one, two] = [await a.journal.take(S1), await b.journal.take(S2)];
+    const [send, other] = [
+      { tool: "send", resource: { type: "Host", id: "a.example" } },
+      { tool: "read", resource: { type: "Host", id: "a.example" } },
+    ];
+    const like = (sought = { ...send, digest: EDITED }): string[] =>
+      b.journal.unknownsLike(sought).map((u) => `${u.session.slice(-1)}/${u.call}`);
+    await a.journal.append(append(one, 0, [opened("echo"), callDecided("1.0"), started("1.0"), callDecided("1.0")]));
+    expect(like()).toEqual([]); // what runs is not unknown
+    await a.journal.release(one);
+    const again = await b.journal.take(S1); // another process finds out what the first one started
+    await b.journal.append(append(again, 4, [lost("1.0")]));
+    await b.journal.append(append(two, 0, [opened("other"), callDecided("1.0"), started("1.0"), lost("1.0"), lost("9.9")]));
+    expect(like()).toEqual(["1/1.0", "2/1.0"]); // of 9.9 nobody knows what it was
+    expect(a.journal.unknownsLike({ ...send, digest: EDITED })[0]).toEqual({
+      session: S1,
+      call: "1.0",
+      ...send,
+      digest: ZERO,
+      cause: "hold-lost",
+      at: 1_000,
+    });
+    expect(like({ ...other, digest: ZERO })).toEqual(["1/1.0", "2/1.0"]); // the same digest
+    expect(like({ ...other, digest: EDITED })).toEqual([]);
+    expect(like({ ...send, resource: { type: "Host", id: "b.example" }, digest: EDITED })).toEqual([]);
+    expect(like({ ...send, resource: { type: "Path", id: "a.example" }, digest: EDITED })).toEqual([]);
+
+    expect((await faultOf(b.journal.append(append(two, 1, [resolved("1.0")]))))?.kind).toBe("append-conflict");
+    expect(like()).toEqual(["1/1.0", "2/1.0"]); // what was not written settles nothing
+    await b.journal.append(append(two, 5, [told("1.0", "cannot-tell"), turnEnded()]));
+    expect(like()).toEqual(["1/1.0", "2/1.0"]);
+    await b.journal.append(append(two, 7, [told("1.0", "did-not-happen")]));
+    expect(like()).toEqual(["1/1.0"]);
+    await b.journal.append(append(again, 5, [resolved("1.0"), callDecided("2.0"), started("2.0")]));
+    expect(like()).toEqual([]);
+    const begun = b.journal.append(append(again, 8, [callDecided("3.0"), started("3.0")]));
+    await Promise.all([begun, b.journal.append(append(again, 10, [lost("3.0"), lost("2.0")]))]); // in one breath
+    expect(like().toSorted()).toEqual(["1/2.0", "1/3.0"]);
+    await b.journal.append(append(again, 12, [late("2.0"), told("3.0", "happened")]));
+    expect(like()).toEqual([]);
+  });
 
   rule("I2 an intent leaves the inbox with the event that it became, exactly once, or not at all", async (store) => {
     const [a, b] = [await store.open(), await store.open()];

@@ -8,12 +8,16 @@ import {
   type BlobRef,
   changesOf,
   checkEnd,
+  decodePayload,
   EMPTY_STREAM,
   FIRST_COMMIT,
   foldQuestions,
+  foldUnknowns,
   type Hold,
+  isAlike,
   type Journal,
   type ListedQuestion,
+  type OpenUnknown,
   type Records,
   type SealPorts,
   type SessionPage,
@@ -59,6 +63,7 @@ export type MemoryDisk = Readonly<{
   blobs: Map<string, string>;
   sessions: Map<SessionId, SessionSummary>;
   questions: ListedQuestion[];
+  unknowns: OpenUnknown[];
   lastArrival: { number: number };
   holds: Map<SessionId, HoldRow>;
   inbox: Map<IntentId, InboxRow>;
@@ -77,6 +82,7 @@ export function memoryDisk(): MemoryDisk {
     blobs: new Map(),
     sessions: new Map(),
     questions: [],
+    unknowns: [],
     lastArrival: { number: 0 },
     holds: new Map(),
     inbox: new Map(),
@@ -112,6 +118,19 @@ function listQuestions(disk: MemoryDisk, { session, agent }: SessionSummary, eve
   }
   disk.questions.splice(0, disk.questions.length, ...kept);
   return kept.filter((q) => q.session === session).length;
+}
+
+/** In the commit of the events that leave and settle them. */
+function listUnknowns(disk: MemoryDisk, session: SessionId, events: readonly Stamped[], stored: readonly StoredEntry[]): void {
+  const before = new Map(disk.unknowns.filter((u) => u.session === session).map((u) => [u.call, u]));
+  const earlier = () =>
+    stored.toReversed().flatMap(({ kind, payload }) => {
+      const read = payload === null ? null : decodePayload(kind, payload, (address) => disk.blobs.get(address) ?? null);
+      return read?.kind === "event" ? [read.event] : [];
+    });
+  const open = foldUnknowns(before, session, events, earlier);
+  const others = disk.unknowns.filter((u) => u.session !== session);
+  disk.unknowns.splice(0, disk.unknowns.length, ...others, ...open.values());
 }
 
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
@@ -183,6 +202,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       const summary = summariseSealed(disk.sessions.get(stream) ?? null, entries, events);
       if (summary !== null) {
         const sealed = events.map(({ event }, i) => ({ at: entries[i]?.at ?? millis(0), event }));
+        listUnknowns(disk, stream, sealed, before.slice(0, -entries.length));
         disk.sessions.set(stream, withQuestions(summary, listQuestions(disk, summary, sealed)));
       }
     }
@@ -257,6 +277,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     sessions: async (page) => pageOf(disk.sessions.values(), page),
     questions: async ({ after, most }) => disk.questions.filter((q) => q.arrival > after).slice(0, most),
     question: async (approval) => disk.questions.filter((q) => q.approval === approval),
+    unknownsLike: (sought) => disk.unknowns.filter((u) => isAlike(u, sought)).sort((a, b) => a.at - b.at),
     async close() {
       flush();
       stop("it is closed");

@@ -70,6 +70,8 @@ export type World = Readonly<{
   order(event: SystemEvent): Promise<void>;
   grants(): Promise<readonly StandingGrant[]>;
   session(): SessionId;
+  /** From here on it is about this session: the last one that was opened otherwise. */
+  turnTo(session: SessionId): void;
   entries(): readonly Entry[];
   events<K extends EventKind>(kind: K): readonly Extract<JournalEvent, { kind: K }>[];
   state(): State;
@@ -209,6 +211,9 @@ export function world(options: WorldOptions): World {
       return [...orders.now().grants.values()];
     },
     session: mine,
+    turnTo(session) {
+      open = session;
+    },
     entries: () => readAll(disk, mine(), hash),
     events: (kind) => readAll(disk, mine(), hash).flatMap(({ event }) => (isKind(event, kind) ? [event] : [])),
     state: () => fold(readAll(disk, mine(), hash)) ?? fail("the session is empty"),

@@ -94,6 +94,8 @@ export type SessionEvent =
       answer: Answer;
       counts: readonly PolicyId[];
       digest: Digest;
+      /** What it will touch, once edited; null when that has not changed. */
+      about: Resource | null;
       intent: IntentId;
     }>
   | Readonly<{ kind: "approval.expired"; approval: ApprovalId; result: "deny" | "halt" }>
@@ -162,6 +164,8 @@ export type GrantFacts = Readonly<{
   agent: string;
   onBehalfOf: Principal;
   tool: string;
+  /** As it was defined when the answer was given: another definition is another tool. */
+  toolDigest: Digest | null;
   scope: GrantScope;
   resource: Resource;
   digest: Digest;

@@ -41,6 +41,14 @@ export function cedarEngine(wear: Wear = WEAR): Engine & Readonly<{ renewals(): 
   }
 
   return {
+    count(file) {
+      try {
+        const answer = fresh(() => cedar.policySetTextToParts(file));
+        return answer.type === "success" ? answer.policies.length + answer.policy_templates.length : null;
+      } catch {
+        return null; // each piece is parsed by itself, and tells what is wrong with it
+      }
+    },
     parse: (policy) => fresh(() => cedar.policyToJson(policy) as ReturnType<Engine["parse"]>),
     validate: (schema, policies) =>
       fresh(

@@ -1,0 +1,81 @@
+/**
+ * Calls of all sessions of which nobody can tell whether they took effect: one row each, kept by the events in the transaction that writes
+ * them, so that a decision in one session sees what another has left open. A cache: the same fold over a session's entries makes its rows again.
+ * G4 what is listed is what is open: from `act.ended` with an unknown outcome until it is known after all, resolved by a person, or told by its tool.
+ */
+import type { CallId, Digest, Entry, JournalEvent, Millis, Outcome, Resource, SessionId } from "../vocab/index.ts";
+
+/** What it touched; no argument of the call. */
+export type OpenUnknown = Readonly<{
+  session: SessionId;
+  call: CallId;
+  tool: string;
+  resource: Resource;
+  digest: Digest;
+  cause: Extract<Outcome, { kind: "unknown" }>["cause"];
+  at: Millis;
+}>;
+
+/** What another call must have in common with an unknown one: its digest, or its tool and resource. */
+export type Likeness = Pick<OpenUnknown, "tool" | "resource" | "digest">;
+
+export const isAlike = (a: Likeness, b: Likeness): boolean =>
+  a.digest === b.digest || (a.tool === b.tool && a.resource.type === b.resource.type && a.resource.id === b.resource.id);
+
+/** Of one session. */
+export type OpenUnknowns = ReadonlyMap<CallId, OpenUnknown>;
+export const NOTHING_UNKNOWN: OpenUnknowns = new Map();
+
+/** True when `foldUnknowns` may have to look at what these events follow. */
+export const leavesUnknown = (event: JournalEvent): boolean => event.kind === "act.ended" && event.outcome.kind === "unknown";
+
+/** `earlier` is what the session's stream holds before these entries, newest first: read only when an outcome is unknown, which is rare. */
+export function foldUnknowns(
+  before: OpenUnknowns,
+  session: SessionId,
+  entries: readonly Pick<Entry, "at" | "event">[],
+  earlier: () => Iterable<JournalEvent>,
+): OpenUnknowns {
+  const open = new Map(before);
+  for (const [i, { at, event: e }] of entries.entries()) {
+    switch (e.kind) {
+      case "act.ended": {
+        if (e.outcome.kind !== "unknown") break;
+        const did = startedAs(e.call, backwards(entries.slice(0, i), earlier));
+        if (did !== null) open.set(e.call, { session, call: e.call, ...did, cause: e.outcome.cause, at });
+        break;
+      }
+      case "act.late":
+      case "unknown.resolved":
+        open.delete(e.call);
+        break;
+      case "recovery.applied":
+        if (e.found !== "cannot-tell") open.delete(e.call);
+        break;
+      default: // the others say nothing of what became of a call
+    }
+  }
+  return open;
+}
+
+function* backwards(entries: readonly Pick<Entry, "event">[], earlier: () => Iterable<JournalEvent>): Iterable<JournalEvent> {
+  for (const { event } of entries.toReversed()) yield event;
+  yield* earlier();
+}
+
+/** As it was decided when it last started; what was decided about it afterwards did not start it. */
+function startedAs(call: CallId, newestFirst: Iterable<JournalEvent>): Likeness | null {
+  let hasStarted = false;
+  for (const e of newestFirst) {
+    if (e.kind === "act.started" && e.call === call) hasStarted = true;
+    else if (hasStarted && e.kind === "gate.decided" && e.action.kind === "call" && e.id === (call as string))
+      return { tool: e.action.tool, resource: e.action.resource, digest: e.digest };
+  }
+  return null;
+}
+
+export type UnknownChanges = Readonly<{ gone: readonly CallId[]; put: readonly OpenUnknown[] }>;
+export const unknownChanges = (before: OpenUnknowns, after: OpenUnknowns): UnknownChanges => ({
+  gone: [...before.keys()].filter((call) => !after.has(call)),
+  put: [...after.values()].filter((u) => before.get(u.call) !== u),
+});
