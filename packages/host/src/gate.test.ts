@@ -1,5 +1,15 @@
 import { type Action, callId, defineTool, type Facts, type Label, type Tool } from "@orgate/core";
-import { type Case, type Cast, type CedarGate, cedarGate, type Engine, loadPolicies, type PolicyProblem, runCase } from "@orgate/core/gate";
+import {
+  type Case,
+  type Cast,
+  type CedarGate,
+  caseSchema,
+  cedarGate,
+  type Engine,
+  loadPolicies,
+  type PolicyProblem,
+  runCase,
+} from "@orgate/core/gate";
 import { reply, scriptedModel, world } from "@orgate/core/testing";
 import { expect, test } from "vitest";
 import { cedarEngine } from "./adapters/cedar-engine.ts";
@@ -471,7 +481,7 @@ const DEEP = `permit (principal, action, resource) when { ${"(".repeat(600)}true
 test("G9 a policy that breaks the engine is a policy that does not load", () => {
   const before = engine.renewals();
   expect(problems(`${PERMIT}${DEEP}`)).toMatchObject([{ line: 2, column: 1, hint: "write it in a simpler form" }]);
-  expect(engine.renewals()).toBe(before + 1);
+  expect(engine.renewals()).toBe(before + 2); // as a whole file, and by itself
   expect(problems(PERMIT)).toEqual([]);
 });
 
@@ -512,4 +522,29 @@ test("G9 a decision table says what was expected and what came, and may be about
     detail: expect.stringContaining("expected allow, got deny"),
   });
   expect(run({ action: "tool:other" })).toMatchObject({ passed: false, detail: expect.stringContaining("there is no such tool") });
+});
+
+test("G31 a case about nothing fails whatever it expects; a refusal of the contract is expected as such, or not met", () => {
+  const gate = gateOf('@id("reads") permit (principal, action in Action::"read", resource);');
+  const run = (c: Readonly<Record<string, unknown>>) =>
+    runCase(caseSchema.parse({ name: "n", action: "tool:look", args: { path: "a" }, verdict: "deny", ...c }), gate, CAST.tools, sha256);
+  const detailOf = (c: Readonly<Record<string, unknown>>): string => {
+    const { passed, detail } = run(c);
+    expect([passed, detail === ""]).toEqual([detail === "", passed]);
+    return detail;
+  };
+  const unknown = { action: "tool:lok" };
+  const unfit = { args: { path: 7 } };
+  expect(detailOf(unknown)).toMatch(/^no policy was asked: there is no such tool; mend the case, give its `effects`, or expect/);
+  expect(detailOf(unfit)).toMatch(/^no policy was asked: the arguments do not fit: .*"by": "contract"$/);
+  for (const c of [unknown, unfit]) expect(detailOf({ ...c, by: "contract" })).toBe("");
+  expect(detailOf({ ...unknown, effects: ["write"] })).toBe("");
+  expect(detailOf({ ...unknown, effects: ["write"], by: "contract" })).toMatch(/^expected the contract to deny it, and the policies did: /);
+  expect(detailOf({ verdict: "allow", by: "contract" })).toBe("`by` is for `deny`, and allow is expected");
+  expect(detailOf({ action: "modle", effects: ["write"] })).toMatch(/^`modle` is nothing that an agent does/);
+  for (const by of [undefined, "contract"])
+    expect(detailOf({ user: "eve", action: "edit-polcy", by })).toMatch(
+      /^`edit-polcy` is nothing that a person does: .*halt.*edit-policy are$/,
+    );
+  for (const action of ["approve", "resolve", "halt", "read-journal", "edit-policy"]) expect(detailOf({ user: "eve", action })).toBe("");
 });
