@@ -235,6 +235,27 @@ test("Q43 halting, letting go on and resolving are for certified people whom the
   expect(await unknownQuestion.catch((error: unknown) => isFault(error, "usage"))).toBe(true);
 });
 
+test("G4 what one session has left unknown makes a look-alike of another ask; once it is resolved there, the next one goes", async () => {
+  const o = await office();
+  const ana = await o.person("ana");
+  const a = await o.runtime.complete("clerk", "lose");
+  const call = a.unknowns[0]?.call ?? callId("");
+  const b = await o.runtime.complete("clerk", "lose");
+  expect([b.state, b.events.filter((e) => e.event.kind === "act.started")]).toEqual(["waiting", []]);
+  const [question] = await o.runtime.approvals.list();
+  expect(question).toMatchObject({
+    session: b.session,
+    tool: "lose",
+    asks: [{ policy: `orgate:unknown-open/${a.session}/${call}`, question: expect.stringContaining(`(${a.session}/${call})`) }],
+  });
+  expect((await o.runtime.complete("clerk", "pay")).events.map((e) => e.event)).not.toContainEqual(
+    expect.objectContaining({ asks: [expect.objectContaining({ policy: expect.stringContaining("unknown-open") })] }),
+  );
+  await o.runtime.resolve({ session: a.session, call, as: "did-not-happen" }, ana);
+  const c = await o.runtime.complete("clerk", "lose");
+  expect(c.events.filter((e) => e.event.kind === "act.started")).toHaveLength(1);
+});
+
 test("Q42 what may be remembered, in words", () => {
   expect([spanText(28_800_000), spanText(90_000), spanText(86_400_000), spanText(1_000)]).toEqual(["8h", "90s", "1d", "1s"]);
   expect(widestText(null)).toContain("this once");

@@ -10,11 +10,14 @@ import {
   callDecided,
   inboxContract,
   journalContract,
+  lost,
   type MakeStore,
   type OpenedStore,
   opened,
+  started,
 } from "@orgate/core/testing";
 import {
+  callId,
   type Fault,
   intentId,
   isFault,
@@ -32,6 +35,7 @@ import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
 import { openReadStore, type ReadStore, type Store } from "./journal-sqlite.ts";
 import { QUESTIONS_SQL } from "./sqlite-questions.ts";
 import { sessionsSql, sha256 } from "./sqlite-reader.ts";
+import { UNKNOWNS_SQL } from "./sqlite-unknowns.ts";
 
 const folders: string[] = [];
 const stores: Store[] = [];
@@ -183,6 +187,7 @@ test("J11 lists and lookups use an index: no table is scanned, nothing is sorted
       "SELECT stream FROM entries WHERE stream > ? ORDER BY stream LIMIT 1",
       "SELECT number FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1",
       ...Object.values(QUESTIONS_SQL),
+      ...Object.values(UNKNOWNS_SQL),
     ];
     for (const sql of queries) for (const row of db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()) plans.push(String(row.detail));
   });
@@ -212,6 +217,30 @@ test("Q40 the list of what waits is made again from the entries where it is miss
   expect(await second.journal.questions({ after: 0, most: 10 })).toEqual(before);
   await second.erase(session, seq(2), seq(2));
   expect(await second.journal.questions({ after: 0, most: 10 })).toEqual([]);
+});
+
+test("G4 open unknowns are listed again from the entries where the table is missing, and those of a session whose content is erased are forgotten", async () => {
+  const directory = folder();
+  const first = open(directory);
+  const session = sessionId("s_lost000001");
+  const hold = await first.journal.take(session);
+  const events = [opened("echo"), callDecided("1.0"), started("1.0"), callDecided("1.1"), started("1.1"), lost("1.0"), lost("1.1")];
+  const to = { stream: session, hold, consumes: [], unlessHalted: [] };
+  await first.journal.append({ ...to, after: seq(0), events: events.map((event, i) => ({ at: millis(1_000 + i), event })) });
+  const found = { kind: "recovery.applied", call: callId("1.1"), found: "happened", detail: "" } as const;
+  await first.journal.append({ ...to, after: seq(events.length), events: [{ at: millis(2_000), event: found }] });
+  const sought = { tool: "send", resource: { type: "Host", id: "a.example" }, digest: ZERO };
+  const before = first.journal.unknownsLike(sought);
+  expect(before.map((u) => [u.session, u.call, u.at, u.cause])).toEqual([[session, "1.0", 1_005, "hold-lost"]]);
+  await first.close();
+  edit(directory, (db) => db.exec("DROP TABLE unknowns"));
+  const looking = openReadStore({ directory });
+  expect(looking.journal.unknownsLike(sought)).toEqual(before);
+  await looking.close();
+  const second = open(directory);
+  expect(second.journal.unknownsLike(sought)).toEqual(before);
+  await second.erase(session, seq(2), seq(2));
+  expect(second.journal.unknownsLike(sought)).toEqual([]);
 });
 
 test("J12 a database of another format, of another kind, or that is none is refused with its name", async () => {

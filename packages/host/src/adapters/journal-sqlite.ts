@@ -13,10 +13,14 @@ import {
   changesOf,
   EMPTY_STREAM,
   foldQuestions,
+  foldUnknowns,
   type Head,
   type Hold,
   type Journal,
+  leavesUnknown,
+  NOTHING_UNKNOWN,
   NOTHING_WAITS,
+  type OpenUnknowns,
   type Records,
   type SealPorts,
   type SessionSummary,
@@ -24,6 +28,7 @@ import {
   sealCommit,
   sealEntries,
   summariseSealed,
+  unknownChanges,
   type Waiting as WaitingQuestions,
   withQuestions,
 } from "@orgate/core/journal";
@@ -66,7 +71,7 @@ export type StoreOptions = Readonly<{
 
 /** What needs no slot: looking, and putting an intent into the inbox. */
 export type ReadStore = Readonly<{
-  journal: Pick<Journal, "read" | "session" | "sessions" | "questions" | "question">;
+  journal: Pick<Journal, "read" | "session" | "sessions" | "questions" | "question" | "unknownsLike">;
   inbox: Inbox;
   records: Records;
   /** The last commit of each writer: what `verify --head` compares. */
@@ -147,7 +152,7 @@ export function openStore(options: StoreOptions): Store {
 
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** What the writer of a stream knows of it, so that it need not ask: checked by the database when it is used. */
-type Known = Readonly<{ head: StreamHead; summary: SessionSummary | null; questions: WaitingQuestions }>;
+type Known = Readonly<{ head: StreamHead; summary: SessionSummary | null; questions: WaitingQuestions; unknowns: OpenUnknowns }>;
 type JournalParts = Readonly<{
   reader: SqliteReader;
   writer: AnyWriter;
@@ -171,8 +176,13 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
   function load(stream: StreamId): Known {
     const head = reader.stream(stream)?.head ?? EMPTY_STREAM;
     const fresh: Known = isSessionStream(stream)
-      ? { head, summary: reader.session(stream), questions: reader.questions.ofSession(stream) }
-      : { head, summary: null, questions: NOTHING_WAITS };
+      ? {
+          head,
+          summary: reader.session(stream),
+          questions: reader.questions.ofSession(stream),
+          unknowns: reader.unknowns.ofSession(stream),
+        }
+      : { head, summary: null, questions: NOTHING_WAITS, unknowns: NOTHING_UNKNOWN };
     known.set(stream, fresh);
     return fresh;
   }
@@ -182,10 +192,11 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
     const isSession = isSessionStream(stream);
     if (isSession && (hold?.session !== stream || held.get(stream) !== hold.epoch))
       throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
-    let { head, summary, questions } = ahead.get(stream) ?? known.get(stream) ?? load(stream);
+    if (ahead.has(stream) && events.some(({ event }) => leavesUnknown(event))) return "later"; // it looks back at what those before it write
+    let { head, summary, questions, unknowns } = ahead.get(stream) ?? known.get(stream) ?? load(stream);
     if (head.seq !== after) {
       if (ahead.has(stream)) return "later"; // whether it conflicts is known when those before it are written, or refused
-      ({ head, summary, questions } = load(stream)); // another process may have written meanwhile
+      ({ head, summary, questions, unknowns } = load(stream)); // another process may have written meanwhile
     }
     if (head.seq !== after) throw new FaultError({ kind: "append-conflict", stream, expected: after, found: head.seq });
     const blobs: NewBlob[] = [];
@@ -199,8 +210,9 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
     const line = isSession ? summariseSealed(summary, entries, events) : null;
     const sealed = events.map(({ event }, i) => ({ at: entries[i]?.at ?? end.at, event }));
     const waiting = line === null ? NOTHING_WAITS : foldQuestions(questions, line.session, line.agent, sealed);
+    const open = line === null ? NOTHING_UNKNOWN : foldUnknowns(unknowns, line.session, sealed, () => reader.newestFirst(stream));
     const value = line === null ? null : withQuestions(line, waiting.size);
-    ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value, questions: waiting });
+    ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value, questions: waiting, unknowns: open });
     const listed = value !== null && (summary === null || summary.state !== value.state || summary.agent !== value.agent);
     const under = isSession && hold !== null ? hold.epoch : null;
     return {
@@ -214,6 +226,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
       halts: haltsIn(events),
       summary: value === null ? null : { value, listed },
       questions: changesOf(questions, waiting),
+      unknowns: unknownChanges(unknowns, open),
     };
   }
 
@@ -327,6 +340,7 @@ function readingPart(reader: SqliteReader): ReadStore["journal"] {
     sessions: async (page) => reader.sessions(page),
     questions: async (page) => reader.questions.page(page),
     question: async (approval) => reader.questions.byId(approval),
+    unknownsLike: (sought) => reader.unknowns.like(sought),
   };
 }
 

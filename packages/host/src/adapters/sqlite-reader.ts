@@ -22,6 +22,7 @@ import {
   epoch,
   FaultError,
   type Hash,
+  type JournalEvent,
   millis,
   type Seq,
   type SessionId,
@@ -34,11 +35,14 @@ import {
 import { readBlobFile } from "./sqlite-blobs.ts";
 import { mendQuestions, type QuestionReader, questionReader } from "./sqlite-questions.ts";
 import { type Places, reading } from "./sqlite-schema.ts";
+import { eventsIn, mendUnknowns, type UnknownReader, unknownReader } from "./sqlite-unknowns.ts";
 
 export const sha256: Hash = (text) => digest(hashOf("sha256", text, "hex"));
 
 /** Rows per statement: few enough to let others run in between, many enough not to matter. */
 const CHUNK = 1_000;
+/** As many, from the end: what is looked for is usually among the first few. */
+const NEAR = 50;
 
 export type HoldRow = Readonly<{ epoch: Epoch; holder: WriterId | null; incarnation: number | null; pid: number | null }>;
 export type StreamRow = Readonly<{ head: StreamHead; hold: HoldRow }>;
@@ -53,6 +57,9 @@ export type SqliteReader = Readonly<{
   session(session: SessionId): SessionSummary | null;
   sessions(page: SessionPage): readonly SessionSummary[];
   questions: QuestionReader;
+  unknowns: UnknownReader;
+  /** A stream from its end, for what is not far from it; what cannot be read is passed over. */
+  newestFirst(stream: StreamId): Iterable<JournalEvent>;
   records: Records;
 }>;
 
@@ -67,6 +74,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
     "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
   );
   entriesAfter.setReturnArrays(true);
+  const entriesBefore = db.prepare("SELECT seq, kind, payload FROM entries WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT ?");
   const nextStream = db.prepare("SELECT stream FROM entries WHERE stream > ? ORDER BY stream LIMIT 1");
   const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
   const commitsAfter = db.prepare("SELECT * FROM commits WHERE writer = ? AND number > ? ORDER BY number LIMIT ?");
@@ -146,6 +154,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
     blob,
   };
   mendQuestions(db, () => records);
+  mendUnknowns(db, () => records);
   return {
     stream,
     chunk(name, after, most) {
@@ -184,6 +193,15 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
       return safely(() => statement.all(...filters, from.openedAt, from.session, most)).map(toSummary);
     },
     questions: questionReader(db, safely),
+    unknowns: unknownReader(db, safely),
+    *newestFirst(name) {
+      for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+        const rows = safely(() => entriesBefore.all(name, before, NEAR));
+        for (const row of rows) yield* eventsIn(String(row.kind), row.payload === null ? null : String(row.payload), records);
+        if (rows.length < NEAR) return;
+        before = Number(rows.at(-1)?.seq);
+      }
+    },
     records,
   };
 }

@@ -3,7 +3,7 @@
  * Entries arrive sealed. Each write is conditional on what its sealer saw, checked inside the transaction, because other processes write too.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { QuestionChanges, SessionSummary, StoredCommit, StoredEntry, StreamHead } from "@orgate/core/journal";
+import type { QuestionChanges, SessionSummary, StoredCommit, StoredEntry, StreamHead, UnknownChanges } from "@orgate/core/journal";
 import {
   type Epoch,
   epoch,
@@ -21,6 +21,7 @@ import {
 import { type NewBlob, openBlobs } from "./sqlite-blobs.ts";
 import { questionWriter } from "./sqlite-questions.ts";
 import { messageOf, type Places, writing } from "./sqlite-schema.ts";
+import { unknownWriter } from "./sqlite-unknowns.ts";
 
 /** A process in its slot: what a hold row names. */
 export type Owner = Readonly<{ writer: WriterId; incarnation: number; pid: number }>;
@@ -38,6 +39,7 @@ export type SealedAppend = Readonly<{
   /** Null for a stream that is not a session's. `listed` says whether what lists filter by has changed. */
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
   questions: QuestionChanges;
+  unknowns: UnknownChanges;
 }>;
 export type Batch = Readonly<{ appends: readonly SealedAppend[]; commit: StoredCommit; owner: Owner }>;
 /** `refused`: nothing was written; the append at `index` cannot be, and why. */
@@ -61,6 +63,7 @@ export type SqliteWriter = Readonly<{
 export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
   const blobs = openBlobs(db, places.blobs);
   const questions = questionWriter(db);
+  const unknowns = unknownWriter(db);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commitNow = db.prepare("COMMIT");
   const headOf = db.prepare("SELECT seq, hash, epoch, holder, incarnation FROM streams WHERE stream = ?");
@@ -135,6 +138,7 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
       if (listed) listSession.run(s.session, s.state, s.agent, s.openedAt, text);
       else touchSession.run(text, s.session);
       questions.keep(s.session, a.questions);
+      unknowns.keep(s.session, a.unknowns);
     }
   }
 
@@ -173,7 +177,10 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
       db.exec("PRAGMA secure_delete = ON");
       const rows = transaction(() => {
         const addresses = payloads.all(stream, first, last).flatMap((row) => blobsIn(JSON.parse(String(row.payload))));
-        if (isSessionStream(stream)) questions.forget(stream); // it cannot go on, and what it would touch is content too
+        if (isSessionStream(stream)) {
+          questions.forget(stream); // it cannot go on, and what it would touch is content too
+          unknowns.forget(stream);
+        }
         const entries = Number(erasePayloads.run(stream, first, last).changes);
         return { entries, blobs: blobs.drop(addresses), intents: Number(dropIntents.run(stream).changes) };
       });

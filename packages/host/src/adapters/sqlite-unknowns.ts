@@ -1,0 +1,112 @@
+/** Open unknowns as rows: written with the events that leave and settle them, made again from the entries where the table is missing. */
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import {
+  decodePayload,
+  foldUnknowns,
+  type Likeness,
+  NOTHING_UNKNOWN,
+  type OpenUnknown,
+  type OpenUnknowns,
+  type Records,
+  type UnknownChanges,
+} from "@orgate/core/journal";
+import { callId, digest, type JournalEvent, millis, type SessionId, sessionId } from "@orgate/core/vocab";
+
+export const UNKNOWNS_SCHEMA = `
+CREATE TABLE unknowns (
+  session TEXT NOT NULL, call TEXT NOT NULL, tool TEXT NOT NULL, resource_type TEXT NOT NULL, resource_id TEXT NOT NULL,
+  digest TEXT NOT NULL, cause TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (session, call)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX unknowns_by_resource ON unknowns (tool, resource_type, resource_id);
+CREATE INDEX unknowns_by_digest ON unknowns (digest);
+`;
+
+/** Each has an index of its own; the two likenesses are asked for apart, so that neither is a scan. */
+export const UNKNOWNS_SQL = Object.freeze({
+  byResource: "SELECT * FROM unknowns WHERE tool = ? AND resource_type = ? AND resource_id = ?",
+  byDigest: "SELECT * FROM unknowns WHERE digest = ?",
+  ofSession: "SELECT * FROM unknowns WHERE session = ?",
+});
+
+export type UnknownReader = Readonly<{
+  /** Oldest first. */
+  like(sought: Likeness): readonly OpenUnknown[];
+  ofSession(session: SessionId): OpenUnknowns;
+}>;
+
+export function unknownReader(db: DatabaseSync, safely: <T>(read: () => T) => T): UnknownReader {
+  const byResource = db.prepare(UNKNOWNS_SQL.byResource);
+  const byDigest = db.prepare(UNKNOWNS_SQL.byDigest);
+  const ofSession = db.prepare(UNKNOWNS_SQL.ofSession);
+  return {
+    like({ tool, resource, digest: same }) {
+      const rows = safely(() => [...byResource.all(tool, resource.type, resource.id), ...byDigest.all(same)]);
+      const found = new Map(rows.map(toUnknown).map((u) => [`${u.session}/${u.call}`, u]));
+      return [...found.values()].sort((a, b) => a.at - b.at);
+    },
+    ofSession(session) {
+      const rows = safely(() => ofSession.all(session));
+      return rows.length === 0 ? NOTHING_UNKNOWN : new Map(rows.map(toUnknown).map((u) => [u.call, u]));
+    },
+  };
+}
+
+export type UnknownWriter = Readonly<{ keep(session: SessionId, changes: UnknownChanges): void; forget(session: SessionId): void }>;
+
+/** Inside the writer's transaction. */
+export function unknownWriter(db: DatabaseSync): UnknownWriter {
+  const put = db.prepare("INSERT OR REPLACE INTO unknowns VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  const drop = db.prepare("DELETE FROM unknowns WHERE session = ? AND call = ?");
+  const dropAll = db.prepare("DELETE FROM unknowns WHERE session = ?");
+  return {
+    keep(session, { gone, put: rows }) {
+      for (const call of gone) drop.run(session, call);
+      for (const u of rows) put.run(session, u.call, u.tool, u.resource.type, u.resource.id, u.digest, u.cause, u.at);
+    },
+    forget: (session) => void dropAll.run(session),
+  };
+}
+
+/** Makes the table where there is none, and fills it from the sessions that have left something open. */
+export function mendUnknowns(db: DatabaseSync, records: () => Records): void {
+  const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'unknowns'").get() !== undefined;
+  if (isThere()) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    if (!isThere()) {
+      db.exec(UNKNOWNS_SCHEMA);
+      const writer = unknownWriter(db);
+      for (const row of db.prepare("SELECT session FROM sessions WHERE json_extract(summary, '$.openUnknowns') > 0").all()) {
+        const session = sessionId(String(row.session));
+        writer.keep(session, { gone: [], put: [...rebuilt(session, records()).values()] });
+      }
+    }
+    db.exec("COMMIT");
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+}
+
+/** What cannot be read is named when its session is taken up. */
+function rebuilt(session: SessionId, records: Records): OpenUnknowns {
+  const entries = [...records.entries(session)].flatMap(({ at, kind, payload }) =>
+    eventsIn(kind, payload, records).map((event) => ({ at, event })),
+  );
+  return foldUnknowns(NOTHING_UNKNOWN, session, entries, () => []);
+}
+
+/** One, or none where it cannot be read. */
+export function eventsIn(kind: string, payload: string | null, records: Pick<Records, "blob">): readonly JournalEvent[] {
+  const read = payload === null ? null : decodePayload(kind, payload, records.blob);
+  return read?.kind === "event" ? [read.event] : [];
+}
+
+const toUnknown = (row: Record<string, SQLOutputValue>): OpenUnknown => ({
+  session: sessionId(String(row.session)),
+  call: callId(String(row.call)),
+  tool: String(row.tool),
+  resource: { type: String(row.resource_type), id: String(row.resource_id) },
+  digest: digest(String(row.digest)),
+  cause: String(row.cause) as OpenUnknown["cause"],
+  at: millis(Number(row.at)),
+});
