@@ -5,7 +5,8 @@
  * Q41 a question is shown as what will be done: the arguments as they were checked, what they touch, why a person is asked, who may answer,
  *     who has said yes, until when, and how much may be remembered. By due time it is expired, whether or not anybody has recorded that.
  * Q42 an answer that asks to be remembered for more than the policies allow is refused, and the refusal says what they allow.
- * Q43 work is halted and let go on, and grants are revoked, only by a certified person whom the policies let do so.
+ * Q43 work is halted and let go on, and grants are revoked, only by a certified person whom the policies let do so. Where there are no
+ *     policies that could decide, a certified person may still halt, which is the safe direction, and nothing else.
  */
 import {
   type ActionId,
@@ -205,14 +206,17 @@ function whyNot(gate: Acting["gate"], person: Person, act: UserAct): string | nu
 const notPermitted = (person: Person, what: string, reason: string): FaultError =>
   new FaultError({ kind: "not-permitted", user: person.name, what, reason });
 
-async function halting(acting: Acting, scope: string, what: string): Promise<Principal> {
+/** `gate` is null where the project's policies or agents do not load: only a halt goes without. */
+export type Halting = Omit<Acting, "gate"> & Readonly<{ gate: Acting["gate"] | null }>;
+
+async function halting(acting: Halting, scope: string, what: string): Promise<Principal> {
   if (!SCOPE.test(scope))
     throw new FaultError({ kind: "usage", detail: `\`${scope}\` is nothing that can be halted`, hint: "all, agent:NAME or tool:NAME" });
-  mayAct(acting.gate, acting.person, { kind: "halt", scope }, what);
+  if (acting.gate !== null) mayAct(acting.gate, acting.person, { kind: "halt", scope }, what);
   return known(acting, what);
 }
 
-export async function haltWork(acting: Acting, scope: string, reason: string): Promise<void> {
+export async function haltWork(acting: Halting, scope: string, reason: string): Promise<void> {
   const by = await halting(acting, scope, `halt ${scope}`);
   await acting.place.orders.halt({ kind: "work.halted", scope, by, reason: reason.toWellFormed() });
 }

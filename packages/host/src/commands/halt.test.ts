@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { askingDesk, withPeople } from "./fixtures/asking.ts";
 import { type Desk, expectRefusals, until } from "./fixtures/desk.ts";
@@ -66,6 +68,50 @@ test("A43 one tool is halted, its calls are refused, the agent goes on; a name t
   });
 });
 
+test("A44 a tool that can tell settles it, and only then the command succeeds", async () => {
+  const desk = await newDesk();
+  const run = await charging(desk);
+  run.kill("SIGINT");
+  await run.ended;
+  desk.write("go", "");
+  expect(await desk.json("sessions", "resolve", "1.0", "reconcile", "--as", "ana")).toMatchObject({
+    state: "taken",
+    settled: true,
+    left: [],
+  });
+});
+
+test.each<[string, (desk: Desk) => void, string]>([
+  ["a broken policy", (desk) => desk.write("policies/desk.cedar", "permit("), "policies/desk.cedar:1:"],
+  ["no policy", (desk) => rmSync(join(desk.root, "policies/desk.cedar")), "there is no policy in `policies`"],
+  ["an agent module that throws", (desk) => desk.write("agents/desk.ts", 'throw new Error("out of order");\n'), "out of order"],
+])(
+  "A43 Q43 with %s a halt is let through undecided, says so, and reaches what runs; letting go on stays refused",
+  async (_, damage, why) => {
+    const desk = await newDesk();
+    const run = await charging(desk);
+    damage(desk);
+    const halted = await desk.orgate("halt", "--reason", "stop it", "--as", "eve"); // whom the policies would not let
+    expect([halted.code, halted.stdout]).toEqual([0, expect.stringContaining("halted all work")]);
+    expect(halted.stdout).toContain("it reached 1 session");
+    expect(halted.stdout).toContain("nothing could be decided, and it was let through because of that: ");
+    expect(halted.stdout).toContain(why);
+    expect(JSON.parse((await run.ended).stdout)).toMatchObject({ ending: "halted", detail: "stop it" });
+    expect(await desk.json("halts")).toMatchObject([{ scope: "all", reason: "stop it", by: { kind: "user", id: "eve" } }]);
+    expect(await desk.json("halt", "agent", "clerc", "--reason", "x", "--as", "eve")).toMatchObject({
+      halted: "agent:clerc",
+      known: null,
+      undecided: expect.stringContaining(why),
+    });
+    await expectRefusals(desk, [
+      [["resume-work", "--reason", "x", "--as", "ana"], 1, why],
+      [["halt", "agent", "no such", "--reason", "x", "--as", "eve"], 2, "is nothing that can be halted"],
+    ]);
+    expect(((await desk.json("halts")) as object[]).length).toBe(2);
+    expect((await desk.orgate("journal", "verify")).code).toBe(0);
+  },
+);
+
 test("A44 an unknown outcome is resolved by a person whom the policies let, by call id or SESSION/CALL; the tool is asked only if it can tell", async () => {
   const desk = await newDesk();
   const run = await charging(desk);
@@ -79,11 +125,20 @@ test("A44 an unknown outcome is resolved by a person whom the policies let, by c
     [resolve("s_nothing/1.0", "happened", "--as", "ana"), 1, "there is no session"],
   ]);
   const asked = await desk.orgate(...resolve(`${session}/1.0`, "reconcile", "--as", "ana"));
-  expect([asked.code, asked.stdout]).toEqual([0, expect.stringContaining("the tool could not tell")]);
+  expect([asked.code, asked.stdout]).toEqual([1, expect.stringContaining("it is still open: the tool could not tell")]);
+  await desk.json("halt", "tool", "charge", "--reason", "hands off", "--as", "ana");
+  const halted = await desk.orgate(...resolve("1.0", "reconcile", "--as", "ana", "--json"));
+  expect([halted.code, JSON.parse(halted.stdout)]).toMatchObject([1, { state: "taken", settled: false, left: ["1.0"] }]);
+  await desk.json("resume-work", "--reason", "on", "--as", "ana");
+  const open = desk.read("policies/desk.cedar");
+  desk.write("policies/desk.cedar", `${open}forbid(principal, action == Action::"tool:charge", resource);\n`);
+  expect((await desk.orgate(...resolve("1.0", "reconcile", "--as", "ana"))).code).toBe(1);
+  desk.write("policies/desk.cedar", open);
   const told = (await desk.json(...resolve("1.0", "happened", "--note", "the bank shows it", "--as", "ana"))) as object;
   expect(told).toMatchObject({
     session,
     state: "taken",
+    settled: true,
     event: { kind: "unknown.resolved", as: "happened", note: "the bank shows it" },
     left: [],
   });

@@ -2,7 +2,8 @@
  * The kill switch.
  *
  * A43 a halt is journalled before anybody is told of it, and says what it reached: which sessions were at work, and what became of them.
- *     A name that nobody knows is halted all the same, and said to be unknown.
+ *     A name that nobody knows is halted all the same, and said to be unknown. A project whose policies or agents do not load can be halted
+ *     by whoever is certified in it, and is told that nothing was decided; to let it go on takes policies.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { principalName, type SessionId } from "@orgate/core";
@@ -12,7 +13,8 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { age, count, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { NODE, type Place } from "../compose.ts";
+import { NODE, type Person, type Place } from "../compose.ts";
+import type { Config } from "../config.ts";
 import { usage } from "./approvals.ts";
 import { certified, type Desk, deskOf, looking, personOf, projectOf, tell, writing } from "./project.ts";
 
@@ -26,33 +28,52 @@ function scopeOf([what = "all", name]: readonly string[]): string {
   return `${what}:${name}`;
 }
 
-type Ordered = Readonly<{ desk: Desk; place: Place; scope: string; reason: string }>;
+type Ordered = Readonly<{ place: Place; scope: string; reason: string; person: Person }>;
 
-async function ordering(
+async function ordering<D>(
   given: Given,
   screen: Screen,
-  order: (at: Ordered, acting: Parameters<typeof haltWork>[0]) => Promise<number>,
+  open: (config: Config) => Promise<D>,
+  order: (desk: D, at: Ordered) => Promise<number>,
 ): Promise<number> {
   const scope = scopeOf(given.args);
   const reason = given.text("reason");
   if (reason === null || reason.trim() === "")
     throw usage("--reason is missing", "say why: the agents' turns end with it, and the journal keeps it");
-  const desk = await deskOf(projectOf(given));
+  const config = projectOf(given);
+  const desk = await open(config);
   const person = personOf(given, screen);
-  return writing(desk.config, async (place) => {
+  return writing(config, async (place) => {
     await certified(given, screen, place, person);
-    return order({ desk, place, scope, reason }, { place, gate: desk.gate, person });
+    return order(desk, { place, scope, reason, person });
   });
 }
 
+type DeskOrNot = Readonly<{ desk: Desk; undecided: null } | { desk: null; undecided: string }>;
+
+/** The kill switch must work when the project does not: what keeps it from being decided is told, and keeps nobody from halting. */
+async function deskIfAny(config: Config): Promise<DeskOrNot> {
+  try {
+    return { desk: await deskOf(config), undecided: null };
+  } catch (error) {
+    return { desk: null, undecided: error instanceof Error ? error.message : String(error) };
+  }
+}
+
 export const halt: Run = (given, screen) =>
-  ordering(given, screen, async ({ desk, place, scope, reason }, acting) => {
+  ordering(given, screen, deskIfAny, async ({ desk, undecided }, { place, scope, reason, person }) => {
     const busy = await atWork(place, scope);
-    await haltWork(acting, scope, reason);
-    const unknown = unknownIn(desk, scope);
+    await haltWork({ place, gate: desk?.gate ?? null, person }, scope, reason);
+    const unknown = desk === null ? null : unknownIn(desk, scope);
     const reached = await whatBecame(place, scope, busy);
-    if (given.json) screen.line(JSON.stringify({ halted: scope, reason, by: acting.person.name, reached, known: unknown === null }));
-    else {
+    if (given.json) {
+      const known = desk === null ? null : unknown === null;
+      screen.line(JSON.stringify({ halted: scope, reason, by: person.name, reached, known, undecided }));
+    } else {
+      if (undecided !== null)
+        screen.line(
+          `${screen.paint("warn", "nothing could be decided, and it was let through because of that:")} ${visible(undecided)}; \`orgate resume-work\` is refused until this is mended`,
+        );
       screen.line(
         `${screen.paint("bad", "halted")} ${visible(nameOf(scope))}: nothing of it begins any more, in any process, until \`orgate resume-work ${words(scope)}\``,
       );
@@ -63,11 +84,11 @@ export const halt: Run = (given, screen) =>
   });
 
 export const resume: Run = (given, screen) =>
-  ordering(given, screen, async ({ place, scope, reason }, acting) => {
+  ordering(given, screen, deskOf, async ({ gate }, { place, scope, reason, person }) => {
     await place.orders.refresh();
     const before = place.orders.now().halts;
     const lifted = scope === "all" ? [...before.keys()] : [...before.keys()].filter((s) => s === scope);
-    if (lifted.length > 0) await resumeWork(acting, scope, reason);
+    if (lifted.length > 0) await resumeWork({ place, gate, person }, scope, reason);
     const left = [...place.orders.now().halts.keys()];
     if (given.json) screen.line(JSON.stringify({ resumed: lifted, left }));
     else {

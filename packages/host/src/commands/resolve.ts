@@ -2,8 +2,10 @@
  * What became of a call that nobody could tell of.
  *
  * A44 a call is named SESSION/CALL, or by its id alone where that means one open unknown; the person's word is signed, gated as `resolve`
- *     here and by whoever holds the session, and told to the agent.
+ *     here and by whoever holds the session, and told to the agent. It exits 0 only when the call is settled: a tool that could not tell,
+ *     or that the gate or a halt did not let be asked, leaves it open.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { type Resolution, readState, type SessionId, toResult, type Unknown } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import { mayAct } from "../approvals.ts";
@@ -35,19 +37,43 @@ export const resolve: Run = (given, screen) =>
       { look, config, session, agent, person },
       { kind: "resolve", call, as: resolution, note },
     );
-    const left = toResult(await readState({ journal: look.journal }, session)).unknowns.map((u) => u.call);
+    const taken = sent.became.kind === "became";
+    const { left, asking } = await whatIsLeft(look, session, call, taken);
+    const settled = taken && !left.includes(call);
     const event = sent.became.kind === "became" ? { seq: sent.became.entry.seq, ...sent.became.entry.event } : null;
     if (given.json)
-      screen.line(JSON.stringify({ intent: sent.intent.id, session, state: event === null ? "pending" : "taken", event, left }));
+      screen.line(JSON.stringify({ intent: sent.intent.id, session, state: event === null ? "pending" : "taken", settled, event, left }));
     else {
       for (const line of becameLines(sent)) screen.line(line);
-      if (resolution === "reconcile" && left.includes(call) && event !== null)
+      if (taken && !settled)
         screen.line(
-          screen.paint("warn", `the tool could not tell, or was not let be asked: \`orgate sessions show ${session}\` says which`),
+          screen.paint(
+            "warn",
+            asking
+              ? `it is still open, and the tool is being asked: \`orgate sessions show ${session}\` says what came of it`
+              : `it is still open: the tool could not tell, or was not let be asked; \`orgate sessions show ${session}\` says which`,
+          ),
         );
     }
-    return sent.became.kind === "pending" ? EXIT.waiting : EXIT.success;
+    return settled ? EXIT.success : !taken || asking ? EXIT.waiting : EXIT.failure;
   });
+
+const PATIENCE_MS = 10_000;
+const LOOK_EVERY_MS = 50;
+
+/** Whoever holds the session takes the wish first and asks the tool afterwards, which is waited for. */
+async function whatIsLeft(
+  { journal }: Look,
+  session: SessionId,
+  call: Unknown["call"],
+  taken: boolean,
+): Promise<Readonly<{ left: readonly string[]; asking: boolean }>> {
+  for (const until = performance.now() + PATIENCE_MS; ; await pause(LOOK_EVERY_MS)) {
+    const state = await readState({ journal }, session);
+    const asking = (state.unknowns.get(call)?.gated ?? null) !== null;
+    if (!taken || !asking || performance.now() >= until) return { left: toResult(state).unknowns.map((u) => u.call), asking };
+  }
+}
 
 type Found = Readonly<{ session: SessionId; agent: string; unknown: Unknown }>;
 
