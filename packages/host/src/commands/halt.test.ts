@@ -112,6 +112,15 @@ test.each<[string, (desk: Desk) => void, string]>([
   },
 );
 
+test("Q43 whose key is withdrawn halts nothing, also where no policy can decide", async () => {
+  const desk = await newDesk();
+  const keys = (await desk.json("keys", "list")) as { key: string; holder: string }[];
+  await desk.json("keys", "withdraw", keys.find((k) => k.holder === "eve")?.key ?? "", "--reason", "laptop stolen", "--as", "ana");
+  desk.write("policies/desk.cedar", "permit(");
+  await expectRefusals(desk, [[["halt", "--reason", "x", "--as", "eve"], 1, "withdrawn"]]);
+  expect(await desk.json("halts")).toEqual([]);
+});
+
 test("A44 an unknown outcome is resolved by a person whom the policies let, by call id or SESSION/CALL; the tool is asked only if it can tell", async () => {
   const desk = await newDesk();
   const run = await charging(desk);
