@@ -1174,6 +1174,19 @@ describe("time, people, answers", () => {
     expect((await w.go()).last).toMatchObject({ ending: "completed" });
   });
 
+  test("Q6 an answer to deliver has no arguments to edit, and leave to deliver it is not remembered", async () => {
+    const { w } = stage(
+      [reply.text("the answer")],
+      [{ id: "check", action: "respond", verdict: "ask", terms: { grant: "tool session" } }, ...allowRest],
+    );
+    await w.run("go");
+    await say(w, { kind: "grant", grant: { scope: "digest", until: "session" } });
+    await say(w, { kind: "edit", args: { text: "another" } });
+    await w.go();
+    expect(refusals(w)).toEqual([expect.stringContaining("only an answer about a tool's call"), "there are no arguments to edit"]);
+    expect(open(w)).toHaveLength(1);
+  });
+
   test("Q6 an answer that a person keeps back goes to the model with the reason, and it may try another", async () => {
     const { w, model } = stage([reply.text("too blunt"), reply.text("kinder")], check);
     await w.run("go");
@@ -1232,6 +1245,37 @@ describe("time, people, answers", () => {
     const crashed = stage(steps, rows, { tools: [reveal, put], crashes: [{ of: "effect", when: "after", nth: 1 }] });
     await crashed.w.run("go");
     expect(results(crashed.w)).toEqual(["seen", "a", "b", expect.stringContaining("no-more")]);
+
+    const three: readonly Row[] = [{ id: "three", action: "tool:put", callsBelow: 3, verdict: "allow" }, ...rows.slice(1)];
+    const two = [reply.calls([call("put", "a"), call("put", "b")]), reply.calls([call("put", "c"), call("put", "d")]), reply.text("ok")];
+    const waiting = stage(two, three, { tools: [put], limits: { toolsAtOnce: 1 }, crashes: [{ of: "effect", when: "after", nth: 0 }] });
+    await waiting.w.run("go");
+    expect(results(waiting.w)).toEqual(["a", "b", "c", expect.stringContaining("no-more")]);
+  });
+
+  test("L78 a long session shows the model its task and what fits beside it, turn after turn", async () => {
+    const long = toolOf("long", ({ x }) => x.padEnd(200, "."), { repeat: "read" });
+    const looks = ["1", "2", "3", "4"].map((x) => reply.calls([call("long", x)]));
+    const { w, model } = stage([...looks, reply.text("first"), reply.calls([call("long", "5")]), reply.text("second")], PERMIT_ALL, {
+      tools: [long],
+      limits: { contextTokens: 200 },
+    });
+    await w.run("the first task");
+    await w.wish({ kind: "say", text: "the second task" });
+    await w.go();
+    for (const [i, { messages }] of model.asked.entries()) {
+      const task = i < 5 ? "the first task" : "the second task";
+      expect(
+        messages.filter((m) => m.role === "user" && m.text === task),
+        `request ${i + 1}`,
+      ).toHaveLength(1);
+      expect(messages[0]?.role, `request ${i + 1}`).toBe("user");
+      expect(
+        messages.reduce((n, m) => n + m.tokens, 0),
+        `request ${i + 1}`,
+      ).toBeLessThanOrEqual(190); // the agent itself takes ten
+    }
+    expect(model.asked[4]?.messages.length).toBeLessThan(w.state().messages.length);
   });
 
   test("L24 what was cut off belongs to its own continuation, and to nothing later", async () => {
