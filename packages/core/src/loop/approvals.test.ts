@@ -410,7 +410,13 @@ describe("unknown outcomes", () => {
       timeoutMs: 50,
       reconcile: (async () => (sent.length > 0 ? { kind: "happened", output: "yes" } : { kind: "did-not-happen" })) as never,
     });
-    const deaf: Tool = { ...send, run: (args) => (sent.push(String(args["x"])), new Promise(() => {})) };
+    const deaf: Tool = {
+      ...send,
+      run: (args) => {
+        sent.push(String(args["x"]));
+        return new Promise(() => {});
+      },
+    };
     const { w } = stage([reply.calls([{ tool: "send", args: { x: "m" }, id: "s" }]), reply.text("unknown then")], REST, { tools: [deaf] });
     const running = w.run("go");
     await setImmediate();

@@ -361,7 +361,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
 }
 
 /** Moves between two commits are a few for each call of a reply. */
-const MAX_PASSES = 10_000;
+const MAX_PASSES = 1_000;
 
 type Moment = Readonly<{ changes: number; orders: Orders }>;
 

@@ -5,7 +5,18 @@ import { type Row, tableGate } from "../gate/table.ts";
 import { summarise } from "../journal/index.ts";
 import type { Model } from "../reason/port.ts";
 import { hang, PERMIT_ALL, reply, scriptedModel, type World, type WorldOptions, world } from "../testing/index.ts";
-import { callId, DEFAULT_LIMITS, type Facts, type Intent, intentId, millis, type Repeat, type UserAct, type Wish } from "../vocab/index.ts";
+import {
+  callId,
+  DEFAULT_LIMITS,
+  type Facts,
+  FaultError,
+  type Intent,
+  intentId,
+  millis,
+  type Repeat,
+  type UserAct,
+  type Wish,
+} from "../vocab/index.ts";
 import { drive } from "./drive.ts";
 import { ANN, APPROVE, asks, BOB, call, open, pay, REST, refusals, results, say, sha256, stage, toolOf } from "./fixtures/stage.ts";
 import type { Ports } from "./ports.ts";
@@ -93,6 +104,20 @@ describe("holds and tools", () => {
       expect([ran, asked]).toEqual([[], kind === "model.asked" ? 0 : 1]);
     },
   );
+
+  test("L82 a session that does not come to rest fails; it does not spin", async () => {
+    const spoil = (p: Ports): Ports => ({
+      ...p,
+      journal: {
+        ...p.journal,
+        append: (a) =>
+          a.unlessHalted.includes("tool:pay") ? Promise.reject(new FaultError({ kind: "halted", scope: "tool:pay" })) : p.journal.append(a), // no such halt was ever ordered
+      },
+    });
+    const { w, ran } = stage([reply.calls([pay("a")])], PERMIT_ALL, { spoil });
+    await expect(w.run("go")).rejects.toThrow("does not come to rest");
+    expect(ran).toEqual([]);
+  });
 
   test("L75 a session that is taken up with an edited agent, other policies or other tools says so once, and goes on", async () => {
     const { w, p, held } = await byHand({ model: scriptedModel([reply.text("hi"), reply.text("on")]) });
