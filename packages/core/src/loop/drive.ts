@@ -79,7 +79,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   function record(event: JournalEvent): void {
     const at = time();
     batch.push({ at, event });
-    if (event.kind === "turn.started" || event.kind === "turn.ended") {
+    if (event.kind === "turn.ended") {
       stop.renew();
       alarm.clear();
     }
@@ -332,12 +332,14 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
 
   async function loop(): Promise<State> {
     for (const event of begin) record(event);
-    for (;;) {
+    for (let passes = 1; ; passes += 1) {
+      if (passes > MAX_PASSES) throw new Error("the session does not come to rest"); // a bug: better a turn that fails than a process that spins
       await hear();
       const moves = next(s, time());
       if (moves.map(perform).some(Boolean)) continue; // nothing has left the process: same commit, next moves
       const launches = moves.map(announce);
       if (!(await flush())) continue;
+      passes = 0;
       for (const launch of launches) launch?.();
       await giveGrants();
       if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue()) return s; // parked or ended: a parked session costs nothing
@@ -360,6 +362,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     cancel.removeEventListener("abort", onCancel);
   }
 }
+
+/** Moves between two commits are a few for each call of a reply. */
+const MAX_PASSES = 1_000;
 
 type Moment = Readonly<{ changes: number; orders: Orders }>;
 

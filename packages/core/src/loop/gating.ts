@@ -1,5 +1,5 @@
 /** Where each action stands with the gate and with people: decisions, questions, answers, expiries. Part of the fold. */
-import { expiry, isAnswered, isSameGrant, type Vote } from "../gate/approvals.ts";
+import { expiry, isAnswered, type Vote } from "../gate/approvals.ts";
 import { withEdits } from "../gate/request.ts";
 import {
   type ActionId,
@@ -105,7 +105,7 @@ export function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
   const call = callOf(t, question.action);
   if (answer.kind === "edit" && call !== null) call.edited = answer.args;
   if (now.answer === null) return; // not yet enough people
-  if (answer.kind === "grant" && call !== null && votes.every((v) => isSameGrant(v.grant, answer.grant))) remember(s, t, now, call, e);
+  if (answer.kind === "grant" && call !== null) remember(s, t, now, call, e);
   const good: Answered = now;
   setGated(t, question.action, { kind: "undecided", answered: good });
 }

@@ -5,7 +5,18 @@ import { type Row, tableGate } from "../gate/table.ts";
 import { summarise } from "../journal/index.ts";
 import type { Model } from "../reason/port.ts";
 import { hang, PERMIT_ALL, reply, scriptedModel, type World, type WorldOptions, world } from "../testing/index.ts";
-import { callId, DEFAULT_LIMITS, type Facts, type Intent, intentId, millis, type Repeat, type UserAct, type Wish } from "../vocab/index.ts";
+import {
+  callId,
+  DEFAULT_LIMITS,
+  type Facts,
+  FaultError,
+  type Intent,
+  intentId,
+  millis,
+  type Repeat,
+  type UserAct,
+  type Wish,
+} from "../vocab/index.ts";
 import { drive } from "./drive.ts";
 import { fold } from "./evolve.ts";
 import { ANN, APPROVE, asks, BOB, call, open, pay, REST, refusals, results, say, sha256, stage, toolOf } from "./fixtures/stage.ts";
@@ -94,6 +105,32 @@ describe("holds and tools", () => {
       expect([ran, asked]).toEqual([[], kind === "model.asked" ? 0 : 1]);
     },
   );
+
+  test("L82 a session that does not come to rest fails; it does not spin", async () => {
+    const spoil = (p: Ports): Ports => ({
+      ...p,
+      journal: {
+        ...p.journal,
+        append: (a) =>
+          a.unlessHalted.includes("tool:pay") ? Promise.reject(new FaultError({ kind: "halted", scope: "tool:pay" })) : p.journal.append(a), // no such halt was ever ordered
+      },
+    });
+    const { w, ran } = stage([reply.calls([pay("a")])], PERMIT_ALL, { spoil });
+    await expect(w.run("go")).rejects.toThrow("does not come to rest");
+    expect(ran).toEqual([]);
+  });
+
+  test("L75 a session that is taken up with an edited agent, other policies or other tools says so once, and goes on", async () => {
+    const { w, p, held } = await byHand({ model: scriptedModel([reply.text("hi"), reply.text("on")]) });
+    await p.journal.release(held.hold);
+    const { agent } = w.state();
+    expect(held.begin.map((e) => e.kind)).toEqual(["hold.taken"]);
+    for (const change of [{ digest: sha256("edited") }, { policies: sha256("p") }, { tools: sha256("t") }, { instructions: "be long" }]) {
+      const again = await takeSession(p, w.session(), { ...agent, ...change });
+      expect(again.begin.slice(1)).toEqual([{ kind: "agent.changed", agent: { ...agent, ...change } }]);
+      await p.journal.release(again.hold);
+    }
+  });
 
   test("L75 a session is not taken up by another agent, and its hold is free again", async () => {
     const { w, p, held } = await byHand({ model: scriptedModel([reply.text("hi")]) });
@@ -534,11 +571,61 @@ describe("decisions that are overtaken", () => {
     expect(results(w)).toHaveLength(1);
   });
 
-  test("Q10 a tool whose halt was lifted within the turn runs again, unstopped", async () => {
-    const seen: boolean[] = [];
-    const job = toolOf("job", ({ x }, context) => (x === "1" ? onAbort(null, context) : `done ${seen.push(context.signal.aborted)}`), {
-      repeat: "read",
+  /** The tool is halted right before the n-th start of a call would be written. */
+  const haltBefore =
+    (nth: number, w: () => World) =>
+    (p: Ports): Ports => ({
+      ...p,
+      journal: {
+        ...p.journal,
+        append: async (a) => {
+          const starts = a.events.some((e) => e.event.kind === "act.started");
+          if (starts && w().events("act.started").length === nth - 1) await w().order(halt("tool:pay"));
+          return p.journal.append(a);
+        },
+      },
     });
+
+  test("Q10 a halt that commits first leaves the answer unused, and the intent that brought it is taken once", async () => {
+    const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], asks(), { spoil: haltBefore(1, () => w) });
+    await w.run("go");
+    await say(w, APPROVE);
+    expect((await w.go()).last).toMatchObject({ ending: "completed" });
+    expect([ran, w.events("approval.consumed"), w.events("approval.answered").length]).toEqual([[], [], 1]);
+    expect([...w.disk.inbox.values()].filter((row) => row.intent !== null)).toEqual([]);
+  });
+
+  test("Q10 a halt that commits first leaves the grant unused", async () => {
+    const steps = [reply.calls([pay("a")]), reply.calls([pay("a", "two")]), reply.text("ok")];
+    const { w, ran } = stage(steps, asks({ grant: "session" }), { spoil: haltBefore(2, () => w) });
+    await w.run("go");
+    await say(w, { kind: "grant", grant: { scope: "digest", until: "session" } });
+    expect((await w.go()).last).toMatchObject({ ending: "completed" });
+    expect([ran, w.events("grant.used")]).toEqual([["a"], []]);
+  });
+
+  test("Q10 a halt is written into a turn once, however long its calls take to stop", async () => {
+    const stuck = toolOf("stuck", onAbort, { repeat: "read" });
+    const { w } = stage([reply.calls([call("stuck", "1"), call("stuck", "2")])], PERMIT_ALL, { tools: [stuck] });
+    const running = w.run("go");
+    await setImmediate();
+    await w.order(halt("all"));
+    await w.wish({ kind: "steer", text: "look" });
+    await w.wish({ kind: "steer", text: "look again" });
+    expect((await running).last).toMatchObject({ ending: "halted" });
+    expect(w.events("turn.halted")).toMatchObject([{ scope: "all", by: ANN, reason: "stop it" }]);
+  });
+
+  test("Q10 a tool whose halt was lifted within the turn runs again, unstopped", async () => {
+    const job = toolOf(
+      "job",
+      async ({ x }, context) => {
+        if (x === "1") return onAbort(null, context);
+        await setImmediate();
+        return context.signal.aborted ? "stopped" : "done";
+      },
+      { repeat: "read" },
+    );
     const resume = toolOf(
       "resume",
       async () => {
@@ -555,8 +642,8 @@ describe("decisions that are overtaken", () => {
     await w.order(halt("tool:job"));
     await w.wish({ kind: "steer", text: "look" });
     expect((await running).last).toMatchObject({ ending: "completed" });
-    expect(seen).toEqual([false]);
-    expect(results(w)).toEqual([expect.stringContaining("[failed]"), "resumed", "done 1"]);
+    expect(results(w)).toEqual([expect.stringContaining("[failed]"), "resumed", "done"]);
+    expect(w.events("turn.halted")).toEqual([]);
   });
 
   test.each(["all", "agent:tester", "tool:send"])("Q10 while %s is halted, a tool is not asked about an old call either", async (scope) => {
@@ -588,12 +675,18 @@ describe("decisions that are overtaken", () => {
   });
 
   /** One call of `send` whose outcome is unknown, its turn over. */
-  async function withUnknown(spoil: (p: Ports) => Ports = (p) => p) {
+  async function withUnknown(
+    spoil: (p: Ports) => Ports = (p) => p,
+    says: () => Promise<unknown> = async () => ({ kind: "happened", output: "yes" }),
+  ) {
     let asked = 0;
     const send = toolOf("send", forever, {
       repeat: "reconcile",
       timeoutMs: 50,
-      reconcile: (async () => ({ kind: "happened", output: `asked ${++asked}` })) as never,
+      reconcile: (() => {
+        asked += 1;
+        return says();
+      }) as never,
     });
     const { w } = stage([reply.calls([call("send")]), reply.text("unknown then"), hang()], REST, { tools: [send], spoil });
     const running = w.run("go");
@@ -615,6 +708,52 @@ describe("decisions that are overtaken", () => {
     await running;
     await w.go();
     expect([asked(), w.state().unknowns.size]).toEqual([1, 0]);
+  });
+
+  test("Q14 what stopped a turn does not stop a tool that is asked once it has ended", async () => {
+    let asked = 0;
+    const send = toolOf("send", onAbort, {
+      repeat: "reconcile",
+      reconcile: (async () => {
+        await setImmediate();
+        return { kind: "happened", output: `asked ${++asked}` };
+      }) as never,
+    });
+    const spoil = (p: Ports): Ports => ({
+      ...p,
+      journal: {
+        ...p.journal,
+        append: async (a) => {
+          const first = await p.journal.append(a);
+          if (a.events.some((e) => e.event.kind === "turn.ended"))
+            await w.wish({ kind: "resolve", call: callId("1.0"), as: "reconcile", note: "" });
+          return first;
+        },
+      },
+    });
+    const { w } = stage([reply.calls([call("send")])], REST, { tools: [send], spoil });
+    const running = w.run("go");
+    await setImmediate();
+    await w.wish({ kind: "cancel", reason: "enough" });
+    await running;
+    expect([asked, w.state().unknowns.size, w.processes()]).toEqual([1, 0, 1]);
+  });
+
+  test("Q14 a tool is asked once, whatever else arrives while it thinks", async () => {
+    const said = Promise.withResolvers<unknown>();
+    let asked = 0;
+    const { w } = await withUnknown(undefined, () => {
+      asked += 1;
+      return said.promise;
+    });
+    await w.wish({ kind: "resolve", call: callId("1.0"), as: "reconcile", note: "" });
+    const running = w.go();
+    await setImmediate();
+    await w.wish({ kind: "steer", text: "hello?" });
+    await setImmediate();
+    said.resolve({ kind: "did-not-happen" });
+    await running;
+    expect([asked, w.state().unknowns.size, w.events("recovery.applied").length]).toEqual([1, 0, 1]);
   });
 
   test("Q14 an old call may be asked about in somebody else's turn, and across its end", async () => {
@@ -667,15 +806,47 @@ describe("unknowns", () => {
     expect(open(w).map((q) => q.action)).toEqual(["2.3"]);
   });
 
-  test("G4 the same action asks too when its tool now says that it touches something else", async () => {
-    let touched = 0;
-    const tool = toolOf("odd", () => "done", { resource: () => ({ type: "Try", id: String(touched++) }) });
-    const { w } = stage([reply.calls([call("odd")]), reply.calls([call("odd", "1", "two"), call("odd", "2", "three")])], REST, {
-      tools: [{ ...tool, resource: ({ x }) => ({ type: "Thing", id: String(x) }) }],
+  test("G4 other arguments on the same resource ask too", async () => {
+    const wire = toolOf("wire", ({ x }) => x, { resource: () => ({ type: "Account", id: "a" }) });
+    const { w } = stage([reply.calls([call("wire", "10 euros")]), reply.calls([call("wire", "20 euros")])], REST, {
+      tools: [wire],
       ...crash,
     });
     await w.run("go");
     expect(open(w)).toMatchObject([{ action: "2.0", asks: [{ policy: "orgate:unknown-open/1.0" }] }]);
+  });
+
+  test("Q7 with two questions about one call each wants those who count for it: one person's yes is not another's", async () => {
+    const { w, ran } = stage(
+      [reply.calls([pay("a")]), reply.calls([pay("a", "two")]), reply.text("ok")],
+      asks({ approvers: ["finance"] }),
+      {
+        groups: { bob: ["finance"] },
+        crashes: [{ of: "append", when: "after", nth: 99 }, ...crash.crashes],
+      },
+    );
+    await w.run("go");
+    await say(w, APPROVE, BOB);
+    await w.go();
+    expect(open(w)[0]?.asks.map((a) => a.policy)).toEqual(["ask-pay", "orgate:unknown-open/1.0"]);
+    await say(w, APPROVE, ANN);
+    await w.go();
+    expect([ran, open(w).length]).toEqual([["a"], 1]);
+    await say(w, APPROVE, BOB);
+    await w.go();
+    expect(ran).toEqual(["a", "a"]);
+  });
+
+  test("Q1 a policy that was loosened meanwhile: the answer is used up all the same", async () => {
+    let rows: readonly Row[] = asks();
+    const { w, ran } = stage([reply.calls([pay("a")]), reply.text("ok")], rows, {
+      spoil: (p) => ({ ...p, gate: tableGate(rows, sha256) }),
+    });
+    await w.run("go");
+    rows = REST;
+    await say(w, APPROVE);
+    await w.go();
+    expect([ran, w.events("approval.consumed").length]).toEqual([["a"], 1]);
   });
 
   test("Q1 an answer was given for these policies: when one of them changed, it is asked afresh", async () => {
@@ -1017,6 +1188,129 @@ describe("time, people, answers", () => {
     expect((await w.go()).last).toMatchObject({ ending: "completed" });
   });
 
+  test("Q9 what is put off again for another reason keeps its due time", async () => {
+    const rows: readonly Row[] = [{ id: "later", action: "tool:pay", verdict: "defer", deferMs: 1_000 }, ...REST];
+    const slow = toolOf(
+      "slow",
+      () => {
+        w.clock.advance(500);
+        return "slow";
+      },
+      { repeat: "read" },
+    );
+    const { w } = stage([reply.calls([pay("a"), call("slow")]), reply.text("ok")], rows, { tools: [slow] });
+    await w.run("go");
+    const decisions = w.events("gate.decided").filter((e) => e.id === "1.0");
+    expect(decisions.length).toBeGreaterThan(1); // once more for each thing that has changed
+    expect(new Set(decisions.map((e) => e.verdict.kind))).toEqual(new Set(["defer"]));
+    w.clock.advance(500);
+    expect((await w.go()).last).toMatchObject({ ending: "completed" });
+  });
+
+  test("Q6 an answer to deliver has no arguments to edit, and leave to deliver it is not remembered", async () => {
+    const { w } = stage(
+      [reply.text("the answer")],
+      [{ id: "check", action: "respond", verdict: "ask", terms: { grant: "tool session" } }, ...allowRest],
+    );
+    await w.run("go");
+    await say(w, { kind: "grant", grant: { scope: "digest", until: "session" } });
+    await say(w, { kind: "edit", args: { text: "another" } });
+    await w.go();
+    expect(refusals(w)).toEqual([expect.stringContaining("only an answer about a tool's call"), "there are no arguments to edit"]);
+    expect(open(w)).toHaveLength(1);
+  });
+
+  test("Q6 an answer that a person keeps back goes to the model with the reason, and it may try another", async () => {
+    const { w, model } = stage([reply.text("too blunt"), reply.text("kinder")], check);
+    await w.run("go");
+    await say(w, { kind: "deny", reason: "be kind" });
+    await w.go();
+    expect(model.asked[1]?.messages.at(-1)).toMatchObject({ role: "note", text: expect.stringContaining("be kind") });
+    await say(w, APPROVE);
+    expect((await w.go()).last).toMatchObject({ ending: "completed", output: "kinder" });
+  });
+
+  test("G2 the gate is told what was spent, of the turn and of the session, lost replies included", async () => {
+    const seen: (readonly [string, Facts["spent"]])[] = [];
+    const spoil = (p: Ports): Ports => ({
+      ...p,
+      gate: {
+        ...p.gate,
+        decide: (action, facts) => {
+          if (action.kind === "model") seen.push([action.kind, facts.spent]);
+          return p.gate.decide(action, facts);
+        },
+      },
+    });
+    const usage = { usage: { input: 7, output: 3 } };
+    const steps = [reply.calls([pay("a")], usage), reply.text("lost"), reply.text("one", usage), reply.text("two", usage)];
+    const { w } = stage(steps, REST, { spoil, crashes: [{ of: "model", when: "after", nth: 1 }] });
+    const first = (await w.run("go")).last;
+    await w.wish({ kind: "say", text: "more" });
+    await w.go();
+    const lost = (first?.lost.input ?? 0) + (first?.lost.output ?? 0);
+    expect(lost).toBeGreaterThan(0);
+    expect(seen.map(([, spent]) => [spent.turn, spent.session])).toEqual([
+      [0, 0],
+      [10, 10],
+      [10 + lost, 10 + lost],
+      [0, 20 + lost],
+    ]);
+  });
+
+  test("L60 a call is counted once, however often it is decided", async () => {
+    const rows: readonly Row[] = [
+      { id: "two", action: "tool:put", callsBelow: 2, verdict: "allow" },
+      { id: "no-more", action: "tool:put", verdict: "deny" },
+      ...REST,
+    ];
+    const reveal = toolOf("reveal", () => "seen", { repeat: "read", labels: ["secret"] });
+    const put = toolOf("put", ({ x }) => x, { repeat: "idempotent" });
+    const steps = [
+      reply.calls([call("reveal"), call("put", "a")]),
+      reply.calls([call("put", "b")]),
+      reply.calls([call("put", "c")]),
+      reply.text("ok"),
+    ];
+    const queued = stage(steps, rows, { tools: [reveal, put], limits: { toolsAtOnce: 1 } });
+    await queued.w.run("go");
+    expect(results(queued.w)).toEqual(["seen", "a", "b", expect.stringContaining("no-more")]);
+    const crashed = stage(steps, rows, { tools: [reveal, put], crashes: [{ of: "effect", when: "after", nth: 1 }] });
+    await crashed.w.run("go");
+    expect(results(crashed.w)).toEqual(["seen", "a", "b", expect.stringContaining("no-more")]);
+
+    const three: readonly Row[] = [{ id: "three", action: "tool:put", callsBelow: 3, verdict: "allow" }, ...rows.slice(1)];
+    const two = [reply.calls([call("put", "a"), call("put", "b")]), reply.calls([call("put", "c"), call("put", "d")]), reply.text("ok")];
+    const waiting = stage(two, three, { tools: [put], limits: { toolsAtOnce: 1 }, crashes: [{ of: "effect", when: "after", nth: 0 }] });
+    await waiting.w.run("go");
+    expect(results(waiting.w)).toEqual(["a", "b", "c", expect.stringContaining("no-more")]);
+  });
+
+  test("L78 a long session shows the model its task and what fits beside it, turn after turn", async () => {
+    const long = toolOf("long", ({ x }) => x.padEnd(200, "."), { repeat: "read" });
+    const looks = ["1", "2", "3", "4"].map((x) => reply.calls([call("long", x)]));
+    const { w, model } = stage([...looks, reply.text("first"), reply.calls([call("long", "5")]), reply.text("second")], PERMIT_ALL, {
+      tools: [long],
+      limits: { contextTokens: 200 },
+    });
+    await w.run("the first task");
+    await w.wish({ kind: "say", text: "the second task" });
+    await w.go();
+    for (const [i, { messages }] of model.asked.entries()) {
+      const task = i < 5 ? "the first task" : "the second task";
+      expect(
+        messages.filter((m) => m.role === "user" && m.text === task),
+        `request ${i + 1}`,
+      ).toHaveLength(1);
+      expect(messages[0]?.role, `request ${i + 1}`).toBe("user");
+      expect(
+        messages.reduce((n, m) => n + m.tokens, 0),
+        `request ${i + 1}`,
+      ).toBeLessThanOrEqual(190); // the agent itself takes ten
+    }
+    expect(model.asked[4]?.messages.length).toBeLessThan(w.state().messages.length);
+  });
+
   test("L24 what was cut off belongs to its own continuation, and to nothing later", async () => {
     const look = toolOf("look", () => "seen", { repeat: "read" });
     const steps = [reply.text("half of ", { finish: "length" }), reply.calls([call("look")]), reply.text("the whole")];
@@ -1185,6 +1479,33 @@ describe("quorums and grants", () => {
     await say(w, { kind: "grant", grant: { scope: "resource", until: "session" } }, BOB);
     await w.go();
     expect([ran, refusals(w).length, await w.grants()]).toEqual([[], 1, []]);
+  });
+
+  test("Q8 a grant says for whom, where and until when it is good", async () => {
+    const hour = (w: World) => millis(w.clock.now() + 3_600_000);
+    const given = async (terms: string, until: (w: World) => "turn" | "session" | ReturnType<typeof millis>) => {
+      const { w } = stage([reply.text("hello"), reply.calls([pay("a")]), reply.text("ok")], asks({ grant: terms }));
+      await w.run("go");
+      await w.wish({ kind: "say", text: "pay" }, BOB);
+      await w.go();
+      await say(w, { kind: "grant", grant: { scope: "resource", until: until(w) } });
+      await w.go();
+      const [grant, ...more] = await w.grants();
+      expect(more).toEqual([]);
+      expect(grant).toMatchObject({
+        by: ANN,
+        agent: "tester",
+        onBehalfOf: BOB,
+        tool: "pay",
+        scope: "resource",
+        resource: { type: "Account", id: "a" },
+        policies: ["ask-pay"],
+      });
+      return [grant?.session === w.session(), grant?.turn, grant?.until === null ? null : grant?.until === hour(w)];
+    };
+    expect(await given("session", () => "turn")).toEqual([true, 2, null]);
+    expect(await given("session", () => "session")).toEqual([true, null, null]);
+    expect(await given("8h", hour)).toEqual([false, null, true]);
   });
 
   test("Q8 a grant until a time is measured by the driver's time", async () => {
