@@ -1,7 +1,7 @@
 /** docs/e2e.md: what is proved with real processes and how, and what came of it the last time. */
 export const page = (report: string): string => `# End to end
 
-\`npm run e2e\` runs the short form, which CI runs too; \`npm run e2e -- --long\` runs more of the same and writes this page. \`--only TEXT\` runs the
+\`npm run e2e\` runs the short form, which CI runs too; \`npm run e2e -- --long\` runs more of the same and writes its result here. \`--only TEXT\` runs the
 suites whose name holds the text. \`--seed N\` makes the random choices of an earlier run again: plans, delays and kill times. The machine's own
 timing is not part of it, so a process killed after the same number of milliseconds may be a step further.
 
@@ -55,7 +55,7 @@ starts within that time may still use the grant; halts are checked in the commit
 
 What a kill cannot show: whether bytes survive a loss of power. That is SQLite's \`synchronous = FULL\`, and the disk's word.
 
-## The last long run
+## The last run on record
 
 \`\`\`
 ${report}

@@ -84,18 +84,22 @@ export const runArgs = (input: string): readonly string[] => ["run", "desk", "--
 export const approveArgs = (approval: string, by: string): readonly string[] => ["approvals", "approve", approval, "--as", by];
 export const openQuestions = (desk: Desk): Promise<readonly OpenQuestion[]> => desk.json(["approvals", "list"]);
 
+/** `unknowns` are calls of which nobody knows whether they took effect. */
+export type Standing = Readonly<{ session: string; state: string; unknowns: readonly string[]; questions: readonly OpenQuestion[] }>;
+
 /** The newest session as it stands, and what it asks; looked at from here, because that is quicker than a process. */
-export function standingOf(desk: Desk): Promise<Readonly<{ session: string; state: string; questions: readonly OpenQuestion[] }>> {
+export function standingOf(desk: Desk): Promise<Standing> {
   return looking(desk.directory, async ({ journal }) => {
     const [newest] = await journal.sessions({ state: null, agent: null, before: null, most: 1 });
     if (newest === undefined) throw new Error("there is no session");
     const { session, state } = newest;
-    const { turn } = await readState({ journal }, session);
+    const { turn, unknowns } = await readState({ journal }, session);
     const questions = [...(turn?.questions.values() ?? [])].filter((q) => q.answer === null);
     const toolOf = (action: string): string => turn?.calling.find((c) => String(c.proposed.id) === action)?.proposed.tool ?? action;
     return {
       session,
       state,
+      unknowns: [...unknowns.keys()],
       questions: questions.map(({ approval, digest, action }) => ({ approval, session, tool: toolOf(action), digest })),
     };
   });

@@ -118,10 +118,20 @@ async function killedGranting(desk: Desk, question: OpenQuestion, point: string)
   const fresh = await ended(await resume(desk, question.session), 0, 3); // the answer lies there already
   const lines = [...taker.lines, ...fresh.lines, ...(await toTheEnd(desk))];
   const found = [...(await deskFindings(desk, lines, null)), ...(await unlessGiven(desk))];
+  await resolved(desk, lines); // an open unknown makes calls like it ask, also elsewhere, whatever is remembered
   const another = await desk.cli(runArgs("one")); // a session of its own, of the same agent for the same person
   const how = await another.gone;
   const uses = another.lines.filter((l) => writes(l, "grant.used") && l.kind === "mark" && l.step === "committed").length;
   return [...found, ...(how === "0" && uses === 1 ? [] : [`Q8 the grant does not count elsewhere (${how}, used ${uses} times)`])];
+}
+
+/** A person says of each call that was lost what the counter knows of it. */
+async function resolved(desk: Desk, lines: readonly Line[]): Promise<void> {
+  const { session, unknowns } = await standingOf(desk);
+  for (const call of unknowns) {
+    const what = lines.filter(isEffect).some((e) => e.call === call) ? "happened" : "did-not-happen";
+    await ended(await desk.cli(["sessions", "resolve", `${session}/${call}`, what, "--as", APPROVER]), 0);
+  }
 }
 
 type Granting = Readonly<{ desk: Desk; question: OpenQuestion; points: readonly Point[] }>;
