@@ -54,8 +54,8 @@ export async function openStand(): Promise<Stand> {
   const counter = fork(here("counter.ts"), [socketPath], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const alive = new Set<ChildProcess>([counter]);
   const guests = new Map<string, (line: Line) => void>();
-  counter.once("exit", (code) => {
-    console.error(`the counter ended (${code}): nothing can be said without it`);
+  counter.once("exit", (code, signal) => {
+    console.error(`the counter ended (${signal ?? code}): nothing can be said without it`);
     process.exit(1);
   });
   const listening = new Promise<void>((resolve) => {
