@@ -93,7 +93,9 @@ async function haltAll({ stand }: Bench, broken: Broken | null): Promise<Halted>
     return await halted(desk, mills, broken);
   } finally {
     for (const mill of mills) mill.signal("SIGKILL");
-    for (const pid of membersOf(new Set(mills.flatMap(({ lines }) => groupsIn(lines))))) process.kill(pid, "SIGKILL");
+    // As a group, not one by one: one of them may be about to start another.
+    for (const group of new Set(mills.flatMap(({ lines }) => groupsIn(lines))))
+      if (membersOf(new Set([group])).length > 0) process.kill(-group, "SIGKILL");
   }
 }
 
