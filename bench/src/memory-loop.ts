@@ -96,7 +96,15 @@ export async function session(iterations: number, gate: Gate = tableGate(PERMIT_
     watch: () => {},
   };
   const facts = agentFacts(agent, gate, tools, sha256);
-  const held = await openSession(ports, { agent: facts, principal: USER, surface: "library", labels: [], history: [] });
+  const held = await openSession(ports, {
+    agent: facts,
+    principal: USER,
+    surface: "library",
+    labels: [],
+    history: [],
+    external: null,
+    parent: null,
+  });
   const start = { kind: "turn.started", turn: 1, input: "go", by: USER, limits: agent.limits, intent: null } as const;
   const state = await drive(ports, { ...held, begin: [...held.begin, start] }, agent.limits, NEVER);
   checkRun(toResult(state), iterations);

@@ -231,7 +231,15 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   function opened({ ports, facts }: Composed, principal: Principal, { labels = [], history = [] }: RunOptions): Promise<Held> {
-    return openSession(ports, { agent: facts, principal, surface, labels: labels.map((l): Label => label(l)), history });
+    return openSession(ports, {
+      agent: facts,
+      principal,
+      surface,
+      labels: labels.map((l): Label => label(l)),
+      history,
+      external: null,
+      parent: null,
+    });
   }
 
   async function taken({ ports, facts }: Composed, session: SessionId): Promise<Held> {

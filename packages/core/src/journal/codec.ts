@@ -25,6 +25,7 @@ import {
   type StreamId,
   type WriterId,
 } from "../vocab/index.ts";
+import { UPCASTS, type Upcast, type Upcasts } from "./upcasts.ts";
 
 export const FORMAT = 1;
 export const BLOB_MIN = 16_384;
@@ -73,12 +74,6 @@ export function encodePayload(event: JournalEvent, putBlob: PutBlob): string {
 }
 
 export type Decoded = Readonly<{ kind: "event"; event: JournalEvent } | { kind: "bad"; detail: string }>;
-
-/** From one version of a payload to the next. In memory only: stored bytes stay as they are. */
-export type Upcast = (payload: JsonObject) => JsonObject;
-/** Per kind, what leads from version 1 to 2, from 2 to 3, … A kind's own version is one more than it has steps. */
-export type Upcasts = Readonly<Partial<Record<EventKind, readonly Upcast[]>>>;
-const UPCASTS: Upcasts = {};
 
 /** How a kind is stored today. */
 export function storedKind(kind: EventKind, upcasts: Upcasts = UPCASTS): string {
@@ -137,6 +132,7 @@ function payloadFields(payload: string): JsonObject {
 /** The closed list, as data: a Record over the kinds, so that a new one cannot be forgotten here. */
 const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "session.opened": true,
+  "session.forked": true,
   "agent.changed": true,
   "hold.taken": true,
   "turn.started": true,
@@ -151,11 +147,19 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "grant.used": true,
   "act.started": true,
   "recovery.applied": true,
+  "budget.reserved": true,
+  "budget.settled": true,
+  "context.compacted": true,
+  "middleware.applied": true,
+  "middleware.failed": true,
+  "child.opened": true,
+  "child.ended": true,
   "act.ended": true,
   "act.late": true,
   "labels.added": true,
   note: true,
   "input.steered": true,
+  "input.queued": true,
   "turn.cancel-asked": true,
   "turn.halted": true,
   "unknown.resolved": true,
@@ -176,6 +180,7 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "grant.revoked": true,
   "work.halted": true,
   "work.resumed": true,
+  "breaker.changed": true,
 };
 export const EVENT_KINDS: readonly EventKind[] = Object.freeze(Object.keys(KNOWN) as EventKind[]);
 const isEventKind = (text: string): text is EventKind => Object.hasOwn(KNOWN, text);

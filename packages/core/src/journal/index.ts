@@ -10,4 +10,5 @@ export * from "./seal.ts";
 export * from "./summary.ts";
 export * from "./unknowns.ts";
 export * from "./unseal.ts";
+export type { Upcast, Upcasts } from "./upcasts.ts";
 export { MOST_PROBLEMS, type Problem, type Verification, type Verify, verify } from "./verify.ts";

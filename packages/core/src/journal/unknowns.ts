@@ -50,7 +50,7 @@ export function foldUnknowns(
         open.delete(e.call);
         break;
       case "recovery.applied":
-        if (e.found !== "cannot-tell") open.delete(e.call);
+        if (e.found === "happened" || e.found === "did-not-happen") open.delete(e.call);
         break;
       default: // the others say nothing of what became of a call
     }

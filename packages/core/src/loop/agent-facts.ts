@@ -2,10 +2,21 @@
 import type { Agent } from "../agents/define-agent.ts";
 import type { Gate } from "../gate/port.ts";
 import { estimateTokens, PER_MESSAGE } from "../reason/tokens.ts";
-import { type AgentFacts, canonical, type Hash, type Tools } from "../vocab/index.ts";
+import { type AgentFacts, canonical, type Hash, PLAIN_WINDOW, type Tools } from "../vocab/index.ts";
 
 export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash): AgentFacts {
   const { name, instructions, model } = agent;
   const overheadTokens = estimateTokens(instructions) + PER_MESSAGE + tools.offered.reduce((n, t) => n + estimateTokens(canonical(t)), 0);
-  return { name, digest: agent.digest(hash), instructions, model, policies: gate.digest, tools: tools.digest, overheadTokens };
+  return {
+    name,
+    digest: agent.digest(hash),
+    instructions,
+    model,
+    policies: gate.digest,
+    tools: tools.digest,
+    overheadTokens,
+    tokenizer: "estimate",
+    context: PLAIN_WINDOW,
+    prices: null,
+  };
 }

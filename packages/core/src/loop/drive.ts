@@ -215,7 +215,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       consume({ record }, { ...t.respond.decided, id: actionId(`respond:${t.iterations}`) });
     const { number: turn, usage, lost, iterations, calls } = t;
     const activeMs = t.activeMs + Math.max(0, time() - s.at);
-    record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, iterations, calls, activeMs });
+    record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: null, iterations, calls, activeMs });
   }
 
   function giveUp(call: Call, detail: string): void {

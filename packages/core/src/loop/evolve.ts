@@ -91,7 +91,8 @@ export function evolve(s: State, entry: Entry): State {
     case "session.opened":
       for (const l of e.labels) s.labels.add(l);
       for (const said of e.history)
-        say(s, said.role === "user" ? userMessage(said.text) : assistantMessage([{ kind: "text", text: said.text, meta: null }]));
+        if (said.role !== "tool")
+          say(s, said.role === "user" ? userMessage(said.text) : assistantMessage([{ kind: "text", text: said.text, meta: null }]));
       return s;
     case "agent.changed":
       s.agent = e.agent;
@@ -144,6 +145,7 @@ export function evolve(s: State, entry: Entry): State {
         c.run = { kind: "running", decided: c.gated.decided, epoch: e.epoch };
       });
     case "recovery.applied":
+      if (e.strategy !== "reconcile") return s;
       if (s.unknowns.has(e.call)) return reconciled(s, e);
       return inCall(s, e.call, (c) => {
         if (e.found !== "did-not-happen") return; // the others are followed by `act.ended`
@@ -193,6 +195,16 @@ export function evolve(s: State, entry: Entry): State {
     case "session.closed":
       s.closed = true;
       return s;
+    case "session.forked":
+    case "budget.reserved":
+    case "budget.settled":
+    case "context.compacted":
+    case "middleware.applied":
+    case "middleware.failed":
+    case "child.opened":
+    case "child.ended":
+    case "input.queued":
+      return s; // to be folded by what comes with them
     case "note":
     case "grant.used":
     case "intent.refused":
@@ -210,6 +222,7 @@ export function evolve(s: State, entry: Entry): State {
     case "grant.revoked":
     case "work.halted":
     case "work.resumed":
+    case "breaker.changed":
       return s; // system streams; never in a session's
   }
 }
@@ -356,9 +369,9 @@ function endTurn(s: State, e: Of<"turn.ended">): State {
   if (t === null) return s;
   for (const c of t.calling) say(s, toolMessage(c.proposed, isSettled(c) ? observation(c, t) : unsettled(c, e.ending)));
   hearQueued(s);
-  const { turn, ending, output, detail, usage, lost, iterations, calls, activeMs } = e;
-  s.last = { turn, ending, output, detail, usage, lost, iterations, calls, activeMs };
-  s.spent += totalTokens(usage) + totalTokens(lost);
+  const { kind: _, ...last } = e;
+  s.last = last;
+  s.spent += totalTokens(e.usage) + totalTokens(e.lost);
   s.turn = null;
   return s;
 }

@@ -24,6 +24,7 @@ import {
   type Json,
   label,
   type Outcome,
+  reconciledEvent,
   type Tool,
 } from "../vocab/index.ts";
 import { type Move, requestTokens, roomForOutput } from "./next.ts";
@@ -102,7 +103,16 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
   });
   const speaks = t.respond.kind === "allowed"; // unless the answer may be delivered, its words are withheld (rule 2)
   consume(c, t.model.decided);
-  c.record({ kind: "model.asked", iteration, attempt, model: p.model.id, request: digest, reserved });
+  c.record({
+    kind: "model.asked",
+    iteration,
+    attempt,
+    model: p.model.id,
+    purpose: "reply",
+    request: digest,
+    reserved,
+    reservedMicros: null,
+  });
   const preview = (words: Preview) =>
     speaks && c.isFlying("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });
   return () => {
@@ -157,6 +167,7 @@ function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: n
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
     usage,
+    micros: null,
     model,
     meta,
   };
@@ -221,7 +232,7 @@ const foundOf = (result: Found) => (result.kind === "found" ? result.found : { k
 function foundLanding(c: Cockpit, result: Found, call: Call, tool: Tool, ms: number): Landing {
   const found = foundOf(result);
   const detail = found.kind === "cannot-tell" ? found.detail : "";
-  const said: JournalEvent = { kind: "recovery.applied", call: call.proposed.id, found: found.kind, detail };
+  const said = reconciledEvent(call.proposed.id, found.kind, detail);
   switch (found.kind) {
     case "did-not-happen":
       return () => [said];
@@ -256,7 +267,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
               }),
             );
       const detail = found.kind === "cannot-tell" ? found.detail : "";
-      const said: JournalEvent = { kind: "recovery.applied", call: unknown.call, found: found.kind, detail };
+      const said = reconciledEvent(unknown.call, found.kind, detail);
       return () => [...(tool === null ? [] : labelsOf(c.s, tool, unknown.call)), said];
     });
   };

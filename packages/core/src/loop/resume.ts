@@ -7,6 +7,7 @@ import {
   FaultError,
   type JournalEvent,
   type Label,
+  type Parent,
   type Principal,
   type Repeat,
   type Said,
@@ -25,6 +26,8 @@ export type Opening = Readonly<{
   surface: Surface;
   labels: readonly Label[];
   history: readonly Said[];
+  external: string | null;
+  parent: Parent | null;
 }>;
 
 export async function openSession(p: Pick<Ports, "journal" | "ids">, opening: Opening): Promise<Held> {

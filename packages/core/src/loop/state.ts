@@ -11,7 +11,6 @@ import type {
   CallId,
   Decided,
   Digest,
-  Ending,
   Epoch,
   Finish,
   JournalEvent,
@@ -79,17 +78,8 @@ export type Unknown = {
   gated: Gated | null;
 };
 
-export type Last = Readonly<{
-  turn: number;
-  ending: Ending;
-  output: string | null;
-  detail: string | null;
-  usage: Usage;
-  lost: Usage;
-  iterations: number;
-  calls: number;
-  activeMs: number;
-}>;
+/** What the turn before this one came to. */
+export type Last = Omit<Extract<JournalEvent, { kind: "turn.ended" }>, "kind">;
 
 export type Turn = {
   readonly number: number;

@@ -21,7 +21,9 @@ import {
   millis,
   NO_USAGE,
   PLAIN_TERMS,
+  PLAIN_WINDOW,
   policyId,
+  reconciledEvent,
   type Seq,
   type SessionEvent,
   type SessionId,
@@ -68,11 +70,24 @@ const NOTES = streamId("notes");
 
 export const opened = (agent: string): SessionEvent => ({
   kind: "session.opened",
-  agent: { name: agent, digest: ZERO, instructions: "be brief", model: "offline/echo", policies: ZERO, tools: ZERO, overheadTokens: 0 },
+  agent: {
+    name: agent,
+    digest: ZERO,
+    instructions: "be brief",
+    model: "offline/echo",
+    policies: ZERO,
+    tools: ZERO,
+    overheadTokens: 0,
+    tokenizer: "estimate",
+    context: PLAIN_WINDOW,
+    prices: null,
+  },
   principal: { kind: "user", id: "ana" },
   surface: "library",
   labels: [label("trusted")],
   history: [],
+  external: null,
+  parent: null,
 });
 export const note = (value: Json): SessionEvent => ({ kind: "note", from: "test", call: null, name: "n", value });
 const EDITED = digest("e".repeat(64));
@@ -123,6 +138,7 @@ const turnEnded = (): SessionEvent => ({
   detail: null,
   usage: NO_USAGE,
   lost: NO_USAGE,
+  micros: null,
   iterations: 1,
   calls: 0,
   activeMs: 0,
@@ -143,12 +159,7 @@ export const lost = (call: string): SessionEvent => ({
   evidence: { toolDigest: ZERO, actionDigest: ZERO, outputDigest: null, durationMs: 0, starts: 1 },
   endsTurn: false,
 });
-const told = (call: string, found: "happened" | "did-not-happen" | "cannot-tell"): SessionEvent => ({
-  kind: "recovery.applied",
-  call: callId(call),
-  found,
-  detail: "",
-});
+const told = (call: string, found: "happened" | "did-not-happen" | "cannot-tell"): SessionEvent => reconciledEvent(callId(call), found, "");
 const resolved = (call: string): SessionEvent => ({
   kind: "unknown.resolved",
   call: callId(call),

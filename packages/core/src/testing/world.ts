@@ -26,6 +26,7 @@ import {
   type JournalEvent,
   keyId,
   type Limits,
+  PLAIN_WINDOW,
   type Principal,
   type SessionId,
   type SystemEvent,
@@ -106,6 +107,9 @@ export function world(options: WorldOptions): World {
     policies: gate.digest,
     tools: box.digest,
     overheadTokens: 10,
+    tokenizer: "estimate",
+    context: PLAIN_WINDOW,
+    prices: null,
   };
 
   function boot(): { ports: Ports; dead: () => boolean } {
@@ -182,7 +186,15 @@ export function world(options: WorldOptions): World {
   const mine = (): SessionId => open ?? fail("no session was opened");
 
   async function begin(p: Ports, input: string): Promise<Held> {
-    const held = await openSession(p, { agent, principal: USER, surface: "library", labels: [], history: [] });
+    const held = await openSession(p, {
+      agent,
+      principal: USER,
+      surface: "library",
+      labels: [],
+      history: [],
+      external: null,
+      parent: null,
+    });
     open = held.state.session;
     return { ...held, begin: [...held.begin, { kind: "turn.started", turn: 1, input, by: USER, limits, intent: null }] };
   }

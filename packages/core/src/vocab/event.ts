@@ -2,7 +2,9 @@
  * The journal's closed list of things that happened, format version 1. Adding a kind breaks every switch that must handle it.
  * A published kind never changes its meaning: a new version gets an upcaster (`journal/codec.ts`), and stored bytes stay as they are.
  */
+import type { Allotment, Prices } from "./budget.ts";
 import type { Json, JsonObject } from "./canonical.ts";
+import type { ContextPlan } from "./context.ts";
 import type { Ending } from "./ending.ts";
 import type {
   ActionId,
@@ -24,9 +26,11 @@ import type {
 } from "./ids.ts";
 import type { Answer, GrantScope, Resolution } from "./intent.ts";
 import type { Limits } from "./limits.ts";
+import type { Change, Stage } from "./middleware.ts";
 import type { Evidence, Outcome } from "./outcome.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Finish, Part, Usage } from "./proposal.ts";
+import type { Recovery } from "./recovery.ts";
 import type { Reconciled, Repeat, Resource } from "./tool.ts";
 import type { Action, Ask, Verdict } from "./verdict.ts";
 
@@ -40,6 +44,20 @@ export type AgentFacts = Readonly<{
   tools: Digest;
   /** What instructions and tool descriptions add to every request. */
   overheadTokens: number;
+  /** What counts its tokens: `estimate`, or the name of a tokenizer. */
+  tokenizer: string;
+  context: ContextPlan;
+  prices: Prices | null;
+}>;
+
+/** Of a session that another one delegated to. */
+export type Parent = Readonly<{
+  session: SessionId;
+  call: CallId;
+  /** 1 for a delegate of a session that has no parent. */
+  depth: number;
+  /** The agents above it, the first one first. */
+  lineage: readonly string[];
 }>;
 
 export type SessionEvent =
@@ -50,11 +68,26 @@ export type SessionEvent =
       surface: Surface;
       labels: readonly Label[];
       history: readonly Said[];
+      /** The caller's own name for it: unique in the project. */
+      external: string | null;
+      parent: Parent | null;
     }>
+  /** Only its history comes along: calls that were open there are told as unknown, questions and grants are withdrawn. */
+  | Readonly<{ kind: "session.forked"; from: SessionId; at: Seq; unknown: readonly CallId[] }>
   | Readonly<{ kind: "agent.changed"; agent: AgentFacts }>
   | Readonly<{ kind: "hold.taken"; epoch: Epoch; writer: WriterId }>
   | Readonly<{ kind: "turn.started"; turn: number; input: string; by: Principal; limits: Limits; intent: IntentId | null }>
-  | Readonly<{ kind: "model.asked"; iteration: number; attempt: number; model: string; request: Digest; reserved: Usage }>
+  /** `purpose`: a reply to go on from, or a summary of what no longer fits. Micros are null where no price is known. */
+  | Readonly<{
+      kind: "model.asked";
+      iteration: number;
+      attempt: number;
+      model: string;
+      purpose: Purpose;
+      request: Digest;
+      reserved: Usage;
+      reservedMicros: number | null;
+    }>
   | Readonly<{
       kind: "model.replied";
       iteration: number;
@@ -62,6 +95,7 @@ export type SessionEvent =
       parts: readonly Part[];
       finish: Finish;
       usage: Usage;
+      micros: number | null;
       model: string;
       meta: Json;
     }>
@@ -102,13 +136,60 @@ export type SessionEvent =
   | Readonly<{ kind: "approval.consumed"; approval: ApprovalId; action: ActionId }>
   | Readonly<{ kind: "grant.used"; grant: GrantId; action: ActionId }>
   | Readonly<{ kind: "act.started"; call: CallId; key: CallKey; digest: Digest; epoch: Epoch; start: number; repeat: Repeat }>
-  /** A `reconcile` tool was asked what became of a call whose hold was lost. */
-  | Readonly<{ kind: "recovery.applied"; call: CallId; found: Reconciled["kind"]; detail: string }>
+  /**
+   * What was done about a call that failed or whose hold was lost. `reconcile`: its tool was asked what became of it, and `found` is the answer.
+   * `tries` counts how often this strategy was applied to this call, `step` is its place in the list.
+   */
+  | Readonly<{
+      kind: "recovery.applied";
+      call: CallId;
+      strategy: Recovery["kind"] | "reconcile";
+      found: Reconciled["kind"] | null;
+      detail: string;
+      step: number;
+      tries: number;
+      /** When a retry is due. */
+      dueAt: Millis | null;
+      /** The tool that stands in. */
+      tool: string | null;
+      /** The result that stands in, and the entry it comes from. */
+      output: Json;
+      from: Seq | null;
+    }>
+  | Readonly<{ kind: "budget.reserved"; call: CallId; amount: Allotment }>
+  | Readonly<{ kind: "budget.settled"; call: CallId; amount: Allotment }>
+  /** What the entries `first` to `last` said is shown to the model in another form from now on; they stay in the journal. */
+  | Readonly<{
+      kind: "context.compacted";
+      how: "mask" | "summarise";
+      first: Seq;
+      last: Seq;
+      summary: string | null;
+      model: string | null;
+      before: number;
+      after: number;
+    }>
+  | Readonly<{ kind: "middleware.applied"; middleware: string; stage: Stage; call: CallId | null; change: Change }>
+  | Readonly<{ kind: "middleware.failed"; middleware: string; stage: Stage; call: CallId | null; error: string }>
+  /** In the commit that opens the child's own stream. */
+  | Readonly<{ kind: "child.opened"; call: CallId; child: SessionId; agent: string; allotment: Allotment }>
+  | Readonly<{
+      kind: "child.ended";
+      call: CallId;
+      child: SessionId;
+      ending: Ending;
+      output: string | null;
+      detail: string | null;
+      used: Allotment;
+      intent: IntentId;
+    }>
   | Readonly<{ kind: "act.ended"; call: CallId; outcome: Outcome; evidence: Evidence; endsTurn: boolean }>
   | Readonly<{ kind: "act.late"; call: CallId; outcome: Outcome; intent: IntentId }>
   | Readonly<{ kind: "labels.added"; labels: readonly Label[]; from: CallId | null }>
   | Readonly<{ kind: "note"; from: string; call: CallId | null; name: string; value: Json }>
   | Readonly<{ kind: "input.steered"; text: string; by: Principal; intent: IntentId }>
+  /** For when the turn has ended: it then starts the next one. */
+  | Readonly<{ kind: "input.queued"; text: string; by: Principal; intent: IntentId }>
   | Readonly<{ kind: "turn.cancel-asked"; by: Principal; reason: string; intent: IntentId | null }>
   /** Work was halted while this turn ran. */
   | Readonly<{ kind: "turn.halted"; scope: string; by: Principal; reason: string }>
@@ -133,6 +214,8 @@ export type SessionEvent =
       usage: Usage;
       /** Reserved for calls whose reply was lost; counted as used. */
       lost: Usage;
+      /** Lost replies, tools and delegates included; null where no price is known. */
+      micros: number | null;
       iterations: number;
       calls: number;
       activeMs: number;
@@ -155,6 +238,16 @@ export type SystemEvent =
   | Readonly<{ kind: "trust.withdrawn"; subject: string; by: Principal; reason: string }>
   | Readonly<{ kind: "grant.given"; grant: GrantId; by: Principal } & GrantFacts>
   | Readonly<{ kind: "grant.revoked"; grant: GrantId; by: Principal; reason: string }>
+  /** On a stream of its own, `breaker:NAME`; `until` is when an open one lets the first probe through. */
+  | Readonly<{
+      kind: "breaker.changed";
+      breaker: string;
+      to: "closed" | "open" | "half-open";
+      failures: number;
+      until: Millis | null;
+      by: Principal;
+      reason: string;
+    }>
   /** `scope` is `all`, `agent:NAME` or `tool:NAME`. */
   | Readonly<{ kind: "work.halted"; scope: string; by: Principal; reason: string }>
   | Readonly<{ kind: "work.resumed"; scope: string; by: Principal; reason: string }>;
@@ -187,8 +280,34 @@ export type JournalEvent = SessionEvent | SystemEvent;
 export type EventKind = JournalEvent["kind"];
 export type Decided = Extract<JournalEvent, { kind: "gate.decided" }>;
 
-/** Imported history: what was said before this session, validated when it opens. */
-export type Said = Readonly<{ role: "user" | "assistant"; text: string }>;
+export type Purpose = "reply" | "summary";
+
+/** Imported history: what was said before this session, validated when it opens. Every call is answered once, in order, before anything else is said. */
+export type Said =
+  | Readonly<{ role: "user"; text: string }>
+  | Readonly<{ role: "assistant"; text: string; calls?: readonly SaidCall[] }>
+  | Readonly<{ role: "tool"; id: string; text: string; isError: boolean }>;
+/** `text` is the arguments as JSON text. */
+export type SaidCall = Readonly<{ id: string; tool: string; text: string }>;
+
+/** What a `reconcile` tool answered when it was asked about a call. */
+export const reconciledEvent = (
+  call: CallId,
+  found: Reconciled["kind"],
+  detail: string,
+): Extract<SessionEvent, { kind: "recovery.applied" }> => ({
+  kind: "recovery.applied",
+  call,
+  strategy: "reconcile",
+  found,
+  detail,
+  step: 0,
+  tries: 1,
+  dueAt: null,
+  tool: null,
+  output: null,
+  from: null,
+});
 
 /** An event with the time its writer gave it. */
 export type Stamped = Readonly<{ at: Millis; event: JournalEvent }>;

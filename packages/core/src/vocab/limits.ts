@@ -5,6 +5,8 @@ export type Limits = Readonly<{
   iterations: number;
   /** Summed over all calls of the turn, prompts included. */
   tokens: number;
+  /** Money, in hundredths of the currency that the agent's prices are in; null: no limit. */
+  cents: number | null;
   /** Only time in which a holder drives counts. */
   turnMs: number;
   toolMs: number;
@@ -23,6 +25,7 @@ export type Limits = Readonly<{
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   iterations: 25,
   tokens: 100_000,
+  cents: null,
   turnMs: 300_000,
   toolMs: 30_000,
   toolsAtOnce: 5,
@@ -40,7 +43,8 @@ export function checkLimits(given: Partial<Limits>, where: string): Limits | Fau
   for (const [name, value] of Object.entries(limits)) {
     if (!(name in DEFAULT_LIMITS))
       return bad(where, `unknown limit \`${name}\``, `known limits: ${Object.keys(DEFAULT_LIMITS).join(", ")}`);
-    const ok = name === "temperature" ? value >= 0 && value <= 2 : Number.isSafeInteger(value) && value >= 1;
+    if (name === "cents" && value === null) continue;
+    const ok = typeof value === "number" && (name === "temperature" ? value >= 0 && value <= 2 : Number.isSafeInteger(value) && value >= 1);
     if (!ok) return bad(where, `limit \`${name}\` is ${value}`, name === "temperature" ? "use 0 to 2" : "use a whole number of at least 1");
   }
   if (limits.contextTokens >= limits.tokens) {

@@ -66,8 +66,8 @@ export type Verdict =
 /** One argument set to something else; `path` leads into the arguments. */
 export type Edit = Readonly<{ path: readonly string[]; value: Json }>;
 
-/** `contract`: unknown tool, arguments that are not JSON or do not fit the schema. */
-export type DeniedBy = "contract" | "policy" | "person" | "expiry" | "halt";
+/** `contract`: unknown tool, arguments that are not JSON or do not fit the schema, a delegation that is too deep. `breaker`: it failed too often of late. */
+export type DeniedBy = "contract" | "policy" | "person" | "expiry" | "halt" | "breaker" | "middleware";
 
 /** A verdict with what it stands on: the digest of the policies that could decide it, and what they read. */
 export type Decision = Readonly<{

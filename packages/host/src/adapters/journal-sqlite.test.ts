@@ -22,6 +22,7 @@ import {
   intentId,
   isFault,
   millis,
+  reconciledEvent,
   type Seq,
   type SessionId,
   type StreamId,
@@ -227,7 +228,7 @@ test("G4 open unknowns are listed again from the entries where the table is miss
   const events = [opened("echo"), callDecided("1.0"), started("1.0"), callDecided("1.1"), started("1.1"), lost("1.0"), lost("1.1")];
   const to = { stream: session, hold, consumes: [], unlessHalted: [] };
   await first.journal.append({ ...to, after: seq(0), events: events.map((event, i) => ({ at: millis(1_000 + i), event })) });
-  const found = { kind: "recovery.applied", call: callId("1.1"), found: "happened", detail: "" } as const;
+  const found = reconciledEvent(callId("1.1"), "happened", "");
   await first.journal.append({ ...to, after: seq(events.length), events: [{ at: millis(2_000), event: found }] });
   const sought = { tool: "send", resource: { type: "Host", id: "a.example" }, digest: ZERO };
   const before = first.journal.unknownsLike(sought);

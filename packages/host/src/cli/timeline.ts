@@ -5,12 +5,15 @@
  */
 import {
   type ActionId,
+  type Allotment,
   type Answer,
   type ApprovalId,
   type CallId,
+  type Change,
   canonical,
   type Entry,
   type JournalEvent,
+  MICROS_PER_CENT,
   type Outcome,
   type Part,
   principalName,
@@ -112,13 +115,45 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [e.start > 1 && e.repeat !== "reconcile" ? live("↻", "accent", text) : line("·", "dim", text)];
       }
       case "recovery.applied":
+        return [live("↻", "accent", `${nameOf(e.call)}: ${recoveryText(e)}${e.detail === "" ? "" : `, ${visible(e.detail)}`}`)];
+      case "session.forked":
         return [
-          live(
-            "↻",
-            "accent",
-            `${nameOf(e.call)}: the tool was asked what became of it: ${e.found}${e.detail === "" ? "" : `, ${visible(e.detail)}`}`,
+          line(
+            "·",
+            "dim",
+            `forked from ${e.from} at entry ${e.at}${e.unknown.length === 0 ? "" : `; unknown there: ${e.unknown.join(", ")}`}`,
           ),
         ];
+      case "budget.reserved":
+        return [line("·", "dim", `set aside for ${nameOf(e.call)}: ${allotmentText(e.amount)}`)];
+      case "budget.settled":
+        return [line("·", "dim", `${nameOf(e.call)} used ${allotmentText(e.amount)}`)];
+      case "context.compacted":
+        return [
+          line(
+            "·",
+            "dim",
+            `entries ${e.first} to ${e.last} are shown ${e.how === "mask" ? "without their results" : `as a summary by ${e.model}`}: ${e.before} → ${e.after} tokens`,
+          ),
+        ];
+      case "middleware.applied":
+        return [
+          line(
+            "·",
+            "dim",
+            `middleware ${visible(e.middleware)} changed ${CHANGED[e.change.kind]}${e.call === null ? "" : ` of ${nameOf(e.call)}`}`,
+          ),
+        ];
+      case "middleware.failed":
+        return [live("✗", "bad", `middleware ${visible(e.middleware)} (${e.stage}) failed: ${visible(e.error)}`)];
+      case "child.opened":
+        return [live("⤷", "accent", `${nameOf(e.call)}: ${visible(e.agent)} works on it in ${e.child} (${allotmentText(e.allotment)})`)];
+      case "child.ended":
+        return [live("⤶", e.ending === "completed" ? "good" : "warn", `${nameOf(e.call)}: ${e.child} ended ${e.ending}`)];
+      case "input.queued":
+        return [line("›", "dim", `for after the turn, ${principalName(e.by)}: ${visible(e.text)}`)];
+      case "breaker.changed":
+        return [line("!", e.to === "closed" ? "good" : "warn", `breaker ${visible(e.breaker)} is ${e.to}: ${visible(e.reason)}`)];
       case "act.ended":
         return [ended(nameOf(e.call), e.outcome, e.evidence.durationMs)];
       case "act.late":
@@ -271,3 +306,36 @@ function holderText({ of }: Of<"key.certified">): string {
 }
 
 const textLines = (text: string | null): readonly string[] => (text === null || text === "" ? [] : visibleLines(text).split("\n"));
+
+const CHANGED: Readonly<Record<Change["kind"], string>> = {
+  input: "what was said",
+  request: "the request",
+  reply: "the reply",
+  arguments: "the arguments",
+  block: "the fate (blocked)",
+  observation: "the result as shown",
+};
+
+const allotmentText = (a: Allotment): string =>
+  `${a.iterations} iterations, ${a.tokens} tokens, ${a.calls} calls${a.micros === null ? "" : `, ${(a.micros / MICROS_PER_CENT).toFixed(2)} cents`}`;
+
+function recoveryText(e: Extract<JournalEvent, { kind: "recovery.applied" }>): string {
+  switch (e.strategy) {
+    case "reconcile":
+      return `the tool was asked what became of it: ${e.found}`;
+    case "retry":
+      return `it is run again (retry ${e.tries})`;
+    case "fallback":
+      return `${visible(e.tool ?? "another tool")} stands in`;
+    case "cached":
+      return `the result of entry ${e.from} stands in`;
+    case "ask-model":
+      return "the model is told of the error";
+    case "escalate":
+      return "a person is asked";
+    case "dead-letter":
+      return "set aside for an operator";
+    case "stop":
+      return "the turn ends";
+  }
+}

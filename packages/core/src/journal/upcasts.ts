@@ -1,0 +1,26 @@
+/**
+ * What the kinds of an older version lack, filled in when they are read. Stored bytes stay as they are, so what was hashed still is.
+ * J32 one step per version; a journal of every version that was ever landed is a fixture, and is folded by the tests.
+ */
+import type { EventKind, JsonObject } from "../vocab/index.ts";
+
+/** From one version of a payload to the next. In memory only: stored bytes stay as they are. */
+export type Upcast = (payload: JsonObject) => JsonObject;
+/** Per kind, what leads from version 1 to 2, from 2 to 3, … A kind's own version is one more than it has steps. */
+export type Upcasts = Readonly<Partial<Record<EventKind, readonly Upcast[]>>>;
+
+/** Before tokenizers, context plans and prices: estimated, the oldest units go first, no price is known. */
+const withFacts: Upcast = (p) => ({
+  ...p,
+  agent: { ...(p["agent"] as JsonObject), tokenizer: "estimate", context: { kind: "window" }, prices: null },
+});
+
+export const UPCASTS: Upcasts = {
+  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null })],
+  "agent.changed": [withFacts],
+  "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } })],
+  "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null })],
+  "model.replied": [(p) => ({ ...p, micros: null })],
+  "recovery.applied": [(p) => ({ ...p, strategy: "reconcile", step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null })],
+  "turn.ended": [(p) => ({ ...p, micros: null })],
+};
