@@ -47,6 +47,7 @@ const toTool = ({ name, description, inputSchema }: Offered): Tool => ({
   endsTurn: false,
   timeoutMs: null,
   resourceTypes: ["Tool"],
+  basis: null,
   check: () => ({ kind: "invalid", issues: ["not called here"] }),
   resource: () => ({ type: "Tool", id: name }),
   run: async () => null,

@@ -105,6 +105,7 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     endsTurn: given.endsTurn ?? false,
     timeoutMs,
     resourceTypes,
+    basis: null,
     check: (args: Json) => check(args, input.schema, resource),
     resource,
     run: async (args: JsonObject, context: ToolContext) => fitting(await run(typed(args), context), output, context),

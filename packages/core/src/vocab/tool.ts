@@ -46,6 +46,8 @@ export type Tool = ToolSpec &
     timeoutMs: number | null;
     /** The types of what it touches, for policies to be checked against; empty when its definition does not say. */
     resourceTypes: readonly string[];
+    /** What its calls depend on beside all this, where the runtime makes a tool for one agent: the texts of its skills. Null for all others. */
+    basis: JsonObject | null;
     check(args: Json): Checked;
     resource(args: JsonObject): Resource;
     run(args: JsonObject, context: ToolContext): Promise<Json>;
@@ -55,8 +57,9 @@ export type Tool = ToolSpec &
 
 /** Everything about a tool that an approval, a policy or a resumed session may depend on. Code is not part of it. */
 export function toolFacts(tool: Tool): JsonObject {
-  const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes } = tool;
-  return { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes };
+  const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, basis } = tool;
+  const facts = { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes };
+  return basis === null ? facts : { ...facts, basis };
 }
 
 /** The tools port. Fixed for a turn; what is not in it does not exist. */
