@@ -19,6 +19,7 @@ import {
   canonical,
   type Decided,
   FaultError,
+  type GrantId,
   type IntentId,
   isFault,
   type JournalEvent,
@@ -30,7 +31,7 @@ import {
 import { standing } from "./answering.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
-import { isBeginning, scopesOf } from "./halting.ts";
+import { isBeginning, restsOn, scopesOf } from "./halting.ts";
 import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
 import { idOf, type Move, next, remainingMs } from "./next.ts";
@@ -99,7 +100,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     }
   }
 
-  /** Durable, or it throws and nothing more is done. False: work was halted at that very moment, and nothing of it was begun. */
+  /** Durable, or it throws and nothing more is done. False: work was halted or a grant revoked at that very moment, and nothing of it was begun. */
   async function flush(): Promise<boolean> {
     if (batch.length === 0) return true;
     const events = batch.splice(0);
@@ -108,8 +109,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       const receipt = await pass.append(events);
       for (const { event } of events) if (event.kind === "gate.decided" && event.verdict.kind === "allow") receipts.set(event.id, receipt);
     } catch (error) {
-      if (!isFault(error, "halted") || durable === 0) throw error;
-      await takeBack(events, taken);
+      if (durable === 0 || !(isFault(error, "halted") || isFault(error, "grant-revoked"))) throw error;
+      const { fault } = error;
+      await takeBack(events, taken, fault.kind === "grant-revoked" ? fault.grant : null);
       return false;
     }
     for (const [i, { at, event }] of events.entries())
@@ -119,11 +121,11 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   }
 
   /** Nothing of a refused batch is there. What had happened is recorded again, what was to be begun is not. */
-  async function takeBack(events: readonly Stamped[], taken: readonly IntentId[]): Promise<void> {
+  async function takeBack(events: readonly Stamped[], taken: readonly IntentId[], revoked: GrantId | null): Promise<void> {
     await p.orders.refresh();
     Object.assign(s, await readState(p, s.session));
-    for (const { event } of events) if (!isBeginning(event)) record(event);
-    decidedAt.clear(); // the halt came after these decisions: each is looked at again
+    for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked)) record(event);
+    decidedAt.clear(); // the order came after these decisions: each is looked at again
     consumed.push(...taken);
   }
 

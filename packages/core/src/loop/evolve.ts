@@ -36,6 +36,7 @@ import {
   userMessage,
 } from "./conversation.ts";
 import { answered, asked, consumed, count, decided, expired, reopened } from "./gating.ts";
+import { hearHistory } from "./history.ts";
 import { type Call, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
@@ -90,9 +91,7 @@ export function evolve(s: State, entry: Entry): State {
   switch (e.kind) {
     case "session.opened":
       for (const l of e.labels) s.labels.add(l);
-      for (const said of e.history)
-        if (said.role !== "tool")
-          say(s, said.role === "user" ? userMessage(said.text) : assistantMessage([{ kind: "text", text: said.text, meta: null }]));
+      hearHistory(s, e.history);
       return s;
     case "agent.changed":
       s.agent = e.agent;
@@ -195,7 +194,6 @@ export function evolve(s: State, entry: Entry): State {
     case "session.closed":
       s.closed = true;
       return s;
-    case "session.forked":
     case "budget.reserved":
     case "budget.settled":
     case "context.compacted":
@@ -205,6 +203,7 @@ export function evolve(s: State, entry: Entry): State {
     case "child.ended":
     case "input.queued":
       return s; // to be folded by what comes with them
+    case "session.forked":
     case "note":
     case "grant.used":
     case "intent.refused":

@@ -282,11 +282,13 @@ export type Decided = Extract<JournalEvent, { kind: "gate.decided" }>;
 
 export type Purpose = "reply" | "summary";
 
-/** Imported history: what was said before this session, validated when it opens. Every call is answered once, in order, before anything else is said. */
+/** What was said before this session, imported or forked; validated when it opens. Every call is answered once, in order, before anything else is said. */
 export type Said =
   | Readonly<{ role: "user"; text: string }>
   | Readonly<{ role: "assistant"; text: string; calls?: readonly SaidCall[] }>
-  | Readonly<{ role: "tool"; id: string; text: string; isError: boolean }>;
+  | Readonly<{ role: "tool"; id: string; text: string; isError: boolean }>
+  /** The runtime's own word, brought along by a fork; nobody imports one. */
+  | Readonly<{ role: "note"; text: string }>;
 /** `text` is the arguments as JSON text. */
 export type SaidCall = Readonly<{ id: string; tool: string; text: string }>;
 
