@@ -10,7 +10,8 @@
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
 import { type ActionId, actionId, type Ending, type Millis } from "../vocab/index.ts";
-import { type Call, type Gated, isSettled, type Question, type State, type Turn, type Unknown } from "./state.ts";
+import { isStuck } from "./nudges.ts";
+import { type Call, type FollowUp, type Gated, isSettled, type Question, type State, type Turn, type Unknown } from "./state.ts";
 
 export type Move =
   | { readonly kind: "gate"; readonly action: ActionId }
@@ -22,6 +23,7 @@ export type Move =
   | { readonly kind: "expire"; readonly question: Question } // by due time, not by when a timer ran
   | { readonly kind: "ask-model" }
   | { readonly kind: "stop"; readonly ending: Ending } // what is in flight, really
+  | { readonly kind: "start"; readonly followUp: FollowUp } // the next turn, by what was said to follow this one
   | { readonly kind: "wait" } // for a person
   | { readonly kind: "end"; readonly ending: Ending; readonly output: string | null; readonly detail: string | null };
 
@@ -29,7 +31,12 @@ export type Move =
 export function next(s: State, now: Millis): readonly Move[] {
   const t = s.turn;
   const settling = movesOfUnknowns(s);
-  return t === null ? settling : [...settling, ...movesOfTurn(s, t, now)];
+  return t === null ? [...settling, ...movesOfRest(s)] : [...settling, ...movesOfTurn(s, t, now)];
+}
+
+function movesOfRest(s: State): readonly Move[] {
+  const [followUp] = s.followUps;
+  return followUp === undefined || s.closed ? [] : [{ kind: "start", followUp }];
 }
 
 function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
@@ -119,6 +126,7 @@ function decide(gated: Gated, action: ActionId, isUp: IsUp): readonly Move[] | n
 function ended(s: State, t: Turn): Move | null {
   if (t.over) return end(t, "completed", null);
   if (t.refusedInARow >= t.limits.refusedInARow) return end(t, "denied", `${t.refusedInARow} replies in a row had every call refused`);
+  if (isStuck(t)) return end(t, "failed", `${t.silent} replies in a row had neither an answer nor a call`);
   if (t.iterations >= t.limits.iterations) return end(t, "out-of-iterations", `${t.limits.iterations} model calls were made`);
   if (t.attempts >= MAX_ATTEMPTS || (t.attempts > 0 && t.modelError !== null && !t.again))
     return end(t, "failed", t.modelError ?? "the model call was lost three times");

@@ -13,6 +13,7 @@ import type {
   Digest,
   Epoch,
   Finish,
+  IntentId,
   JournalEvent,
   JsonObject,
   Label,
@@ -59,12 +60,16 @@ export type State = {
   counted: number;
   /** Answers to be remembered; each is given once it is durable, also by the process after this one. */
   readonly grantsDue: Extract<JournalEvent, { kind: "grant.given" }>[];
+  /** To be taken up when the turn has ended, in order: each starts one. */
+  readonly followUps: FollowUp[];
   /** Tokens of the turns before this one. */
   spent: number;
   turns: number;
   turn: Turn | null;
   last: Last | null;
 };
+
+export type FollowUp = Readonly<{ text: string; by: Principal; intent: IntentId }>;
 
 /** `gated` is where a person's wish to have the tool asked stands; null when nobody wants it. */
 export type Unknown = {
@@ -118,6 +123,10 @@ export type Turn = {
   cutOff: string;
   /** All that was said and may be delivered: the partial output of a turn that ends early. */
   aside: string;
+  /** Replies in a row that said nothing. */
+  silent: number;
+  /** How often the same was called, by the digest of what it does. */
+  readonly repeats: Map<Digest, number>;
   cancel: { readonly by: Principal; readonly reason: string } | null;
   halt: { readonly by: Principal; readonly reason: string } | null;
   /** Every call of the last reply ran and says that it ends the turn. */
@@ -164,6 +173,8 @@ export type Call = {
   modified: boolean;
   /** The answer that was used up to start it: still good for this very call, should its process be lost. */
   leave: Answered | null;
+  /** It was counted among the calls that do the same. */
+  noticed: boolean;
   /** How often it has started; above 0 it may have had an effect. */
   starts: number;
   /** As declared when it first started. */
