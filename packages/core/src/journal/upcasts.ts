@@ -22,5 +22,6 @@ export const UPCASTS: Upcasts = {
   "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null })],
   "model.replied": [(p) => ({ ...p, micros: null })],
   "recovery.applied": [(p) => ({ ...p, strategy: "reconcile", step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null })],
+  "turn.cancel-asked": [(p) => ({ ...p, all: false })],
   "turn.ended": [(p) => ({ ...p, micros: null })],
 };

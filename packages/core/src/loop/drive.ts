@@ -37,7 +37,7 @@ import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } fro
 import { idOf, type Move, next } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
 import { readState, stricter } from "./resume.ts";
-import type { Call, State, Turn } from "./state.ts";
+import type { Call, FollowUp, State, Turn } from "./state.ts";
 import { stops } from "./stops.ts";
 import { alarmOf, steadyTime } from "./time.ts";
 
@@ -176,6 +176,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       record(decide(s, t, move.action));
       return true;
     }
+    if (move.kind === "start") return startNext(move.followUp);
     if (t === null) return false;
     switch (move.kind) {
       case "question":
@@ -209,6 +210,13 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     const now = decide(s, t, actionId(`respond:${t.iterations + 1}`));
     if (isSame(now, t.respond.decided)) return false;
     record(now);
+    return true;
+  }
+
+  /** What was said to follow the turn that has ended. Who stops driving, or halted work, leaves it in its place. */
+  function startNext({ text: input, by, intent }: FollowUp): boolean {
+    if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
+    record({ kind: "turn.started", turn: s.turns + 1, input, by, limits, intent });
     return true;
   }
 
@@ -339,7 +347,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (arrived) await drain();
     for (const landing of landed.splice(0)) for (const event of landing()) record(event);
     if (s.turn !== null && isCancelDue())
-      record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), intent: null });
+      record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), all: false, intent: null });
     obeyHalts();
   }
 

@@ -38,6 +38,7 @@ import {
   userMessage,
 } from "./conversation.ts";
 import { answered, asked, consumed, count, decided, expired, reopened } from "./gating.ts";
+import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
 import { type Call, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
@@ -65,6 +66,7 @@ export function emptyState(session: SessionId, opened: Opened): State {
     changes: 0,
     counted: 0,
     grantsDue: [],
+    followUps: [],
     spent: 0,
     micros: 0,
     unpriced: false,
@@ -113,7 +115,11 @@ export function evolve(s: State, entry: Entry): State {
         if (!t.speakers.includes(e.by.id)) t.speakers.push(e.by.id);
         if (t.answer !== null) goOn(s, t, null); // an answer that still waits for leave is overtaken
       });
+    case "input.queued":
+      s.followUps.push({ text: e.text, by: e.by, intent: e.intent });
+      return s;
     case "turn.cancel-asked":
+      if (e.all) s.followUps.splice(0);
       if (s.turn !== null) s.turn.cancel = { by: e.by, reason: e.reason };
       return s;
     case "model.asked":
@@ -211,7 +217,6 @@ export function evolve(s: State, entry: Entry): State {
     case "middleware.failed":
     case "child.opened":
     case "child.ended":
-    case "input.queued":
       return s; // to be folded by what comes with them
     case "note":
     case "grant.used":
@@ -236,6 +241,7 @@ export function evolve(s: State, entry: Entry): State {
 }
 
 function startTurn(s: State, e: Of<"turn.started">): State {
+  if (e.intent !== null && s.followUps[0]?.intent === e.intent) s.followUps.shift();
   s.turns = e.turn;
   s.turn = {
     number: e.turn,
@@ -263,6 +269,8 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     finish: "stop",
     cutOff: "",
     aside: "",
+    silent: 0,
+    repeats: new Map(),
     cancel: null,
     halt: null,
     over: false,
@@ -355,18 +363,23 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
         edited: null,
         modified: false,
         leave: null,
+        noticed: false,
         starts: 0,
         repeat: null,
       }),
     );
+    t.silent = 0;
+    noticeLast(s, t);
     return;
   }
   const steered = s.queued.some((m) => m.role === "user");
   hearQueued(s);
   if (e.finish === "length") t.cutOff += text;
+  const nudge = nudgeOf(e.parts, e.finish, false);
+  t.silent = nudge === null ? 0 : t.silent + 1;
   if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
+  else if (nudge !== null) goOn(s, t, isStuck(t) ? null : nudge);
   else if (e.finish === "length") goOn(s, t, "[cut off] your reply reached the output limit. Go on exactly where it stopped.");
-  else if (text.trim() === "") goOn(s, t, "[empty] your reply was empty. Answer, or call a tool.");
   else if (steered) {
     t.cutOff = "";
     goOn(s, t, null); // a person spoke meanwhile: that comes first
@@ -374,6 +387,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
     t.answer = t.cutOff + text;
     if (t.respond.kind === "denied") refuseAnswer(s, t, t.respond.verdict);
   }
+  noticeLast(s, t);
 }
 
 /** One that had started is never told as not run (`next` settles those before it ends a turn), unless its tool says that nothing came of it. */

@@ -11,7 +11,8 @@
  */
 import { type ActionId, actionId, type Ending, type Millis } from "../vocab/index.ts";
 import { account, outOfMoney, overBilled, payable, remaining, remainingMs, roomForOutput } from "./budgets.ts";
-import { type Call, type Gated, isSettled, type Question, type State, type Turn, type Unknown } from "./state.ts";
+import { isStuck } from "./nudges.ts";
+import { type Call, type FollowUp, type Gated, isSettled, type Question, type State, type Turn, type Unknown } from "./state.ts";
 
 export type Move =
   | { readonly kind: "gate"; readonly action: ActionId }
@@ -23,6 +24,7 @@ export type Move =
   | { readonly kind: "expire"; readonly question: Question } // by due time, not by when a timer ran
   | { readonly kind: "ask-model" }
   | { readonly kind: "stop"; readonly ending: Ending } // what is in flight, really
+  | { readonly kind: "start"; readonly followUp: FollowUp } // the next turn, by what was said to follow this one
   | { readonly kind: "wait" } // for a person
   | { readonly kind: "end"; readonly ending: Ending; readonly output: string | null; readonly detail: string | null };
 
@@ -30,7 +32,12 @@ export type Move =
 export function next(s: State, now: Millis): readonly Move[] {
   const t = s.turn;
   const settling = movesOfUnknowns(s);
-  return t === null ? settling : [...settling, ...movesOfTurn(s, t, now)];
+  return t === null ? [...settling, ...movesOfRest(s)] : [...settling, ...movesOfTurn(s, t, now)];
+}
+
+function movesOfRest(s: State): readonly Move[] {
+  const [followUp] = s.followUps;
+  return followUp === undefined || s.closed ? [] : [{ kind: "start", followUp }];
 }
 
 function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
@@ -124,6 +131,7 @@ function decide(gated: Gated, action: ActionId, isUp: IsUp): readonly Move[] | n
 function ended(s: State, t: Turn): Move | null {
   if (t.over) return end(t, "completed", null);
   if (t.refusedInARow >= t.limits.refusedInARow) return end(t, "denied", `${t.refusedInARow} replies in a row had every call refused`);
+  if (isStuck(t)) return end(t, "failed", `${t.silent} replies in a row had neither an answer nor a call`);
   const { settled, reserved } = account(s, t);
   if (settled.iterations + reserved.iterations >= t.limits.iterations)
     return end(t, "out-of-iterations", `${t.limits.iterations} model calls were made`);

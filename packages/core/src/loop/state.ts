@@ -14,6 +14,7 @@ import type {
   Digest,
   Epoch,
   Finish,
+  IntentId,
   JournalEvent,
   JsonObject,
   Label,
@@ -60,6 +61,8 @@ export type State = {
   counted: number;
   /** Answers to be remembered; each is given once it is durable, also by the process after this one. */
   readonly grantsDue: Extract<JournalEvent, { kind: "grant.given" }>[];
+  /** To be taken up when the turn has ended, in order: each starts one. */
+  readonly followUps: FollowUp[];
   /** Tokens of the turns before this one. */
   spent: number;
   /** What the turns before this one cost, and whether the price of some of it is not known. */
@@ -73,6 +76,8 @@ export type State = {
   turn: Turn | null;
   last: Last | null;
 };
+
+export type FollowUp = Readonly<{ text: string; by: Principal; intent: IntentId }>;
 
 /** `gated` is where a person's wish to have the tool asked stands; null when nobody wants it. */
 export type Unknown = {
@@ -131,6 +136,10 @@ export type Turn = {
   cutOff: string;
   /** All that was said and may be delivered: the partial output of a turn that ends early. */
   aside: string;
+  /** Replies in a row that said nothing. */
+  silent: number;
+  /** How often the same was called, by the digest of what it does. */
+  readonly repeats: Map<Digest, number>;
   cancel: { readonly by: Principal; readonly reason: string } | null;
   halt: { readonly by: Principal; readonly reason: string } | null;
   /** Every call of the last reply ran and says that it ends the turn. */
@@ -179,6 +188,8 @@ export type Call = {
   modified: boolean;
   /** The answer that was used up to start it: still good for this very call, should its process be lost. */
   leave: Answered | null;
+  /** It was counted among the calls that do the same. */
+  noticed: boolean;
   /** How often it has started; above 0 it may have had an effect. */
   starts: number;
   /** As declared when it first started. */
