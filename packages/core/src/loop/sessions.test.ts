@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Message } from "../reason/port.ts";
-import { type CrashPoint, reply, type World } from "../testing/index.ts";
+import { type CrashPoint, opened, reply, type World } from "../testing/index.ts";
 import {
   type AgentFacts,
   type Fault,
@@ -8,11 +8,10 @@ import {
   isFault,
   type JournalEvent,
   label,
-  PLAIN_WINDOW,
   type Said,
+  type SessionEvent,
   type SessionId,
   type Stamped,
-  ZERO,
 } from "../vocab/index.ts";
 import { ANN, asks, BOB, call, open, pay, REST, say, stage, toolOf } from "./fixtures/stage.ts";
 import { checkHistory } from "./history.ts";
@@ -20,18 +19,10 @@ import type { Ports } from "./ports.ts";
 import { readState } from "./resume.ts";
 import { closeSession, createSession, forkSession } from "./sessions.ts";
 
-const FACTS: AgentFacts = {
-  name: "tester",
-  digest: ZERO,
-  instructions: "",
-  model: "scripted/model",
-  policies: ZERO,
-  tools: ZERO,
-  overheadTokens: 0,
-  tokenizer: "estimate",
-  context: PLAIN_WINDOW,
-  prices: null,
-};
+const FACTS: AgentFacts = factsOf(opened("tester"));
+function factsOf(event: SessionEvent): AgentFacts {
+  return event.kind === "session.opened" ? event.agent : never();
+}
 const opening = (external: string | null, more: Partial<Parameters<typeof createSession>[1]> = {}) =>
   ({ agent: FACTS, principal: ANN, surface: "library", labels: [], history: [], external, parent: null, ...more }) as const;
 const fork = (at: number | null = null, external: string | null = null) => ({ at, external, principal: ANN, surface: "library" }) as const;
