@@ -210,7 +210,6 @@ export function evolve(s: State, entry: Entry): State {
       return reserve(s, e);
     case "budget.settled":
       return release(s, e);
-    case "session.forked":
     case "context.compacted":
     case "middleware.applied":
     case "middleware.failed":
