@@ -3,24 +3,26 @@
  *
  * A1 An invalid definition is refused where it stands, with what to do, before anything runs.
  * A2 The digest covers everything a session depends on: name, instructions, model and its options, limits, groups, the facts of every tool.
- * K5 A skill's tools join the agent's; a name that is taken is refused, and both who bring it are named.
  */
 import {
   checkLimits,
   type Digest,
   digestOf,
+  type Fault,
   FaultError,
   frozenCopy,
   type Hash,
   type JsonObject,
   type Limits,
+  type Prices,
   type Tool,
   toolFacts,
 } from "../vocab/index.ts";
-import { isSkill, isSkillName, SKILL_NAME_RULE, type Skill } from "./define-skill.ts";
+import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
+import type { Skill } from "./define-skill.ts";
 import { inOrder } from "./define-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
-import { type ProjectText, projectBlocks } from "./project-text.ts";
+import { projectBlocks } from "./project-text.ts";
 import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
 
 export type AgentDefinition = Readonly<{
@@ -32,6 +34,8 @@ export type AgentDefinition = Readonly<{
   modelOptions?: JsonObject;
   tools?: readonly Tool[];
   limits?: Partial<Limits>;
+  /** Of the model, in currency per million tokens. Without them what a run costs is unknown, and money cannot be limited. */
+  prices?: Prices;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
   /** What `defineSkill` returned, or the name of a skill that the project brings. */
@@ -39,19 +43,6 @@ export type AgentDefinition = Readonly<{
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
   projectInstructions?: boolean;
 }>;
-
-/** What a project brings for an agent that asks for it. */
-export type Equipment = Readonly<{
-  skills: readonly Skill[];
-  /** Why a skill of this name, or the project's instructions in this file, are not among them. */
-  unusable: ReadonlyMap<string, Unusable>;
-  /** The farthest first, so that the nearest wins. */
-  instructions: readonly ProjectText[];
-  /** Instructions that are there and not used: told to whoever runs an agent that asks for them. */
-  warnings: readonly string[];
-}>;
-export type Unusable = Readonly<{ detail: string; hint: string }>;
-export const NO_EQUIPMENT: Equipment = Object.freeze({ skills: [], unusable: new Map(), instructions: [], warnings: [] });
 
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
 const AGENT = Symbol.for("orgate.agent");
@@ -65,6 +56,7 @@ export type Agent = Readonly<{
   /** By name. */
   tools: readonly Tool[];
   limits: Limits;
+  prices: Prices | null;
   groups: readonly string[];
   /** By name. */
   skills: readonly Skill[];
@@ -77,7 +69,7 @@ export type Agent = Readonly<{
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "groups", "skills", "projectInstructions"];
+const FIELDS = "name instructions model modelOptions tools limits prices groups skills projectInstructions".split(" ");
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export const defineAgent = (given: AgentDefinition): Agent => assembled(given, NO_EQUIPMENT);
@@ -108,10 +100,13 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
   const groups = groupsOf(given.groups ?? [], where);
+  const prices = pricesOf(given.prices ?? null, where);
+  const unpriced = unpricedLimit(limits, prices, where);
+  if (unpriced !== null) throw new FaultError(unpriced);
 
   const brought = asks ? equipment.instructions : [];
   const system = [instructions, skillIndex(skills, where), ...projectBlocks(brought)].filter((text) => text !== "").join("\n\n");
-  const facts = { name: named, instructions: system, model, modelOptions, limits, groups, tools: tools.map(toolFacts) };
+  const facts = { name: named, instructions: system, model, modelOptions, limits, prices, groups, tools: tools.map(toolFacts) };
   const agent = {
     name: named,
     instructions: system,
@@ -119,6 +114,7 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     modelOptions,
     tools,
     limits: Object.freeze(limits),
+    prices,
     groups,
     skills,
     missing,
@@ -144,48 +140,36 @@ function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
   return given;
 }
 
-type Skills = Readonly<{ skills: readonly Skill[]; missing: Agent["missing"] }>;
-
-function skillsOf(given: readonly (Skill | string)[], equipment: Equipment, where: string): Skills {
-  if (!Array.isArray(given)) throw invalid(where, "`skills` is not a list", "list names, or what `defineSkill` returned");
-  const listed: readonly (Skill | string)[] = given;
-  const [skills, missing] = [new Map<string, Skill>(), new Map<string, Agent["missing"][number]>()];
-  for (const [i, one] of listed.entries()) {
-    const name: unknown = isSkill(one) ? one.name : one;
-    if (!isSkillName(name))
-      throw invalid(where, `\`skills[${i}]\` is no skill`, `make it with \`defineSkill\`, or name one: ${SKILL_NAME_RULE}`);
-    if (skills.has(name) || missing.has(name)) throw invalid(where, `two skills are named \`${name}\``, "leave one of them out");
-    const found = isSkill(one) ? one : equipment.skills.find((skill) => skill.name === name);
-    if (found !== undefined) skills.set(name, found);
-    else missing.set(name, { skill: name, ...(equipment.unusable.get(name) ?? NOT_THERE) });
-  }
-  const sorted = [...skills.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-  return { skills: Object.freeze(sorted), missing: Object.freeze([...missing.values()]) };
-}
-const NOT_THERE: Unusable = { detail: "it is not there", hint: "`orgate skills list` shows those of the project" };
-
-/** One tool in two places is one tool. */
-function joined(own: readonly Tool[], skills: readonly Skill[], where: string): readonly Tool[] {
-  const brought = new Map(own.map((tool) => [tool.name, { tool, by: "the agent itself" }]));
-  for (const skill of skills) {
-    for (const tool of skill.tools) {
-      const by = `skill \`${skill.name}\``;
-      if (tool.name === LOAD_SKILL) throw invalid(where, `${by} brings a tool named \`${LOAD_SKILL}\``, "that name is reserved: rename it");
-      const other = brought.get(tool.name);
-      if (other !== undefined && other.tool !== tool)
-        throw invalid(where, `tool \`${tool.name}\` is brought by ${other.by} and by ${by}`, "rename one of them");
-      brought.set(tool.name, other ?? { tool, by });
-    }
-  }
-  return [...brought.values()].map(({ tool }) => tool);
-}
-
 /** In order, each once: the same groups are the same digest. */
 function groupsOf(given: readonly string[], where: string): readonly string[] {
   const wrong = Array.isArray(given) ? given.find((group) => !isName(group)) : given;
   if (wrong !== undefined) throw invalid(where, `\`groups\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
   return Object.freeze([...new Set(given)].sort());
 }
+
+function pricesOf(given: Prices | null, where: string): Prices | null {
+  if (given === null) return null;
+  const stray = strayKey(given, ["input", "output"]);
+  const isPrice = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value >= 0;
+  if (typeof given !== "object" || stray !== null || !isPrice(given.input) || !isPrice(given.output))
+    throw invalid(
+      where,
+      "`prices` is not a price of input and of output",
+      "give both, in currency per million tokens: { input: 3, output: 15 }",
+    );
+  return Object.freeze({ input: given.input, output: given.output });
+}
+
+/** What cannot be counted cannot be limited. Also asked when a run brings limits of its own. */
+export const unpricedLimit = ({ cents }: Limits, prices: Prices | null, where: string): Fault | null =>
+  cents === null || prices !== null
+    ? null
+    : {
+        kind: "agent-invalid",
+        where,
+        detail: "limit `cents` is given, and the price of the model is not known",
+        hint: "give `prices`, in currency per million tokens: { input: 3, output: 15 }",
+      };
 
 function optionsOf(given: JsonObject, where: string): JsonObject {
   try {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { callId, callKey, digest, epoch, FaultError, sessionId, type Tool, type ToolContext } from "../vocab/index.ts";
-import { type AgentDefinition, defineAgent, type Equipment, equipAgent, NO_EQUIPMENT } from "./define-agent.ts";
+import { type Equipment, NO_EQUIPMENT } from "./agent-skills.ts";
+import { type AgentDefinition, defineAgent, equipAgent } from "./define-agent.ts";
 import { defineSkill, type Skill, type SkillDefinition } from "./define-skill.ts";
 import { defineTool, toolbox } from "./define-tool.ts";
 
@@ -19,6 +20,7 @@ const context: ToolContext = {
   epoch: epoch(1),
   start: 1,
   signal: new AbortController().signal,
+  spent: () => {},
   note: () => {},
 };
 const loaderOf = (tools: readonly Tool[]): Tool => {

@@ -19,6 +19,7 @@ import {
   canonical,
   type Decided,
   FaultError,
+  type GrantId,
   type IntentId,
   isFault,
   type JournalEvent,
@@ -28,15 +29,16 @@ import {
   seq,
 } from "../vocab/index.ts";
 import { standing } from "./answering.ts";
+import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
-import { isBeginning, scopesOf } from "./halting.ts";
+import { isBeginning, restsOn, scopesOf } from "./halting.ts";
 import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
-import { idOf, type Move, next, remainingMs } from "./next.ts";
+import { idOf, type Move, next } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
 import { readState, stricter } from "./resume.ts";
-import type { Call, State, Turn } from "./state.ts";
+import type { Call, FollowUp, State, Turn } from "./state.ts";
 import { stops } from "./stops.ts";
 import { alarmOf, steadyTime } from "./time.ts";
 
@@ -85,6 +87,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
+    for (const settled of settlementAfter(s, event)) record(settled);
   }
 
   /** What a decision made now has seen: the labels, outcomes and unknowns, and the grants and halts. */
@@ -99,7 +102,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     }
   }
 
-  /** Durable, or it throws and nothing more is done. False: work was halted at that very moment, and nothing of it was begun. */
+  /** Durable, or it throws and nothing more is done. False: work was halted or a grant revoked at that very moment, and nothing of it was begun. */
   async function flush(): Promise<boolean> {
     if (batch.length === 0) return true;
     const events = batch.splice(0);
@@ -108,8 +111,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       const receipt = await pass.append(events);
       for (const { event } of events) if (event.kind === "gate.decided" && event.verdict.kind === "allow") receipts.set(event.id, receipt);
     } catch (error) {
-      if (!isFault(error, "halted") || durable === 0) throw error;
-      await takeBack(events, taken);
+      if (durable === 0 || !(isFault(error, "halted") || isFault(error, "grant-revoked"))) throw error;
+      const { fault } = error;
+      await takeBack(events, taken, fault.kind === "grant-revoked" ? fault.grant : null);
       return false;
     }
     for (const [i, { at, event }] of events.entries())
@@ -119,11 +123,11 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   }
 
   /** Nothing of a refused batch is there. What had happened is recorded again, what was to be begun is not. */
-  async function takeBack(events: readonly Stamped[], taken: readonly IntentId[]): Promise<void> {
+  async function takeBack(events: readonly Stamped[], taken: readonly IntentId[], revoked: GrantId | null): Promise<void> {
     await p.orders.refresh();
     Object.assign(s, await readState(p, s.session));
-    for (const { event } of events) if (!isBeginning(event)) record(event);
-    decidedAt.clear(); // the halt came after these decisions: each is looked at again
+    for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked)) record(event);
+    decidedAt.clear(); // the order came after these decisions: each is looked at again
     consumed.push(...taken);
   }
 
@@ -174,6 +178,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       record(decide(s, t, move.action));
       return true;
     }
+    if (move.kind === "start") return startNext(move.followUp);
     if (t === null) return false;
     switch (move.kind) {
       case "question":
@@ -193,11 +198,28 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       case "stop":
         stop.stopTurn(move.ending);
         return false;
-      case "settle":
       case "ask-model":
+        return reconsiderAnswer(t);
+      case "settle":
       case "wait":
         return false;
     }
+  }
+
+  /** The leave to answer is looked at before every request, and recorded when it is not the one on record. */
+  function reconsiderAnswer(t: Turn): boolean {
+    if (t.respond.kind !== "allowed") return false;
+    const now = decide(s, t, actionId(`respond:${t.iterations + 1}`));
+    if (isSame(now, t.respond.decided)) return false;
+    record(now);
+    return true;
+  }
+
+  /** What was said to follow the turn that has ended. Who stops driving, or halted work, leaves it in its place. */
+  function startNext({ text: input, by, intent }: FollowUp): boolean {
+    if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
+    record({ kind: "turn.started", turn: s.turns + 1, input, by, limits, intent });
+    return true;
   }
 
   function question(t: Turn, action: ActionId): boolean {
@@ -215,7 +237,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       consume({ record }, { ...t.respond.decided, id: actionId(`respond:${t.iterations}`) });
     const { number: turn, usage, lost, iterations, calls } = t;
     const activeMs = t.activeMs + Math.max(0, time() - s.at);
-    record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: null, iterations, calls, activeMs });
+    record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: costOfTurn(s, t), iterations, calls, activeMs });
   }
 
   function giveUp(call: Call, detail: string): void {
@@ -223,6 +245,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       call.repeat === "read" ? { kind: "failed", error: `hold-lost: ${detail}` } : { kind: "unknown", cause: "hold-lost", detail };
     const tool = p.tools.find(call.proposed.tool);
     for (const event of tool === null ? [] : labelsOf(s, tool, call.proposed.id)) record(event); // should it speak later after all
+    if (outcome.kind !== "unknown") for (const event of settlement(s, call.proposed.id, call.proposed.tool, null)) record(event);
     record({ kind: "act.ended", call: call.proposed.id, outcome, evidence: evidence({ p, toolDigest }, call, null, 0), endsTurn: false });
   }
 
@@ -326,7 +349,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (arrived) await drain();
     for (const landing of landed.splice(0)) for (const event of landing()) record(event);
     if (s.turn !== null && isCancelDue())
-      record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), intent: null });
+      record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), all: false, intent: null });
     obeyHalts();
   }
 
