@@ -5,7 +5,10 @@
  * A2 The digest covers everything a session depends on: name, instructions, model and its options, limits, groups, the facts of every tool.
  */
 import {
+  type BreakerSettings,
+  type Choosing,
   checkLimits,
+  DEFAULT_BREAKER,
   type Digest,
   digestOf,
   FaultError,
@@ -13,10 +16,13 @@ import {
   type Hash,
   type JsonObject,
   type Limits,
+  type Plan,
+  type Recover,
+  readBreaker,
   type Tool,
   toolFacts,
 } from "../vocab/index.ts";
-import { inOrder } from "./define-tool.ts";
+import { inOrder, recoverOf } from "./define-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
 
 export type AgentDefinition = Readonly<{
@@ -30,6 +36,10 @@ export type AgentDefinition = Readonly<{
   limits?: Partial<Limits>;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
+  /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
+  recover?: Recover;
+  /** When its model, or a tool that does not say itself, is left alone after it kept failing. */
+  breaker?: Partial<BreakerSettings>;
 }>;
 
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
@@ -40,14 +50,15 @@ export type Agent = Readonly<{
   instructions: string;
   model: string;
   modelOptions: JsonObject;
-  /** By name. */
+  /** By name; each knows what is done when it fails, where the agent or the tool itself says so. */
   tools: readonly Tool[];
   limits: Limits;
   groups: readonly string[];
+  breaker: BreakerSettings;
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "groups"];
+const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "groups", "recover", "breaker"];
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export function defineAgent(given: AgentDefinition): Agent {
@@ -63,13 +74,16 @@ export function defineAgent(given: AgentDefinition): Agent {
     throw invalid(where, `\`model\` is ${JSON.stringify(model) ?? "missing"}`, "name it `provider/name`; `offline/echo` needs no key");
   const limits = checkLimits(given.limits ?? {}, where);
   if ("kind" in limits) throw new FaultError(limits);
-  const tools = toolsOf(given.tools ?? [], where);
+  const breaker = given.breaker === undefined ? DEFAULT_BREAKER : readBreaker(given.breaker);
+  if (typeof breaker === "string") throw invalid(where, breaker, "each is a whole number of at least 1");
+  const recover = recoverOf(given.recover, (detail) => invalid(where, detail, "the guide's page on recovery has them all"));
+  const tools = recovering(toolsOf(given.tools ?? [], where), recover, breaker, where);
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
   const groups = groupsOf(given.groups ?? [], where);
 
-  const facts = { name: named, instructions, model, modelOptions, limits, groups, tools: tools.map(toolFacts) };
-  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), groups };
+  const facts = { name: named, instructions, model, modelOptions, limits, groups, tools: tools.map(withRecovery), breaker };
+  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), groups, breaker };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
 
@@ -87,6 +101,26 @@ function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
   }
   return Object.freeze(inOrder(given));
 }
+
+/** What the agent says holds for each tool that does not say itself; a stand-in is a tool of the same agent's. */
+function recovering(tools: readonly Tool[], recover: Plan | Choosing | null, breaker: BreakerSettings, where: string): readonly Tool[] {
+  const names = tools.map((t) => t.name);
+  const filled = tools.map((t) => Object.freeze({ ...t, recover: t.recover ?? recover, breaker: t.breaker ?? breaker }));
+  for (const { name, recover: plan } of filled) {
+    if (plan === null || typeof plan === "function") continue;
+    const gone = plan.find((one) => one.kind === "fallback" && !names.includes(one.tool));
+    if (gone?.kind !== "fallback") continue;
+    throw invalid(where, `\`${name}\` falls back to \`${gone.tool}\`, which is no tool of this agent's`, `it has: ${names.join(", ")}`);
+  }
+  return Object.freeze(filled);
+}
+
+/** A function is code, and code is not part of a digest. */
+const withRecovery = (tool: Tool): JsonObject => ({
+  ...toolFacts(tool),
+  recover: typeof tool.recover === "function" ? "function" : tool.recover,
+  breaker: tool.breaker,
+});
 
 /** In order, each once: the same groups are the same digest. */
 function groupsOf(given: readonly string[], where: string): readonly string[] {
