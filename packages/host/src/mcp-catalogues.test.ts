@@ -49,6 +49,7 @@ const toTool = ({ name, description, inputSchema }: Offered): Tool => ({
   recover: null,
   breaker: null,
   server: null,
+  maxCents: 0,
   resourceTypes: ["Tool"],
   check: () => ({ kind: "invalid", issues: ["not called here"] }),
   resource: () => ({ type: "Tool", id: name }),
@@ -63,6 +64,7 @@ const FACTS: Facts = {
   labels: [],
   calls: () => ({ turn: 0, session: 0 }),
   spent: { turn: 0, session: 0 },
+  cents: null,
 };
 const call = (tool: string, args: JsonObject): Action => ({
   kind: "call",

@@ -98,6 +98,8 @@ export type Runtime = Readonly<{
   resume(session: SessionId, options?: Pick<RunOptions, "signal" | "on">): Run;
   /** Puts a wish into the session's inbox; whoever holds it turns it into an event. */
   wish(intent: Intent): Promise<"new" | "known">;
+  /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
+  followUp(session: SessionId, text: string, as: Person): Promise<Answered>;
   approvals: Approvals;
   /** No effect is begun in `all`, `agent:NAME` or `tool:NAME` once this resolves, in any process; what runs is stopped. */
   halt(scope: string, reason: string, as: Person): Promise<void>;
@@ -340,6 +342,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     complete,
     resume,
     wish: (intent) => inbox.put(intent),
+    followUp: (session, text, as) => send(session, { kind: "follow-up", text }, as),
     approvals,
     halt: (scope, reason, as) => haltWork(acting(as), scope, reason),
     resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),

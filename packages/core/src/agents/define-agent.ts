@@ -11,12 +11,14 @@ import {
   DEFAULT_BREAKER,
   type Digest,
   digestOf,
+  type Fault,
   FaultError,
   frozenCopy,
   type Hash,
   type JsonObject,
   type Limits,
   type Plan,
+  type Prices,
   type Recover,
   readBreaker,
   type Tool,
@@ -34,6 +36,8 @@ export type AgentDefinition = Readonly<{
   modelOptions?: JsonObject;
   tools?: readonly Tool[];
   limits?: Partial<Limits>;
+  /** Of the model, in currency per million tokens. Without them what a run costs is unknown, and money cannot be limited. */
+  prices?: Prices;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
   /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
@@ -53,12 +57,13 @@ export type Agent = Readonly<{
   /** By name; each knows what is done when it fails, where the agent or the tool itself says so. */
   tools: readonly Tool[];
   limits: Limits;
+  prices: Prices | null;
   groups: readonly string[];
   breaker: BreakerSettings;
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "groups", "recover", "breaker"];
+const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "prices", "groups", "recover", "breaker"];
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export function defineAgent(given: AgentDefinition): Agent {
@@ -81,9 +86,12 @@ export function defineAgent(given: AgentDefinition): Agent {
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
   const groups = groupsOf(given.groups ?? [], where);
+  const prices = pricesOf(given.prices ?? null, where);
+  const unpriced = unpricedLimit(limits, prices, where);
+  if (unpriced !== null) throw new FaultError(unpriced);
 
-  const facts = { name: named, instructions, model, modelOptions, limits, groups, tools: tools.map(withRecovery), breaker };
-  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), groups, breaker };
+  const facts = { name: named, instructions, model, modelOptions, limits, prices, groups, tools: tools.map(withRecovery), breaker };
+  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), prices, groups, breaker };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
 
@@ -128,6 +136,30 @@ function groupsOf(given: readonly string[], where: string): readonly string[] {
   if (wrong !== undefined) throw invalid(where, `\`groups\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
   return Object.freeze([...new Set(given)].sort());
 }
+
+function pricesOf(given: Prices | null, where: string): Prices | null {
+  if (given === null) return null;
+  const stray = strayKey(given, ["input", "output"]);
+  const isPrice = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value >= 0;
+  if (typeof given !== "object" || stray !== null || !isPrice(given.input) || !isPrice(given.output))
+    throw invalid(
+      where,
+      "`prices` is not a price of input and of output",
+      "give both, in currency per million tokens: { input: 3, output: 15 }",
+    );
+  return Object.freeze({ input: given.input, output: given.output });
+}
+
+/** What cannot be counted cannot be limited. Also asked when a run brings limits of its own. */
+export const unpricedLimit = ({ cents }: Limits, prices: Prices | null, where: string): Fault | null =>
+  cents === null || prices !== null
+    ? null
+    : {
+        kind: "agent-invalid",
+        where,
+        detail: "limit `cents` is given, and the price of the model is not known",
+        hint: "give `prices`, in currency per million tokens: { input: 3, output: 15 }",
+      };
 
 function optionsOf(given: JsonObject, where: string): JsonObject {
   try {

@@ -65,12 +65,14 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   breaker?: Partial<BreakerSettings>;
   /** The MCP server it comes from. */
   server?: string;
+  /** The most one call may cost, in cents of the currency of the agent's prices. Set aside before it starts; `context.spent` says what it was. */
+  maxCents?: number;
   run: (input: Parsed<In>, context: ToolContext) => Promise<Returned<Out>> | Returned<Out>;
   reconcile?: (input: Parsed<In>, context: ToolContext) => Promise<Reconciled>;
 }>;
 
 const FIELDS =
-  "name description input output repeat effects labels resource resourceTypes endsTurn timeoutMs recover breaker server run reconcile".split(
+  "name description input output repeat effects labels resource resourceTypes endsTurn timeoutMs maxCents recover breaker server run reconcile".split(
     " ",
   );
 const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];
@@ -98,6 +100,8 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
   const timeoutMs = given.timeoutMs ?? null;
   if (timeoutMs !== null && !(Number.isSafeInteger(timeoutMs) && timeoutMs >= 1))
     throw refuse("`timeoutMs` must be a whole number of at least 1");
+  const maxCents = given.maxCents ?? 0;
+  if (typeof maxCents !== "number" || !Number.isFinite(maxCents) || maxCents < 0) throw refuse("`maxCents` must be a number of at least 0");
   if (given.endsTurn !== undefined && typeof given.endsTurn !== "boolean") throw refuse("`endsTurn` must be true or false");
 
   const recover = recoverOf(given.recover, refuse);
@@ -125,6 +129,7 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     labels: labelsOf(given.labels, refuse),
     endsTurn: given.endsTurn ?? false,
     timeoutMs,
+    maxCents,
     resourceTypes,
     recover,
     breaker,

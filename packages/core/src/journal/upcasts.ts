@@ -12,7 +12,7 @@ export type Upcasts = Readonly<Partial<Record<EventKind, readonly Upcast[]>>>;
 /** Before tokenizers, context plans and prices: estimated, the oldest units go first, no price is known. */
 const withFacts: Upcast = (p) => ({
   ...p,
-  agent: { ...(p["agent"] as JsonObject), tokenizer: "estimate", context: { kind: "window" }, prices: null },
+  agent: { ...(p["agent"] as JsonObject), tokenizer: "estimate", context: { kind: "window" }, prices: null, charges: {} },
 });
 
 export const UPCASTS: Upcasts = {
@@ -21,8 +21,11 @@ export const UPCASTS: Upcasts = {
   "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } })],
   "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null })],
   "model.replied": [(p) => ({ ...p, micros: null })],
-  "recovery.applied": [(p) => ({ ...p, strategy: "reconcile", plan: [], step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null })],
+  "recovery.applied": [
+    (p) => ({ ...p, strategy: "reconcile", plan: [], step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null }),
+  ],
   /** Before strategies every failure went to the model at once. */
   "act.ended": [(p) => ({ ...p, recovering: false })],
+  "turn.cancel-asked": [(p) => ({ ...p, all: false })],
   "turn.ended": [(p) => ({ ...p, micros: null })],
 };

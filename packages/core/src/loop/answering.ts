@@ -25,6 +25,7 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
   return {
     turns: s.turns,
     running: s.turn !== null,
+    queued: s.followUps.length,
     closed: s.closed,
     limits,
     question(approval) {

@@ -19,6 +19,7 @@ import {
   canonical,
   type Decided,
   FaultError,
+  type GrantId,
   type IntentId,
   isFault,
   type JournalEvent,
@@ -28,17 +29,18 @@ import {
   seq,
 } from "../vocab/index.ts";
 import { standing } from "./answering.ts";
+import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
-import { isBeginning, scopesOf } from "./halting.ts";
+import { isBeginning, restsOn, scopesOf } from "./halting.ts";
 import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
 import { nextRetry } from "./mending.ts";
-import { idOf, type Move, next, remainingMs } from "./next.ts";
+import { idOf, type Move, next } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
 import { chooser } from "./recovering.ts";
 import { readState, stricter } from "./resume.ts";
-import { type Call, nameOf, type State, type Turn } from "./state.ts";
+import { type Call, type FollowUp, nameOf, type State, type Turn } from "./state.ts";
 import { stops } from "./stops.ts";
 import { alarmOf, steadyTime } from "./time.ts";
 
@@ -91,6 +93,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
+    for (const settled of settlementAfter(s, event)) record(settled);
   }
 
   /** What a decision made now has seen: the labels, outcomes and unknowns, and the grants and halts. */
@@ -105,7 +108,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     }
   }
 
-  /** Durable, or it throws and nothing more is done. False: work was halted at that very moment, and nothing of it was begun. */
+  /** Durable, or it throws and nothing more is done. False: work was halted or a grant revoked at that very moment, and nothing of it was begun. */
   async function flush(): Promise<boolean> {
     if (batch.length === 0) return true;
     const events = batch.splice(0);
@@ -114,8 +117,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       const receipt = await pass.append(events);
       for (const { event } of events) if (event.kind === "gate.decided" && event.verdict.kind === "allow") receipts.set(event.id, receipt);
     } catch (error) {
-      if (!isFault(error, "halted") || durable === 0) throw error;
-      await takeBack(events, taken);
+      if (durable === 0 || !(isFault(error, "halted") || isFault(error, "grant-revoked"))) throw error;
+      const { fault } = error;
+      await takeBack(events, taken, fault.kind === "grant-revoked" ? fault.grant : null);
       return false;
     }
     for (const [i, { at, event }] of events.entries())
@@ -125,11 +129,11 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   }
 
   /** Nothing of a refused batch is there. What had happened is recorded again, what was to be begun is not. */
-  async function takeBack(events: readonly Stamped[], taken: readonly IntentId[]): Promise<void> {
+  async function takeBack(events: readonly Stamped[], taken: readonly IntentId[], revoked: GrantId | null): Promise<void> {
     await p.orders.refresh();
     Object.assign(s, await readState(p, s.session));
-    for (const { event } of events) if (!isBeginning(event)) record(event);
-    decidedAt.clear(); // the halt came after these decisions: each is looked at again
+    for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked)) record(event);
+    decidedAt.clear(); // the order came after these decisions: each is looked at again
     consumed.push(...taken);
   }
 
@@ -180,6 +184,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       record(decide(s, t, move.action));
       return true;
     }
+    if (move.kind === "start") return startNext(move.followUp);
     if (t === null) return false;
     switch (move.kind) {
       case "question":
@@ -218,6 +223,13 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     return true;
   }
 
+  /** What was said to follow the turn that has ended. Who stops driving, or halted work, leaves it in its place. */
+  function startNext({ text: input, by, intent }: FollowUp): boolean {
+    if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
+    record({ kind: "turn.started", turn: s.turns + 1, input, by, limits, intent });
+    return true;
+  }
+
   function question(t: Turn, action: ActionId): boolean {
     const gated = gatedOf(t, action);
     if (gated?.kind !== "to-ask") return false;
@@ -233,7 +245,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       consume({ record }, { ...t.respond.decided, id: actionId(`respond:${t.iterations}`) });
     const { number: turn, usage, lost, iterations, calls } = t;
     const activeMs = t.activeMs + Math.max(0, time() - s.at);
-    record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: null, iterations, calls, activeMs });
+    record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: costOfTurn(s, t), iterations, calls, activeMs });
   }
 
   /** False when what stands in has to be read first: that leaves the process. */
@@ -249,6 +261,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       call.repeat === "read" ? { kind: "failed", error: `hold-lost: ${detail}` } : { kind: "unknown", cause: "hold-lost", detail };
     const tool = p.tools.find(nameOf(call));
     for (const event of tool === null ? [] : labelsOf(s, tool, call.proposed.id)) record(event); // should it speak later after all
+    if (outcome.kind !== "unknown") for (const event of settlement(s, call.proposed.id, nameOf(call), null)) record(event);
     const proof = evidence({ p, toolDigest }, call, null, 0);
     const recovering = outcome.kind === "failed";
     record({ kind: "act.ended", call: call.proposed.id, outcome, evidence: proof, endsTurn: false, recovering });
@@ -358,7 +371,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (arrived) await drain();
     for (const landing of landed.splice(0)) for (const event of landing()) record(event);
     if (s.turn !== null && isCancelDue())
-      record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), intent: null });
+      record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), all: false, intent: null });
     obeyHalts();
   }
 

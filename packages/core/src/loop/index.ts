@@ -1,4 +1,5 @@
 export { agentFacts } from "./agent-facts.ts";
+export { account, allot, centsSpent, type Dimension, isWorthwhile, overdrawn, ownShare, remaining, usedIn, within } from "./budgets.ts";
 export { drive, type Held } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";
 export { type Move, next } from "./next.ts";
@@ -6,4 +7,5 @@ export { type OpenOrders, ordersOf } from "./orders.ts";
 export * from "./ports.ts";
 export { type RunResult, toResult } from "./result.ts";
 export { type Opening, openSession, readState, takeSession } from "./resume.ts";
+export { checkExternal, closeSession, createSession, type Fork, forkSession } from "./sessions.ts";
 export type { Call, Question, State, Turn, Unknown } from "./state.ts";

@@ -33,6 +33,7 @@ import {
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
+import { centsSpent } from "./budgets.ts";
 import { answeredOf, callOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
 import { type Answered, actingFor, asItRuns, type Gated, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
@@ -158,6 +159,7 @@ function factsFor(s: State, t: Turn | null, action: Action, counted: boolean): F
     labels: [...s.labels],
     calls,
     spent: { turn, session: s.spent + turn },
+    cents: centsSpent(s, t),
   };
 }
 

@@ -13,6 +13,7 @@ import {
   actionId,
   type CallId,
   canonical,
+  costOf,
   type Decided,
   type Digest,
   digestOf,
@@ -22,12 +23,14 @@ import {
   type JournalEvent,
   type Json,
   label,
+  MICROS_PER_CENT,
   type Outcome,
   reconciledEvent,
   seq,
   type Tool,
 } from "../vocab/index.ts";
-import { type Move, requestTokens, roomForOutput } from "./next.ts";
+import { reservation, roomForOutput, settlement } from "./budgets.ts";
+import type { Move } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
 import type { Choice } from "./recovering.ts";
 import { stricter } from "./resume.ts";
@@ -91,7 +94,8 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
   if (t.model.kind !== "allowed") return null;
   const action = t.model.decided.id;
   const [iteration, attempt] = [t.iterations + 1, t.attempts + 1];
-  const reserved = { input: requestTokens(s), output: roomForOutput(s, t) };
+  const { input, output } = roomForOutput(s, t);
+  const reserved = { input, output };
   const { messages, window } = s;
   const { temperature } = t.limits;
   const { request, digest } = prompt({
@@ -115,7 +119,7 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
     purpose: "reply",
     request: digest,
     reserved,
-    reservedMicros: null,
+    reservedMicros: costOf(s.agent.prices, reserved),
   });
   const preview = (words: Preview) =>
     speaks && c.isFlying("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });
@@ -171,7 +175,7 @@ function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: n
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
     usage,
-    micros: null,
+    micros: costOf(s.agent.prices, usage),
     model,
     meta,
   };
@@ -181,30 +185,42 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
   const { p, hold } = c;
   const tool = p.tools.find(nameOf(call));
   if (tool === null) return null;
-  const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs);
+  const bill: Bill = { micros: null };
+  const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill);
   const { key, start } = run.context;
   if (call.leave === null || !isLeave(call.leave, decided)) consume(c, decided);
   c.record({ kind: "act.started", call: call.proposed.id, key, digest: decided.digest, epoch: hold.epoch, start, repeat: run.repeat });
+  if (how === "act") for (const event of reservation(c.s, call.proposed.id, tool.name)) c.record(event);
   return () => {
     const permit = c.permitFor(decided.id);
     checkHold(c);
     const began = p.clock.now();
     const ms = () => p.clock.now() - began;
-    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), call, tool, ms()));
-    else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), call, tool, ms()));
+    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), { call, tool, bill, ms: ms() }));
+    else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), { call, tool, bill, ms: ms() }));
   };
 }
 
 /** Of this very call, used up when it first started. */
 const isLeave = (leave: Answered, { verdict }: Decided): boolean => verdict.kind === "allow" && verdict.approval === leave.approval;
 
-function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number): Run {
+/** What a tool says its call has cost; null while it has said nothing. */
+type Bill = { micros: number | null };
+/** A call that is over, and what it came to. */
+type Done = Readonly<{ call: Call; tool: Tool; bill: Bill; ms: number }>;
+
+function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill): Run {
   const id = call.proposed.id;
   const note = (name: string, value: Json) => {
     const event = noteEvent(call, name, value); // copied at once: the tool may go on changing it
     if (c.isFlying(id)) c.land(() => [event]);
   };
-  const context = { session: c.s.session, key: keyOf(c.s, call), epoch: c.hold.epoch, start: call.starts + 1, note };
+  const spent = (cents: number) => {
+    if (typeof cents !== "number" || !(cents >= 0)) return; // no amount of money: as if nothing was said
+    bill.micros = Math.ceil(cents * MICROS_PER_CENT);
+    if (cents > tool.maxCents) note("spent-beyond-maximum", { cents, maxCents: tool.maxCents });
+  };
+  const context = { session: c.s.session, key: keyOf(c.s, call), epoch: c.hold.epoch, start: call.starts + 1, note, spent };
   return {
     tool,
     repeat: stricter(call.repeat ?? tool.repeat, tool.repeat),
@@ -220,10 +236,10 @@ function checkHold({ p, s, hold }: Cockpit): void {
   if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
 }
 
-function actLanding(c: Cockpit, { outcome, late, over }: Acted, call: Call, tool: Tool, ms: number): Landing {
+function actLanding(c: Cockpit, { outcome, late, over }: Acted, done: Done): Landing {
   c.outliving(over);
-  void late?.then((o) => (o === null ? undefined : reportLate(c, call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
-  return () => endedEvents(c, call, tool, outcome, ms);
+  void late?.then((o) => (o === null ? undefined : reportLate(c, done.call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
+  return () => endedEvents(c, done, outcome);
 }
 
 async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Promise<void> {
@@ -233,18 +249,18 @@ async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Prom
 
 const foundOf = (result: Found) => (result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail });
 
-function foundLanding(c: Cockpit, result: Found, call: Call, tool: Tool, ms: number): Landing {
+function foundLanding(c: Cockpit, result: Found, done: Done): Landing {
   const found = foundOf(result);
   const detail = found.kind === "cannot-tell" ? found.detail : "";
-  const said = reconciledEvent(call.proposed.id, found.kind, detail);
+  const said = reconciledEvent(done.call.proposed.id, found.kind, detail);
   switch (found.kind) {
     case "did-not-happen":
       return () => [said];
     case "happened":
-      return () => [said, ...endedEvents(c, call, tool, { kind: "done", output: found.output }, ms)];
+      return () => [said, ...endedEvents(c, done, { kind: "done", output: found.output })];
     case "cannot-tell":
-      if (call.mending?.stage === "ask-tool") return () => [said]; // it failed, and is not run again
-      return () => [said, ...endedEvents(c, call, tool, { kind: "unknown", cause: "not-reconciled", detail }, ms)];
+      if (done.call.mending?.stage === "ask-tool") return () => [said]; // it failed, and is not run again
+      return () => [said, ...endedEvents(c, done, { kind: "unknown", cause: "not-reconciled", detail })];
   }
 }
 
@@ -272,7 +288,14 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
   const name = `reconcile:${unknown.call}`;
   const tool = c.p.tools.find(unknown.tool);
   if (unknown.gated?.kind !== "allowed" || c.isFlying(name)) return null;
-  const context = { session: c.s.session, key: unknown.key, epoch: c.hold.epoch, start: 1, note: () => {} };
+  const context = {
+    session: c.s.session,
+    key: unknown.key,
+    epoch: c.hold.epoch,
+    start: 1,
+    note: () => {},
+    spent: () => {},
+  };
   return () => {
     const permit = c.permitFor(actionId(name));
     checkHold(c);
@@ -297,17 +320,18 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
   };
 }
 
-function endedEvents(c: Cockpit, call: Call, tool: Tool, outcome: Outcome, durationMs: number): readonly JournalEvent[] {
+function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcome): readonly JournalEvent[] {
   const endsTurn = tool.endsTurn && outcome.kind === "done";
   const ended: JournalEvent = {
     kind: "act.ended",
     call: call.proposed.id,
     outcome,
-    evidence: evidence(c, call, outcome, durationMs),
+    evidence: evidence(c, call, outcome, ms),
     endsTurn,
     recovering: outcome.kind === "failed",
   };
-  return [...labelsOf(c.s, tool, call.proposed.id), ended];
+  const settled = outcome.kind === "unknown" ? [] : settlement(c.s, call.proposed.id, tool.name, bill.micros);
+  return [...labelsOf(c.s, tool, call.proposed.id), ...settled, ended];
 }
 
 /** Whatever words of a tool reach the model, its labels come with them. */

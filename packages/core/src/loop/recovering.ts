@@ -19,7 +19,7 @@ import {
   type Seq,
   type Tool,
 } from "../vocab/index.ts";
-import { remainingMs } from "./next.ts";
+import { remaining, remainingMs } from "./budgets.ts";
 import type { Ports } from "./ports.ts";
 import { stricter } from "./resume.ts";
 import { type Call, keyOf, type Mending, nameOf, type State, type Turn } from "./state.ts";
@@ -144,7 +144,7 @@ function retry({ p, s, t, call, now }: At, strategy: Extract<Recovery, { kind: "
   const tool = p.tools.find(nameOf(call));
   if (tool === null) return { not: "its tool is gone" };
   if (!mayRepeat(call, tool)) return { not: "a `once` call is never run again" };
-  if (t.calls >= t.limits.calls) return { not: "the turn has no calls left" };
+  if (remaining(s, t, now).calls === 0) return { not: "the turn has no calls left" };
   const waitMs = backoff(strategy, tries, p.hash, keyOf(s, call));
   if (waitMs >= remainingMs(s, t, now)) return { not: "the turn has no time left for it" };
   return done({ dueAt: millis(now + waitMs), detail: `start ${call.starts + 1} in ${waitMs} ms` });
@@ -160,10 +160,10 @@ export function backoff({ backoffMs, maxBackoffMs }: Extract<Recovery, { kind: "
   return Math.round(full / 2 + (full / 2) * spread);
 }
 
-function fallBack({ p, t, call }: At, name: string): Tried {
+function fallBack({ p, s, t, call, now }: At, name: string): Tried {
   if (name === nameOf(call)) return { not: "it is the tool that failed" };
   if (p.tools.find(name) === null) return { not: `there is no tool \`${name}\`` };
-  if (t.calls >= t.limits.calls) return { not: "the turn has no calls left" };
+  if (remaining(s, t, now).calls === 0) return { not: "the turn has no calls left" };
   return done({ tool: name });
 }
 

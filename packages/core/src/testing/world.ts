@@ -6,6 +6,7 @@
 import { toolbox } from "../agents/define-tool.ts";
 import { type Row, tableGate } from "../gate/table.ts";
 import { type StandingGrant, unseal } from "../journal/index.ts";
+import { chargesOf } from "../loop/agent-facts.ts";
 import { drive, type Held } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
 import { ordersOf } from "../loop/orders.ts";
@@ -27,6 +28,7 @@ import {
   keyId,
   type Limits,
   PLAIN_WINDOW,
+  type Prices,
   type Principal,
   type SessionId,
   type SystemEvent,
@@ -51,6 +53,7 @@ export type WorldOptions = Readonly<{
   rows?: readonly Row[];
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
+  prices?: Prices;
   /** The first process dies at the first of these, the second at the second, … */
   crashes?: readonly CrashPoint[];
   /** A chance to break a port on purpose: mutation tests hand in what must be noticed. */
@@ -71,6 +74,10 @@ export type World = Readonly<{
   order(event: SystemEvent): Promise<void>;
   grants(): Promise<readonly StandingGrant[]>;
   session(): SessionId;
+  /** The ports of a further process, for what is done to sessions rather than in them. */
+  outside(): Ports;
+  /** Goes on in the session with another turn. */
+  say(input: string, cancel?: AbortSignal): Promise<State>;
   /** From here on it is about this session: the last one that was opened otherwise. */
   turnTo(session: SessionId): void;
   entries(): readonly Entry[];
@@ -109,7 +116,8 @@ export function world(options: WorldOptions): World {
     overheadTokens: 10,
     tokenizer: "estimate",
     context: PLAIN_WINDOW,
-    prices: null,
+    prices: options.prices ?? null,
+    charges: chargesOf(box),
   };
 
   function boot(): { ports: Ports; dead: () => boolean } {
@@ -196,7 +204,12 @@ export function world(options: WorldOptions): World {
       parent: null,
     });
     open = held.state.session;
-    return { ...held, begin: [...held.begin, { kind: "turn.started", turn: 1, input, by: USER, limits, intent: null }] };
+    return withTurn(held, input);
+  }
+
+  function withTurn(held: Held, input: string): Held {
+    const turn = held.state.turns + 1;
+    return { ...held, begin: [...held.begin, { kind: "turn.started", turn, input, by: USER, limits, intent: null }] };
   }
 
   const never = () => new AbortController().signal;
@@ -223,6 +236,8 @@ export function world(options: WorldOptions): World {
       return [...orders.now().grants.values()];
     },
     session: mine,
+    outside: () => boot().ports,
+    say: (input, cancel = never()) => survive((p) => takeSession(p, mine(), agent).then((held) => withTurn(held, input)), cancel),
     turnTo(session) {
       open = session;
     },

@@ -48,6 +48,8 @@ export type AgentFacts = Readonly<{
   tokenizer: string;
   context: ContextPlan;
   prices: Prices | null;
+  /** Micros one start of a tool may cost at the most, by its name; tools that cost nothing are not named. */
+  charges: Readonly<Record<string, number>>;
 }>;
 
 /** Of a session that another one delegated to. */
@@ -193,7 +195,8 @@ export type SessionEvent =
   | Readonly<{ kind: "input.steered"; text: string; by: Principal; intent: IntentId }>
   /** For when the turn has ended: it then starts the next one. */
   | Readonly<{ kind: "input.queued"; text: string; by: Principal; intent: IntentId }>
-  | Readonly<{ kind: "turn.cancel-asked"; by: Principal; reason: string; intent: IntentId | null }>
+  /** `all`: what was said to follow the turn is dropped too. */
+  | Readonly<{ kind: "turn.cancel-asked"; by: Principal; reason: string; all: boolean; intent: IntentId | null }>
   /** Work was halted while this turn ran. */
   | Readonly<{ kind: "turn.halted"; scope: string; by: Principal; reason: string }>
   | Readonly<{
@@ -287,11 +290,13 @@ export type Decided = Extract<JournalEvent, { kind: "gate.decided" }>;
 
 export type Purpose = "reply" | "summary";
 
-/** Imported history: what was said before this session, validated when it opens. Every call is answered once, in order, before anything else is said. */
+/** What was said before this session, imported or forked; validated when it opens. Every call is answered once, in order, before anything else is said. */
 export type Said =
   | Readonly<{ role: "user"; text: string }>
   | Readonly<{ role: "assistant"; text: string; calls?: readonly SaidCall[] }>
-  | Readonly<{ role: "tool"; id: string; text: string; isError: boolean }>;
+  | Readonly<{ role: "tool"; id: string; text: string; isError: boolean }>
+  /** The runtime's own word, brought along by a fork; nobody imports one. */
+  | Readonly<{ role: "note"; text: string }>;
 /** `text` is the arguments as JSON text. */
 export type SaidCall = Readonly<{ id: string; tool: string; text: string }>;
 

@@ -173,7 +173,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "input.steered":
         return [live("›", "strong", `${principalName(e.by)} steers: ${visible(e.text)}`)];
       case "turn.cancel-asked":
-        return [live("!", "warn", `cancel, by ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [live("!", "warn", `cancel${e.all ? ", and all that was to follow" : ""}, by ${principalName(e.by)}: ${visible(e.reason)}`)];
       case "intent.refused":
         return [line("✗", "warn", `refused to ${e.wish} for ${principalName(e.by)}: ${visible(e.reason)}`)];
       case "session.closed":
