@@ -5,7 +5,10 @@
  * A2 The digest covers everything a session depends on: name, instructions, model and its options, limits, groups, the facts of every tool.
  */
 import {
+  type BreakerSettings,
+  type Choosing,
   checkLimits,
+  DEFAULT_BREAKER,
   type Digest,
   digestOf,
   type Fault,
@@ -14,13 +17,16 @@ import {
   type Hash,
   type JsonObject,
   type Limits,
+  type Plan,
   type Prices,
+  type Recover,
+  readBreaker,
   type Tool,
   toolFacts,
 } from "../vocab/index.ts";
 import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
 import type { Skill } from "./define-skill.ts";
-import { inOrder } from "./define-tool.ts";
+import { inOrder, recoverOf } from "./define-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
 import { projectBlocks } from "./project-text.ts";
 import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
@@ -42,6 +48,10 @@ export type AgentDefinition = Readonly<{
   skills?: readonly (Skill | string)[];
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
   projectInstructions?: boolean;
+  /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
+  recover?: Recover;
+  /** When its model, or a tool that does not say itself, is left alone after it kept failing. */
+  breaker?: Partial<BreakerSettings>;
 }>;
 
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
@@ -53,11 +63,12 @@ export type Agent = Readonly<{
   instructions: string;
   model: string;
   modelOptions: JsonObject;
-  /** By name. */
+  /** By name; each knows what is done when it fails, where the agent or the tool itself says so. */
   tools: readonly Tool[];
   limits: Limits;
   prices: Prices | null;
   groups: readonly string[];
+  breaker: BreakerSettings;
   /** By name. */
   skills: readonly Skill[];
   /** Skills that it names and does not have: it is not run without them. */
@@ -69,7 +80,7 @@ export type Agent = Readonly<{
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = "name instructions model modelOptions tools limits prices groups skills projectInstructions".split(" ");
+const FIELDS = "name instructions model modelOptions tools limits prices groups recover breaker skills projectInstructions".split(" ");
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export const defineAgent = (given: AgentDefinition): Agent => assembled(given, NO_EQUIPMENT);
@@ -91,9 +102,12 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const limits = checkLimits(given.limits ?? {}, where);
   if ("kind" in limits) throw new FaultError(limits);
   const { skills, missing } = skillsOf(given.skills ?? [], equipment, where);
-  const own = toolsOf(given.tools ?? [], where);
+  const breaker = given.breaker === undefined ? DEFAULT_BREAKER : readBreaker(given.breaker);
+  if (typeof breaker === "string") throw invalid(where, breaker, "each is a whole number of at least 1");
+  const recover = recoverOf(given.recover, (detail) => invalid(where, detail, "the guide's page on recovery has them all"));
+  const own = recovering(joined(toolsOf(given.tools ?? [], where), skills, where), recover, breaker, where);
   const loader = skills.length + missing.length === 0 ? [] : [skillLoader(skills)];
-  const tools = Object.freeze(inOrder([...joined(own, skills, where), ...loader]));
+  const tools = Object.freeze(inOrder([...own, ...loader]));
   const asks = given.projectInstructions ?? false;
   if (typeof asks !== "boolean")
     throw invalid(where, "`projectInstructions` is neither true nor false", "true to use the project's AGENTS.md");
@@ -106,7 +120,7 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
 
   const brought = asks ? equipment.instructions : [];
   const system = [instructions, skillIndex(skills, where), ...projectBlocks(brought)].filter((text) => text !== "").join("\n\n");
-  const facts = { name: named, instructions: system, model, modelOptions, limits, prices, groups, tools: tools.map(toolFacts) };
+  const facts = { name: named, instructions: system, model, modelOptions, limits, prices, groups, tools: tools.map(withRecovery), breaker };
   const agent = {
     name: named,
     instructions: system,
@@ -116,6 +130,7 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     limits: Object.freeze(limits),
     prices,
     groups,
+    breaker,
     skills,
     missing,
     warnings: asks ? equipment.warnings : [],
@@ -139,6 +154,26 @@ function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
   }
   return given;
 }
+
+/** What the agent says holds for each tool that does not say itself; a stand-in is a tool of the same agent's. */
+function recovering(tools: readonly Tool[], recover: Plan | Choosing | null, breaker: BreakerSettings, where: string): readonly Tool[] {
+  const names = tools.map((t) => t.name);
+  const filled = tools.map((t) => Object.freeze({ ...t, recover: t.recover ?? recover, breaker: t.breaker ?? breaker }));
+  for (const { name, recover: plan } of filled) {
+    if (plan === null || typeof plan === "function") continue;
+    const gone = plan.find((one) => one.kind === "fallback" && !names.includes(one.tool));
+    if (gone?.kind !== "fallback") continue;
+    throw invalid(where, `\`${name}\` falls back to \`${gone.tool}\`, which is no tool of this agent's`, `it has: ${names.join(", ")}`);
+  }
+  return Object.freeze(filled);
+}
+
+/** A function is code, and code is not part of a digest. */
+const withRecovery = (tool: Tool): JsonObject => ({
+  ...toolFacts(tool),
+  recover: typeof tool.recover === "function" ? "function" : tool.recover,
+  breaker: tool.breaker,
+});
 
 /** In order, each once: the same groups are the same digest. */
 function groupsOf(given: readonly string[], where: string): readonly string[] {

@@ -117,9 +117,12 @@ describe("disclosure", () => {
     [{ name: "refunds", file: "__proto__" }, "has no file `__proto__`"],
     [{ name: "refunds", file: "constructor" }, "has no file `constructor`"],
     [{ name: "mail", file: "limits.md" }, "skill `mail` has no file `limits.md`; there is: none"],
-  ])("K4 what is not there is an error that says what is: %j", async (args, message) => {
+  ])("K4 what is not there is a wrong argument, and what is there is told: %j", async (args, message) => {
     const skills = [skill({ files: { "limits.md": "fifty" } }), skill({ name: "mail" })];
     await expect(load(skills, args)).rejects.toThrow(message);
+    const loader = loaderOf(agent({ skills, recover: "stop" }).tools);
+    expect(loader.check(args)).toEqual({ kind: "invalid", issues: [expect.stringContaining(message)] });
+    expect(loader.recover).toBeNull();
   });
 
   test("K4 it is a read of the skill, goes on with the turn, and carries the labels of what it can return", () => {

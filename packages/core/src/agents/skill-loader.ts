@@ -6,7 +6,7 @@
  *    skills hold: a path is a name, never a place on disk.
  */
 import * as z from "zod";
-import { escapeHidden, escapeHiddenLines, FaultError, type Tool } from "../vocab/index.ts";
+import { type Checked, escapeHidden, escapeHiddenLines, FaultError, type Json, type Tool } from "../vocab/index.ts";
 import { type Skill, skillFacts } from "./define-skill.ts";
 import { defineTool } from "./define-tool.ts";
 
@@ -40,24 +40,43 @@ export function skillLoader(skills: readonly Skill[]): Tool {
     resource: ({ name }) => ({ type: "Skill", id: name }),
     resourceTypes: ["Skill"],
     run({ name, file }) {
-      const skill = byName.get(name);
-      if (skill === undefined) throw new Error(`there is no skill ${quoted(name)}; there is: ${[...byName.keys()].join(", ") || "none"}`);
-      return file === undefined ? wholeText(skill) : fileText(skill, file);
+      const found = lookUp(name, file);
+      if (found.kind === "none") throw new Error(found.detail);
+      return found.text;
     },
   });
-  return Object.freeze({ ...tool, basis: { skills: skills.map(skillFacts) } });
+
+  function lookUp(name: string, file: string | undefined): Found {
+    const skill = byName.get(name);
+    if (skill === undefined) return none(`there is no skill ${quoted(name)}`, [...byName.keys()]);
+    if (file === undefined) return { kind: "text", text: wholeText(skill) };
+    const text = skill.files[file];
+    return text === undefined
+      ? none(`skill \`${skill.name}\` has no file ${quoted(file)}`, Object.keys(skill.files))
+      : { kind: "text", text: escapeHiddenLines(text) };
+  }
+
+  /** A name that is not there is a wrong argument, not a tool that failed: nothing recovers from it, no breaker counts it. */
+  function check(args: Json): Checked {
+    const checked = tool.check(args);
+    if (checked.kind === "invalid") return checked;
+    const { name, file } = checked.args;
+    const found = lookUp(String(name), file === undefined ? undefined : String(file));
+    return found.kind === "none" ? { kind: "invalid", issues: [found.detail] } : checked;
+  }
+  return Object.freeze({ ...tool, check, basis: { skills: skills.map(skillFacts) } });
 }
+
+type Found = Readonly<{ kind: "text"; text: string } | { kind: "none"; detail: string }>;
+const none = (detail: string, known: readonly string[]): Found => ({
+  kind: "none",
+  detail: `${detail}; there is: ${known.join(", ") || "none"}`,
+});
 
 function wholeText({ name, instructions, files }: Skill): string {
   const paths = Object.keys(files);
   const more = paths.length === 0 ? "" : `\n\nFiles of this skill, to be read with \`${LOAD_SKILL}\`: ${paths.join(", ")}`;
   return `# Skill ${name}\n\n${escapeHiddenLines(instructions)}${more}`;
-}
-
-function fileText({ name, files }: Skill, file: string): string {
-  const text = files[file];
-  if (text !== undefined) return escapeHiddenLines(text);
-  throw new Error(`skill \`${name}\` has no file ${quoted(file)}; there is: ${Object.keys(files).join(", ") || "none"}`);
 }
 
 const quoted = (text: string): string => `\`${escapeHidden(text.slice(0, 80))}\``;
