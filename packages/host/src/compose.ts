@@ -11,6 +11,7 @@ import {
   type Ids,
   type Intent,
   type Live,
+  type Middleware,
   type Model,
   type OpenOrders,
   ordersOf,
@@ -129,12 +130,20 @@ function ordersFor({ journal, inbox }: Store): OpenOrders {
 export type Composed = Readonly<{ ports: Ports; facts: AgentFacts }>;
 
 /** Everything one session of one agent needs. */
-export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Live) => void, outside: Outside = NODE): Composed {
+export function compose(
+  place: Place,
+  agent: Agent,
+  gate: Gate,
+  watch: (live: Live) => void,
+  outside: Outside = NODE,
+  middleware: readonly Middleware[] = agent.middleware,
+): Composed {
   const tools = toolbox(agent.tools, sha256);
   const ports: Ports = {
     model: outside.model(agent),
     gate,
     tools,
+    middleware,
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,

@@ -13,9 +13,11 @@ import {
   type Hash,
   type JsonObject,
   type Limits,
+  type Middleware,
   type Tool,
   toolFacts,
 } from "../vocab/index.ts";
+import { middlewareOf } from "./define-middleware.ts";
 import { inOrder } from "./define-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
 
@@ -30,6 +32,8 @@ export type AgentDefinition = Readonly<{
   limits?: Partial<Limits>;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
+  /** After the runtime's own, in order. */
+  middleware?: readonly Middleware[];
 }>;
 
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
@@ -44,10 +48,11 @@ export type Agent = Readonly<{
   tools: readonly Tool[];
   limits: Limits;
   groups: readonly string[];
+  middleware: readonly Middleware[];
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "groups"];
+const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "groups", "middleware"];
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export function defineAgent(given: AgentDefinition): Agent {
@@ -67,11 +72,15 @@ export function defineAgent(given: AgentDefinition): Agent {
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
   const groups = groupsOf(given.groups ?? [], where);
+  const middleware = middlewareOf(given.middleware ?? [], where);
 
-  const facts = { name: named, instructions, model, modelOptions, limits, groups, tools: tools.map(toolFacts) };
-  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), groups };
+  const facts = { name: named, instructions, model, modelOptions, limits, groups, tools: tools.map(toolFacts), ...namesOf(middleware) };
+  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), groups, middleware };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
+
+/** Code has no digest; which ones there are, and in which order, has. An agent without any is what it was before there were any. */
+const namesOf = (middleware: readonly Middleware[]) => (middleware.length === 0 ? {} : { middleware: middleware.map((m) => m.name) });
 
 export const isAgent = (value: unknown): value is Agent => typeof value === "object" && value !== null && AGENT in value;
 

@@ -63,20 +63,22 @@ export function settle(s: State, t: Turn): void {
 }
 
 export function observation(c: Call, t: Turn): Observation {
-  if (c.run.kind === "ended") return observeOutcome(c.proposed.tool, c.run.outcome, t.limits.observationChars);
+  if (c.run.kind === "ended") {
+    const seen = observeOutcome(c.proposed.tool, c.run.outcome, t.limits.observationChars);
+    return c.shown === null ? seen : { ...seen, text: c.shown };
+  }
   if (c.gated.kind === "denied") return observeRefusal(c.proposed.tool, c.gated.verdict);
   throw new Error(`call ${c.proposed.id} is not settled`);
 }
 
 export const userMessage = (text: string): Message => ({ role: "user", text, tokens: estimateTokens(text) + PER_MESSAGE });
 export const noteMessage = (text: string): Message => ({ role: "note", text, tokens: estimateTokens(text) + PER_MESSAGE });
-export const toolMessage = (c: ProposedCall, o: Observation): Message => ({
+export const toolMessage = ({ wireId, tool }: ProposedCall, { text, kind }: Observation): Message =>
+  toolMessageOf({ wireId, tool, text, isError: kind !== "result" });
+export const toolMessageOf = (result: Omit<Extract<Message, { role: "tool" }>, "role" | "tokens">): Message => ({
   role: "tool",
-  wireId: c.wireId,
-  tool: c.tool,
-  text: o.text,
-  isError: o.kind !== "result",
-  tokens: estimateTokens(o.text) + PER_MESSAGE,
+  ...result,
+  tokens: estimateTokens(result.text) + PER_MESSAGE,
 });
 export const assistantMessage = (parts: readonly Part[]): Message => ({
   role: "assistant",

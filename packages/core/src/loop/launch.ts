@@ -4,6 +4,7 @@
  */
 import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
 import type { Hold } from "../journal/port.ts";
+import { observeOutcome } from "../observe/observe.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import { checkReply, parseReply } from "../reason/parse.ts";
 import type { ModelReply, Preview } from "../reason/port.ts";
@@ -13,13 +14,11 @@ import {
   actionId,
   type CallId,
   callKey,
-  canonical,
   type Decided,
   type Digest,
   digestOf,
   type Evidence,
   FaultError,
-  frozenCopy,
   type JournalEvent,
   type Json,
   label,
@@ -27,8 +26,12 @@ import {
   reconciledEvent,
   type Tool,
 } from "../vocab/index.ts";
+import { onReply, onResult } from "./middleware.ts";
 import { type Move, requestTokens, roomForOutput } from "./next.ts";
+import { noteEvent } from "./notes.ts";
 import type { Live, Ports } from "./ports.ts";
+import type { Plain, Ready } from "./preparing.ts";
+import { readying, sceneOf } from "./readying.ts";
 import { stricter } from "./resume.ts";
 import type { Answered, Call, State, Turn, Unknown } from "./state.ts";
 
@@ -55,20 +58,28 @@ export type Cockpit = Readonly<{
   toolDigest(tool: Tool): Digest;
 }>;
 
-const NOTE_MAX = 16_384;
+export type Launcher = Readonly<{
+  /** Before a request is announced: middleware looks at it. True: something was recorded, and what comes next has to be asked again. */
+  prepare(t: Turn): boolean;
+  /** Records what a move is about to do, and hands back the doing of it. */
+  announce(move: Move): (() => void) | null;
+  /** The turn is to end while middleware is still at its request. */
+  abandon(why: string): void;
+}>;
 
-/** Records what a move is about to do, and hands back the doing of it. */
-export function launcher(c: Cockpit): (move: Move) => (() => void) | null {
+export function launcher(c: Cockpit): Launcher {
   const prompt = prompter(c.p.hash);
-  return (move) => {
+  const requests = readying(c, (t) => plainRequest(c, t, prompt));
+  const announce: Launcher["announce"] = (move) => {
     const t = c.s.turn;
     if (move.kind === "settle") return settle(c, move.unknown);
     if (t === null) return null;
-    if (move.kind === "ask-model") return askModel(c, t, prompt);
+    if (move.kind === "ask-model") return askModel(c, t, requests.ready(t));
     if ((move.kind === "act" || move.kind === "reconcile") && move.call.gated.kind === "allowed")
       return startCall(c, t, move.kind, move.call, move.call.gated.decided);
     return null;
   };
+  return { prepare: requests.prepare, announce, abandon: requests.abandon };
 }
 
 /** The approval or the grant that let it be is used up, or used, in the commit that starts it. */
@@ -82,11 +93,7 @@ const isGrant = (
   id: NonNullable<Extract<Decided["verdict"], { kind: "allow" }>["approval"]>,
 ): id is Extract<JournalEvent, { kind: "grant.used" }>["grant"] => id.startsWith("g_");
 
-function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (() => void) | null {
-  const { p, s } = c;
-  if (t.model.kind !== "allowed") return null;
-  const action = t.model.decided.id;
-  const [iteration, attempt] = [t.iterations + 1, t.attempts + 1];
+function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): Plain {
   const reserved = { input: requestTokens(s), output: roomForOutput(s, t) };
   const { messages, window } = s;
   const { temperature } = t.limits;
@@ -99,10 +106,22 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
     model: p.model.id,
     temperature,
     maxOutputTokens: reserved.output,
-    attempt,
+    attempt: t.attempts + 1,
   });
-  const speaks = t.respond.kind === "allowed"; // unless the answer may be delivered, its words are withheld (rule 2)
+  return { request, digest, reserved };
+}
+
+/** Null: it may not be made yet. */
+function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null {
+  const { p, s } = c;
+  if (t.model.kind !== "allowed" || ready === null) return null;
+  const { request, digest, reserved } = ready;
+  const action = t.model.decided.id;
+  const [iteration, attempt] = [t.iterations + 1, t.attempts + 1];
+  // Unless the answer may be delivered as it comes, its words are withheld (rule 2): by the gate, or because middleware has yet to see them.
+  const speaks = t.respond.kind === "allowed" && p.middleware.every((m) => m.afterModel === null);
   consume(c, t.model.decided);
+  for (const event of ready.events) c.record(event);
   c.record({
     kind: "model.asked",
     iteration,
@@ -124,7 +143,9 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
         throw new FaultError({ kind: "permit-refused", action, detail: "it names another model" });
       const reply = await unlessStopped(c.stopOf(null), (signal) => p.model.ask(request, preview, signal));
       if ("error" in reply) return () => [{ kind: "model.failed", iteration, attempt, ...reply }];
-      return () => [repliedEvent(s, reply, iteration, attempt)];
+      const replied = repliedEvent(s, reply, iteration, attempt);
+      const before = p.middleware.length === 0 ? [] : await onReply(p.middleware, sceneOf(c, iteration), replied);
+      return () => [...before, replied];
     });
   };
 }
@@ -158,7 +179,7 @@ function failure(error: unknown): Failed {
   return { error: messageOf(error), broke: true, again: false };
 }
 
-function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: number): JournalEvent {
+function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: number): Extract<JournalEvent, { kind: "model.replied" }> {
   const { finish, usage, model, meta } = reply;
   return {
     kind: "model.replied",
@@ -186,8 +207,9 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
     checkHold(c);
     const began = p.clock.now();
     const ms = () => p.clock.now() - began;
-    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), call, tool, ms()));
-    else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), call, tool, ms()));
+    const ended = (outcome: Outcome) => endedEvents(c, call, tool, outcome, ms());
+    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), call, ended));
+    else c.fly(call.proposed.id, async () => foundLanding(await reconcile(permit, c.redeem, run), call, ended));
   };
 }
 
@@ -197,7 +219,7 @@ const isLeave = (leave: Answered, { verdict }: Decided): boolean => verdict.kind
 function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number): Run {
   const id = call.proposed.id;
   const note = (name: string, value: Json) => {
-    const event = noteEvent(call, name, value); // copied at once: the tool may go on changing it
+    const event = noteEvent(call.proposed.tool, id, name, value); // copied at once: the tool may go on changing it
     if (c.isFlying(id)) c.land(() => [event]);
   };
   const context = { session: c.s.session, key: callKey(c.s.session, id), epoch: c.hold.epoch, start: call.starts + 1, note };
@@ -216,10 +238,13 @@ function checkHold({ p, s, hold }: Cockpit): void {
   if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
 }
 
-function actLanding(c: Cockpit, { outcome, late, over }: Acted, call: Call, tool: Tool, ms: number): Landing {
+/** What ended, once middleware has seen it. */
+type Ended = (outcome: Outcome) => Promise<Landing>;
+
+function actLanding(c: Cockpit, { outcome, late, over }: Acted, call: Call, ended: Ended): Promise<Landing> {
   c.outliving(over);
   void late?.then((o) => (o === null ? undefined : reportLate(c, call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
-  return () => endedEvents(c, call, tool, outcome, ms);
+  return ended(outcome);
 }
 
 async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Promise<void> {
@@ -229,18 +254,15 @@ async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Prom
 
 const foundOf = (result: Found) => (result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail });
 
-function foundLanding(c: Cockpit, result: Found, call: Call, tool: Tool, ms: number): Landing {
+async function foundLanding(result: Found, call: Call, ended: Ended): Promise<Landing> {
   const found = foundOf(result);
   const detail = found.kind === "cannot-tell" ? found.detail : "";
   const said = reconciledEvent(call.proposed.id, found.kind, detail);
-  switch (found.kind) {
-    case "did-not-happen":
-      return () => [said];
-    case "happened":
-      return () => [said, ...endedEvents(c, call, tool, { kind: "done", output: found.output }, ms)];
-    case "cannot-tell":
-      return () => [said, ...endedEvents(c, call, tool, { kind: "unknown", cause: "not-reconciled", detail }, ms)];
-  }
+  if (found.kind === "did-not-happen") return () => [said];
+  const rest = await ended(
+    found.kind === "happened" ? { kind: "done", output: found.output } : { kind: "unknown", cause: "not-reconciled", detail },
+  );
+  return () => [said, ...rest()];
 }
 
 /** A person wants the tool asked about a call whose outcome is unknown, perhaps of a turn long ago. */
@@ -273,7 +295,8 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
   };
 }
 
-function endedEvents(c: Cockpit, call: Call, tool: Tool, outcome: Outcome, durationMs: number): readonly JournalEvent[] {
+async function endedEvents(c: Cockpit, call: Call, tool: Tool, outcome: Outcome, durationMs: number): Promise<Landing> {
+  const seen = await middlewareOn(c, call, outcome);
   const endsTurn = tool.endsTurn && outcome.kind === "done";
   const ended: JournalEvent = {
     kind: "act.ended",
@@ -282,7 +305,19 @@ function endedEvents(c: Cockpit, call: Call, tool: Tool, outcome: Outcome, durat
     evidence: evidence(c, call, outcome, durationMs),
     endsTurn,
   };
-  return [...labelsOf(c.s, tool, call.proposed.id), ended];
+  return () => [...labelsOf(c.s, tool, call.proposed.id), ...seen, ended];
+}
+
+async function middlewareOn(c: Cockpit, call: Call, outcome: Outcome): Promise<readonly JournalEvent[]> {
+  const { middleware } = c.p;
+  const t = c.s.turn;
+  if (middleware.length === 0 || t === null) return [];
+  const { id, tool } = call.proposed;
+  const action = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided.action : null;
+  const limit = t.limits.observationChars;
+  const { text } = observeOutcome(tool, outcome, limit);
+  const seen = { call: { id, tool, args: action?.kind === "call" ? action.args : null }, outcome, text, limit };
+  return (await onResult(middleware, { ...sceneOf(c, t.iterations), call: id }, seen)).events;
 }
 
 /** Whatever words of a tool reach the model, its labels come with them. */
@@ -308,24 +343,4 @@ export function evidence(
     durationMs,
     starts: call.starts,
   };
-}
-
-/** A tool's note is its own: what is too long or not JSON is left out with a word, and never stops the drive. */
-function noteEvent(call: Call, name: string, value: Json): JournalEvent {
-  return {
-    kind: "note",
-    from: call.proposed.tool,
-    call: call.proposed.id,
-    name: messageOf(name).slice(0, 64).toWellFormed(),
-    value: fitting(value),
-  };
-}
-
-function fitting(value: Json): Json {
-  try {
-    const own = frozenCopy(value);
-    return canonical(own).length <= NOTE_MAX ? own : `[left out: a note holds at most ${NOTE_MAX} characters]`;
-  } catch {
-    return "[left out: a note is JSON]";
-  }
 }

@@ -138,12 +138,12 @@ function ended(s: State, t: Turn): Move | null {
 /** Rule 5: a model call that was lost or broke off is repeated at most twice. */
 export const MAX_ATTEMPTS = 3;
 /** A reply shorter than this is of no use to anyone. */
-const MIN_OUTPUT = 64;
+export const MIN_OUTPUT = 64;
 
 /** Tokens the next reply may have: what is left after all that was used, lost, and the request itself. */
-export function roomForOutput(s: State, t: Turn): number {
+export function roomForOutput(s: State, t: Turn, request = requestTokens(s)): number {
   const used = t.usage.input + t.usage.output + t.lost.input + t.lost.output;
-  return Math.min(t.limits.outputTokens, t.limits.tokens - used - requestTokens(s));
+  return Math.min(t.limits.outputTokens, t.limits.tokens - used - request);
 }
 export const requestTokens = (s: State): number => s.agent.overheadTokens + s.window.tokens;
 
@@ -153,6 +153,10 @@ function mustStop(s: State, t: Turn, now: Millis): Stop | null {
   if (t.halt !== null) return { ending: "halted", detail: t.halt.reason };
   if (t.cancel !== null) return { ending: "cancelled", detail: t.cancel.reason };
   if (remainingMs(s, t, now) <= 0) return { ending: "timed-out", detail: `${t.limits.turnMs} ms of work` };
+  if (t.broken !== null) {
+    const { middleware, stage, error } = t.broken;
+    return { ending: "failed", detail: `middleware \`${middleware}\` failed (${stage}): ${error}` };
+  }
   return null;
 }
 

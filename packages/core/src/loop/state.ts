@@ -20,13 +20,16 @@ import type {
   Limits,
   Millis,
   Outcome,
+  Part,
   Principal,
   ProposedCall,
   Repeat,
   Resource,
   Seq,
   SessionId,
+  Stage,
   Surface,
+  ToolChange,
   Usage,
   Verdict,
 } from "../vocab/index.ts";
@@ -81,6 +84,8 @@ export type Unknown = {
   readonly outcome: Extract<Outcome, { kind: "unknown" }>;
   readonly at: Millis;
   gated: Gated | null;
+  /** What middleware lets the model see of what came late. */
+  shown: string | null;
 };
 
 /** What the turn before this one came to. */
@@ -127,6 +132,10 @@ export type Turn = {
   silent: number;
   /** How often the same was called, by the digest of what it does. */
   readonly repeats: Map<Digest, number>;
+  /** By middleware, of the reply that is folded next. */
+  readonly rewritten: { parts: readonly Part[] | null; readonly calls: Map<CallId, ToolChange> };
+  /** The middleware that failed, and where. */
+  broken: { readonly middleware: string; readonly stage: Stage; readonly error: string } | null;
   cancel: { readonly by: Principal; readonly reason: string } | null;
   halt: { readonly by: Principal; readonly reason: string } | null;
   /** Every call of the last reply ran and says that it ends the turn. */
@@ -171,6 +180,10 @@ export type Call = {
   /** Arguments that stand in place of the proposed ones, and whether a policy put them there. */
   edited: JsonObject | null;
   modified: boolean;
+  /** Why middleware does not let it be. */
+  blocked: string | null;
+  /** What middleware lets the model see of its result. */
+  shown: string | null;
   /** The answer that was used up to start it: still good for this very call, should its process be lost. */
   leave: Answered | null;
   /** It was counted among the calls that do the same. */
