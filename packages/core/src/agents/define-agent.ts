@@ -8,12 +8,14 @@ import {
   checkLimits,
   type Digest,
   digestOf,
+  type Fault,
   FaultError,
   frozenCopy,
   type Hash,
   type JsonObject,
   type Limits,
   type Middleware,
+  type Prices,
   type Tool,
   toolFacts,
 } from "../vocab/index.ts";
@@ -30,6 +32,8 @@ export type AgentDefinition = Readonly<{
   modelOptions?: JsonObject;
   tools?: readonly Tool[];
   limits?: Partial<Limits>;
+  /** Of the model, in currency per million tokens. Without them what a run costs is unknown, and money cannot be limited. */
+  prices?: Prices;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
   /** After the runtime's own, in order. */
@@ -47,12 +51,13 @@ export type Agent = Readonly<{
   /** By name. */
   tools: readonly Tool[];
   limits: Limits;
+  prices: Prices | null;
   groups: readonly string[];
   middleware: readonly Middleware[];
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "groups", "middleware"];
+const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "prices", "groups", "middleware"];
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export function defineAgent(given: AgentDefinition): Agent {
@@ -73,9 +78,13 @@ export function defineAgent(given: AgentDefinition): Agent {
 
   const groups = groupsOf(given.groups ?? [], where);
   const middleware = middlewareOf(given.middleware ?? [], where);
+  const prices = pricesOf(given.prices ?? null, where);
+  const unpriced = unpricedLimit(limits, prices, where);
+  if (unpriced !== null) throw new FaultError(unpriced);
 
-  const facts = { name: named, instructions, model, modelOptions, limits, groups, tools: tools.map(toolFacts), ...namesOf(middleware) };
-  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), groups, middleware };
+  const code = { tools: tools.map(toolFacts), ...namesOf(middleware) };
+  const facts = { name: named, instructions, model, modelOptions, limits, prices, groups, ...code };
+  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), prices, groups, middleware };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
 
@@ -103,6 +112,30 @@ function groupsOf(given: readonly string[], where: string): readonly string[] {
   if (wrong !== undefined) throw invalid(where, `\`groups\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
   return Object.freeze([...new Set(given)].sort());
 }
+
+function pricesOf(given: Prices | null, where: string): Prices | null {
+  if (given === null) return null;
+  const stray = strayKey(given, ["input", "output"]);
+  const isPrice = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value >= 0;
+  if (typeof given !== "object" || stray !== null || !isPrice(given.input) || !isPrice(given.output))
+    throw invalid(
+      where,
+      "`prices` is not a price of input and of output",
+      "give both, in currency per million tokens: { input: 3, output: 15 }",
+    );
+  return Object.freeze({ input: given.input, output: given.output });
+}
+
+/** What cannot be counted cannot be limited. Also asked when a run brings limits of its own. */
+export const unpricedLimit = ({ cents }: Limits, prices: Prices | null, where: string): Fault | null =>
+  cents === null || prices !== null
+    ? null
+    : {
+        kind: "agent-invalid",
+        where,
+        detail: "limit `cents` is given, and the price of the model is not known",
+        hint: "give `prices`, in currency per million tokens: { input: 3, output: 15 }",
+      };
 
 function optionsOf(given: JsonObject, where: string): JsonObject {
   try {

@@ -12,7 +12,7 @@ export type Upcasts = Readonly<Partial<Record<EventKind, readonly Upcast[]>>>;
 /** Before tokenizers, context plans and prices: estimated, the oldest units go first, no price is known. */
 const withFacts: Upcast = (p) => ({
   ...p,
-  agent: { ...(p["agent"] as JsonObject), tokenizer: "estimate", context: { kind: "window" }, prices: null },
+  agent: { ...(p["agent"] as JsonObject), tokenizer: "estimate", context: { kind: "window" }, prices: null, charges: {} },
 });
 
 export const UPCASTS: Upcasts = {

@@ -28,13 +28,14 @@ import {
   seq,
 } from "../vocab/index.ts";
 import { standing } from "./answering.ts";
+import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
 import { isBeginning, scopesOf } from "./halting.ts";
 import { ears } from "./hearing.ts";
 import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
-import { idOf, type Move, next, remainingMs } from "./next.ts";
+import { idOf, type Move, next } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
 import { PREPARING } from "./readying.ts";
 import { readState, stricter } from "./resume.ts";
@@ -88,6 +89,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
+    for (const settled of settlementAfter(s, event)) record(settled);
   }
 
   /** What a decision made now has seen: the labels, outcomes and unknowns, and the grants and halts. */
@@ -240,7 +242,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       consume({ record }, { ...t.respond.decided, id: actionId(`respond:${t.iterations}`) });
     const { number: turn, usage, lost, iterations, calls } = t;
     const activeMs = t.activeMs + Math.max(0, time() - s.at);
-    record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: null, iterations, calls, activeMs });
+    record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: costOfTurn(s, t), iterations, calls, activeMs });
   }
 
   function giveUp(call: Call, detail: string): void {
@@ -248,6 +250,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       call.repeat === "read" ? { kind: "failed", error: `hold-lost: ${detail}` } : { kind: "unknown", cause: "hold-lost", detail };
     const tool = p.tools.find(call.proposed.tool);
     for (const event of tool === null ? [] : labelsOf(s, tool, call.proposed.id)) record(event); // should it speak later after all
+    if (outcome.kind !== "unknown") for (const event of settlement(s, call.proposed.id, call.proposed.tool, null)) record(event);
     record({ kind: "act.ended", call: call.proposed.id, outcome, evidence: evidence({ p, toolDigest }, call, null, 0), endsTurn: false });
   }
 

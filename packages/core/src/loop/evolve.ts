@@ -15,12 +15,14 @@ import {
   type Label,
   millis,
   NO_USAGE,
+  NOTHING_ALLOTTED,
   type Observation,
   type SessionEvent,
   type SessionId,
   seq,
   totalTokens,
 } from "../vocab/index.ts";
+import { pay, release, reserve, usedIn } from "./budgets.ts";
 import {
   assistantMessage,
   goOn,
@@ -67,6 +69,10 @@ export function emptyState(session: SessionId, opened: Opened): State {
     grantsDue: [],
     followUps: [],
     spent: 0,
+    micros: 0,
+    unpriced: false,
+    reserved: new Map(),
+    used: NOTHING_ALLOTTED,
     turns: 0,
     turn: null,
     last: null,
@@ -119,12 +125,12 @@ export function evolve(s: State, entry: Entry): State {
       return s;
     case "model.asked":
       return inTurn(s, (t) => {
-        t.asking = { iteration: e.iteration, attempt: e.attempt, reserved: e.reserved };
+        t.asking = { iteration: e.iteration, attempt: e.attempt, reserved: e.reserved, reservedMicros: e.reservedMicros };
         t.attempts = e.attempt;
       });
     case "model.failed":
       return inTurn(s, (t) => {
-        if (e.broke) t.lost = addUsage(t.lost, t.asking?.reserved ?? NO_USAGE); // rule 5: what may have been used counts as used
+        if (e.broke) lose(t); // rule 5: what may have been used counts as used
         t.asking = null;
         t.modelError = e.error;
         t.again = e.again;
@@ -216,9 +222,11 @@ export function evolve(s: State, entry: Entry): State {
       return rewritten(s, e);
     case "middleware.failed":
       return broken(s, e);
-    case "session.forked":
     case "budget.reserved":
+      return reserve(s, e);
     case "budget.settled":
+      return release(s, e);
+    case "session.forked":
     case "context.compacted":
     case "child.opened":
     case "child.ended":
@@ -256,6 +264,9 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     iterations: 0,
     usage: NO_USAGE,
     lost: NO_USAGE,
+    micros: 0,
+    unpriced: s.agent.prices === null,
+    settled: NOTHING_ALLOTTED,
     calls: 0,
     activeMs: 0,
     refusedInARow: 0,
@@ -291,7 +302,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
   for (const unknown of s.unknowns.values()) if (unknown.gated !== null) unknown.gated = UNDECIDED;
   return inTurn(s, (t) => {
     if (t.asking !== null) {
-      t.lost = addUsage(t.lost, t.asking.reserved);
+      lose(t);
       t.asking = null;
       t.modelError = "the model call was in flight when its process ended";
       t.again = true;
@@ -305,6 +316,12 @@ function newHold(s: State, e: Of<"hold.taken">): State {
       c.gated = c.run.kind === "lost" ? { kind: "undecided", answered: c.leave } : reopened(t, c.gated);
     }
   });
+}
+
+/** A model call nobody can tell the use of: at what was set aside for it. */
+function lose(t: Turn): void {
+  t.lost = addUsage(t.lost, t.asking?.reserved ?? NO_USAGE);
+  if (t.asking !== null) pay(t, t.asking.reservedMicros);
 }
 
 /** A person wants the tool asked; only a plain yes of the gate lets it be, anything else ends the wish. */
@@ -341,6 +358,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   s.replies += 1;
   t.iterations += 1;
   t.usage = addUsage(t.usage, e.usage);
+  pay(t, e.micros);
   t.asking = null;
   t.attempts = 0;
   t.modelError = null;
@@ -409,6 +427,9 @@ function endTurn(s: State, e: Of<"turn.ended">): State {
   const { kind: _, ...last } = e;
   s.last = last;
   s.spent += totalTokens(e.usage) + totalTokens(e.lost);
+  s.used = usedIn(s, t);
+  s.micros += t.micros + (t.settled.micros ?? 0); // what is still set aside is added when it is settled
+  s.unpriced ||= t.unpriced;
   s.turn = null;
   return s;
 }

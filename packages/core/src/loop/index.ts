@@ -1,4 +1,5 @@
 export { agentFacts } from "./agent-facts.ts";
+export { account, allot, centsSpent, type Dimension, isWorthwhile, overdrawn, ownShare, remaining, usedIn, within } from "./budgets.ts";
 export { drive, type Held } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";
 export { type Move, next } from "./next.ts";

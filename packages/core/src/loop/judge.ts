@@ -31,6 +31,7 @@ import {
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
+import { centsSpent } from "./budgets.ts";
 import { answeredOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
 import { type Answered, actingFor, type Gated, type State, type Turn, UNDECIDED } from "./state.ts";
@@ -159,6 +160,7 @@ function factsFor(s: State, t: Turn | null, action: Action, counted: boolean): F
     labels: [...s.labels],
     calls,
     spent: { turn, session: s.spent + turn },
+    cents: centsSpent(s, t),
   };
 }
 

@@ -14,6 +14,7 @@ import {
   actionId,
   type CallId,
   callKey,
+  costOf,
   type Decided,
   type Digest,
   digestOf,
@@ -22,12 +23,14 @@ import {
   type JournalEvent,
   type Json,
   label,
+  MICROS_PER_CENT,
   type Outcome,
   reconciledEvent,
   type Tool,
 } from "../vocab/index.ts";
+import { requestTokens, reservation, roomForOutput, settlement } from "./budgets.ts";
 import { onReply, onResult } from "./middleware.ts";
-import { type Move, requestTokens, roomForOutput } from "./next.ts";
+import type { Move } from "./next.ts";
 import { noteEvent } from "./notes.ts";
 import type { Live, Ports } from "./ports.ts";
 import type { Plain, Ready } from "./preparing.ts";
@@ -94,7 +97,8 @@ const isGrant = (
 ): id is Extract<JournalEvent, { kind: "grant.used" }>["grant"] => id.startsWith("g_");
 
 function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): Plain {
-  const reserved = { input: requestTokens(s), output: roomForOutput(s, t) };
+  const { input, output } = roomForOutput(s, t);
+  const reserved = { input, output };
   const { messages, window } = s;
   const { temperature } = t.limits;
   const { request, digest } = prompt({
@@ -108,7 +112,7 @@ function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prom
     maxOutputTokens: reserved.output,
     attempt: t.attempts + 1,
   });
-  return { request, digest, reserved };
+  return { request, digest, reserved, tokens: requestTokens(s) };
 }
 
 /** Null: it may not be made yet. */
@@ -130,7 +134,7 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
     purpose: "reply",
     request: digest,
     reserved,
-    reservedMicros: null,
+    reservedMicros: costOf(s.agent.prices, reserved),
   });
   const preview = (words: Preview) =>
     speaks && c.isFlying("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });
@@ -188,7 +192,7 @@ function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: n
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
     usage,
-    micros: null,
+    micros: costOf(s.agent.prices, usage),
     model,
     meta,
   };
@@ -198,31 +202,43 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
   const { p, hold } = c;
   const tool = p.tools.find(call.proposed.tool);
   if (tool === null) return null;
-  const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs);
+  const bill: Bill = { micros: null };
+  const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill);
   const { key, start } = run.context;
   if (call.leave === null || !isLeave(call.leave, decided)) consume(c, decided);
   c.record({ kind: "act.started", call: call.proposed.id, key, digest: decided.digest, epoch: hold.epoch, start, repeat: run.repeat });
+  if (how === "act") for (const event of reservation(c.s, call.proposed.id, tool.name)) c.record(event);
   return () => {
     const permit = c.permitFor(decided.id);
     checkHold(c);
     const began = p.clock.now();
     const ms = () => p.clock.now() - began;
-    const ended = (outcome: Outcome) => endedEvents(c, call, tool, outcome, ms());
-    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), call, ended));
-    else c.fly(call.proposed.id, async () => foundLanding(await reconcile(permit, c.redeem, run), call, ended));
+    const done = (): Done => ({ call, tool, bill, ms: ms() });
+    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), done()));
+    else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), done()));
   };
 }
 
 /** Of this very call, used up when it first started. */
 const isLeave = (leave: Answered, { verdict }: Decided): boolean => verdict.kind === "allow" && verdict.approval === leave.approval;
 
-function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number): Run {
+/** What a tool says its call has cost; null while it has said nothing. */
+type Bill = { micros: number | null };
+/** A call that is over, and what it came to. */
+type Done = Readonly<{ call: Call; tool: Tool; bill: Bill; ms: number }>;
+
+function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill): Run {
   const id = call.proposed.id;
   const note = (name: string, value: Json) => {
     const event = noteEvent(call.proposed.tool, id, name, value); // copied at once: the tool may go on changing it
     if (c.isFlying(id)) c.land(() => [event]);
   };
-  const context = { session: c.s.session, key: callKey(c.s.session, id), epoch: c.hold.epoch, start: call.starts + 1, note };
+  const spent = (cents: number) => {
+    if (typeof cents !== "number" || !(cents >= 0)) return; // no amount of money: as if nothing was said
+    bill.micros = Math.ceil(cents * MICROS_PER_CENT);
+    if (cents > tool.maxCents) note("spent-beyond-maximum", { cents, maxCents: tool.maxCents });
+  };
+  const context = { session: c.s.session, key: callKey(c.s.session, id), epoch: c.hold.epoch, start: call.starts + 1, note, spent };
   return {
     tool,
     repeat: stricter(call.repeat ?? tool.repeat, tool.repeat),
@@ -238,13 +254,10 @@ function checkHold({ p, s, hold }: Cockpit): void {
   if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
 }
 
-/** What ended, once middleware has seen it. */
-type Ended = (outcome: Outcome) => Promise<Landing>;
-
-function actLanding(c: Cockpit, { outcome, late, over }: Acted, call: Call, ended: Ended): Promise<Landing> {
+async function actLanding(c: Cockpit, { outcome, late, over }: Acted, done: Done): Promise<Landing> {
   c.outliving(over);
-  void late?.then((o) => (o === null ? undefined : reportLate(c, call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
-  return ended(outcome);
+  void late?.then((o) => (o === null ? undefined : reportLate(c, done.call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
+  return endedLanding(c, done, outcome);
 }
 
 async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Promise<void> {
@@ -254,15 +267,15 @@ async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Prom
 
 const foundOf = (result: Found) => (result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail });
 
-async function foundLanding(result: Found, call: Call, ended: Ended): Promise<Landing> {
+async function foundLanding(c: Cockpit, result: Found, done: Done): Promise<Landing> {
   const found = foundOf(result);
   const detail = found.kind === "cannot-tell" ? found.detail : "";
-  const said = reconciledEvent(call.proposed.id, found.kind, detail);
+  const said = reconciledEvent(done.call.proposed.id, found.kind, detail);
   if (found.kind === "did-not-happen") return () => [said];
-  const rest = await ended(
-    found.kind === "happened" ? { kind: "done", output: found.output } : { kind: "unknown", cause: "not-reconciled", detail },
-  );
-  return () => [said, ...rest()];
+  const outcome: Outcome =
+    found.kind === "happened" ? { kind: "done", output: found.output } : { kind: "unknown", cause: "not-reconciled", detail };
+  const landing = await endedLanding(c, done, outcome);
+  return () => [said, ...landing()];
 }
 
 /** A person wants the tool asked about a call whose outcome is unknown, perhaps of a turn long ago. */
@@ -270,7 +283,14 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
   const name = `reconcile:${unknown.call}`;
   const tool = c.p.tools.find(unknown.tool);
   if (unknown.gated?.kind !== "allowed" || c.isFlying(name)) return null;
-  const context = { session: c.s.session, key: callKey(c.s.session, unknown.call), epoch: c.hold.epoch, start: 1, note: () => {} };
+  const context = {
+    session: c.s.session,
+    key: callKey(c.s.session, unknown.call),
+    epoch: c.hold.epoch,
+    start: 1,
+    note: () => {},
+    spent: () => {},
+  };
   return () => {
     const permit = c.permitFor(actionId(name));
     checkHold(c);
@@ -295,17 +315,10 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
   };
 }
 
-async function endedEvents(c: Cockpit, call: Call, tool: Tool, outcome: Outcome, durationMs: number): Promise<Landing> {
-  const seen = await middlewareOn(c, call, outcome);
-  const endsTurn = tool.endsTurn && outcome.kind === "done";
-  const ended: JournalEvent = {
-    kind: "act.ended",
-    call: call.proposed.id,
-    outcome,
-    evidence: evidence(c, call, outcome, durationMs),
-    endsTurn,
-  };
-  return () => [...labelsOf(c.s, tool, call.proposed.id), ...seen, ended];
+/** What ended, once middleware has seen it. */
+async function endedLanding(c: Cockpit, done: Done, outcome: Outcome): Promise<Landing> {
+  const seen = await middlewareOn(c, done.call, outcome);
+  return () => endedEvents(c, done, outcome, seen);
 }
 
 async function middlewareOn(c: Cockpit, call: Call, outcome: Outcome): Promise<readonly JournalEvent[]> {
@@ -316,8 +329,21 @@ async function middlewareOn(c: Cockpit, call: Call, outcome: Outcome): Promise<r
   const action = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided.action : null;
   const limit = t.limits.observationChars;
   const { text } = observeOutcome(tool, outcome, limit);
-  const seen = { call: { id, tool, args: action?.kind === "call" ? action.args : null }, outcome, text, limit };
-  return (await onResult(middleware, { ...sceneOf(c, t.iterations), call: id }, seen)).events;
+  const result = { call: { id, tool, args: action?.kind === "call" ? action.args : null }, outcome, text, limit };
+  return (await onResult(middleware, { ...sceneOf(c, t.iterations), call: id }, result)).events;
+}
+
+function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcome, seen: readonly JournalEvent[]): readonly JournalEvent[] {
+  const endsTurn = tool.endsTurn && outcome.kind === "done";
+  const ended: JournalEvent = {
+    kind: "act.ended",
+    call: call.proposed.id,
+    outcome,
+    evidence: evidence(c, call, outcome, ms),
+    endsTurn,
+  };
+  const settled = outcome.kind === "unknown" ? [] : settlement(c.s, call.proposed.id, tool.name, bill.micros);
+  return [...labelsOf(c.s, tool, call.proposed.id), ...settled, ...seen, ended];
 }
 
 /** Whatever words of a tool reach the model, its labels come with them. */

@@ -24,21 +24,20 @@ import {
 } from "../vocab/index.ts";
 import { assistantMessage, noteMessage, toolMessageOf, userMessage } from "./conversation.ts";
 import { fields, hooksOf, isPromise, listed, play, type Ran, type Scene, textual } from "./middleware.ts";
-import { MIN_OUTPUT } from "./next.ts";
 
-/** A request as the conversation gives it, with what is set aside for it. */
-export type Plain = Readonly<{ request: ModelRequest; digest: Digest; reserved: Usage }>;
+/** A request as the conversation gives it: its tokens as counted, and what is set aside for it. */
+export type Plain = Readonly<{ request: ModelRequest; digest: Digest; tokens: number; reserved: Usage }>;
 /** As it is sent, and the events that say what was changed: they go with `model.asked`. */
 export type Ready = Plain & Readonly<{ events: readonly JournalEvent[] }>;
 
-/** What a request of so many tokens leaves for the reply. */
-export type RoomFor = (inputTokens: number) => number;
+/** What has to be set aside for a request of so many tokens and a reply of at most so many; null when it does not fit. */
+export type RoomFor = (tokens: number, most: number) => Usage | null;
 
 export type Preparing = Readonly<{ all: readonly Middleware[]; at: Scene; plain: Plain; roomFor: RoomFor; hash: Hash }>;
 /** `failed` events end the turn; they are recorded at once. */
 export type Prepared = Readonly<{ kind: "ready"; ready: Ready } | { kind: "failed"; events: readonly JournalEvent[] }>;
 
-type Draft = Readonly<{ request: ModelRequest; input: number; sets: readonly JsonObject[] }>;
+type Draft = Readonly<{ request: ModelRequest; tokens: number; reserved: Usage; sets: readonly JsonObject[] }>;
 
 export const hasBeforeModel = (all: readonly Middleware[]): boolean => all.some((m) => m.beforeModel !== null);
 
@@ -55,7 +54,7 @@ export function prepare({ all, at, plain, roomFor, hash }: Preparing): Prepared 
     },
   }));
   const apply = (draft: Draft, given: RequestChange) => changeRequest(draft, given, roomFor);
-  const ran = play({ stage: "before-model", at, hooks, apply }, { request: plain.request, input: plain.reserved.input, sets: [] });
+  const ran = play({ stage: "before-model", at, hooks, apply }, { ...plain, sets: [] });
   return isPromise(ran) ? ran.then((r) => toPrepared(r, plain, hash)) : toPrepared(ran, plain, hash);
 }
 
@@ -63,8 +62,8 @@ function toPrepared({ value, events, failed }: Ran<Draft>, plain: Plain, hash: H
   if (failed) return { kind: "failed", events };
   if (value.sets.length === 0) return { kind: "ready", ready: { ...plain, events } };
   const digest = hash(canonical({ request: plain.digest, sets: value.sets })); // of all that is sent: the request as it was, and what was set instead
-  const reserved = { input: value.input, output: value.request.maxOutputTokens };
-  return { kind: "ready", ready: { request: value.request, digest, reserved, events } };
+  const { request, tokens, reserved } = value;
+  return { kind: "ready", ready: { request, digest, tokens, reserved, events } };
 }
 
 function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor) {
@@ -73,22 +72,23 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor) {
   const set: Record<string, Json> = {};
   let { system, messages, tools, temperature } = request;
   let most = request.maxOutputTokens;
-  let { input } = draft;
+  let { tokens } = draft;
   if (change.system !== undefined && change.system !== system) {
-    input += estimateTokens(change.system) - estimateTokens(system);
-    system = textual(change.system, "`system` is no text");
+    const text = textual(change.system, "`system` is no text");
+    tokens += estimateTokens(text) - estimateTokens(system);
+    system = text;
     set["system"] = system;
   }
   if (change.messages !== undefined) {
     const next = messagesIn(change.messages, messages);
     const isSame = next.length === messages.length && next.every((m, i) => m === messages[i]);
-    input += weight(next) - weight(messages);
+    tokens += weight(next) - weight(messages);
     if (!isSame) set["messages"] = byPlace(next, messages);
     messages = next;
   }
   if (change.dropTools !== undefined && change.dropTools.length > 0) {
     const dropped = toolsIn(change.dropTools, tools);
-    input -= dropped.reduce((n, t) => n + estimateTokens(canonical(t)), 0);
+    tokens -= dropped.reduce((n, t) => n + estimateTokens(canonical(t)), 0);
     tools = tools.filter((t) => !dropped.includes(t));
     set["dropTools"] = dropped.map((t) => t.name);
   }
@@ -102,11 +102,13 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor) {
     set["maxOutputTokens"] = most;
   }
   if (Object.keys(set).length === 0) return null;
-  const room = roomFor(Math.max(0, input));
-  if (room < Math.min(MIN_OUTPUT, most)) throw new Error(`the request does not fit: it has about ${input} tokens now`);
+  tokens = Math.max(0, tokens);
+  const reserved = roomFor(tokens, most);
+  if (reserved === null) throw new Error(`the request does not fit: it has about ${tokens} tokens now`);
   const value: Draft = {
-    request: { ...request, system, messages, tools, temperature, maxOutputTokens: Math.min(most, room) },
-    input: Math.max(0, input),
+    request: { ...request, system, messages, tools, temperature, maxOutputTokens: reserved.output },
+    tokens,
+    reserved,
     sets: [...draft.sets, set],
   };
   return { value, change: { kind: "request", set } as const };

@@ -1,8 +1,8 @@
 /** Keeps the one request that middleware has prepared until it is made. Not part of the state: a lost process prepares it again, and nothing was sent. */
-import type { JournalEvent } from "../vocab/index.ts";
+import type { JournalEvent, Usage } from "../vocab/index.ts";
+import { roomFor } from "./budgets.ts";
 import type { Cockpit } from "./launch.ts";
 import { isPromise, type Scene } from "./middleware.ts";
-import { roomForOutput } from "./next.ts";
 import { hasBeforeModel, type Plain, type Prepared, prepare, type Ready } from "./preparing.ts";
 import type { Turn } from "./state.ts";
 
@@ -36,10 +36,12 @@ export function readying(c: Cockpit, plainOf: (t: Turn) => Plain): Readying {
       const own = linked(c.stopOf(null));
       leaving = own.controller;
       const at: Scene = { ...sceneOf(c, t.iterations + 1), signal: leaving.signal };
-      const { limits } = t;
-      const most = Math.max(limits.contextTokens, plain.reserved.input); // what must stay may exceed it already
-      const roomFor = (input: number) => (input > most ? 0 : roomForOutput(c.s, t, input));
-      const came = prepare({ all: c.p.middleware, at, plain, roomFor, hash: c.p.hash });
+      const largest = Math.max(t.limits.contextTokens, plain.tokens); // what must stay may exceed it already
+      const fitting = (tokens: number, most: number): Usage | null => {
+        const { input, output, short } = roomFor(c.s, t, tokens, most);
+        return short !== null || tokens > largest ? null : { input, output };
+      };
+      const came = prepare({ all: c.p.middleware, at, plain, roomFor: fitting, hash: c.p.hash });
       if (isPromise(came)) {
         c.fly(PREPARING, async () => {
           const settled = await came;

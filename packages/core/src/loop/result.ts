@@ -2,6 +2,7 @@
 
 import type { Message } from "../reason/port.ts";
 import { ENDINGS, type Ending, type SessionId, type Usage } from "../vocab/index.ts";
+import { costOfTurn } from "./budgets.ts";
 import type { Question, State, Unknown } from "./state.ts";
 
 export type RunResult = Readonly<{
@@ -15,7 +16,7 @@ export type RunResult = Readonly<{
   output: string | null;
   iterations: number;
   usage: Usage & Readonly<{ total: number; lost: number }>;
-  /** Null until prices are known. */
+  /** In the currency of the agent's prices, with lost replies, tools and delegates, and at the most where nobody can say yet; null where a price is not known. */
   cost: number | null;
   durationMs: number;
   calls: number;
@@ -40,7 +41,7 @@ export function toResult(s: State): RunResult {
     output: s.turn === null ? (s.last?.output ?? null) : null,
     iterations: at?.iterations ?? 0,
     usage: { ...usage, total: usage.input + usage.output, lost },
-    cost: null,
+    cost: inCurrency(s.turn === null ? (s.last?.micros ?? null) : costOfTurn(s, s.turn)),
     durationMs: at?.activeMs ?? 0,
     calls: at?.calls ?? 0,
     questions: [...(s.turn?.questions.values() ?? [])].filter((q) => q.answer === null),
@@ -48,6 +49,8 @@ export function toResult(s: State): RunResult {
     conversation: s.messages,
   };
 }
+
+const inCurrency = (micros: number | null): number | null => (micros === null ? null : micros / 1_000_000);
 
 const WAITING = {
   sentence: "The turn waits for a person.",

@@ -5,6 +5,7 @@ import type { Window } from "../reason/window.ts";
 import type {
   ActionId,
   AgentFacts,
+  Allotment,
   Answer,
   ApprovalId,
   Ask,
@@ -67,6 +68,13 @@ export type State = {
   readonly followUps: FollowUp[];
   /** Tokens of the turns before this one. */
   spent: number;
+  /** What the turns before this one cost, and whether the price of some of it is not known. */
+  micros: number;
+  unpriced: boolean;
+  /** Set aside for calls that run, and for those of which nobody knows what became: by call, with the turn that did it. */
+  readonly reserved: Map<CallId, { readonly turn: number; readonly amount: Allotment }>;
+  /** What the last turn came to, with all that was set aside. */
+  used: Allotment;
   turns: number;
   turn: Turn | null;
   last: Last | null;
@@ -102,6 +110,11 @@ export type Turn = {
   usage: Usage;
   /** Reserved for model calls whose reply was lost: counted as used. */
   lost: Usage;
+  /** Of its model calls, lost ones included; `unpriced` once the price of something is not known. */
+  micros: number;
+  unpriced: boolean;
+  /** What its tools and delegates came to. */
+  settled: Allotment;
   /** Calls started. */
   calls: number;
   activeMs: number;
@@ -109,7 +122,7 @@ export type Turn = {
   /** By tool, decided `allow` in this turn. */
   readonly allowedCalls: Map<string, number>;
   /** The model call in flight, if any. */
-  asking: { readonly iteration: number; readonly attempt: number; readonly reserved: Usage } | null;
+  asking: Asking | null;
   /** Attempts made at the reply that comes next. */
   attempts: number;
   /** Why the last attempt failed, and whether another is worth making. */
@@ -142,6 +155,8 @@ export type Turn = {
   over: boolean;
   readonly questions: Map<ApprovalId, Question>;
 };
+
+export type Asking = Readonly<{ iteration: number; attempt: number; reserved: Usage; reservedMicros: number | null }>;
 
 /** Where one action stands with the gate. */
 export type Gated =

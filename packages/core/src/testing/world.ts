@@ -6,6 +6,7 @@
 import { toolbox } from "../agents/define-tool.ts";
 import { type Row, tableGate } from "../gate/table.ts";
 import { type StandingGrant, unseal } from "../journal/index.ts";
+import { chargesOf } from "../loop/agent-facts.ts";
 import { drive, type Held } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
 import { ordersOf } from "../loop/orders.ts";
@@ -28,6 +29,7 @@ import {
   type Limits,
   type Middleware,
   PLAIN_WINDOW,
+  type Prices,
   type Principal,
   type SessionId,
   type SystemEvent,
@@ -53,6 +55,7 @@ export type WorldOptions = Readonly<{
   rows?: readonly Row[];
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
+  prices?: Prices;
   /** The first process dies at the first of these, the second at the second, … */
   crashes?: readonly CrashPoint[];
   /** A chance to break a port on purpose: mutation tests hand in what must be noticed. */
@@ -111,7 +114,8 @@ export function world(options: WorldOptions): World {
     overheadTokens: 10,
     tokenizer: "estimate",
     context: PLAIN_WINDOW,
-    prices: null,
+    prices: options.prices ?? null,
+    charges: chargesOf(box),
   };
 
   function boot(): { ports: Ports; dead: () => boolean } {

@@ -48,6 +48,8 @@ export type AgentFacts = Readonly<{
   tokenizer: string;
   context: ContextPlan;
   prices: Prices | null;
+  /** Micros one start of a tool may cost at the most, by its name; tools that cost nothing are not named. */
+  charges: Readonly<Record<string, number>>;
 }>;
 
 /** Of a session that another one delegated to. */
