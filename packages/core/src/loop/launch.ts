@@ -13,7 +13,6 @@ import {
   type ActionId,
   actionId,
   type CallId,
-  callKey,
   costOf,
   type Decided,
   type Digest,
@@ -26,6 +25,7 @@ import {
   MICROS_PER_CENT,
   type Outcome,
   reconciledEvent,
+  seq,
   type Tool,
 } from "../vocab/index.ts";
 import { requestTokens, reservation, roomForOutput, settlement } from "./budgets.ts";
@@ -35,8 +35,9 @@ import { noteEvent } from "./notes.ts";
 import type { Live, Ports } from "./ports.ts";
 import type { Plain, Ready } from "./preparing.ts";
 import { readying, sceneOf } from "./readying.ts";
+import type { Choice } from "./recovering.ts";
 import { stricter } from "./resume.ts";
-import type { Answered, Call, State, Turn, Unknown } from "./state.ts";
+import { type Answered, type Call, keyOf, nameOf, type State, type Turn, type Unknown } from "./state.ts";
 
 /** What an effect brings home. */
 export type Landing = () => readonly JournalEvent[];
@@ -59,6 +60,8 @@ export type Cockpit = Readonly<{
   /** A tool's own code that outlives its call: the hold is kept until it has ended. */
   outliving(over: Promise<void>): void;
   toolDigest(tool: Tool): Digest;
+  /** What is to be done about a call that failed. */
+  chooseFor(t: Turn, call: Call): Choice | null;
 }>;
 
 export type Launcher = Readonly<{
@@ -78,6 +81,7 @@ export function launcher(c: Cockpit): Launcher {
     if (move.kind === "settle") return settle(c, move.unknown);
     if (t === null) return null;
     if (move.kind === "ask-model") return askModel(c, t, requests.ready(t));
+    if (move.kind === "recover") return lookUp(c, t, move.call);
     if ((move.kind === "act" || move.kind === "reconcile") && move.call.gated.kind === "allowed")
       return startCall(c, t, move.kind, move.call, move.call.gated.decided);
     return null;
@@ -200,7 +204,7 @@ function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: n
 
 function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, decided: Decided): (() => void) | null {
   const { p, hold } = c;
-  const tool = p.tools.find(call.proposed.tool);
+  const tool = p.tools.find(nameOf(call));
   if (tool === null) return null;
   const bill: Bill = { micros: null };
   const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill);
@@ -230,7 +234,7 @@ type Done = Readonly<{ call: Call; tool: Tool; bill: Bill; ms: number }>;
 function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill): Run {
   const id = call.proposed.id;
   const note = (name: string, value: Json) => {
-    const event = noteEvent(call.proposed.tool, id, name, value); // copied at once: the tool may go on changing it
+    const event = noteEvent(nameOf(call), id, name, value); // copied at once: the tool may go on changing it
     if (c.isFlying(id)) c.land(() => [event]);
   };
   const spent = (cents: number) => {
@@ -238,7 +242,7 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
     bill.micros = Math.ceil(cents * MICROS_PER_CENT);
     if (cents > tool.maxCents) note("spent-beyond-maximum", { cents, maxCents: tool.maxCents });
   };
-  const context = { session: c.s.session, key: callKey(c.s.session, id), epoch: c.hold.epoch, start: call.starts + 1, note, spent };
+  const context = { session: c.s.session, key: keyOf(c.s, call), epoch: c.hold.epoch, start: call.starts + 1, note, spent };
   return {
     tool,
     repeat: stricter(call.repeat ?? tool.repeat, tool.repeat),
@@ -272,10 +276,31 @@ async function foundLanding(c: Cockpit, result: Found, done: Done): Promise<Land
   const detail = found.kind === "cannot-tell" ? found.detail : "";
   const said = reconciledEvent(done.call.proposed.id, found.kind, detail);
   if (found.kind === "did-not-happen") return () => [said];
+  if (found.kind === "cannot-tell" && done.call.mending?.stage === "ask-tool") return () => [said]; // it failed, and is not run again
   const outcome: Outcome =
     found.kind === "happened" ? { kind: "done", output: found.output } : { kind: "unknown", cause: "not-reconciled", detail };
   const landing = await endedLanding(c, done, outcome);
   return () => [said, ...landing()];
+}
+
+/** A result that stands in is read from the journal, and journalled again with where it comes from. */
+function lookUp(c: Cockpit, t: Turn, call: Call): (() => void) | null {
+  const name = `recover:${call.proposed.id}`;
+  const choice = c.isFlying(name) ? null : c.chooseFor(t, call);
+  if (choice?.kind !== "look") return null;
+  const { at, event } = choice;
+  return () =>
+    c.fly(name, async () => {
+      const [entry] = await c.p.journal.read(c.s.session, seq(at - 1), 1);
+      const outcome = entry?.event.kind === "act.ended" ? entry.event.outcome : null;
+      if (outcome?.kind !== "done") throw new FaultError({ kind: "entry-bad", stream: c.s.session, seq: at, detail: "it holds no result" });
+      const seen = await middlewareOn(c, call, outcome);
+      return () => {
+        if (c.s.turn !== t || call.run.kind !== "failed") return []; // it ended meanwhile
+        const tool = c.p.tools.find(call.proposed.tool);
+        return [...(tool === null ? [] : labelsOf(c.s, tool, event.call)), ...seen, { ...event, output: outcome.output }];
+      };
+    });
 }
 
 /** A person wants the tool asked about a call whose outcome is unknown, perhaps of a turn long ago. */
@@ -285,7 +310,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
   if (unknown.gated?.kind !== "allowed" || c.isFlying(name)) return null;
   const context = {
     session: c.s.session,
-    key: callKey(c.s.session, unknown.call),
+    key: unknown.key,
     epoch: c.hold.epoch,
     start: 1,
     note: () => {},
@@ -325,8 +350,9 @@ async function middlewareOn(c: Cockpit, call: Call, outcome: Outcome): Promise<r
   const { middleware } = c.p;
   const t = c.s.turn;
   if (middleware.length === 0 || t === null) return [];
-  const { id, tool } = call.proposed;
-  const action = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided.action : null;
+  const { id } = call.proposed;
+  const tool = nameOf(call);
+  const action = "decided" in call.run ? call.run.decided.action : null;
   const limit = t.limits.observationChars;
   const { text } = observeOutcome(tool, outcome, limit);
   const result = { call: { id, tool, args: action?.kind === "call" ? action.args : null }, outcome, text, limit };
@@ -341,6 +367,7 @@ function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcom
     outcome,
     evidence: evidence(c, call, outcome, ms),
     endsTurn,
+    recovering: outcome.kind === "failed",
   };
   const settled = outcome.kind === "unknown" ? [] : settlement(c.s, call.proposed.id, tool.name, bill.micros);
   return [...labelsOf(c.s, tool, call.proposed.id), ...settled, ...seen, ended];
@@ -358,7 +385,7 @@ export function evidence(
   outcome: Outcome | null,
   durationMs: number,
 ): Evidence {
-  const tool = p.tools.find(call.proposed.tool);
+  const tool = p.tools.find(nameOf(call));
   const decided = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided : null;
   const outputDigest = outcome?.kind === "done" ? digestOf(outcome.output, p.hash) : null;
   const none = () => digestOf(null, p.hash);

@@ -293,6 +293,35 @@ describe("the stages", () => {
     expect(w.events("act.late")).toMatchObject([{ outcome: { kind: "done", output: "a secret" } }]);
   });
 
+  test("H1 each result of a call that is recovered is seen as itself: its error, another tool's, and an old one that stands in", async () => {
+    const mask = defineMiddleware({
+      name: "mask",
+      afterTool: ({ text, call: { tool: name } }) => (text.includes("secret") ? `${name}: …` : undefined),
+    });
+    let fails = false;
+    const flaky = (recover: unknown) =>
+      tool("flaky", () => (fails ? Promise.reject(new Error("a secret")) : "plain"), { recover } as never);
+    const run = async (recover: unknown, first: boolean) => {
+      fails = false;
+      const steps = [...(first ? [reply.calls([call("flaky")]), reply.text("one")] : []), reply.calls([call("flaky")]), reply.text("two")];
+      const { w } = setup(steps, [mask], { tools: [flaky(recover), echo] });
+      if (first) {
+        await w.run("go");
+        fails = true;
+        await w.wish({ kind: "say", text: "again" });
+        await w.go();
+      } else {
+        fails = true;
+        await w.run("go");
+      }
+      expect(fold(w.entries())?.messages).toEqual(w.state().messages);
+      return texts(w.state().messages, "tool").at(-1);
+    };
+    expect(await run({ kind: "ask-model" }, false)).toBe("flaky: …");
+    expect(await run({ kind: "fallback", tool: "echo" }, false)).toContain("echo 1");
+    expect(await run({ kind: "cached", maxAgeMs: 1e9 }, true)).toMatch(/plain$/);
+  });
+
   test("H2 a context is read-only, says where the session stands, and its notes are journalled as the middleware's", async () => {
     const seen: unknown[] = [];
     const nosy = defineMiddleware({

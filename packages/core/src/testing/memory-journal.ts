@@ -30,6 +30,7 @@ import {
   sealEntries,
   summariseSealed,
   unseal,
+  unsealOne,
   withQuestions,
 } from "../journal/index.ts";
 import {
@@ -37,6 +38,7 @@ import {
   epoch,
   type Fault,
   FaultError,
+  type GrantId,
   type Intent,
   type IntentId,
   isSessionStream,
@@ -63,12 +65,17 @@ export type MemoryDisk = Readonly<{
   commits: Map<WriterId, StoredCommit[]>;
   blobs: Map<string, string>;
   sessions: Map<SessionId, SessionSummary>;
+  externals: Map<string, SessionId>;
+  /** Every entry of every stream, as it became durable. */
+  order: { readonly stream: StreamId; readonly seq: Seq }[];
+  onlookers: Set<(stream: StreamId | null) => void>;
   questions: ListedQuestion[];
   unknowns: OpenUnknown[];
   lastArrival: { number: number };
   holds: Map<SessionId, HoldRow>;
   inbox: Map<IntentId, InboxRow>;
   halts: Set<string>;
+  revoked: Set<GrantId>;
   watchers: Set<{ readonly session: SessionId; readonly arrived: () => void }>;
   alive: Set<object>;
   /** Not null: every commit fails with this from now on, as on a full disk. */
@@ -82,12 +89,16 @@ export function memoryDisk(): MemoryDisk {
     commits: new Map(),
     blobs: new Map(),
     sessions: new Map(),
+    externals: new Map(),
+    order: [],
+    onlookers: new Set(),
     questions: [],
     unknowns: [],
     lastArrival: { number: 0 },
     holds: new Map(),
     inbox: new Map(),
     halts: new Set(),
+    revoked: new Set(),
     watchers: new Set(),
     alive: new Set(),
     broken: { detail: null },
@@ -181,11 +192,12 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       disk.commits.set(ports.writer, commits);
     }
     for (const tell of settle) tell();
+    for (const stream of new Set(sealed.flat().map((e) => e.stream))) for (const look of [...disk.onlookers]) look(stream);
   }
 
   function write({ stream, after, hold, events, consumes, unlessHalted }: Append): StoredEntry[] {
     const head = disk.heads.get(stream) ?? EMPTY_STREAM;
-    const fault = refusal({ stream, after, hold, head, consumes, unlessHalted });
+    const fault = refusal({ stream, after, hold, head, consumes, unlessHalted, events });
     if (fault !== null) throw new FaultError(fault);
     const blobs: [string, string][] = [];
     const entries = sealEntries(stream, head, events, ports, (text): BlobRef => {
@@ -199,6 +211,9 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     const before = disk.entries.get(stream) ?? [];
     before.push(...entries);
     disk.entries.set(stream, before);
+    for (const { seq } of entries) disk.order.push({ stream, seq });
+    for (const { event: e } of events)
+      if (e.kind === "session.opened" && e.external !== null && isSessionStream(stream)) disk.externals.set(e.external, stream);
     disk.heads.set(stream, { seq: last.seq, hash: last.entryHash, at: last.at });
     if (isSessionStream(stream)) {
       const summary = summariseSealed(disk.sessions.get(stream) ?? null, entries, events);
@@ -212,11 +227,16 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       const row = disk.inbox.get(id);
       if (row !== undefined) row.intent = null;
     }
-    for (const { event } of events) obey(disk.halts, event);
+    for (const { event } of events) {
+      obey(disk.halts, event);
+      if (event.kind === "grant.revoked") disk.revoked.add(event.grant);
+    }
     return [...entries];
   }
 
-  function refusal(a: Pick<Append, "stream" | "after" | "hold" | "consumes" | "unlessHalted"> & { head: StreamHead }): Fault | null {
+  function refusal(
+    a: Pick<Append, "stream" | "after" | "hold" | "consumes" | "unlessHalted" | "events"> & { head: StreamHead },
+  ): Fault | null {
     const halted = a.unlessHalted.find((scope) => disk.halts.has(scope));
     if (halted !== undefined) return { kind: "halted", scope: halted };
     if (isSessionStream(a.stream)) {
@@ -228,6 +248,12 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       const row = disk.inbox.get(id);
       if (row === undefined || row.intent === null || row.session !== a.stream || a.consumes.indexOf(id) !== a.consumes.lastIndexOf(id))
         return { kind: "intent-refused", intent: id, detail: `intent \`${id}\` is not pending` };
+    }
+    for (const { event: e } of a.events) {
+      if (e.kind === "grant.used" && disk.revoked.has(e.grant)) return { kind: "grant-revoked", grant: e.grant };
+      const session = e.kind === "session.opened" && e.external !== null ? disk.externals.get(e.external) : undefined;
+      if (e.kind === "session.opened" && e.external !== null && session !== undefined)
+        return { kind: "external-taken", external: e.external, session };
     }
     return null;
   }
@@ -276,10 +302,34 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     },
     holds,
     session: async (session) => disk.sessions.get(session) ?? null,
+    find: async (external) => {
+      const session = disk.externals.get(external);
+      return session === undefined ? null : (disk.sessions.get(session) ?? null);
+    },
     sessions: async (page) => pageOf(disk.sessions.values(), page),
     questions: async ({ after, most }) => disk.questions.filter((q) => q.arrival > after).slice(0, most),
     question: async (approval) => disk.questions.filter((q) => q.approval === approval),
     unknownsLike: (sought) => disk.unknowns.filter((u) => isAlike(u, sought)).sort((a, b) => a.at - b.at),
+    tail: async (after, most) =>
+      disk.order.slice(after, after + most).flatMap(({ stream, seq }, i) => {
+        const all = disk.entries.get(stream) ?? [];
+        const stored = all.find((e) => e.seq === seq);
+        const before = seq === 1 ? EMPTY_STREAM.hash : (all.find((e) => e.seq === seq - 1)?.entryHash ?? null);
+        if (stored === undefined) return [];
+        return [{ position: after + i + 1, stream, seq, at: stored.at, ...unsealOne(stored, before, { hash: ports.hash, getBlob }) }];
+      }),
+    position: async () => disk.order.length,
+    watch(changed) {
+      const look = (stream: StreamId | null): void => {
+        try {
+          if (stopped === null) changed(stream);
+        } catch {
+          // an onlooker's error is its own: what is written does not depend on who looks
+        }
+      };
+      disk.onlookers.add(look);
+      return () => disk.onlookers.delete(look);
+    },
     async close() {
       flush();
       stop("it is closed");

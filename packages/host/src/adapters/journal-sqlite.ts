@@ -51,6 +51,7 @@ import {
 import { type Inbox, openInbox } from "./inbox-sqlite.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
+import { claimsOf } from "./sqlite-claims.ts";
 import { type HoldRow, openReader, type SqliteReader, sha256 } from "./sqlite-reader.ts";
 import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
@@ -71,7 +72,10 @@ export type StoreOptions = Readonly<{
 
 /** What needs no slot: looking, and putting an intent into the inbox. */
 export type ReadStore = Readonly<{
-  journal: Pick<Journal, "read" | "session" | "sessions" | "questions" | "question" | "unknownsLike">;
+  journal: Pick<
+    Journal,
+    "read" | "session" | "find" | "sessions" | "questions" | "question" | "unknownsLike" | "tail" | "position" | "watch"
+  >;
   inbox: Inbox;
   records: Records;
   /** The last commit of each writer: what `verify --head` compares. */
@@ -99,7 +103,7 @@ export function openReadStore({ directory, create = false }: { readonly director
   const reader = openReader(db, places);
   const inbox = openInbox(db, places.database, openWriter(db, places));
   return {
-    journal: readingPart(reader),
+    journal: { ...readingPart(reader), watch: (changed) => inbox.watchChanges(() => changed(null)) },
     inbox,
     records: reader.records,
     head: () => headOf(reader),
@@ -123,8 +127,8 @@ export function openStore(options: StoreOptions): Store {
     const writer: AnyWriter = thread === "main" ? openWriter(db, places) : openWriterThread({ places, open });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
-    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey });
     const inbox = openInbox(db, places.database, writer);
+    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey, watchOthers: inbox.watchChanges });
     let closing: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await journal.close();
@@ -160,11 +164,13 @@ type JournalParts = Readonly<{
   owner: Owner;
   isAlive: (hold: HoldRow) => boolean;
   blobKey: string | Uint8Array;
+  watchOthers: Inbox["watchChanges"];
 }>;
 
-function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: JournalParts): Journal {
+function openJournal({ reader, writer, ports, owner, isAlive, blobKey, watchOthers }: JournalParts): Journal {
   const known = new Map<StreamId, Known>();
   const held = new Map<SessionId, Epoch>();
+  const onlookers = new Set<(stream: StreamId | null) => void>();
   let last = reader.writerHead(owner.writer);
   let stopped: Fault | null = null;
   let queue: Waiting[] = [];
@@ -224,6 +230,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
       consumes,
       unlessHalted,
       halts: haltsIn(events),
+      claims: claimsOf(events),
       summary: value === null ? null : { value, listed },
       questions: changesOf(questions, waiting),
       unknowns: unknownChanges(unknowns, open),
@@ -262,6 +269,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
         waiting.forEach((w, i) => {
           w.done(appends[i]?.entries[0]?.seq ?? seq(0));
         });
+        for (const stream of ahead.keys()) for (const look of [...onlookers]) look(stream);
         left = later;
         continue;
       }
@@ -315,6 +323,21 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
       known.delete(hold.session);
       await writer.release(hold.session, hold.epoch, owner);
     },
+    watch(changed) {
+      const look = (stream: StreamId | null): void => {
+        try {
+          changed(stream);
+        } catch {
+          // an onlooker's error is its own: what is written does not depend on who looks
+        }
+      };
+      onlookers.add(look);
+      const stop = watchOthers(() => look(null));
+      return () => {
+        onlookers.delete(look);
+        stop();
+      };
+    },
     holds: (hold: Hold) => stopped === null && held.get(hold.session) === hold.epoch,
     async close() {
       while (busy || queue.length > 0) await nextTurn();
@@ -323,7 +346,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
   };
 }
 
-function readingPart(reader: SqliteReader): ReadStore["journal"] {
+function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> {
   return {
     async read(stream, after, most) {
       const entries: Entry[] = [];
@@ -337,10 +360,13 @@ function readingPart(reader: SqliteReader): ReadStore["journal"] {
       return entries;
     },
     session: async (session) => reader.session(session),
+    find: async (external) => reader.find(external),
     sessions: async (page) => reader.sessions(page),
     questions: async (page) => reader.questions.page(page),
     question: async (approval) => reader.questions.byId(approval),
     unknownsLike: (sought) => reader.unknowns.like(sought),
+    tail: async (after, most) => reader.tail(after, most),
+    position: async () => reader.position(),
   };
 }
 
