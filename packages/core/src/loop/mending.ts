@@ -11,7 +11,16 @@ type Applied = Extract<SessionEvent, { kind: "recovery.applied" }>;
 /** Its tool has failed: for the first time, or again after something was done about it. */
 export function hasFailed(c: Call, decided: Decided, error: string): void {
   c.run = { kind: "failed", decided };
-  const before: Mending = c.mending ?? { stage: "choose", plan: null, step: 0, tries: 0, dueAt: null, error, shown: null, digest: decided.digest };
+  const before: Mending = c.mending ?? {
+    stage: "choose",
+    plan: null,
+    step: 0,
+    tries: 0,
+    dueAt: null,
+    error,
+    shown: null,
+    digest: decided.digest,
+  };
   c.mending = { ...before, stage: "choose", dueAt: null, error, shown: c.shown };
   c.shown = null; // whatever comes next is shown as itself
 }
