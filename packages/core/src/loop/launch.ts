@@ -4,7 +4,7 @@
  */
 import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
 import type { Hold } from "../journal/port.ts";
-import { observeOutcome } from "../observe/observe.ts";
+import { cut, observeOutcome } from "../observe/observe.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import { checkReply, parseReply } from "../reason/parse.ts";
 import type { ModelReply, Preview } from "../reason/port.ts";
@@ -28,6 +28,7 @@ import {
   seq,
   type Tool,
 } from "../vocab/index.ts";
+import { breakerOfModel, breakersOfTool, classifyCall, classifyModel } from "./breakers.ts";
 import { requestTokens, reservation, roomForOutput, settlement } from "./budgets.ts";
 import { onReply, onResult } from "./middleware.ts";
 import type { Move } from "./next.ts";
@@ -149,16 +150,31 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
       const allowed = c.redeem(permit);
       if (allowed.kind !== "model" || allowed.model !== p.model.id)
         throw new FaultError({ kind: "permit-refused", action, detail: "it names another model" });
-      const reply = await unlessStopped(c.stopOf(null), (signal) => p.model.ask(request, preview, signal));
-      if ("error" in reply) return () => [{ kind: "model.failed", iteration, attempt, ...reply }];
-      const replied = repliedEvent(s, reply, iteration, attempt);
-      const before = p.middleware.length === 0 ? [] : await onReply(p.middleware, sceneOf(c, iteration), replied);
-      return () => [...before, replied];
+      const stop = c.stopOf(null);
+      const reply = await unlessStopped(stop, (signal) => p.model.ask(request, preview, signal));
+      const what = classifyModel(reply, stop.aborted);
+      const landing = "error" in reply ? failedLanding(reply, iteration, attempt) : await repliedLanding(c, reply, iteration, attempt);
+      return () => {
+        p.breakers.report(breakerOfModel(p), `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
+        return landing();
+      };
     });
   };
 }
 
 type Failed = Readonly<{ error: string; broke: boolean; again: boolean }>;
+
+const failedLanding =
+  (failed: Failed, iteration: number, attempt: number): Landing =>
+  () => [{ kind: "model.failed", iteration, attempt, ...failed }];
+
+/** What was said, once middleware has seen it: what that changed comes right before it. */
+async function repliedLanding(c: Cockpit, reply: ModelReply, iteration: number, attempt: number): Promise<Landing> {
+  const { middleware } = c.p;
+  const replied = repliedEvent(c.s, reply, iteration, attempt);
+  const before = middleware.length === 0 ? [] : await onReply(middleware, sceneOf(c, iteration), replied);
+  return () => [...before, replied];
+}
 
 /** A model that does not listen to the signal is not waited for. */
 async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<ModelReply>): Promise<ModelReply | Failed> {
@@ -218,7 +234,7 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
     const began = p.clock.now();
     const ms = () => p.clock.now() - began;
     const done = (): Done => ({ call, tool, bill, ms: ms() });
-    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), done()));
+    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), done(), run.stop.aborted));
     else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), done()));
   };
 }
@@ -258,10 +274,17 @@ function checkHold({ p, s, hold }: Cockpit): void {
   if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
 }
 
-async function actLanding(c: Cockpit, { outcome, late, over }: Acted, done: Done): Promise<Landing> {
+async function actLanding(c: Cockpit, { outcome, late, over }: Acted, done: Done, stopped: boolean): Promise<Landing> {
   c.outliving(over);
   void late?.then((o) => (o === null ? undefined : reportLate(c, done.call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
-  return endedLanding(c, done, outcome);
+  const reason = outcome.kind === "done" ? "" : outcome.kind === "failed" ? outcome.error : `${outcome.cause}: ${outcome.detail}`;
+  const landing = await endedLanding(c, done, outcome);
+  return () => {
+    const key = `${c.s.session}/${done.call.proposed.id}`;
+    for (const breaker of breakersOfTool(done.tool))
+      c.p.breakers.report(breaker, key, classifyCall(breaker, outcome, stopped), cut(reason, 500));
+    return landing();
+  };
 }
 
 async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Promise<void> {

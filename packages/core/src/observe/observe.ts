@@ -23,6 +23,7 @@ export function observeRefusal(tool: string, verdict: Extract<Verdict, { kind: "
 
 const DENIED: Readonly<Partial<Record<Extract<Verdict, { kind: "deny" }>["by"], string>>> = {
   contract: "not run",
+  breaker: "not run",
   person: "denied by a person",
   middleware: "denied by middleware",
 };
