@@ -40,7 +40,7 @@ import {
 import { modelFor } from "./adapters/model-offline.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
-export { loadTomlAgents } from "./adapters/agent-toml.ts";
+export { loadCodeSkills, loadTomlAgents } from "./adapters/agent-toml.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
@@ -61,14 +61,16 @@ export { findProject, openProject } from "./adapters/project-toml.ts";
 export {
   type Candidate,
   foldTrust,
-  INSTRUCTIONS,
   projectInstructions,
   type Standing,
+  skillFolders,
   standingOf,
   type Trusted,
+  type TrustPlace,
   trustCandidates,
 } from "./adapters/trust.ts";
 export { type Notify, webhook } from "./adapters/webhook.ts";
+export { skillFrom } from "./skill-folder.ts";
 
 export type PlaceOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */
@@ -128,8 +130,16 @@ function ordersFor({ journal, inbox }: Store): OpenOrders {
 
 export type Composed = Readonly<{ ports: Ports; facts: AgentFacts }>;
 
+/** K8 an agent without a skill that it names is not run: what it was written for may hang on it. */
+export function mustHaveSkills({ name, missing: [missing] }: Agent): void {
+  if (missing === undefined) return;
+  const { skill, detail, hint } = missing;
+  throw new FaultError({ kind: "agent-invalid", where: `agent \`${name}\``, detail: `skill \`${skill}\` cannot be used: ${detail}`, hint });
+}
+
 /** Everything one session of one agent needs. */
 export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Live) => void, outside: Outside = NODE): Composed {
+  mustHaveSkills(agent);
   const tools = toolbox(agent.tools, sha256);
   const ports: Ports = {
     model: outside.model(agent),

@@ -24,4 +24,5 @@ export {
   type RuntimeOptions,
 } from "./runtime.ts";
 export type { Forking, NewSession, Sessions } from "./sessions.ts";
+export { readSkill } from "./skill-folder.ts";
 export type { Following, Subscribe, Words } from "./subscribing.ts";

@@ -251,7 +251,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         limits,
         intent: null,
       };
-      return toResult(await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal)));
+      const state = await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal));
+      return toResult(state, agent.warnings);
     });
   }
 
@@ -292,7 +293,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const agent = agentOf(summary.agent);
       const composed = assemble(agent, watch);
       const held = await takeSession(composed.ports, session, composed.facts);
-      return toResult(await through(composed, held, held.state.turn?.limits ?? agent.limits, either(given.signal, signal)));
+      const state = await through(composed, held, held.state.turn?.limits ?? agent.limits, either(given.signal, signal));
+      return toResult(state, agent.warnings);
     });
   }
 

@@ -45,6 +45,7 @@ const wish = z.discriminatedUnion("kind", [
     as: z.enum(["happened", "did-not-happen", "abandon", "reconcile"]),
     note: z.string(),
   }),
+  z.strictObject({ kind: z.literal("dismiss"), call: name.transform(callId), note: z.string() }),
   z.strictObject({ kind: z.literal("late"), call: name.transform(callId), outcome }),
 ]);
 const intentSchema = z.strictObject({

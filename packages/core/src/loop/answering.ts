@@ -15,7 +15,7 @@ import {
 } from "../vocab/index.ts";
 import { orDenied } from "./judge.ts";
 import type { Ports } from "./ports.ts";
-import { actingFor, type Question, type State } from "./state.ts";
+import { actingFor, asItRuns, nameOf, type Question, type State } from "./state.ts";
 
 type Needs = Pick<Ports, "gate" | "tools" | "hash" | "clock">;
 
@@ -38,11 +38,12 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
     },
     mayResolve(user, call) {
       const unknown = [...s.unknowns.values()].find((u) => u.call === call);
-      const act: UserAct = { kind: "resolve", call, agent: s.agent.name, tool: unknown?.tool ?? "" };
+      const act: UserAct = { kind: "resolve", call, agent: s.agent.name, tool: unknown?.tool ?? s.deadLetters.get(call) ?? "" };
       const denied = deniedTo(p, user, act);
       return denied === null ? { kind: "may" } : no(denied);
     },
     isUnknown: (call: CallId) => s.unknowns.has(call),
+    isSetAside: (call: CallId) => s.deadLetters.has(call),
   };
 }
 
@@ -57,7 +58,7 @@ function mayAnswer(
   toolDigest: (tool: Tool) => Digest,
 ): Leave {
   const call = s.turn?.calling.find((c) => (c.proposed.id as string) === q.action) ?? null;
-  const tool = call?.proposed.tool ?? q.action;
+  const tool = call === null ? q.action : nameOf(call);
   for (const requester of s.turn?.speakers ?? [actingFor(s).id]) {
     const denied = deniedTo(p, user, { kind: "approve", approval: q.approval, agent: s.agent.name, tool, requester });
     if (denied !== null) return no(denied);
@@ -75,8 +76,9 @@ function mayAnswer(
   }
   if (answer.kind !== "edit") return { kind: "may", counts, digest: q.digest, about: null };
   if (call === null) return no("there are no arguments to edit");
-  if (call.starts > 0) return no("it had started and may have run with these arguments: approve it as it is, or deny it");
-  const edited = editedDigest(p, s, call.proposed, answer.args, toolDigest);
+  if (call.starts > 0 && !(call.run.kind === "failed" && call.mending?.stage === "person"))
+    return no("it had started and may have run with these arguments: approve it as it is, or deny it");
+  const edited = editedDigest(p, s, asItRuns(call), answer.args, toolDigest);
   return "reason" in edited ? no(edited.reason) : { kind: "may", counts, ...edited };
 }
 

@@ -1,6 +1,6 @@
 /** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it (Q10, Q48). */
 import type { GrantId, JournalEvent, Stamped } from "../vocab/index.ts";
-import type { State } from "./state.ts";
+import { nameOf, type State } from "./state.ts";
 
 /** Events that announce an effect, use up what let it be, or are nothing but the leave to ask a tool about an old call. */
 export const isBeginning = (e: JournalEvent): boolean => BEGINNINGS.has(e.kind) || isLeaveToReconcile(e);
@@ -13,7 +13,7 @@ export function scopesOf(s: State, events: readonly Stamped[]): readonly string[
   const begun = events.flatMap(({ event }) => (isBeginning(event) ? [event] : []));
   if (begun.length === 0) return [];
   const tools = begun.flatMap((e) => {
-    if (e.kind === "act.started") return s.turn?.calling.filter((c) => c.proposed.id === e.call).map((c) => c.proposed.tool) ?? [];
+    if (e.kind === "act.started") return s.turn?.calling.filter((c) => c.proposed.id === e.call).map(nameOf) ?? [];
     return e.kind === "gate.decided" && e.action.kind === "call" ? [e.action.tool] : [];
   });
   return ["all", `agent:${s.agent.name}`, ...new Set(tools.map((tool) => `tool:${tool}`))];

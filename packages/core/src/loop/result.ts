@@ -23,9 +23,11 @@ export type RunResult = Readonly<{
   questions: readonly Question[];
   unknowns: readonly Unknown[];
   conversation: readonly Message[];
+  /** What the agent asks for and ran without: instructions of the project that are not trusted. */
+  warnings: readonly string[];
 }>;
 
-export function toResult(s: State): RunResult {
+export function toResult(s: State, warnings: readonly string[] = []): RunResult {
   const at = s.turn ?? s.last;
   const ending = s.turn === null ? (s.last?.ending ?? null) : null;
   const words = ending === null ? WAITING : ENDINGS[ending];
@@ -47,6 +49,7 @@ export function toResult(s: State): RunResult {
     questions: [...(s.turn?.questions.values() ?? [])].filter((q) => q.answer === null),
     unknowns: [...s.unknowns.values()],
     conversation: s.messages,
+    warnings,
   };
 }
 

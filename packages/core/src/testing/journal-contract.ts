@@ -162,6 +162,7 @@ export const lost = (call: string): SessionEvent => ({
   outcome: { kind: "unknown", cause: "hold-lost", detail: "gone" },
   evidence: { toolDigest: ZERO, actionDigest: ZERO, outputDigest: null, durationMs: 0, starts: 1 },
   endsTurn: false,
+  recovering: false,
 });
 const told = (call: string, found: "happened" | "did-not-happen" | "cannot-tell"): SessionEvent => reconciledEvent(callId(call), found, "");
 const resolved = (call: string): SessionEvent => ({

@@ -140,7 +140,8 @@ export type SessionEvent =
   | Readonly<{ kind: "act.started"; call: CallId; key: CallKey; digest: Digest; epoch: Epoch; start: number; repeat: Repeat }>
   /**
    * What was done about a call that failed or whose hold was lost. `reconcile`: its tool was asked what became of it, and `found` is the answer.
-   * `tries` counts how often this strategy was applied to this call, `step` is its place in the list.
+   * `plan` is this strategy and those that are tried should it fail; `tries` counts how often it was applied to this call, `step` is its
+   * place in the list.
    */
   | Readonly<{
       kind: "recovery.applied";
@@ -148,6 +149,7 @@ export type SessionEvent =
       strategy: Recovery["kind"] | "reconcile";
       found: Reconciled["kind"] | null;
       detail: string;
+      plan: readonly Recovery[];
       step: number;
       tries: number;
       /** When a retry is due. */
@@ -185,7 +187,8 @@ export type SessionEvent =
       used: Allotment;
       intent: IntentId;
     }>
-  | Readonly<{ kind: "act.ended"; call: CallId; outcome: Outcome; evidence: Evidence; endsTurn: boolean }>
+  /** `recovering`: it failed, and `recovery.applied` says what is done about it; until then it is not settled. */
+  | Readonly<{ kind: "act.ended"; call: CallId; outcome: Outcome; evidence: Evidence; endsTurn: boolean; recovering: boolean }>
   | Readonly<{ kind: "act.late"; call: CallId; outcome: Outcome; intent: IntentId }>
   | Readonly<{ kind: "labels.added"; labels: readonly Label[]; from: CallId | null }>
   | Readonly<{ kind: "note"; from: string; call: CallId | null; name: string; value: Json }>
@@ -206,6 +209,8 @@ export type SessionEvent =
     }>
   /** A person wants the tool asked what became of the call. */
   | Readonly<{ kind: "unknown.reconcile-asked"; call: CallId; by: Principal; intent: IntentId }>
+  /** A person has seen to a call that was set aside. */
+  | Readonly<{ kind: "dead-letter.dismissed"; call: CallId; by: Principal; note: string; intent: IntentId }>
   | Readonly<{ kind: "intent.refused"; intent: IntentId; by: Principal; wish: string; reason: string }>
   | Readonly<{ kind: "session.closed"; by: Principal; reason: string }>
   | Readonly<{
@@ -306,6 +311,7 @@ export const reconciledEvent = (
   strategy: "reconcile",
   found,
   detail,
+  plan: [],
   step: 0,
   tries: 1,
   dueAt: null,
