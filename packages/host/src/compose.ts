@@ -5,6 +5,7 @@ import {
   type Agent,
   type AgentFacts,
   agentFacts,
+  breakersOf,
   type Clock,
   FaultError,
   type Gate,
@@ -12,6 +13,7 @@ import {
   type Intent,
   type Live,
   type Model,
+  type OpenBreakers,
   type OpenOrders,
   ordersOf,
   type Ports,
@@ -86,6 +88,8 @@ export type Place = Readonly<{
   keyring: OpenKeyring;
   /** Grants and halts of the whole project, as this process sees them. */
   orders: OpenOrders;
+  /** What keeps failing, as this process sees it. */
+  breakers: OpenBreakers;
   /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
   listen(drives: (session: SessionId) => boolean): Promise<Door | null>;
   close(): Promise<void>;
@@ -107,7 +111,8 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     };
     const listen: Place["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
-    return { store, keys, keyring, orders: ordersFor(store), listen, close: () => store.close() };
+    const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
+    return { store, keys, keyring, orders: ordersFor(store), breakers, listen, close: () => store.close() };
   } catch (error) {
     await store.close();
     throw error;
@@ -148,6 +153,8 @@ export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Li
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,
+    breakers: place.breakers,
+    modelBreaker: agent.breaker,
     authenticate: (intent) => place.keyring.authenticate(intent),
     signAsWriter: place.keyring.signAsWriter,
     clock: outside.clock,

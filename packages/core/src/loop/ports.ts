@@ -4,7 +4,8 @@ import type { Inbox } from "../inbox/port.ts";
 import type { Orders } from "../journal/orders.ts";
 import type { Journal } from "../journal/port.ts";
 import type { Model, Preview } from "../reason/port.ts";
-import type { ApprovalId, Entry, Hash, Intent, IntentId, JournalEvent, Millis, SessionId, Tools } from "../vocab/index.ts";
+import type { ApprovalId, BreakerSettings, Entry, Hash, Intent, IntentId, JournalEvent, Millis, SessionId, Tools } from "../vocab/index.ts";
+import type { BreakersPort } from "./breakers.ts";
 
 export type Clock = Readonly<{
   /** The wall's time: it may jump. */
@@ -46,6 +47,9 @@ export type Ports = Readonly<{
   journal: Journal;
   inbox: Inbox;
   orders: OrdersPort;
+  breakers: BreakersPort;
+  /** When the model is left alone after it kept failing. */
+  modelBreaker: BreakerSettings;
   authenticate: Authenticate;
   signAsWriter: SignAsWriter;
   clock: Clock;

@@ -12,6 +12,7 @@ import {
   type Append,
   type BlobRef,
   changesOf,
+  deadLetterChanges,
   EMPTY_STREAM,
   foldQuestions,
   foldUnknowns,
@@ -28,6 +29,7 @@ import {
   type StreamHead,
   sealCommit,
   sealEntries,
+  setsAside,
   summariseSealed,
   unknownChanges,
   type Waiting as WaitingQuestions,
@@ -75,7 +77,18 @@ export type StoreOptions = Readonly<{
 export type ReadStore = Readonly<{
   journal: Pick<
     Journal,
-    "read" | "session" | "find" | "sessions" | "questions" | "question" | "unknownsLike" | "tail" | "position" | "watch"
+    | "read"
+    | "session"
+    | "find"
+    | "sessions"
+    | "questions"
+    | "question"
+    | "unknownsLike"
+    | "deadLetters"
+    | "streams"
+    | "tail"
+    | "position"
+    | "watch"
   >;
   inbox: Inbox;
   records: Records;
@@ -158,6 +171,8 @@ export function openStore(options: StoreOptions): Store {
   }
 }
 
+const NO_CHANGES = { gone: [], put: [] } as const;
+
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** What the writer of a stream knows of it, so that it need not ask: checked by the database when it is used. */
 type Known = Readonly<{ head: StreamHead; summary: SessionSummary | null; questions: WaitingQuestions; unknowns: OpenUnknowns }>;
@@ -202,7 +217,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, watchOthe
     const isSession = isSessionStream(stream);
     if (isSession && (hold?.session !== stream || held.get(stream) !== hold.epoch))
       throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
-    if (ahead.has(stream) && events.some(({ event }) => leavesUnknown(event))) return "later"; // it looks back at what those before it write
+    if (ahead.has(stream) && events.some(({ event }) => leavesUnknown(event) || setsAside(event))) return "later"; // it looks back at what those before it write
     let { head, summary, questions, unknowns } = ahead.get(stream) ?? known.get(stream) ?? load(stream);
     if (head.seq !== after) {
       if (ahead.has(stream)) return "later"; // whether it conflicts is known when those before it are written, or refused
@@ -238,6 +253,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, watchOthe
       summary: value === null ? null : { value, listed },
       questions: changesOf(questions, waiting),
       unknowns: unknownChanges(unknowns, open),
+      deadLetters: line === null ? NO_CHANGES : deadLetterChanges(line.session, line.agent, sealed, () => reader.newestFirst(stream)),
     };
   }
 
@@ -369,6 +385,8 @@ function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> 
     questions: async (page) => reader.questions.page(page),
     question: async (approval) => reader.questions.byId(approval),
     unknownsLike: (sought) => reader.unknowns.like(sought),
+    deadLetters: async (page) => reader.deadLetters.page(page),
+    streams: async (prefix) => reader.streams(prefix),
     tail: async (after, most) => reader.tail(after, most),
     position: async () => reader.position(),
   };
