@@ -48,7 +48,7 @@ export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
-export type { Erased, ReadStore } from "./adapters/journal-sqlite.ts";
+export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { type Person, signIntent } from "./adapters/keyring.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
 export {
@@ -60,7 +60,7 @@ export {
   SURFACES,
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
-export { openProject } from "./adapters/project-toml.ts";
+export { findProject, openProject } from "./adapters/project-toml.ts";
 export {
   type Candidate,
   foldTrust,
