@@ -12,6 +12,7 @@ import {
   type Ids,
   type Intent,
   type Live,
+  type Middleware,
   type Model,
   type OpenBreakers,
   type OpenOrders,
@@ -47,7 +48,7 @@ export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
-export type { Erased, ReadStore } from "./adapters/journal-sqlite.ts";
+export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { type Person, signIntent } from "./adapters/keyring.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
 export {
@@ -59,7 +60,7 @@ export {
   SURFACES,
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
-export { openProject } from "./adapters/project-toml.ts";
+export { findProject, openProject } from "./adapters/project-toml.ts";
 export {
   type Candidate,
   foldTrust,
@@ -143,13 +144,21 @@ export function mustHaveSkills({ name, missing: [missing] }: Agent): void {
 }
 
 /** Everything one session of one agent needs. */
-export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Live) => void, outside: Outside = NODE): Composed {
+export function compose(
+  place: Place,
+  agent: Agent,
+  gate: Gate,
+  watch: (live: Live) => void,
+  outside: Outside = NODE,
+  middleware: readonly Middleware[] = agent.middleware,
+): Composed {
   mustHaveSkills(agent);
   const tools = toolbox(agent.tools, sha256);
   const ports: Ports = {
     model: outside.model(agent),
     gate,
     tools,
+    middleware,
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,

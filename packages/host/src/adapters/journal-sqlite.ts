@@ -6,6 +6,7 @@
  * Appends are sealed here, and written by a writer in this thread or in one of its own.
  */
 import { createHmac, randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type Append,
@@ -108,6 +109,9 @@ export type Store = Omit<ReadStore, "journal"> &
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
   }>;
 export type { Erased } from "./sqlite-writer.ts";
+
+/** Whether anything was ever written here: before the first run there is nothing to look at. */
+export const hasJournal = (directory: string): boolean => existsSync(placesIn(directory).database);
 
 /** Throws `journal-unreadable`. With `create`, a project that has no journal yet gets an empty one. */
 export function openReadStore({ directory, create = false }: { readonly directory: string; readonly create?: boolean }): ReadStore {
