@@ -41,6 +41,8 @@ import {
   withFreshKeys,
 } from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
+import { type Settings, settingsOf } from "./adapters/models/env.ts";
+import { providerModel } from "./adapters/models/providers.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
 export { loadCodeSkills, loadTomlAgents } from "./adapters/agent-toml.ts";
@@ -50,6 +52,8 @@ export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { type Person, signIntent } from "./adapters/keyring.ts";
+export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
+export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
 export {
   type FolderPlace,
@@ -176,7 +180,15 @@ export function compose(
 
 /** What a test or an embedder may bring of its own. */
 export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: Ids }>;
-export const NODE: Outside = { model: (agent) => modelFor(agent.model, agent.modelOptions, nodeClock), clock: nodeClock, ids: randomIds };
+export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds };
+
+/** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
+export function modelsWith(settings: Settings): Outside["model"] {
+  return ({ model, modelOptions }) =>
+    model.startsWith("offline/")
+      ? modelFor(model, modelOptions, nodeClock)
+      : providerModel(model, modelOptions, settings, () => nodeClock.now());
+}
 
 // what commands need of a project beside driving
 

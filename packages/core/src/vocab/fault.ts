@@ -30,6 +30,12 @@ export type Fault =
       readonly detail: string /** A stream that broke, or any failure that a repeat may mend. */;
       readonly again: boolean;
       readonly broke: boolean;
+      /** What the provider answered, where it answered: the HTTP status. */
+      readonly status?: number | null;
+      /** How long the provider asks to be left alone. */
+      readonly retryAfterMs?: number | null;
+      /** It passes by itself: too many requests, an overload, a lost connection, a time-out. */
+      readonly transient?: boolean;
     }
   | { readonly kind: "model-unknown"; readonly model: string; readonly detail: string }
   // files and input

@@ -19,7 +19,7 @@ const HINT = "see docs/guide/agents.md for every setting";
 const agentSchema = z.strictObject({
   name: z.string(),
   instructions: z.string(),
-  model: z.string(),
+  model: z.string().optional(),
   tools: z.array(z.string()).default([]),
   groups: z.array(z.string()).default([]),
   skills: z.array(z.string()).default([]),
@@ -87,7 +87,7 @@ function agentIn(file: string, box: ToolBox): Agent {
     const { path, detail } = issueOf(read.error);
     throw fileBad(file, placeOf(text, path), detail, HINT);
   }
-  const { tools, ...rest } = read.data;
+  const { tools, model, ...rest } = read.data;
   const found = tools.map((name, i) => {
     const known = box.get(name);
     if (known !== undefined) return known.tool;
@@ -95,7 +95,7 @@ function agentIn(file: string, box: ToolBox): Agent {
     throw fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint);
   });
   try {
-    return defineAgent({ ...rest, tools: found });
+    return defineAgent({ ...rest, ...(model === undefined ? {} : { model }), tools: found });
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     const { message, hint } = describe(error.fault);

@@ -489,6 +489,18 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/halt.ts")).list,
   },
   {
+    name: "doctor",
+    summary: "what is usable here and why not: Node, project, models and their keys, journal, sandboxes",
+    args: [],
+    options: {},
+    notes: [
+      "Keys come from the environment and from the project's .env; none is shown, stored or sent by this.",
+      "Exits 1 when Node, the project, its journal or the model of one of its agents cannot be used.",
+    ],
+    examples: ["orgate doctor", "orgate doctor --json"],
+    load: async () => (await import("../commands/doctor.ts")).doctor,
+  },
+  {
     name: "demo",
     summary: "see it work: a denial, a question, a kill -9, a resume, a proof. No key, no network, 15 seconds",
     args: [],

@@ -22,7 +22,8 @@ export async function withRuntime<T>(
   const { directory, synchronous } = config.journal;
   const notify = notifyOf(given, screen, config);
   const told = notify === null ? {} : { notify, project: config.name };
-  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...told });
+  const keys = { env: given.env, folder: config.root };
+  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...keys, ...told });
   try {
     return await work(runtime);
   } finally {
