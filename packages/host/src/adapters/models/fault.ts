@@ -6,7 +6,6 @@
  * M41 What may have been used counts as used: a request that never reached anybody, or was refused, cost nothing; one that broke off may have.
  */
 import { APICallError, EmptyResponseBodyError, InvalidResponseDataError, JSONParseError, TypeValidationError } from "@ai-sdk/provider";
-import { isProviderStreamError } from "@ai-sdk/provider-utils";
 import { FaultError } from "@orgate/core";
 
 export type Trouble = Readonly<{
@@ -77,7 +76,7 @@ export function troubleOf(error: unknown, seen: Seen): Trouble {
   if (own !== null) return own;
   const answered = inChain(error, (one) => (APICallError.isInstance(one) && one.statusCode !== undefined ? one : null));
   if (answered !== null && !isGood(answered.statusCode)) return refusal(answered, seen);
-  if (isProviderStreamError(error)) return announced(error, seen);
+  if (isAnnounced(error)) return announced(error, seen);
   const code = inChain(error, codeOf);
   if (code !== null) return connection(code, seen);
   if (inChain(error, isMalformed) !== null) return broken(seen, "the provider's answer is not what its format says");
@@ -119,8 +118,12 @@ function refusal(error: APICallError, seen: Seen): Trouble {
   };
 }
 
-/** An error that came as part of the stream. */
-function announced(error: Readonly<{ message: string; statusCode?: number; isRetryable?: boolean }>, seen: Seen): Trouble {
+/** An error that came as part of the stream. Told by the mark that the packages set: to import their own test would load all of them. */
+type Announced = Readonly<{ message: string; statusCode?: number; isRetryable?: boolean }>;
+const ANNOUNCED = Symbol.for("vercel.ai.providerStreamError");
+const isAnnounced = (error: unknown): error is Announced => typeof error === "object" && error !== null && ANNOUNCED in error;
+
+function announced(error: Announced, seen: Seen): Trouble {
   const status = error.statusCode ?? null;
   const transient = status !== null && isTransientStatus(status) && error.isRetryable !== false;
   const detail = `the provider broke off${status === null ? "" : ` with ${status}`}: ${error.message}`;

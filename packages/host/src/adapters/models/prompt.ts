@@ -18,13 +18,15 @@ import type { Json, JsonObject, Message, ModelRequest, Part, ToolSpec } from "@o
 export type PromptOptions = Readonly<{
   /** Arguments go back as the text they came as. Only packages that are known to take text are given it. */
   exactArguments: boolean;
+  /** The wire has a flag for a result that is an error. Without one its text says so, as ours always does, and is sent as it stands. */
+  flagsErrors: boolean;
   providerOptions: Readonly<Record<string, JsonObject>>;
 }>;
 
 export function toCallOptions(request: ModelRequest, options: PromptOptions): LanguageModelV4CallOptions {
   const { tools, temperature, maxOutputTokens } = request;
   return {
-    prompt: toPrompt(request, options.exactArguments),
+    prompt: toPrompt(request, options),
     temperature,
     maxOutputTokens,
     ...(tools.length === 0 ? {} : { tools: tools.map(toFunction), toolChoice: { type: "auto" } }),
@@ -35,7 +37,9 @@ export function toCallOptions(request: ModelRequest, options: PromptOptions): La
 const HIDDEN = "[the beginning of this conversation is not shown]";
 const SILENT = "(no text)";
 
-export function toPrompt({ system, messages }: Pick<ModelRequest, "system" | "messages">, exact: boolean): LanguageModelV4Prompt {
+type Wire = Pick<PromptOptions, "exactArguments" | "flagsErrors">;
+
+export function toPrompt({ system, messages }: Pick<ModelRequest, "system" | "messages">, wire: Wire): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Message[] = [];
   if (system.trim() !== "") prompt.push({ role: "system", content: system });
   const [first] = messages;
@@ -47,13 +51,13 @@ export function toPrompt({ system, messages }: Pick<ModelRequest, "system" | "me
         results = [];
         prompt.push({ role: "tool", content: results });
       }
-      results.push(toResult(message));
+      results.push(toResult(message, wire.flagsErrors));
       continue;
     }
     results = null;
     if (message.role !== "assistant") prompt.push(said(message.text));
     else {
-      const content = message.parts.flatMap((part) => toContent(part, exact));
+      const content = message.parts.flatMap((part) => toContent(part, wire.exactArguments));
       if (content.length > 0) prompt.push({ role: "assistant", content });
     }
   }
@@ -65,13 +69,13 @@ const said = (text: string): LanguageModelV4Message => ({
   content: [{ type: "text", text: text.trim() === "" ? SILENT : text }],
 });
 
-function toResult({ wireId, tool, text, isError }: Extract<Message, { role: "tool" }>): LanguageModelV4ToolResultPart {
+function toResult({ wireId, tool, text, isError }: Extract<Message, { role: "tool" }>, flags: boolean): LanguageModelV4ToolResultPart {
   const value = text === "" ? SILENT : text;
   return {
     type: "tool-result",
     toolCallId: wireId,
     toolName: tool,
-    output: isError ? { type: "error-text", value } : { type: "text", value },
+    output: isError && flags ? { type: "error-text", value } : { type: "text", value },
   };
 }
 

@@ -21,6 +21,8 @@ type Provider = Readonly<{
   keyless: boolean;
   /** The environment variable with its address, and the address without; null: there is none. */
   base: Readonly<{ variable: string; usual: string | null /** What an address without a path lacks. */; path: string }>;
+  /** Its wire has a flag for a result that is an error. */
+  flagsErrors: boolean;
   /** What it is told unless the agent says otherwise. */
   options: Readonly<Record<string, JsonObject>>;
   about: string;
@@ -41,7 +43,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     key: "ANTHROPIC_API_KEY",
     keyless: false,
     base: { variable: "ANTHROPIC_BASE_URL", usual: "https://api.anthropic.com/v1", path: "/v1" },
-    options: {},
+    flagsErrors: true,
+    options: { anthropic: { toolStreaming: false } }, // else the package asks for arguments that the provider has not checked to be JSON
     about: "Anthropic's Messages API",
     make: async ({ name, key, base }, fetch) => {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
@@ -52,6 +55,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     key: "OPENAI_API_KEY",
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
+    flagsErrors: false,
     options: { openai: { store: false } }, // the journal is the record: nothing is left with the provider to refer to
     about: "OpenAI's Responses API",
     make: async ({ name, key, base }, fetch) => {
@@ -63,6 +67,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     key: "OPENAI_API_KEY",
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
+    flagsErrors: false,
     options: {},
     about: "OpenAI's Chat Completions",
     make: async ({ name, key, base }, fetch) => {
@@ -74,6 +79,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     key: "GOOGLE_GENERATIVE_AI_API_KEY",
     keyless: false,
     base: { variable: "GOOGLE_GENERATIVE_AI_BASE_URL", usual: "https://generativelanguage.googleapis.com/v1beta", path: "/v1beta" },
+    flagsErrors: true,
     options: {},
     about: "Google's Gemini API",
     make: async ({ name, key, base }, fetch) => {
@@ -85,6 +91,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     key: "OPENROUTER_API_KEY",
     keyless: false,
     base: { variable: "OPENROUTER_BASE_URL", usual: "https://openrouter.ai/api/v1", path: "/api/v1" },
+    flagsErrors: false,
     options: {},
     about: "OpenRouter",
     make: compatible("openrouter"),
@@ -93,6 +100,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     key: null,
     keyless: true,
     base: { variable: "OLLAMA_BASE_URL", usual: "http://127.0.0.1:11434/v1", path: "/v1" },
+    flagsErrors: false,
     options: {},
     about: "Ollama, on this machine unless told otherwise",
     make: compatible("ollama"),
@@ -101,6 +109,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     key: "OPENAI_COMPATIBLE_API_KEY",
     keyless: true,
     base: { variable: "OPENAI_COMPATIBLE_BASE_URL", usual: null, path: "" },
+    flagsErrors: false,
     options: {},
     about: "anything that speaks OpenAI's Chat Completions: vLLM, LM Studio, llama.cpp",
     make: compatible("openai-compatible"),
@@ -142,7 +151,7 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
     ...(maxReplyChars === undefined ? {} : { maxReplyChars }),
   };
   const wires = new WeakMap<AbortSignal, Wire>();
-  const inside: Inside = { exactArguments: true, watch: (signal, wire) => void wires.set(signal, wire) };
+  const inside: Inside = { exactArguments: true, flagsErrors: provider.flagsErrors, watch: (signal, wire) => void wires.set(signal, wire) };
   const fetch = watchedFetch((signal) => wires.get(signal) ?? null, MAX_ANSWER_BYTES);
   const load = async (): Promise<Model> => languageModel(await provider.make({ name, key, base }, fetch), asked, inside);
   let loaded: Promise<Model> | null = null;
