@@ -40,12 +40,17 @@ export type LanguageModelOptions = Readonly<{
 }>;
 
 /** What our own providers add: they know their packages, and watch their own wire. */
-export type Inside = Readonly<{ exactArguments: boolean; flagsErrors: boolean; watch(signal: AbortSignal, wire: Wire): void }>;
+export type Inside = Readonly<{
+  exactArguments: boolean;
+  flagsErrors: boolean;
+  events: readonly string[];
+  watch(signal: AbortSignal, wire: Wire): void;
+}>;
 
 export const DEFAULT_PATIENCE: Patience = Object.freeze({ firstByteMs: 180_000, idleMs: 180_000 });
 const MAX_REPLY_CHARS = 8 * 1024 * 1024;
 const VERSIONS: readonly string[] = ["v2", "v3", "v4"];
-const OUTSIDE: Inside = { exactArguments: false, flagsErrors: true, watch: () => {} };
+const OUTSIDE: Inside = { exactArguments: false, flagsErrors: true, events: [], watch: () => {} };
 
 /** M51 versions 2 to 4 of the interface are taken; anything else is refused with the reason, before it is asked anything. */
 export function languageModel(model: AnyLanguageModel, options: LanguageModelOptions = {}, inside: Inside = OUTSIDE): Model {
@@ -67,10 +72,14 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       seen.status = status;
     };
     inside.watch(dog.signal, { beat: dog.beat, answered });
-    const pieces = readPieces((words) => {
-      seen.begun = true;
-      return preview(words);
-    }, maxReplyChars);
+    const pieces = readPieces(
+      (words) => {
+        seen.begun = true;
+        return preview(words);
+      },
+      maxReplyChars,
+      inside.events,
+    );
     try {
       const given = { ...toCallOptions(request, { ...inside, providerOptions }), abortSignal: dog.signal };
       await received(speaker, given, pieces, dog);

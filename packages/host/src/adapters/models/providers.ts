@@ -23,6 +23,8 @@ type Provider = Readonly<{
   base: Readonly<{ variable: string; usual: string | null /** What an address without a path lacks. */; path: string }>;
   /** Its wire has a flag for a result that is an error. */
   flagsErrors: boolean;
+  /** The kinds of event that its package reads, where it takes any other for an error. */
+  events: readonly string[];
   /** What it is told unless the agent says otherwise. */
   options: Readonly<Record<string, JsonObject>>;
   about: string;
@@ -44,6 +46,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "ANTHROPIC_BASE_URL", usual: "https://api.anthropic.com/v1", path: "/v1" },
     flagsErrors: true,
+    events: "message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping error".split(" "),
     options: { anthropic: { toolStreaming: false } }, // else the package asks for arguments that the provider has not checked to be JSON
     about: "Anthropic's Messages API",
     make: async ({ name, key, base }, fetch) => {
@@ -56,6 +59,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
+    events: [],
     options: { openai: { store: false } }, // the journal is the record: nothing is left with the provider to refer to
     about: "OpenAI's Responses API",
     make: async ({ name, key, base }, fetch) => {
@@ -68,6 +72,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
+    events: [],
     options: {},
     about: "OpenAI's Chat Completions",
     make: async ({ name, key, base }, fetch) => {
@@ -80,6 +85,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "GOOGLE_GENERATIVE_AI_BASE_URL", usual: "https://generativelanguage.googleapis.com/v1beta", path: "/v1beta" },
     flagsErrors: true,
+    events: [],
     options: {},
     about: "Google's Gemini API",
     make: async ({ name, key, base }, fetch) => {
@@ -92,6 +98,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENROUTER_BASE_URL", usual: "https://openrouter.ai/api/v1", path: "/api/v1" },
     flagsErrors: false,
+    events: [],
     options: {},
     about: "OpenRouter",
     make: compatible("openrouter"),
@@ -101,6 +108,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: true,
     base: { variable: "OLLAMA_BASE_URL", usual: "http://127.0.0.1:11434/v1", path: "/v1" },
     flagsErrors: false,
+    events: [],
     options: {},
     about: "Ollama, on this machine unless told otherwise",
     make: compatible("ollama"),
@@ -110,6 +118,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: true,
     base: { variable: "OPENAI_COMPATIBLE_BASE_URL", usual: null, path: "" },
     flagsErrors: false,
+    events: [],
     options: {},
     about: "anything that speaks OpenAI's Chat Completions: vLLM, LM Studio, llama.cpp",
     make: compatible("openai-compatible"),
@@ -151,7 +160,12 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
     ...(maxReplyChars === undefined ? {} : { maxReplyChars }),
   };
   const wires = new WeakMap<AbortSignal, Wire>();
-  const inside: Inside = { exactArguments: true, flagsErrors: provider.flagsErrors, watch: (signal, wire) => void wires.set(signal, wire) };
+  const inside: Inside = {
+    exactArguments: true,
+    flagsErrors: provider.flagsErrors,
+    events: provider.events,
+    watch: (signal, wire) => void wires.set(signal, wire),
+  };
   const fetch = watchedFetch((signal) => wires.get(signal) ?? null, MAX_ANSWER_BYTES);
   const load = async (): Promise<Model> => languageModel(await provider.make({ name, key, base }, fetch), asked, inside);
   let loaded: Promise<Model> | null = null;

@@ -6,6 +6,7 @@
  *     ending is broken, not finished.
  * M50 A tool that the provider ran itself was decided by nobody: such a reply is an error.
  */
+import { TypeValidationError } from "@ai-sdk/provider";
 import {
   estimateTokens,
   type Finish,
@@ -37,7 +38,8 @@ type Open = {
 type Show = (preview: Preview) => unknown;
 type Ended = Readonly<{ reason: string; raw: string | null; usage: unknown; marks: Json }>;
 
-export function readPieces(show: Show, maxChars: number): Pieces {
+/** `known`: the kinds of event that a provider's package reads, where it takes any other for an error; empty where it does not. */
+export function readPieces(show: Show, maxChars: number, known: readonly string[]): Pieces {
   const parts: Open[] = [];
   const open = new Map<string, Open>();
   const offsets = { text: 0, thinking: 0 };
@@ -131,8 +133,12 @@ export function readPieces(show: Show, maxChars: number): Pieces {
       case "finish":
         ended = { ...reasonOf(given.finishReason), usage: given.usage, marks: plain(given.providerMetadata) ?? null };
         return undefined;
-      case "error":
-        throw given.error;
+      case "error": {
+        const kind = newKindOf(given.error, known);
+        if (kind === null) throw given.error;
+        dropped.add(kind);
+        return undefined;
+      }
       // what a whole reply is made of, where a model cannot stream
       case "text":
       case "reasoning":
@@ -253,6 +259,12 @@ const estimatedInput = ({ system, messages, tools }: ModelRequest): number =>
 const estimatedOutput = (parts: readonly ReplyPart[]): number => parts.reduce((sum, { text }) => sum + estimateTokens(text), 0);
 
 // ── untrusted pieces ──
+
+/** A provider may send kinds of event that its package does not know yet, and says so in its documentation: they are let be. */
+function newKindOf(error: unknown, known: readonly string[]): string | null {
+  if (known.length === 0 || !TypeValidationError.isInstance(error) || !isPiece(error.value)) return null;
+  return known.includes(error.value.type) ? null : error.value.type;
+}
 
 const isPiece = (given: unknown): given is Piece =>
   typeof given === "object" && given !== null && "type" in given && typeof given.type === "string";
