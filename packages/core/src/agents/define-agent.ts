@@ -177,7 +177,8 @@ const isList = (given: readonly Tool[] | Readonly<Record<string, unknown>>): giv
 
 /** M60 by name: a tool of ours under its own name, or one of the AI SDK's, which gets the key as its name. */
 function namedTools(given: Readonly<Record<string, Tool | AiTool>>, where: string): readonly Tool[] {
-  if (typeof given !== "object" || given === null) throw invalid(where, "`tools` is not a list", "list what `defineTool` returned");
+  if (typeof given !== "object" || given === null || "inputSchema" in given)
+    throw invalid(where, "`tools` is not a list", "list what `defineTool` returned");
   return Object.entries(given).map(([name, tool]) => {
     if (typeof tool !== "object" || tool === null || !("check" in tool)) return fromAiTool(name, tool);
     if (tool.name === name) return tool;
