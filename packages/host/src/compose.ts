@@ -12,6 +12,7 @@ import {
   type Ids,
   type Intent,
   type Live,
+  type Middleware,
   type Model,
   type OpenBreakers,
   type OpenOrders,
@@ -143,13 +144,21 @@ export function mustHaveSkills({ name, missing: [missing] }: Agent): void {
 }
 
 /** Everything one session of one agent needs. */
-export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Live) => void, outside: Outside = NODE): Composed {
+export function compose(
+  place: Place,
+  agent: Agent,
+  gate: Gate,
+  watch: (live: Live) => void,
+  outside: Outside = NODE,
+  middleware: readonly Middleware[] = agent.middleware,
+): Composed {
   mustHaveSkills(agent);
   const tools = toolbox(agent.tools, sha256);
   const ports: Ports = {
     model: outside.model(agent),
     gate,
     tools,
+    middleware,
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,

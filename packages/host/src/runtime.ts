@@ -20,7 +20,9 @@ import {
   type Limits,
   type Live,
   label,
+  type Middleware,
   type Model,
+  middlewareOf,
   openSession,
   type Principal,
   type Resolution,
@@ -72,6 +74,8 @@ export type RuntimeOptions = Readonly<{
   model?: (agent: Agent) => Model;
   /** Is told when a question waits for a person; `webhook` sends it on. */
   notify?: Notify;
+  /** The developer's own code around every turn, in order; an agent's own comes after it. */
+  middleware?: readonly Middleware[];
   /** Named in notices. */
   project?: string;
 }>;
@@ -157,6 +161,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { directory, gate, thread = "main", synchronous = "full", surface = "library" } = options;
   const agents = byName(options.agents);
   const outside: Outside = options.model === undefined ? NODE : { ...NODE, model: options.model };
+  const middleware = new Map(
+    options.agents.map((a) => [a.name, middlewareOf([...(options.middleware ?? []), ...a.middleware], `agent \`${a.name}\``)]),
+  );
   const place = await openPlace({ directory, thread, synchronous });
   const { journal, inbox } = place.store;
   const stopRecording = isPolicies(gate) ? await recording(place, outside.clock.now, gate) : () => {};
@@ -169,13 +176,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       watcher(live);
     };
     const { notify, project = null } = options;
-    if (notify === undefined) return compose(place, agent, gate, watch, outside);
+    const own = middleware.get(agent.name) ?? [];
+    if (notify === undefined) return compose(place, agent, gate, watch, outside, own);
     const notice = noticesOf({ agent: agent.name, project }, notify.tell);
     const both = (live: Live): void => {
       watch(live);
       notice(live); // last: what a watcher does comes first, and an error here is nobody's but ours
     };
-    return compose(place, agent, gate, both, outside);
+    return compose(place, agent, gate, both, outside, own);
   }
 
   const closing = new AbortController();

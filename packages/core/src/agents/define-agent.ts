@@ -17,6 +17,7 @@ import {
   type Hash,
   type JsonObject,
   type Limits,
+  type Middleware,
   type Plan,
   type Prices,
   type Recover,
@@ -25,6 +26,7 @@ import {
   toolFacts,
 } from "../vocab/index.ts";
 import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
+import { middlewareOf } from "./define-middleware.ts";
 import type { Skill } from "./define-skill.ts";
 import { inOrder, recoverOf } from "./define-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
@@ -44,6 +46,8 @@ export type AgentDefinition = Readonly<{
   prices?: Prices;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
+  /** After the runtime's own, in order. */
+  middleware?: readonly Middleware[];
   /** What `defineSkill` returned, or the name of a skill that the project brings. */
   skills?: readonly (Skill | string)[];
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
@@ -68,6 +72,7 @@ export type Agent = Readonly<{
   limits: Limits;
   prices: Prices | null;
   groups: readonly string[];
+  middleware: readonly Middleware[];
   breaker: BreakerSettings;
   /** By name. */
   skills: readonly Skill[];
@@ -80,7 +85,8 @@ export type Agent = Readonly<{
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = "name instructions model modelOptions tools limits prices groups recover breaker skills projectInstructions".split(" ");
+const FIELDS =
+  "name instructions model modelOptions tools limits prices groups recover breaker skills projectInstructions middleware".split(" ");
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export const defineAgent = (given: AgentDefinition): Agent => assembled(given, NO_EQUIPMENT);
@@ -114,13 +120,15 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
   const groups = groupsOf(given.groups ?? [], where);
+  const middleware = middlewareOf(given.middleware ?? [], where);
   const prices = pricesOf(given.prices ?? null, where);
   const unpriced = unpricedLimit(limits, prices, where);
   if (unpriced !== null) throw new FaultError(unpriced);
 
   const brought = asks ? equipment.instructions : [];
   const system = [instructions, skillIndex(skills, where), ...projectBlocks(brought)].filter((text) => text !== "").join("\n\n");
-  const facts = { name: named, instructions: system, model, modelOptions, limits, prices, groups, tools: tools.map(withRecovery), breaker };
+  const code = { tools: tools.map(withRecovery), breaker, ...namesOf(middleware) };
+  const facts = { name: named, instructions: system, model, modelOptions, limits, prices, groups, ...code };
   const agent = {
     name: named,
     instructions: system,
@@ -130,6 +138,7 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     limits: Object.freeze(limits),
     prices,
     groups,
+    middleware,
     breaker,
     skills,
     missing,
@@ -138,6 +147,9 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
+
+/** Code has no digest; which ones there are, and in which order, has. An agent without any is what it was before there were any. */
+const namesOf = (middleware: readonly Middleware[]) => (middleware.length === 0 ? {} : { middleware: middleware.map((m) => m.name) });
 
 export const isAgent = (value: unknown): value is Agent => typeof value === "object" && value !== null && AGENT in value;
 

@@ -4,7 +4,19 @@ import type { Inbox } from "../inbox/port.ts";
 import type { Orders } from "../journal/orders.ts";
 import type { Journal } from "../journal/port.ts";
 import type { Model, Preview } from "../reason/port.ts";
-import type { ApprovalId, BreakerSettings, Entry, Hash, Intent, IntentId, JournalEvent, Millis, SessionId, Tools } from "../vocab/index.ts";
+import type {
+  ApprovalId,
+  BreakerSettings,
+  Entry,
+  Hash,
+  Intent,
+  IntentId,
+  JournalEvent,
+  Middleware,
+  Millis,
+  SessionId,
+  Tools,
+} from "../vocab/index.ts";
 import type { BreakersPort } from "./breakers.ts";
 
 export type Clock = Readonly<{
@@ -44,6 +56,8 @@ export type Ports = Readonly<{
   model: Model;
   gate: Gate;
   tools: Tools;
+  /** In order; none is the empty list. */
+  middleware: readonly Middleware[];
   journal: Journal;
   inbox: Inbox;
   orders: OrdersPort;

@@ -29,6 +29,7 @@ import {
   type JournalEvent,
   keyId,
   type Limits,
+  type Middleware,
   PLAIN_WINDOW,
   type Prices,
   type Principal,
@@ -52,6 +53,7 @@ export type WorldOptions = Readonly<{
   hash: Hash;
   model: Model;
   tools?: readonly Tool[];
+  middleware?: readonly Middleware[];
   rows?: readonly Row[];
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
@@ -149,6 +151,7 @@ export function world(options: WorldOptions): World {
       model: { id: model.id, ask: (request, preview, signal) => around("model", () => model.ask(request, preview, signal)) },
       gate,
       tools: { ...box, find: (name) => crashing(box.find(name), around) },
+      middleware: options.middleware ?? [],
       journal: { ...store.journal, append: (a) => around("append", () => store.journal.append(a)) },
       inbox: store.inbox,
       orders: ordersOf(store.journal, clock.now),
