@@ -42,7 +42,7 @@ test("J60 events and bytes per iteration are the same, within 5 %, at 10, 100 an
     expect(apart(one?.entries, thousand?.entries)).toBeLessThanOrEqual(0.05);
     expect(apart(one?.bytes, thousand?.bytes)).toBeLessThanOrEqual(0.05);
   }
-  expect(thousand?.entries).toBeCloseTo(7, 1); // replied, decided, started; ended, two decisions, asked
+  expect(thousand?.entries).toBeCloseTo(6, 1); // replied, decided, started; ended, decided, asked (the leave to answer stands)
 });
 
 test("J60 the database grows by the same number of pages, within 5 %, at 100 and 1,000 iterations", () => {

@@ -4,7 +4,7 @@ import type { Message } from "../reason/port.ts";
 import { estimateTokens, PER_MESSAGE } from "../reason/tokens.ts";
 import { widen } from "../reason/window.ts";
 import type { Observation, Part, ProposedCall, Verdict } from "../vocab/index.ts";
-import { type Call, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Call, type Gated, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
 
 export function say(s: State, message: Message): void {
   s.messages.push(message);
@@ -30,11 +30,18 @@ export function goOn(s: State, t: Turn, note: string | null): void {
   reopen(t);
 }
 
-/** Decided anew before the next request; what was asked about the last one is of no use any more. */
+/**
+ * Decided anew before the next request; what was asked about the last one is of no use any more. A plain leave to answer stands
+ * until the driver finds that it would be decided otherwise, which it looks at before every request: the same words once are enough.
+ */
 export function reopen(t: Turn): void {
-  [t.model, t.respond] = [UNDECIDED, UNDECIDED];
+  t.model = UNDECIDED;
+  if (!isStanding(t.respond)) t.respond = UNDECIDED;
   for (const [id, q] of t.questions) if (q.action.startsWith("model:") || q.action.startsWith("respond:")) t.questions.delete(id);
 }
+
+const isStanding = (gated: Gated): boolean =>
+  gated.kind === "allowed" && gated.decided.verdict.kind === "allow" && gated.decided.verdict.approval === null;
 
 export function refuseAnswer(s: State, t: Turn, { by, reason }: Pick<Denial, "by" | "reason">): void {
   t.refusedInARow += 1;

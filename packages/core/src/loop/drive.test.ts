@@ -297,6 +297,32 @@ describe("limits and endings", () => {
     expect(JSON.stringify(model.asked[1]?.messages.at(-1))).toContain("not to them");
   });
 
+  test("L83 leave to answer is looked at before every request and recorded when it is another: once while nothing changes, again with a label that forbids", async () => {
+    const rows: Row[] = [
+      { id: "hush", action: "respond", labels: ["secret"], verdict: "deny", say: "not with secrets" },
+      { id: "rest", action: "*", verdict: "allow" },
+    ];
+    const secret = tool("open", () => "the key", { labels: ["secret"] });
+    const steps = [
+      reply.calls([call("echo", "1", "a")]),
+      reply.calls([call("echo", "2", "b")]),
+      reply.calls([call("open", "3", "c")]),
+      ...["no", "no", "no"].map((text) => reply.text(text)),
+    ];
+    const { w, model } = setup(steps, { rows, tools: [echo, secret] });
+    const s = await w.run("go");
+    const answers = w.events("gate.decided").filter((e) => e.action.kind === "respond");
+    expect(answers.map((e) => [e.id, e.verdict.kind])).toEqual([
+      ["respond:1", "allow"],
+      ["respond:4", "deny"],
+      ["respond:5", "deny"],
+      ["respond:6", "deny"],
+    ]);
+    expect(s.last).toMatchObject({ ending: "denied", output: null });
+    expect(w.live.filter((l) => l.kind === "preview" && l.iteration > 3)).toEqual([]);
+    model.done();
+  });
+
   test("L20 previews carry iteration, attempt and offset, have no sequence number, and are not in the journal", async () => {
     const { w } = setup([reply.text("one two three")]);
     await w.run("go");

@@ -193,11 +193,21 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       case "stop":
         stop.stopTurn(move.ending);
         return false;
-      case "settle":
       case "ask-model":
+        return reconsiderAnswer(t);
+      case "settle":
       case "wait":
         return false;
     }
+  }
+
+  /** The leave to answer is looked at before every request, and recorded when it is not the one on record. */
+  function reconsiderAnswer(t: Turn): boolean {
+    if (t.respond.kind !== "allowed") return false;
+    const now = decide(s, t, actionId(`respond:${t.iterations + 1}`));
+    if (isSame(now, t.respond.decided)) return false;
+    record(now);
+    return true;
   }
 
   function question(t: Turn, action: ActionId): boolean {
