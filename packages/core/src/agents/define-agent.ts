@@ -6,6 +6,7 @@
  */
 import {
   checkLimits,
+  DELEGATE,
   type Digest,
   digestOf,
   FaultError,
@@ -30,6 +31,10 @@ export type AgentDefinition = Readonly<{
   limits?: Partial<Limits>;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
+  /** Agents, by name, that it may have do something: its model gets the tool `delegate`, and policies decide each time. */
+  delegates?: readonly string[];
+  /** How many levels of delegates there may be below it; 3 unless said. */
+  maxDepth?: number;
 }>;
 
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
@@ -44,10 +49,13 @@ export type Agent = Readonly<{
   tools: readonly Tool[];
   limits: Limits;
   groups: readonly string[];
+  delegates: readonly string[];
+  maxDepth: number;
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "groups"];
+const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "groups", "delegates", "maxDepth"];
+const MAX_DEPTH = 3;
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export function defineAgent(given: AgentDefinition): Agent {
@@ -66,10 +74,15 @@ export function defineAgent(given: AgentDefinition): Agent {
   const tools = toolsOf(given.tools ?? [], where);
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
-  const groups = groupsOf(given.groups ?? [], where);
+  const groups = namesOf(given.groups ?? [], "groups", where);
+  const delegates = namesOf(given.delegates ?? [], "delegates", where);
+  if (delegates.includes(named)) throw invalid(where, "it names itself among its `delegates`", "an agent delegates to others");
+  const { maxDepth = MAX_DEPTH } = given;
+  if (!Number.isSafeInteger(maxDepth) || maxDepth < 1)
+    throw invalid(where, `\`maxDepth\` is ${String(maxDepth)}`, "use a whole number of at least 1; without `delegates` there are none");
 
-  const facts = { name: named, instructions, model, modelOptions, limits, groups, tools: tools.map(toolFacts) };
-  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), groups };
+  const facts = { name: named, instructions, model, modelOptions, limits, groups, delegates, maxDepth, tools: tools.map(toolFacts) };
+  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), groups, delegates, maxDepth };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
 
@@ -82,16 +95,17 @@ function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
     const made: unknown = tool;
     if (typeof made !== "object" || made === null || !("check" in made) || !("resource" in made))
       throw invalid(where, `\`tools[${i}]\` is no tool`, "make it with `defineTool`");
+    if (tool.name === DELEGATE) throw invalid(where, `\`${DELEGATE}\` is no name for a tool`, "it is what the model calls to delegate");
     if (seen.has(tool.name)) throw invalid(where, `two tools are named \`${tool.name}\``, "rename one of them");
     seen.add(tool.name);
   }
   return Object.freeze(inOrder(given));
 }
 
-/** In order, each once: the same groups are the same digest. */
-function groupsOf(given: readonly string[], where: string): readonly string[] {
-  const wrong = Array.isArray(given) ? given.find((group) => !isName(group)) : given;
-  if (wrong !== undefined) throw invalid(where, `\`groups\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
+/** In order, each once: the same names are the same digest. */
+function namesOf(given: readonly string[], field: string, where: string): readonly string[] {
+  const wrong = Array.isArray(given) ? given.find((one) => !isName(one)) : given;
+  if (wrong !== undefined) throw invalid(where, `\`${field}\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
   return Object.freeze([...new Set(given)].sort());
 }
 

@@ -4,7 +4,7 @@ import type { State } from "./state.ts";
 
 /** Events that announce an effect, use up what let it be, or are nothing but the leave to ask a tool about an old call. */
 export const isBeginning = (e: JournalEvent): boolean => BEGINNINGS.has(e.kind) || isLeaveToReconcile(e);
-const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set(["act.started", "model.asked", "approval.consumed", "grant.used"]);
+const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set(["act.started", "model.asked", "approval.consumed", "grant.used", "child.opened", "budget.reserved"]);
 const isLeaveToReconcile = (e: JournalEvent): boolean =>
   e.kind === "gate.decided" && e.id.startsWith("reconcile:") && e.verdict.kind === "allow";
 
@@ -16,5 +16,6 @@ export function scopesOf(s: State, events: readonly Stamped[]): readonly string[
     if (e.kind === "act.started") return s.turn?.calling.filter((c) => c.proposed.id === e.call).map((c) => c.proposed.tool) ?? [];
     return e.kind === "gate.decided" && e.action.kind === "call" ? [e.action.tool] : [];
   });
-  return ["all", `agent:${s.agent.name}`, ...new Set(tools.map((tool) => `tool:${tool}`))];
+  const delegates = begun.flatMap((e) => (e.kind === "child.opened" ? [`agent:${e.agent}`] : []));
+  return ["all", `agent:${s.agent.name}`, ...delegates, ...new Set(tools.map((tool) => `tool:${tool}`))];
 }

@@ -10,12 +10,13 @@
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
 import { type ActionId, actionId, type Ending, type Millis } from "../vocab/index.ts";
-import { type Call, type Gated, isSettled, type Question, type State, type Turn, type Unknown } from "./state.ts";
+import { type Call, type Gated, isDelegated, isSettled, type Question, type State, type Turn, type Unknown } from "./state.ts";
 
 export type Move =
   | { readonly kind: "gate"; readonly action: ActionId }
   | { readonly kind: "question"; readonly action: ActionId } // put to people; the session then waits for one of them
   | { readonly kind: "act"; readonly call: Call } // for the first time, or again after its hold was lost
+  | { readonly kind: "follow"; readonly call: Call } // a delegate is at work: drive it on, or wait for whoever does
   | { readonly kind: "reconcile"; readonly call: Call } // ask the tool what became of it
   | { readonly kind: "give-up"; readonly call: Call } // nobody can tell: `unknown`
   | { readonly kind: "settle"; readonly unknown: Unknown } // a person wants the tool asked about an old unknown
@@ -68,12 +69,16 @@ function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
   const lost = ready.filter((c) => c.starts > 0); // these have started: no limit may leave them untold
   const fresh = ready.filter((c) => c.starts === 0);
   const starting = [...lost, ...fresh.slice(0, Math.max(0, t.limits.calls - t.calls))].slice(0, places);
-  if (starting.length > 0)
-    return starting.map((call) => ({ kind: call.run.kind === "lost" && recovery(call) === "reconcile" ? "reconcile" : "act", call }));
-  if (running.length > 0) return [];
+  if (starting.length > 0) {
+    const how = (c: Call) => (c.run.kind === "lost" && recovery(c) === "reconcile" ? "reconcile" : "act");
+    return [...following(t), ...starting.map((call): Move => ({ kind: how(call), call }))];
+  }
+  if (running.length > 0) return following(t);
   if (fresh.length > 0) return ending(t, { ending: "out-of-calls", detail: `${t.limits.calls} calls were started` });
   return [{ kind: "wait" }];
 }
+
+const following = (t: Turn): readonly Move[] => t.calling.filter(isDelegated).map((call) => ({ kind: "follow", call }));
 
 /** Something a decision may read has changed, or its time is up (the gate is asked once more, and a further defer then denies). */
 const isDue = (gated: Gated, s: State, now: Millis): boolean =>
@@ -153,7 +158,7 @@ export const remainingMs = (s: State, t: Turn, now: Millis): number => t.limits.
 
 function stopping(t: Turn, stop: Stop): readonly Move[] {
   const isFlying = t.asking !== null || t.calling.some((c) => c.run.kind === "running");
-  return isFlying ? [{ kind: "stop", ending: stop.ending }] : ending(t, stop);
+  return isFlying ? [{ kind: "stop", ending: stop.ending }, ...following(t)] : ending(t, stop);
 }
 
 /** What has started is told of before its turn ends, also when it waits for a person. */
