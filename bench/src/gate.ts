@@ -47,6 +47,7 @@ const FACTS: Facts = {
   labels: LABELS,
   calls: () => COUNTS,
   spent: COUNTS,
+  cents: null,
 };
 const lookUp = (path: string, n = 1): Action => {
   const args = { n, path, query: "x".repeat(150) };

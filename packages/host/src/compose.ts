@@ -12,11 +12,13 @@ import {
   type Intent,
   type Live,
   type Model,
+  NO_CHILDREN,
   type OpenOrders,
   ordersOf,
   type Ports,
   type SessionId,
   toolbox,
+  toolsOf,
 } from "@orgate/core";
 import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
@@ -128,9 +130,19 @@ function ordersFor({ journal, inbox }: Store): OpenOrders {
 
 export type Composed = Readonly<{ ports: Ports; facts: AgentFacts }>;
 
+/** The other agents of the runtime: how one of them is found, and driven for whoever delegates to it. */
+export type Family = Pick<Ports["children"], "find" | "drive">;
+
 /** Everything one session of one agent needs. */
-export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Live) => void, outside: Outside = NODE): Composed {
-  const tools = toolbox(agent.tools, sha256);
+export function compose(
+  place: Place,
+  agent: Agent,
+  gate: Gate,
+  watch: (live: Live) => void,
+  outside: Outside = NODE,
+  family: Family = NO_CHILDREN,
+): Composed {
+  const tools = toolbox(toolsOf(agent), sha256);
   const ports: Ports = {
     model: outside.model(agent),
     gate,
@@ -138,6 +150,7 @@ export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Li
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,
+    children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
     authenticate: (intent) => place.keyring.authenticate(intent),
     signAsWriter: place.keyring.signAsWriter,
     clock: outside.clock,
@@ -146,6 +159,19 @@ export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Li
     watch,
   };
   return { ports, facts: agentFacts(agent, gate, tools, sha256) };
+}
+
+/** What sessions of an agent record of it, and what limits it has, for those that delegate to it. */
+export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Family["find"] {
+  const known = new Map<string, Readonly<{ under: Gate["digest"]; delegate: ReturnType<Family["find"]> }>>();
+  return (name) => {
+    const found = known.get(name);
+    const agent = agents.get(name);
+    if (agent === undefined || found?.under === gate.digest) return found?.delegate ?? null;
+    const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256), limits: agent.limits };
+    known.set(name, { under: gate.digest, delegate });
+    return delegate;
+  };
 }
 
 /** What a test or an embedder may bring of its own. */

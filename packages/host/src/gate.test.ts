@@ -96,6 +96,7 @@ const facts = (more: Partial<Facts> = {}): Facts => ({
   labels: [],
   calls: () => ({ turn: 0, session: 0 }),
   spent: { turn: 0, session: 0 },
+  cents: null,
   ...more,
 });
 /** Ends its line: policies without an @id are named by their lines. */

@@ -46,6 +46,7 @@ const toTool = ({ name, description, inputSchema }: Offered): Tool => ({
   labels: [],
   endsTurn: false,
   timeoutMs: null,
+  maxCents: 0,
   resourceTypes: ["Tool"],
   check: () => ({ kind: "invalid", issues: ["not called here"] }),
   resource: () => ({ type: "Tool", id: name }),
@@ -60,6 +61,7 @@ const FACTS: Facts = {
   labels: [],
   calls: () => ({ turn: 0, session: 0 }),
   spent: { turn: 0, session: 0 },
+  cents: null,
 };
 const call = (tool: string, args: JsonObject): Action => ({
   kind: "call",

@@ -57,6 +57,7 @@ const facts = (surface: Surface = "library"): Facts => ({
   labels: [],
   calls: () => ({ turn: 0, session: 0 }),
   spent: { turn: 0, session: 0 },
+  cents: null,
 });
 const thinks = (policies: Policies, surface?: Surface) =>
   policies.decide({ kind: "model", model: "offline/clerk" }, facts(surface)).verdict;

@@ -46,15 +46,11 @@ export async function loadProjectAgents(config: Config): Promise<ProjectAgents> 
 
 /** The text is part of the definition, so it counts in the agent's digest: a session records what it ran on. */
 export function withInstructions(agent: Agent, text: string): Agent {
-  const { name, instructions, model, modelOptions, tools, limits, groups } = agent;
+  const { digest: _, prices, ...rest } = agent;
   return defineAgent({
-    name,
-    instructions: `${instructions}\n\n# ${INSTRUCTIONS} of this project\n\n${text.trim()}`,
-    model,
-    modelOptions,
-    tools,
-    limits,
-    groups,
+    ...rest,
+    ...(prices === null ? {} : { prices }),
+    instructions: `${agent.instructions}\n\n# ${INSTRUCTIONS} of this project\n\n${text.trim()}`,
   });
 }
 

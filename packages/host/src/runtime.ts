@@ -8,8 +8,10 @@ import {
   drive,
   type Entry,
   FaultError,
+  followChild,
   type Gate,
   type GrantId,
+  goUp,
   type Held,
   type Intent,
   isFault,
@@ -20,7 +22,9 @@ import {
   type Live,
   label,
   type Model,
+  openBelow,
   openSession,
+  type Parent,
   type Principal,
   type Resolution,
   type RunResult,
@@ -40,6 +44,8 @@ import {
   type Composed,
   compose,
   type Door,
+  delegatesOf,
+  type Family,
   NODE,
   type Notify,
   type Outside,
@@ -98,6 +104,8 @@ export type Runtime = Readonly<{
   resume(session: SessionId, options?: Pick<RunOptions, "signal" | "on">): Run;
   /** Puts a wish into the session's inbox; whoever holds it turns it into an event. */
   wish(intent: Intent): Promise<"new" | "known">;
+  /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
+  followUp(session: SessionId, text: string, as: Person): Promise<Answered>;
   approvals: Approvals;
   /** No effect is begun in `all`, `agent:NAME` or `tool:NAME` once this resolves, in any process; what runs is stopped. */
   halt(scope: string, reason: string, as: Person): Promise<void>;
@@ -140,6 +148,7 @@ export type Inspect = Readonly<{
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { directory, gate, thread = "main", synchronous = "full", surface = "library" } = options;
   const agents = byName(options.agents);
+  checkDelegates(agents);
   const outside: Outside = options.model === undefined ? NODE : { ...NODE, model: options.model };
   const place = await openPlace({ directory, thread, synchronous });
   const { journal, inbox } = place.store;
@@ -148,14 +157,41 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const agentOf = (name: string): Agent => agents.get(name) ?? missing(name, [...agents.keys()]);
   function assemble(agent: Agent, watch: (live: Live) => void): Composed {
     const { notify, project = null } = options;
-    if (notify === undefined) return compose(place, agent, gate, watch, outside);
-    const notice = noticesOf({ agent: agent.name, project }, notify.tell);
+    if (notify === undefined) return compose(place, agent, gate, watch, outside, family);
+    const parentOf = (session: SessionId) => parents.get(session) ?? null;
+    const notice = noticesOf({ agent: agent.name, project, parentOf }, notify.tell);
     const both = (live: Live): void => {
       watch(live);
       notice(live); // last: what a watcher does comes first, and an error here is nobody's but ours
     };
-    return compose(place, agent, gate, both, outside);
+    return compose(place, agent, gate, both, outside, family);
   }
+
+  const parents = new Map<SessionId, Parent>(); // of the delegates that are driven here
+  const ground = { journal, inbox, clock: outside.clock, ids: outside.ids, signAsWriter: place.keyring.signAsWriter };
+  const family: Family = {
+    find: delegatesOf(agents, gate),
+    drive: (child, _, stop) => followChild(ground, child, stop, (cancel) => driveSession(child, () => {}, cancel)),
+  };
+
+  /** Takes a session and drives it: one of an agent of this runtime, whoever opened it. */
+  async function driveSession(session: SessionId, watch: (live: Live) => void, signal: AbortSignal): Promise<State> {
+    const summary = await journal.session(session);
+    if (summary === null) throw new FaultError({ kind: "session-unknown", session });
+    const agent = agentOf(summary.agent);
+    const composed = assemble(agent, watch);
+    const held = await takeSession(composed.ports, session, composed.facts);
+    const { parent, turn } = held.state;
+    if (parent !== null) parents.set(session, parent);
+    try {
+      return await through(composed, held, turn?.limits ?? agent.limits, signal);
+    } finally {
+      parents.delete(session);
+    }
+  }
+
+  /** What its delegates ask is asked of whoever waits for it. */
+  const resultOf = async (state: State): Promise<RunResult> => toResult(state, await openBelow({ journal }, state));
 
   const closing = new AbortController();
   const runs = new Set<Promise<unknown>>();
@@ -226,7 +262,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         limits,
         intent: null,
       };
-      return toResult(await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal)));
+      return resultOf(await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal)));
     });
   }
 
@@ -251,12 +287,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   function resume(session: SessionId, given: Pick<RunOptions, "signal" | "on"> = {}): Run {
     return stream(given.on, tracked, async (watch, signal) => {
-      const summary = await journal.session(session);
-      if (summary === null) throw new FaultError({ kind: "session-unknown", session });
-      const agent = agentOf(summary.agent);
-      const composed = assemble(agent, watch);
-      const held = await takeSession(composed.ports, session, composed.facts);
-      return toResult(await through(composed, held, held.state.turn?.limits ?? agent.limits, either(given.signal, signal)));
+      const until = either(given.signal, signal);
+      const state = await driveSession(session, watch, until);
+      await goUp({ inbox }, state, (above) => driveSession(above, () => {}, until));
+      return resultOf(state);
     });
   }
 
@@ -340,6 +374,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     complete,
     resume,
     wish: (intent) => inbox.put(intent),
+    followUp: (session, text, as) => send(session, { kind: "follow-up", text }, as),
     approvals,
     halt: (scope, reason, as) => haltWork(acting(as), scope, reason),
     resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),
@@ -374,6 +409,21 @@ function byName(agents: readonly Agent[]): ReadonlyMap<string, Agent> {
     map.set(agent.name, agent);
   }
   return map;
+}
+
+/** A name that is nobody's would be refused each time that the model calls it: better said before anything runs. */
+function checkDelegates(agents: ReadonlyMap<string, Agent>): void {
+  for (const { name, delegates } of agents.values()) {
+    const unknown = delegates.find((one) => !agents.has(one));
+    if (unknown === undefined) continue;
+    const hint = `known agents: ${[...agents.keys()].join(", ")}`;
+    throw new FaultError({
+      kind: "agent-invalid",
+      where: `agent \`${name}\``,
+      detail: `there is no agent \`${unknown}\` to delegate to`,
+      hint,
+    });
+  }
 }
 
 function missing(agent: string, known: readonly string[]): never {

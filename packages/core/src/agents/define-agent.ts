@@ -9,11 +9,13 @@ import {
   DELEGATE,
   type Digest,
   digestOf,
+  type Fault,
   FaultError,
   frozenCopy,
   type Hash,
   type JsonObject,
   type Limits,
+  type Prices,
   type Tool,
   toolFacts,
 } from "../vocab/index.ts";
@@ -29,6 +31,8 @@ export type AgentDefinition = Readonly<{
   modelOptions?: JsonObject;
   tools?: readonly Tool[];
   limits?: Partial<Limits>;
+  /** Of the model, in currency per million tokens. Without them what a run costs is unknown, and money cannot be limited. */
+  prices?: Prices;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
   /** Agents, by name, that it may have do something: its model gets the tool `delegate`, and policies decide each time. */
@@ -48,13 +52,14 @@ export type Agent = Readonly<{
   /** By name. */
   tools: readonly Tool[];
   limits: Limits;
+  prices: Prices | null;
   groups: readonly string[];
   delegates: readonly string[];
   maxDepth: number;
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "groups", "delegates", "maxDepth"];
+const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "prices", "groups", "delegates", "maxDepth"];
 const MAX_DEPTH = 3;
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
@@ -75,14 +80,18 @@ export function defineAgent(given: AgentDefinition): Agent {
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
   const groups = namesOf(given.groups ?? [], "groups", where);
+  const prices = pricesOf(given.prices ?? null, where);
+  const unpriced = unpricedLimit(limits, prices, where);
+  if (unpriced !== null) throw new FaultError(unpriced);
   const delegates = namesOf(given.delegates ?? [], "delegates", where);
   if (delegates.includes(named)) throw invalid(where, "it names itself among its `delegates`", "an agent delegates to others");
   const { maxDepth = MAX_DEPTH } = given;
   if (!Number.isSafeInteger(maxDepth) || maxDepth < 1)
     throw invalid(where, `\`maxDepth\` is ${String(maxDepth)}`, "use a whole number of at least 1; without `delegates` there are none");
 
-  const facts = { name: named, instructions, model, modelOptions, limits, groups, delegates, maxDepth, tools: tools.map(toolFacts) };
-  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), groups, delegates, maxDepth };
+  const plain = { name: named, instructions, model, modelOptions, limits: Object.freeze(limits), prices, groups, delegates, maxDepth };
+  const facts = { ...plain, tools: tools.map(toolFacts) };
+  const agent = { ...plain, tools };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
 
@@ -108,6 +117,30 @@ function namesOf(given: readonly string[], field: string, where: string): readon
   if (wrong !== undefined) throw invalid(where, `\`${field}\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
   return Object.freeze([...new Set(given)].sort());
 }
+
+function pricesOf(given: Prices | null, where: string): Prices | null {
+  if (given === null) return null;
+  const stray = strayKey(given, ["input", "output"]);
+  const isPrice = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value >= 0;
+  if (typeof given !== "object" || stray !== null || !isPrice(given.input) || !isPrice(given.output))
+    throw invalid(
+      where,
+      "`prices` is not a price of input and of output",
+      "give both, in currency per million tokens: { input: 3, output: 15 }",
+    );
+  return Object.freeze({ input: given.input, output: given.output });
+}
+
+/** What cannot be counted cannot be limited. Also asked when a run brings limits of its own. */
+export const unpricedLimit = ({ cents }: Limits, prices: Prices | null, where: string): Fault | null =>
+  cents === null || prices !== null
+    ? null
+    : {
+        kind: "agent-invalid",
+        where,
+        detail: "limit `cents` is given, and the price of the model is not known",
+        hint: "give `prices`, in currency per million tokens: { input: 3, output: 15 }",
+      };
 
 function optionsOf(given: JsonObject, where: string): JsonObject {
   try {

@@ -22,7 +22,15 @@ const plain = { name: "look", description: "Look.", input: z.strictObject({ path
 function context(notes: [string, Json][] = []): ToolContext {
   const session = sessionId("s_00000001");
   const note = (name: string, value: Json) => void notes.push([name, value]);
-  return { session, key: callKey(session, callId("1.1")), epoch: epoch(1), start: 1, signal: new AbortController().signal, note };
+  return {
+    session,
+    key: callKey(session, callId("1.1")),
+    epoch: epoch(1),
+    start: 1,
+    signal: new AbortController().signal,
+    note,
+    spent: () => {},
+  };
 }
 
 function refusal(define: () => unknown): string {

@@ -53,11 +53,15 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   resourceTypes?: readonly string[];
   endsTurn?: boolean;
   timeoutMs?: number;
+  /** The most one call may cost, in cents of the currency of the agent's prices. Set aside before it starts; `context.spent` says what it was. */
+  maxCents?: number;
   run: (input: Parsed<In>, context: ToolContext) => Promise<Returned<Out>> | Returned<Out>;
   reconcile?: (input: Parsed<In>, context: ToolContext) => Promise<Reconciled>;
 }>;
 
-const FIELDS = "name description input output repeat effects labels resource resourceTypes endsTurn timeoutMs run reconcile".split(" ");
+const FIELDS = "name description input output repeat effects labels resource resourceTypes endsTurn timeoutMs maxCents run reconcile".split(
+  " ",
+);
 const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];
 const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
 const LABEL = /^[a-z][a-z0-9:_-]{0,63}$/;
@@ -83,6 +87,8 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
   const timeoutMs = given.timeoutMs ?? null;
   if (timeoutMs !== null && !(Number.isSafeInteger(timeoutMs) && timeoutMs >= 1))
     throw refuse("`timeoutMs` must be a whole number of at least 1");
+  const maxCents = given.maxCents ?? 0;
+  if (typeof maxCents !== "number" || !Number.isFinite(maxCents) || maxCents < 0) throw refuse("`maxCents` must be a number of at least 0");
   if (given.endsTurn !== undefined && typeof given.endsTurn !== "boolean") throw refuse("`endsTurn` must be true or false");
 
   const input = inputOf(given.input, refuse);
@@ -104,6 +110,7 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     labels: labelsOf(given.labels, refuse),
     endsTurn: given.endsTurn ?? false,
     timeoutMs,
+    maxCents,
     resourceTypes,
     check: (args: Json) => check(args, input.schema, resource),
     resource,

@@ -30,7 +30,11 @@ export function delegateTool([first, ...others]: readonly [string, ...string[]])
 }
 
 /** Of arguments that fit the contract above. */
-export type Delegation = Readonly<{ agent: string; task: string; budget?: Readonly<Partial<Record<"iterations" | "tokens" | "cents" | "calls", number>>> }>;
+export type Delegation = Readonly<{
+  agent: string;
+  task: string;
+  budget?: Readonly<Partial<Record<"iterations" | "tokens" | "cents" | "calls", number>>>;
+}>;
 export const delegationOf = (args: JsonObject): Delegation => args as Delegation;
 
 /** Everything that an agent's model is offered. */

@@ -19,6 +19,8 @@ export const caseSchema = z.strictObject({
   labels: z.array(z.string()).default([]),
   calls: z.record(z.string(), counts).default({}),
   spent: counts.default({ turn: 0, session: 0 }),
+  /** Money; left out, no price is known. */
+  cents: counts.optional(),
   onBehalfOf: z.string().default("somebody"),
   surface: z.enum(["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"]).default("cli"),
   verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
@@ -82,6 +84,7 @@ export const factsOf = (c: Case): Facts => ({
   labels: c.labels as string[] as Label[],
   calls: (tool) => c.calls[tool] ?? { turn: 0, session: 0 },
   spent: c.spent,
+  cents: c.cents ?? null,
 });
 
 export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Action; readonly refused: Verdict | null } {

@@ -33,7 +33,8 @@ function contextOf({ facts, call }: Told, need: Need, known: Known, tools: Reado
   if (wanted("labels") !== null) out["labels"] = [...facts.labels].sort();
   const calls = wanted("calls");
   if (calls !== null) out["calls"] = countsOf(namesIn(calls, tools), facts);
-  if (wanted("spent") !== null) out["spent"] = { tokens: counts(facts.spent) };
+  if (wanted("spent") !== null)
+    out["spent"] = { tokens: counts(facts.spent), ...(facts.cents === null ? {} : { cents: counts(facts.cents) }) };
   if (wanted("origin") !== null) out["origin"] = { surface: facts.surface, user: actingFor(facts.onBehalfOf, known).id };
   if (wanted("onBehalfOf") !== null) out["onBehalfOf"] = { __entity: actingFor(facts.onBehalfOf, known) };
   return out;
@@ -111,7 +112,7 @@ function partsOf(need: Need, tools: ReadonlyMap<string, RecordType>): readonly P
   if (wanted("labels") !== null) parts.push(({ facts }) => `${facts.labels.length}[${facts.labels.map(sized).join("")}`);
   const calls = wanted("calls");
   if (calls !== null) for (const name of namesIn(calls, tools)) parts.push(({ facts }) => countsKey(facts.calls(name)));
-  if (wanted("spent") !== null) parts.push(({ facts }) => countsKey(facts.spent));
+  if (wanted("spent") !== null) parts.push(({ facts: { spent, cents } }) => countsKey(spent) + (cents === null ? "-;" : countsKey(cents)));
   if (wanted("origin") !== null) parts.push(({ facts }) => sized(facts.surface));
   if (wanted("origin") !== null || wanted("onBehalfOf") !== null)
     parts.push(({ facts: { onBehalfOf } }) => onBehalfOf.kind + sized(onBehalfOf.id));

@@ -21,6 +21,7 @@ const question: OpenQuestion = { digest: d1, expiresAt: null, answer: null, vote
 const standing: Standing = {
   turns: 3,
   running: true,
+  queued: 0,
   closed: false,
   limits: DEFAULT_LIMITS,
   question: (approval) => (approval === "q1" ? question : null),
@@ -56,6 +57,16 @@ describe("turns", () => {
     expect(put({ kind: "cancel", reason: "no" })).toMatchObject({ event: { kind: "turn.cancel-asked", reason: "no" } });
     expect(put({ kind: "steer", text: "left" }, { running: false })).toEqual(refused("no turn"));
     expect(put({ kind: "cancel", reason: "no" }, { running: false })).toEqual(refused("no turn"));
+  });
+
+  test("L93 what is to follow a turn is queued, with a turn or without; L94 all of it is cancelled only when that is asked", () => {
+    for (const running of [true, false])
+      expect(put({ kind: "follow-up", text: "then\ud800" }, { running })).toMatchObject({
+        event: { kind: "input.queued", text: "then\ufffd" },
+      });
+    expect(put({ kind: "cancel", reason: "no" })).toMatchObject({ event: { all: false } });
+    expect(put({ kind: "cancel-all", reason: "no" }, { running: false, queued: 1 })).toMatchObject({ event: { all: true } });
+    expect(put({ kind: "cancel-all", reason: "no" }, { running: false })).toEqual(refused("nothing to cancel"));
   });
 
   test("L81 a closed session takes nothing", () => {

@@ -11,6 +11,8 @@ export type Leave = Readonly<
 export type Standing = Readonly<{
   turns: number;
   running: boolean;
+  /** Said to follow the turn, and not begun. */
+  queued: number;
   closed: boolean;
   limits: Limits;
   question(approval: string): OpenQuestion | null;
@@ -40,8 +42,16 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
       return at.running
         ? event({ kind: "input.steered", text: wish.text.toWellFormed(), by, intent: id })
         : refuse("there is no turn to steer");
+    case "follow-up":
+      return event({ kind: "input.queued", text: wish.text.toWellFormed(), by, intent: id });
     case "cancel":
-      return at.running ? event({ kind: "turn.cancel-asked", by, reason: wish.reason, intent: id }) : refuse("there is no turn to cancel");
+      return at.running
+        ? event({ kind: "turn.cancel-asked", by, reason: wish.reason, all: false, intent: id })
+        : refuse("there is no turn to cancel");
+    case "cancel-all":
+      return at.running || at.queued > 0
+        ? event({ kind: "turn.cancel-asked", by, reason: wish.reason, all: true, intent: id })
+        : refuse("there is nothing to cancel");
     case "answer":
       return answer(arrived, wish, at);
     case "resolve":
@@ -108,14 +118,16 @@ const isPrincipal = (given: unknown): boolean =>
 function isWish(given: unknown): boolean {
   if (!isRecord(given)) return false;
   const { kind } = given;
-  if (kind === "say" || kind === "steer") return isText(given["text"]);
-  if (kind === "cancel") return isText(given["reason"]);
+  if (kind === "say" || kind === "steer" || kind === "follow-up") return isText(given["text"]);
+  if (kind === "cancel" || kind === "cancel-all") return isText(given["reason"]);
   if (kind === "answer") return isText(given["approval"]) && isText(given["digest"]) && isAnswer(given["answer"]);
   if (kind === "resolve")
     return isText(given["call"]) && isText(given["note"]) && isOneOf(given["as"], "happened", "did-not-happen", "abandon", "reconcile");
   if (kind === "unreadable") return isText(given["detail"]);
   if (kind === "child-ended")
-    return isText(given["call"]) && isText(given["child"]) && isText(given["ending"]) && isUsed(given["used"]) && Array.isArray(given["labels"]);
+    return (
+      isText(given["call"]) && isText(given["child"]) && isText(given["ending"]) && isUsed(given["used"]) && Array.isArray(given["labels"])
+    );
   return kind === "late" && isText(given["call"]) && isOutcome(given["outcome"]);
 }
 

@@ -42,7 +42,9 @@ const endings = Object.keys(ENDINGS) as [Ending, ...Ending[]];
 const wish = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("say"), text: z.string().min(1) }),
   z.strictObject({ kind: z.literal("steer"), text: z.string().min(1) }),
+  z.strictObject({ kind: z.literal("follow-up"), text: z.string().min(1) }),
   z.strictObject({ kind: z.literal("cancel"), reason: z.string() }),
+  z.strictObject({ kind: z.literal("cancel-all"), reason: z.string() }),
   z.strictObject({
     kind: z.literal("answer"),
     approval: name.transform(approvalId),

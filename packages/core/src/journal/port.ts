@@ -4,7 +4,20 @@
  * J2 an append is conditional on the stream's last sequence number, and on the hold for a session's stream; a conflict rejects only itself.
  * J3 any bad entry, the last included, stops its stream and is named; nothing is skipped or cut off.
  */
-import type { ApprovalId, Entry, Epoch, Intent, IntentId, KeyId, Millis, Seq, SessionId, Stamped, StreamId, WriterId } from "../vocab/index.ts";
+import type {
+  ApprovalId,
+  Entry,
+  Epoch,
+  Intent,
+  IntentId,
+  KeyId,
+  Millis,
+  Seq,
+  SessionId,
+  Stamped,
+  StreamId,
+  WriterId,
+} from "../vocab/index.ts";
 import type { StoredCommit, StoredEntry } from "./codec.ts";
 import type { ListedQuestion, QuestionPage } from "./questions.ts";
 import type { SessionSummary } from "./summary.ts";

@@ -12,7 +12,7 @@ export type Upcasts = Readonly<Partial<Record<EventKind, readonly Upcast[]>>>;
 /** Before tokenizers, context plans and prices: estimated, the oldest units go first, no price is known. */
 const withFacts: Upcast = (p) => ({
   ...p,
-  agent: { ...(p["agent"] as JsonObject), tokenizer: "estimate", context: { kind: "window" }, prices: null },
+  agent: { ...(p["agent"] as JsonObject), tokenizer: "estimate", context: { kind: "window" }, prices: null, charges: {} },
 });
 
 export const UPCASTS: Upcasts = {
@@ -22,5 +22,6 @@ export const UPCASTS: Upcasts = {
   "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null })],
   "model.replied": [(p) => ({ ...p, micros: null })],
   "recovery.applied": [(p) => ({ ...p, strategy: "reconcile", step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null })],
+  "turn.cancel-asked": [(p) => ({ ...p, all: false })],
   "turn.ended": [(p) => ({ ...p, micros: null })],
 };

@@ -2,10 +2,10 @@
 import type { Agent } from "../agents/define-agent.ts";
 import type { Gate } from "../gate/port.ts";
 import { estimateTokens, PER_MESSAGE } from "../reason/tokens.ts";
-import { type AgentFacts, canonical, type Hash, PLAIN_WINDOW, type Tools } from "../vocab/index.ts";
+import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, PLAIN_WINDOW, type Tools } from "../vocab/index.ts";
 
 export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash): AgentFacts {
-  const { name, instructions, model } = agent;
+  const { name, instructions, model, prices } = agent;
   const overheadTokens = estimateTokens(instructions) + PER_MESSAGE + tools.offered.reduce((n, t) => n + estimateTokens(canonical(t)), 0);
   return {
     name,
@@ -17,6 +17,16 @@ export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash): 
     overheadTokens,
     tokenizer: "estimate",
     context: PLAIN_WINDOW,
-    prices: null,
+    prices,
+    charges: chargesOf(tools),
   };
+}
+
+/** Micros by tool: what is set aside before one of them starts. */
+export function chargesOf(tools: Tools): AgentFacts["charges"] {
+  const charged = tools.offered.flatMap(({ name }) => {
+    const cents = tools.find(name)?.maxCents ?? 0;
+    return cents === 0 ? [] : [[name, Math.ceil(cents * MICROS_PER_CENT)] as const];
+  });
+  return Object.fromEntries(charged);
 }

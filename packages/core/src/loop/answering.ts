@@ -27,6 +27,7 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
   return {
     turns: s.turns,
     running: s.turn !== null,
+    queued: s.followUps.length,
     closed: s.closed,
     limits,
     question(approval) {
@@ -44,7 +45,8 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
       return denied === null ? { kind: "may" } : no(denied);
     },
     isUnknown: (call: CallId) => s.unknowns.has(call),
-    isOpenChild: (call, child) => s.turn?.calling.some((c) => c.proposed.id === call && isDelegated(c) && c.child.session === child) ?? false,
+    isOpenChild: (call, child) =>
+      s.turn?.calling.some((c) => c.proposed.id === call && isDelegated(c) && c.child.session === child) ?? false,
   };
 }
 

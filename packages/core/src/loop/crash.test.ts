@@ -260,7 +260,7 @@ describe("crashes", () => {
     const reply = (...parts: Extract<Step, { kind: "reply" }>["parts"]): Step => ({
       kind: "reply",
       parts,
-      finish: "calls",
+      finish: parts.some((p) => p.kind === "call") ? "calls" : "stop",
       usage: { input: 3, output: 2 },
       meta: null,
     });

@@ -29,7 +29,8 @@ import {
 } from "../vocab/index.ts";
 import { allot, isWorthwhile, ownShare, remaining, within } from "./budgets.ts";
 import type { Delegate, Ports } from "./ports.ts";
-import type { Call, State, Turn } from "./state.ts";
+import { readState } from "./resume.ts";
+import { type Call, isDelegated, type State, type Turn } from "./state.ts";
 
 // ── may it be ──
 
@@ -68,8 +69,9 @@ function whyNot({ children }: Pick<Ports, "children">, s: State, to: string): st
 }
 
 function tooSmall(s: State, t: Turn, action: Delegating, found: Delegate, now: Millis): string | null {
-  const { tokens, iterations } = shareOf(s, t, action, found, now).allotment;
-  return isWorthwhile(shareOf(s, t, action, found, now).allotment)
+  const { allotment } = shareOf(s, t, action, found, now);
+  const { tokens, iterations } = allotment;
+  return isWorthwhile(allotment)
     ? null
     : `the budget is too small for a delegate: ${iterations} model calls and ${tokens} tokens would be its share of what is left`;
 }
@@ -105,7 +107,8 @@ function shareOf(s: State, t: Turn, action: Delegating, found: Delegate, now: Mi
 export type Opening = Readonly<{ child: SessionId; events: readonly JournalEvent[]; begin: Begin }>;
 
 /** Null when there is no budget left for it after all: others of the same reply were first, and it is decided again. */
-export function openingOf(p: Pick<Ports, "children" | "ids">, s: State, t: Turn, call: Call, action: Delegating, at: Millis): Opening | null {
+export function openingOf(p: Pick<Ports, "children" | "ids">, s: State, t: Turn, call: Call, action: Action, at: Millis): Opening | null {
+  if (action.kind !== "delegate") return null;
   const found = p.children.find(action.to);
   if (found === null) return null;
   const { allotment, limits } = shareOf(s, t, action, found, at);
@@ -224,4 +227,28 @@ export async function followChild(
   } finally {
     stop.removeEventListener("abort", onStop);
   }
+}
+
+/** A delegate that has ended: whoever drove it takes up the session it works for, and so on upwards, unless somebody holds that. */
+export async function goUp(p: Pick<Ports, "inbox">, s: State, takeUp: (session: SessionId) => Promise<State>): Promise<void> {
+  for (let at = s; at.turn === null && at.parent !== null; ) {
+    const above = at.parent.session;
+    if ((await p.inbox.pending(above)).length === 0) return; // its holder has heard of it already
+    try {
+      at = await takeUp(above);
+    } catch (error) {
+      if (isFault(error, "session-held")) return; // and hears of it now
+      throw error;
+    }
+  }
+}
+
+/** The delegates that are at work for a session, and those that work for them, as they stand. */
+export async function openBelow(p: { readonly journal: Pick<Ports["journal"], "read"> }, s: State): Promise<readonly State[]> {
+  const found: State[] = [];
+  for (const { child } of s.turn?.calling.filter(isDelegated) ?? []) {
+    const state = await readState(p, child.session);
+    found.push(state, ...(await openBelow(p, state)));
+  }
+  return found;
 }

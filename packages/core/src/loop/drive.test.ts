@@ -379,7 +379,7 @@ describe("limits and endings", () => {
     expect(ran).toBe(0);
   });
 
-  test("L25 an empty reply is asked again, until the limit", async () => {
+  test("L25 an empty reply is asked again", async () => {
     const { w, model } = setup([reply.text(""), reply.text("  "), reply.text("now")]);
     expect((await w.run("go")).last).toMatchObject({ ending: "completed", output: "now", iterations: 3 });
     model.done();

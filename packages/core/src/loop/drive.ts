@@ -11,7 +11,7 @@ import { toolDigests } from "../gate/request.ts";
 import { type Admitted, admit, senderOf, wishName } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
-import type { Hold } from "../journal/port.ts";
+import type { Begin, Hold } from "../journal/port.ts";
 import { type Permit, type Receipt, turnstile } from "../permit/turnstile.ts";
 import {
   type ActionId,
@@ -19,6 +19,7 @@ import {
   canonical,
   type Decided,
   FaultError,
+  type Intent,
   type IntentId,
   isFault,
   type JournalEvent,
@@ -28,15 +29,17 @@ import {
   seq,
 } from "../vocab/index.ts";
 import { standing } from "./answering.ts";
+import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
+import { withConsequences, wordOfEnding } from "./delegating.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
 import { isBeginning, scopesOf } from "./halting.ts";
 import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
-import { idOf, type Move, next, remainingMs } from "./next.ts";
+import { idOf, type Move, next } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
 import { readState, stricter } from "./resume.ts";
-import type { Call, State, Turn } from "./state.ts";
+import type { Call, FollowUp, State, Turn } from "./state.ts";
 import { stops } from "./stops.ts";
 import { alarmOf, steadyTime } from "./time.ts";
 
@@ -50,6 +53,8 @@ export type Held = Readonly<{ state: State; hold: Hold; begin: readonly JournalE
 export async function drive(p: Ports, { state: s, hold, begin, left }: Held, limits: Limits, cancel: AbortSignal): Promise<State> {
   const batch: Stamped[] = [];
   const consumed: IntentId[] = [];
+  const opening: Begin[] = []; // delegates that begin with the batch
+  const telling: Intent[] = []; // what others are to hear with it
   const landed: Landing[] = [];
   const flights = new Map<string, Promise<void>>();
   const decidedAt = new Map<ActionId, Moment>();
@@ -72,6 +77,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         events,
         consumes: consumed.splice(0),
         unlessHalted: scopesOf(s, events),
+        opens: opening.splice(0),
+        tells: telling.splice(0),
       }),
     digestOfAction(s, p.hash),
   );
@@ -84,7 +91,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       alarm.clear();
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
+    if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
+    for (const settled of settlementAfter(s, event)) record(settled);
   }
 
   /** What a decision made now has seen: the labels, outcomes and unknowns, and the grants and halts. */
@@ -135,10 +144,12 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       if (consumed.includes(intent.id)) continue;
       const admitted = judged(one);
       consumed.push(intent.id);
-      if (admitted.kind === "event") record(admitted.event);
+      if (admitted.kind === "event") for (const event of withConsequences(s, admitted.event, intent.wish, proof)) record(event);
       else record({ kind: "intent.refused", intent: intent.id, by: senderOf(intent), wish: wishName(intent), reason: admitted.reason });
     }
   }
+
+  const proof = (call: Call, outcome: Outcome, ms: number) => evidence({ p, toolDigest }, call, outcome, ms);
 
   /** A row that cannot even be looked at is refused like any other: it must not block the session. */
   function judged(one: Arrived): Admitted {
@@ -174,6 +185,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       record(decide(s, t, move.action));
       return true;
     }
+    if (move.kind === "start") return startNext(move.followUp);
     if (t === null) return false;
     switch (move.kind) {
       case "question":
@@ -196,6 +208,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       case "ask-model":
         return reconsiderAnswer(t);
       case "settle":
+      case "follow":
       case "wait":
         return false;
     }
@@ -207,6 +220,13 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     const now = decide(s, t, actionId(`respond:${t.iterations + 1}`));
     if (isSame(now, t.respond.decided)) return false;
     record(now);
+    return true;
+  }
+
+  /** What was said to follow the turn that has ended. Who stops driving, or halted work, leaves it in its place. */
+  function startNext({ text: input, by, intent }: FollowUp): boolean {
+    if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
+    record({ kind: "turn.started", turn: s.turns + 1, input, by, limits, intent });
     return true;
   }
 
@@ -225,7 +245,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       consume({ record }, { ...t.respond.decided, id: actionId(`respond:${t.iterations}`) });
     const { number: turn, usage, lost, iterations, calls } = t;
     const activeMs = t.activeMs + Math.max(0, time() - s.at);
-    record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: null, iterations, calls, activeMs });
+    record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: costOfTurn(s, t), iterations, calls, activeMs });
   }
 
   function giveUp(call: Call, detail: string): void {
@@ -233,6 +253,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       call.repeat === "read" ? { kind: "failed", error: `hold-lost: ${detail}` } : { kind: "unknown", cause: "hold-lost", detail };
     const tool = p.tools.find(call.proposed.tool);
     for (const event of tool === null ? [] : labelsOf(s, tool, call.proposed.id)) record(event); // should it speak later after all
+    if (outcome.kind !== "unknown") for (const event of settlement(s, call.proposed.id, call.proposed.tool, null)) record(event);
     record({ kind: "act.ended", call: call.proposed.id, outcome, evidence: evidence({ p, toolDigest }, call, null, 0), endsTurn: false });
   }
 
@@ -249,7 +270,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     }
     const before = call.gated.decided;
     const seen = decidedAt.get(idOf(call));
-    const isCurrent = seen?.changes === s.changes && seen.orders === p.orders.now() && p.gate.digest === s.agent.policies;
+    const isDelegation = before.action.kind === "delegate"; // whether there is budget for it changes with every event
+    const isCurrent = !isDelegation && seen?.changes === s.changes && seen.orders === p.orders.now() && p.gate.digest === s.agent.policies;
     if (isCurrent && isDoubtedAsBefore(p, s, before)) return false; // nothing has happened since, here or in another session
     const now = decide(s, t, idOf(call));
     decidedAt.set(idOf(call), moment());
@@ -279,6 +301,10 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     fly,
     isFlying: (name) => flights.has(name),
     land,
+    begin: (one) => opening.push(one),
+    look: () => look(),
+    time,
+    isTurnStopped: stop.isTurnStopped,
     tell,
     outliving,
     toolDigest,
@@ -336,7 +362,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (arrived) await drain();
     for (const landing of landed.splice(0)) for (const event of landing()) record(event);
     if (s.turn !== null && isCancelDue())
-      record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), intent: null });
+      record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), all: false, intent: null });
     obeyHalts();
   }
 

@@ -15,12 +15,14 @@ import {
   type Label,
   millis,
   NO_USAGE,
+  NOTHING_ALLOTTED,
   type Observation,
   type SessionEvent,
   type SessionId,
   seq,
   totalTokens,
 } from "../vocab/index.ts";
+import { pay, release, reserve, usedIn } from "./budgets.ts";
 import {
   assistantMessage,
   goOn,
@@ -36,6 +38,7 @@ import {
   userMessage,
 } from "./conversation.ts";
 import { answered, asked, consumed, count, decided, expired, reopened } from "./gating.ts";
+import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
 import { type Call, isDelegated, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
@@ -64,7 +67,12 @@ export function emptyState(session: SessionId, opened: Opened): State {
     changes: 0,
     counted: 0,
     grantsDue: [],
+    followUps: [],
     spent: 0,
+    micros: 0,
+    unpriced: false,
+    reserved: new Map(),
+    used: NOTHING_ALLOTTED,
     turns: 0,
     turn: null,
     last: null,
@@ -108,17 +116,21 @@ export function evolve(s: State, entry: Entry): State {
         if (!t.speakers.includes(e.by.id)) t.speakers.push(e.by.id);
         if (t.answer !== null) goOn(s, t, null); // an answer that still waits for leave is overtaken
       });
+    case "input.queued":
+      s.followUps.push({ text: e.text, by: e.by, intent: e.intent });
+      return s;
     case "turn.cancel-asked":
+      if (e.all) s.followUps.splice(0);
       if (s.turn !== null) s.turn.cancel = { by: e.by, reason: e.reason };
       return s;
     case "model.asked":
       return inTurn(s, (t) => {
-        t.asking = { iteration: e.iteration, attempt: e.attempt, reserved: e.reserved };
+        t.asking = { iteration: e.iteration, attempt: e.attempt, reserved: e.reserved, reservedMicros: e.reservedMicros };
         t.attempts = e.attempt;
       });
     case "model.failed":
       return inTurn(s, (t) => {
-        if (e.broke) t.lost = addUsage(t.lost, t.asking?.reserved ?? NO_USAGE); // rule 5: what may have been used counts as used
+        if (e.broke) lose(t); // rule 5: what may have been used counts as used
         t.asking = null;
         t.modelError = e.error;
         t.again = e.again;
@@ -204,13 +216,14 @@ export function evolve(s: State, entry: Entry): State {
     case "session.closed":
       s.closed = true;
       return s;
-    case "session.forked":
     case "budget.reserved":
+      return reserve(s, e);
     case "budget.settled":
+      return release(s, e);
+    case "session.forked":
     case "context.compacted":
     case "middleware.applied":
     case "middleware.failed":
-    case "input.queued":
       return s; // to be folded by what comes with them
     case "note":
     case "grant.used":
@@ -235,6 +248,7 @@ export function evolve(s: State, entry: Entry): State {
 }
 
 function startTurn(s: State, e: Of<"turn.started">): State {
+  if (e.intent !== null && s.followUps[0]?.intent === e.intent) s.followUps.shift();
   s.turns = e.turn;
   s.turn = {
     number: e.turn,
@@ -244,6 +258,9 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     iterations: 0,
     usage: NO_USAGE,
     lost: NO_USAGE,
+    micros: 0,
+    unpriced: s.agent.prices === null,
+    settled: NOTHING_ALLOTTED,
     calls: 0,
     activeMs: 0,
     refusedInARow: 0,
@@ -259,6 +276,8 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     finish: "stop",
     cutOff: "",
     aside: "",
+    silent: 0,
+    repeats: new Map(),
     cancel: null,
     halt: null,
     over: false,
@@ -275,7 +294,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
   for (const unknown of s.unknowns.values()) if (unknown.gated !== null) unknown.gated = UNDECIDED;
   return inTurn(s, (t) => {
     if (t.asking !== null) {
-      t.lost = addUsage(t.lost, t.asking.reserved);
+      lose(t);
       t.asking = null;
       t.modelError = "the model call was in flight when its process ended";
       t.again = true;
@@ -289,6 +308,12 @@ function newHold(s: State, e: Of<"hold.taken">): State {
       c.gated = c.run.kind === "lost" ? { kind: "undecided", answered: c.leave } : reopened(t, c.gated);
     }
   });
+}
+
+/** A model call nobody can tell the use of: at what was set aside for it. */
+function lose(t: Turn): void {
+  t.lost = addUsage(t.lost, t.asking?.reserved ?? NO_USAGE);
+  if (t.asking !== null) pay(t, t.asking.reservedMicros);
 }
 
 /** A person wants the tool asked; only a plain yes of the gate lets it be, anything else ends the wish. */
@@ -325,6 +350,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   s.replies += 1;
   t.iterations += 1;
   t.usage = addUsage(t.usage, e.usage);
+  pay(t, e.micros);
   t.asking = null;
   t.attempts = 0;
   t.modelError = null;
@@ -344,19 +370,24 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
         edited: null,
         modified: false,
         leave: null,
+        noticed: false,
         starts: 0,
         repeat: null,
         child: null,
       }),
     );
+    t.silent = 0;
+    noticeLast(s, t);
     return;
   }
   const steered = s.queued.some((m) => m.role === "user");
   hearQueued(s);
   if (e.finish === "length") t.cutOff += text;
+  const nudge = nudgeOf(e.parts, e.finish, false);
+  t.silent = nudge === null ? 0 : t.silent + 1;
   if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
+  else if (nudge !== null) goOn(s, t, isStuck(t) ? null : nudge);
   else if (e.finish === "length") goOn(s, t, "[cut off] your reply reached the output limit. Go on exactly where it stopped.");
-  else if (text.trim() === "") goOn(s, t, "[empty] your reply was empty. Answer, or call a tool.");
   else if (steered) {
     t.cutOff = "";
     goOn(s, t, null); // a person spoke meanwhile: that comes first
@@ -364,6 +395,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
     t.answer = t.cutOff + text;
     if (t.respond.kind === "denied") refuseAnswer(s, t, t.respond.verdict);
   }
+  noticeLast(s, t);
 }
 
 /** One that had started is never told as not run (`next` settles those before it ends a turn), unless its tool says that nothing came of it. */
@@ -380,6 +412,9 @@ function endTurn(s: State, e: Of<"turn.ended">): State {
   const { kind: _, ...last } = e;
   s.last = last;
   s.spent += totalTokens(e.usage) + totalTokens(e.lost);
+  s.used = usedIn(s, t);
+  s.micros += t.micros + (t.settled.micros ?? 0); // what is still set aside is added when it is settled
+  s.unpriced ||= t.unpriced;
   s.turn = null;
   return s;
 }

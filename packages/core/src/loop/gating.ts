@@ -13,6 +13,7 @@ import {
   type Verdict,
 } from "../vocab/index.ts";
 import { refuseAnswer, settle } from "./conversation.ts";
+import { noticeRepeat } from "./nudges.ts";
 import { type Answered, actingFor, type Call, type Gated, type Question, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -21,6 +22,7 @@ export function decided(s: State, t: Turn, e: Decided, at: number): void {
   const before = gatedOf(t, e.id);
   const after = toGated(s, t, e, before, at);
   const call = callOf(t, e.id);
+  if (call !== null) noticeRepeat(s, t, call, e);
   if (call !== null && call.starts === 0) {
     if (before?.kind === "allowed") count(s, t, call, -1);
     if (after.kind === "allowed") count(s, t, call, 1);

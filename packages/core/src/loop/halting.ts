@@ -4,7 +4,14 @@ import type { State } from "./state.ts";
 
 /** Events that announce an effect, use up what let it be, or are nothing but the leave to ask a tool about an old call. */
 export const isBeginning = (e: JournalEvent): boolean => BEGINNINGS.has(e.kind) || isLeaveToReconcile(e);
-const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set(["act.started", "model.asked", "approval.consumed", "grant.used", "child.opened", "budget.reserved"]);
+const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set([
+  "act.started",
+  "model.asked",
+  "approval.consumed",
+  "grant.used",
+  "child.opened",
+  "budget.reserved",
+]);
 const isLeaveToReconcile = (e: JournalEvent): boolean =>
   e.kind === "gate.decided" && e.id.startsWith("reconcile:") && e.verdict.kind === "allow";
 

@@ -32,6 +32,7 @@ import {
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
+import { centsSpent } from "./budgets.ts";
 import { contractOf } from "./delegating.ts";
 import { answeredOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
@@ -110,14 +111,18 @@ function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDiges
   if (id.startsWith("model:"))
     return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false, counted: false, leave: null };
   if (id.startsWith("respond:"))
-    return { action: { kind: "respond", to: recipientOf(s) }, refused: null, gated: t.respond, modified: false, counted: false, leave: null };
+    return {
+      action: { kind: "respond", to: recipientOf(s) },
+      refused: null,
+      gated: t.respond,
+      modified: false,
+      counted: false,
+      leave: null,
+    };
   const call = t.calling.find((c) => (c.proposed.id as string) === id);
   if (call === undefined) throw new Error(`there is no call ${id} to decide`);
   const tool = p.tools.find(call.proposed.tool);
-  const contracted =
-    t.finish === "length"
-      ? cutOff(call.proposed, tool, toolDigest)
-      : contractOf(p, s, t, call, toolDigest, now());
+  const contracted = t.finish === "length" ? cutOff(call.proposed, tool, toolDigest) : contractOf(p, s, t, call, toolDigest, now());
   return {
     action: contracted.action,
     refused: contracted.kind === "refused" ? contracted.verdict : null,
@@ -159,6 +164,7 @@ function factsFor(s: State, t: Turn | null, action: Action, counted: boolean): F
     labels: [...s.labels],
     calls,
     spent: { turn, session: s.spent + turn },
+    cents: centsSpent(s, t),
   };
 }
 

@@ -3,7 +3,7 @@
  * Nothing here touches the state: a landing is a function that the driver calls when it is its turn.
  */
 import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
-import type { Hold } from "../journal/port.ts";
+import type { Begin, Hold } from "../journal/port.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import { checkReply, parseReply } from "../reason/parse.ts";
 import type { ModelReply, Preview } from "../reason/port.ts";
@@ -14,6 +14,8 @@ import {
   type CallId,
   callKey,
   canonical,
+  costOf,
+  DELEGATE,
   type Decided,
   type Digest,
   digestOf,
@@ -23,11 +25,15 @@ import {
   type JournalEvent,
   type Json,
   label,
+  MICROS_PER_CENT,
+  type Millis,
   type Outcome,
   reconciledEvent,
   type Tool,
 } from "../vocab/index.ts";
-import { type Move, requestTokens, roomForOutput } from "./next.ts";
+import { reservation, roomForOutput, settlement } from "./budgets.ts";
+import { openingOf } from "./delegating.ts";
+import type { Move } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
 import { stricter } from "./resume.ts";
 import type { Answered, Call, State, Turn, Unknown } from "./state.ts";
@@ -45,6 +51,12 @@ export type Cockpit = Readonly<{
   redeem: Redeem;
   /** Fires when the turn is stopped, or the calls of this tool are. */
   stopOf(tool: string | null): AbortSignal;
+  /** A session that begins with the batch. */
+  begin(one: Begin): void;
+  /** Something may have arrived. */
+  look(): void;
+  time(): Millis;
+  isTurnStopped(): boolean;
   fly(name: string, effect: () => Promise<Landing>): void;
   isFlying(name: string): boolean;
   land(landing: Landing): void;
@@ -60,10 +72,14 @@ const NOTE_MAX = 16_384;
 /** Records what a move is about to do, and hands back the doing of it. */
 export function launcher(c: Cockpit): (move: Move) => (() => void) | null {
   const prompt = prompter(c.p.hash);
+  const followed = new Map<CallId, Followed>();
   return (move) => {
     const t = c.s.turn;
     if (move.kind === "settle") return settle(c, move.unknown);
     if (t === null) return null;
+    if (move.kind === "follow") return follow(c, move.call, followed);
+    if (move.kind === "act" && move.call.gated.kind === "allowed" && move.call.gated.decided.action.kind === "delegate")
+      return startDelegate(c, t, move.call, move.call.gated.decided, followed);
     if (move.kind === "ask-model") return askModel(c, t, prompt);
     if ((move.kind === "act" || move.kind === "reconcile") && move.call.gated.kind === "allowed")
       return startCall(c, t, move.kind, move.call, move.call.gated.decided);
@@ -87,7 +103,8 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
   if (t.model.kind !== "allowed") return null;
   const action = t.model.decided.id;
   const [iteration, attempt] = [t.iterations + 1, t.attempts + 1];
-  const reserved = { input: requestTokens(s), output: roomForOutput(s, t) };
+  const { input, output } = roomForOutput(s, t);
+  const reserved = { input, output };
   const { messages, window } = s;
   const { temperature } = t.limits;
   const { request, digest } = prompt({
@@ -111,7 +128,7 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
     purpose: "reply",
     request: digest,
     reserved,
-    reservedMicros: null,
+    reservedMicros: costOf(s.agent.prices, reserved),
   });
   const preview = (words: Preview) =>
     speaks && c.isFlying("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });
@@ -167,7 +184,7 @@ function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: n
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
     usage,
-    micros: null,
+    micros: costOf(s.agent.prices, usage),
     model,
     meta,
   };
@@ -177,30 +194,79 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
   const { p, hold } = c;
   const tool = p.tools.find(call.proposed.tool);
   if (tool === null) return null;
-  const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs);
+  const bill: Bill = { micros: null };
+  const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill);
   const { key, start } = run.context;
   if (call.leave === null || !isLeave(call.leave, decided)) consume(c, decided);
   c.record({ kind: "act.started", call: call.proposed.id, key, digest: decided.digest, epoch: hold.epoch, start, repeat: run.repeat });
+  if (how === "act") for (const event of reservation(c.s, call.proposed.id, tool.name)) c.record(event);
   return () => {
     const permit = c.permitFor(decided.id);
     checkHold(c);
     const began = p.clock.now();
     const ms = () => p.clock.now() - began;
-    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), call, tool, ms()));
-    else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), call, tool, ms()));
+    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), { call, tool, bill, ms: ms() }));
+    else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), { call, tool, bill, ms: ms() }));
   };
+}
+
+/** Announced with its delegate's first entries; what flies is the driving of that session, which any process may take over. */
+function startDelegate(c: Cockpit, t: Turn, call: Call, decided: Decided, followed: Map<CallId, Followed>): (() => void) | null {
+  const { p, s, hold } = c;
+  const id = call.proposed.id;
+  const opening = openingOf(p, s, t, call, decided.action, c.time());
+  if (opening === null) return null;
+  consume(c, decided);
+  const key = callKey(s.session, id);
+  c.record({ kind: "act.started", call: id, key, digest: decided.digest, epoch: hold.epoch, start: 1, repeat: "idempotent" });
+  for (const event of opening.events) c.record(event);
+  c.begin(opening.begin);
+  return () => {
+    const permit = c.permitFor(decided.id);
+    checkHold(c);
+    c.redeem(permit); // used up by the start: from here on the delegate is a session like any other
+    follow(c, call, followed)?.();
+  };
+}
+
+/** When it was last seen to: while the turn went on, or after it was stopped. */
+type Followed = "driven" | "stopped";
+
+/** Once in a drive, and once more when the turn is stopped: a delegate that waits for a person is taken up by whoever brings the answer. */
+function follow(c: Cockpit, call: Call, followed: Map<CallId, Followed>): (() => void) | null {
+  const { child, proposed } = call;
+  const now: Followed = c.isTurnStopped() ? "stopped" : "driven";
+  const before = followed.get(proposed.id);
+  if (child === null || c.isFlying(proposed.id) || before === now || before === "stopped") return null;
+  followed.set(proposed.id, now);
+  return () =>
+    c.fly(proposed.id, async () => {
+      await c.p.children.drive(child.session, child.agent, c.stopOf(DELEGATE));
+      c.look(); // the word of its ending came with it
+      return () => [];
+    });
 }
 
 /** Of this very call, used up when it first started. */
 const isLeave = (leave: Answered, { verdict }: Decided): boolean => verdict.kind === "allow" && verdict.approval === leave.approval;
 
-function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number): Run {
+/** What a tool says its call has cost; null while it has said nothing. */
+type Bill = { micros: number | null };
+/** A call that is over, and what it came to. */
+type Done = Readonly<{ call: Call; tool: Tool; bill: Bill; ms: number }>;
+
+function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill): Run {
   const id = call.proposed.id;
   const note = (name: string, value: Json) => {
     const event = noteEvent(call, name, value); // copied at once: the tool may go on changing it
     if (c.isFlying(id)) c.land(() => [event]);
   };
-  const context = { session: c.s.session, key: callKey(c.s.session, id), epoch: c.hold.epoch, start: call.starts + 1, note };
+  const spent = (cents: number) => {
+    if (typeof cents !== "number" || !(cents >= 0)) return; // no amount of money: as if nothing was said
+    bill.micros = Math.ceil(cents * MICROS_PER_CENT);
+    if (cents > tool.maxCents) note("spent-beyond-maximum", { cents, maxCents: tool.maxCents });
+  };
+  const context = { session: c.s.session, key: callKey(c.s.session, id), epoch: c.hold.epoch, start: call.starts + 1, note, spent };
   return {
     tool,
     repeat: stricter(call.repeat ?? tool.repeat, tool.repeat),
@@ -216,10 +282,10 @@ function checkHold({ p, s, hold }: Cockpit): void {
   if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
 }
 
-function actLanding(c: Cockpit, { outcome, late, over }: Acted, call: Call, tool: Tool, ms: number): Landing {
+function actLanding(c: Cockpit, { outcome, late, over }: Acted, done: Done): Landing {
   c.outliving(over);
-  void late?.then((o) => (o === null ? undefined : reportLate(c, call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
-  return () => endedEvents(c, call, tool, outcome, ms);
+  void late?.then((o) => (o === null ? undefined : reportLate(c, done.call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
+  return () => endedEvents(c, done, outcome);
 }
 
 async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Promise<void> {
@@ -229,17 +295,17 @@ async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Prom
 
 const foundOf = (result: Found) => (result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail });
 
-function foundLanding(c: Cockpit, result: Found, call: Call, tool: Tool, ms: number): Landing {
+function foundLanding(c: Cockpit, result: Found, done: Done): Landing {
   const found = foundOf(result);
   const detail = found.kind === "cannot-tell" ? found.detail : "";
-  const said = reconciledEvent(call.proposed.id, found.kind, detail);
+  const said = reconciledEvent(done.call.proposed.id, found.kind, detail);
   switch (found.kind) {
     case "did-not-happen":
       return () => [said];
     case "happened":
-      return () => [said, ...endedEvents(c, call, tool, { kind: "done", output: found.output }, ms)];
+      return () => [said, ...endedEvents(c, done, { kind: "done", output: found.output })];
     case "cannot-tell":
-      return () => [said, ...endedEvents(c, call, tool, { kind: "unknown", cause: "not-reconciled", detail }, ms)];
+      return () => [said, ...endedEvents(c, done, { kind: "unknown", cause: "not-reconciled", detail })];
   }
 }
 
@@ -248,7 +314,14 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
   const name = `reconcile:${unknown.call}`;
   const tool = c.p.tools.find(unknown.tool);
   if (unknown.gated?.kind !== "allowed" || c.isFlying(name)) return null;
-  const context = { session: c.s.session, key: callKey(c.s.session, unknown.call), epoch: c.hold.epoch, start: 1, note: () => {} };
+  const context = {
+    session: c.s.session,
+    key: callKey(c.s.session, unknown.call),
+    epoch: c.hold.epoch,
+    start: 1,
+    note: () => {},
+    spent: () => {},
+  };
   return () => {
     const permit = c.permitFor(actionId(name));
     checkHold(c);
@@ -273,16 +346,17 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
   };
 }
 
-function endedEvents(c: Cockpit, call: Call, tool: Tool, outcome: Outcome, durationMs: number): readonly JournalEvent[] {
+function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcome): readonly JournalEvent[] {
   const endsTurn = tool.endsTurn && outcome.kind === "done";
   const ended: JournalEvent = {
     kind: "act.ended",
     call: call.proposed.id,
     outcome,
-    evidence: evidence(c, call, outcome, durationMs),
+    evidence: evidence(c, call, outcome, ms),
     endsTurn,
   };
-  return [...labelsOf(c.s, tool, call.proposed.id), ended];
+  const settled = outcome.kind === "unknown" ? [] : settlement(c.s, call.proposed.id, tool.name, bill.micros);
+  return [...labelsOf(c.s, tool, call.proposed.id), ...settled, ended];
 }
 
 /** Whatever words of a tool reach the model, its labels come with them. */

@@ -10,7 +10,19 @@
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
 import { type ActionId, actionId, type Ending, type Millis } from "../vocab/index.ts";
-import { type Call, type Gated, isDelegated, isSettled, type Question, type State, type Turn, type Unknown } from "./state.ts";
+import { account, outOfMoney, overBilled, payable, remaining, remainingMs, roomForOutput } from "./budgets.ts";
+import { isStuck } from "./nudges.ts";
+import {
+  type Call,
+  type FollowUp,
+  type Gated,
+  isDelegated,
+  isSettled,
+  type Question,
+  type State,
+  type Turn,
+  type Unknown,
+} from "./state.ts";
 
 export type Move =
   | { readonly kind: "gate"; readonly action: ActionId }
@@ -23,6 +35,7 @@ export type Move =
   | { readonly kind: "expire"; readonly question: Question } // by due time, not by when a timer ran
   | { readonly kind: "ask-model" }
   | { readonly kind: "stop"; readonly ending: Ending } // what is in flight, really
+  | { readonly kind: "start"; readonly followUp: FollowUp } // the next turn, by what was said to follow this one
   | { readonly kind: "wait" } // for a person
   | { readonly kind: "end"; readonly ending: Ending; readonly output: string | null; readonly detail: string | null };
 
@@ -30,7 +43,12 @@ export type Move =
 export function next(s: State, now: Millis): readonly Move[] {
   const t = s.turn;
   const settling = movesOfUnknowns(s);
-  return t === null ? settling : [...settling, ...movesOfTurn(s, t, now)];
+  return t === null ? [...settling, ...movesOfRest(s)] : [...settling, ...movesOfTurn(s, t, now)];
+}
+
+function movesOfRest(s: State): readonly Move[] {
+  const [followUp] = s.followUps;
+  return followUp === undefined || s.closed ? [] : [{ kind: "start", followUp }];
 }
 
 function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
@@ -42,7 +60,7 @@ function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
   if (t.finish === "refused" || t.finish === "filtered") return [end(t, t.finish, null)]; // what such a reply asks for is not done
   if (t.calling.length > 0) return movesOfCalls(s, t, now);
   const isUp = (gated: Gated) => isDue(gated, s, now);
-  if (t.answer !== null) return movesOfAnswer(t, t.answer, isUp);
+  if (t.answer !== null) return movesOfAnswer(s, t, t.answer, isUp);
   return [ended(s, t) ?? movesToModel(t, isUp)].flat();
 }
 
@@ -68,12 +86,14 @@ function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
   const places = Math.max(0, t.limits.toolsAtOnce - running.length);
   const lost = ready.filter((c) => c.starts > 0); // these have started: no limit may leave them untold
   const fresh = ready.filter((c) => c.starts === 0);
-  const starting = [...lost, ...fresh.slice(0, Math.max(0, t.limits.calls - t.calls))].slice(0, places);
-  if (starting.length > 0) {
-    const how = (c: Call) => (c.run.kind === "lost" && recovery(c) === "reconcile" ? "reconcile" : "act");
-    return [...following(t), ...starting.map((call): Move => ({ kind: how(call), call }))];
-  }
+  const isAsked = (c: Call) => c.run.kind === "lost" && recovery(c) === "reconcile"; // to ask what became of it is free
+  const within = fresh.slice(0, remaining(s, t, now).calls);
+  const starting = payable(s, t, [...lost, ...within], isAsked).slice(0, places);
+  if (starting.length > 0) return [...following(t), ...starting.map((call): Move => ({ kind: isAsked(call) ? "reconcile" : "act", call }))];
   if (running.length > 0) return following(t);
+  if (lost.length > 0) return lost.map((call) => ({ kind: "give-up", call })); // there is no money to run it again
+  const [dear] = within;
+  if (dear !== undefined) return ending(t, outOfMoney(s, t, dear.proposed.tool));
   if (fresh.length > 0) return ending(t, { ending: "out-of-calls", detail: `${t.limits.calls} calls were started` });
   return [{ kind: "wait" }];
 }
@@ -85,11 +105,11 @@ const isDue = (gated: Gated, s: State, now: Millis): boolean =>
   gated.kind === "deferred" && (now >= gated.due || s.changes + s.counted > gated.seen);
 
 /** A reply without calls. `respond` was decided before the model was asked: on labels and recipient, never on the text. */
-function movesOfAnswer(t: Turn, text: string, isUp: IsUp): readonly Move[] {
+function movesOfAnswer(s: State, t: Turn, text: string, isUp: IsUp): readonly Move[] {
   const first = decide(t.respond, actionId(`respond:${t.iterations}`), isUp);
   if (first !== null) return first;
   return t.respond.kind === "allowed"
-    ? [{ kind: "end", ending: "completed", output: text, detail: null }]
+    ? [{ kind: "end", ending: "completed", output: text, detail: overBilled(s, t)?.detail ?? null }]
     : [end(t, "denied", "the answer may not be delivered")];
 }
 
@@ -124,25 +144,18 @@ function decide(gated: Gated, action: ActionId, isUp: IsUp): readonly Move[] | n
 function ended(s: State, t: Turn): Move | null {
   if (t.over) return end(t, "completed", null);
   if (t.refusedInARow >= t.limits.refusedInARow) return end(t, "denied", `${t.refusedInARow} replies in a row had every call refused`);
-  if (t.iterations >= t.limits.iterations) return end(t, "out-of-iterations", `${t.limits.iterations} model calls were made`);
+  if (isStuck(t)) return end(t, "failed", `${t.silent} replies in a row had neither an answer nor a call`);
+  const { settled, reserved } = account(s, t);
+  if (settled.iterations + reserved.iterations >= t.limits.iterations)
+    return end(t, "out-of-iterations", `${t.limits.iterations} model calls were made`);
   if (t.attempts >= MAX_ATTEMPTS || (t.attempts > 0 && t.modelError !== null && !t.again))
     return end(t, "failed", t.modelError ?? "the model call was lost three times");
-  if (roomForOutput(s, t) < MIN_OUTPUT)
-    return end(t, "out-of-tokens", `the next request does not fit into the ${t.limits.tokens} tokens of the turn`);
-  return null;
+  const { short } = roomForOutput(s, t);
+  return short === null ? null : end(t, short.ending, short.detail);
 }
 
 /** Rule 5: a model call that was lost or broke off is repeated at most twice. */
 export const MAX_ATTEMPTS = 3;
-/** A reply shorter than this is of no use to anyone. */
-const MIN_OUTPUT = 64;
-
-/** Tokens the next reply may have: what is left after all that was used, lost, and the request itself. */
-export function roomForOutput(s: State, t: Turn): number {
-  const used = t.usage.input + t.usage.output + t.lost.input + t.lost.output;
-  return Math.min(t.limits.outputTokens, t.limits.tokens - used - requestTokens(s));
-}
-export const requestTokens = (s: State): number => s.agent.overheadTokens + s.window.tokens;
 
 type Stop = { readonly ending: Ending; readonly detail: string | null };
 
@@ -150,11 +163,8 @@ function mustStop(s: State, t: Turn, now: Millis): Stop | null {
   if (t.halt !== null) return { ending: "halted", detail: t.halt.reason };
   if (t.cancel !== null) return { ending: "cancelled", detail: t.cancel.reason };
   if (remainingMs(s, t, now) <= 0) return { ending: "timed-out", detail: `${t.limits.turnMs} ms of work` };
-  return null;
+  return t.answer === null ? overBilled(s, t) : null; // to deliver an answer begins nothing
 }
-
-/** Only time in which a holder drives counts: the fold adds up what lies between the events of one hold. */
-export const remainingMs = (s: State, t: Turn, now: Millis): number => t.limits.turnMs - t.activeMs - Math.max(0, now - s.at);
 
 function stopping(t: Turn, stop: Stop): readonly Move[] {
   const isFlying = t.asking !== null || t.calling.some((c) => c.run.kind === "running");

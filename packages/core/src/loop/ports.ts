@@ -4,7 +4,19 @@ import type { Inbox } from "../inbox/port.ts";
 import type { Orders } from "../journal/orders.ts";
 import type { Journal } from "../journal/port.ts";
 import type { Model, Preview } from "../reason/port.ts";
-import type { AgentFacts, ApprovalId, Entry, Hash, Intent, IntentId, JournalEvent, Limits, Millis, SessionId, Tools } from "../vocab/index.ts";
+import type {
+  AgentFacts,
+  ApprovalId,
+  Entry,
+  Hash,
+  Intent,
+  IntentId,
+  JournalEvent,
+  Limits,
+  Millis,
+  SessionId,
+  Tools,
+} from "../vocab/index.ts";
 
 export type Clock = Readonly<{
   /** The wall's time: it may jump. */

@@ -2,10 +2,13 @@
 
 import type { Message } from "../reason/port.ts";
 import { ENDINGS, type Ending, type SessionId, type Usage } from "../vocab/index.ts";
+import { costOfTurn } from "./budgets.ts";
 import type { Question, State, Unknown } from "./state.ts";
 
 export type RunResult = Readonly<{
   session: SessionId;
+  /** Of a delegate: the session that it works for. */
+  parent: SessionId | null;
   /** `waiting`: somebody has to answer a question before it goes on. */
   state: "ended" | "waiting";
   ending: Ending | null;
@@ -15,16 +18,21 @@ export type RunResult = Readonly<{
   output: string | null;
   iterations: number;
   usage: Usage & Readonly<{ total: number; lost: number }>;
-  /** Null until prices are known. */
+  /** In the currency of the agent's prices, with lost replies, tools and delegates, and at the most where nobody can say yet; null where a price is not known. */
   cost: number | null;
   durationMs: number;
   calls: number;
-  questions: readonly Question[];
+  /** Its own, and those of the delegates that work for it. */
+  questions: readonly OpenQuestion[];
   unknowns: readonly Unknown[];
   conversation: readonly Message[];
 }>;
 
-export function toResult(s: State): RunResult {
+/** Whose it is: an answer goes to that session. */
+export type OpenQuestion = Question & Readonly<{ session: SessionId; agent: string }>;
+
+/** `below`: its delegates that are still at work, and theirs. */
+export function toResult(s: State, below: readonly State[] = []): RunResult {
   const at = s.turn ?? s.last;
   const ending = s.turn === null ? (s.last?.ending ?? null) : null;
   const words = ending === null ? WAITING : ENDINGS[ending];
@@ -32,6 +40,7 @@ export function toResult(s: State): RunResult {
   const lost = at === null ? 0 : at.lost.input + at.lost.output;
   return {
     session: s.session,
+    parent: s.parent?.session ?? null,
     state: s.turn === null ? "ended" : "waiting",
     ending,
     sentence: words.sentence,
@@ -40,14 +49,19 @@ export function toResult(s: State): RunResult {
     output: s.turn === null ? (s.last?.output ?? null) : null,
     iterations: at?.iterations ?? 0,
     usage: { ...usage, total: usage.input + usage.output, lost },
-    cost: null,
+    cost: inCurrency(s.turn === null ? (s.last?.micros ?? null) : costOfTurn(s, s.turn)),
     durationMs: at?.activeMs ?? 0,
     calls: at?.calls ?? 0,
-    questions: [...(s.turn?.questions.values() ?? [])].filter((q) => q.answer === null),
+    questions: [s, ...below].flatMap(openQuestions),
     unknowns: [...s.unknowns.values()],
     conversation: s.messages,
   };
 }
+
+const inCurrency = (micros: number | null): number | null => (micros === null ? null : micros / 1_000_000);
+
+const openQuestions = ({ session, agent, turn }: State): readonly OpenQuestion[] =>
+  [...(turn?.questions.values() ?? [])].filter((q) => q.answer === null).map((q) => ({ ...q, session, agent: agent.name }));
 
 const WAITING = {
   sentence: "The turn waits for a person.",

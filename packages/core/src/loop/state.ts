@@ -5,6 +5,7 @@ import type { Window } from "../reason/window.ts";
 import type {
   ActionId,
   AgentFacts,
+  Allotment,
   Answer,
   ApprovalId,
   Ask,
@@ -13,6 +14,7 @@ import type {
   Digest,
   Epoch,
   Finish,
+  IntentId,
   JournalEvent,
   JsonObject,
   Label,
@@ -62,12 +64,23 @@ export type State = {
   counted: number;
   /** Answers to be remembered; each is given once it is durable, also by the process after this one. */
   readonly grantsDue: Extract<JournalEvent, { kind: "grant.given" }>[];
+  /** To be taken up when the turn has ended, in order: each starts one. */
+  readonly followUps: FollowUp[];
   /** Tokens of the turns before this one. */
   spent: number;
+  /** What the turns before this one cost, and whether the price of some of it is not known. */
+  micros: number;
+  unpriced: boolean;
+  /** Set aside for calls that run, and for those of which nobody knows what became: by call, with the turn that did it. */
+  readonly reserved: Map<CallId, { readonly turn: number; readonly amount: Allotment }>;
+  /** What the last turn came to, with all that was set aside. */
+  used: Allotment;
   turns: number;
   turn: Turn | null;
   last: Last | null;
 };
+
+export type FollowUp = Readonly<{ text: string; by: Principal; intent: IntentId }>;
 
 /** `gated` is where a person's wish to have the tool asked stands; null when nobody wants it. */
 export type Unknown = {
@@ -95,6 +108,11 @@ export type Turn = {
   usage: Usage;
   /** Reserved for model calls whose reply was lost: counted as used. */
   lost: Usage;
+  /** Of its model calls, lost ones included; `unpriced` once the price of something is not known. */
+  micros: number;
+  unpriced: boolean;
+  /** What its tools and delegates came to. */
+  settled: Allotment;
   /** Calls started. */
   calls: number;
   activeMs: number;
@@ -102,7 +120,7 @@ export type Turn = {
   /** By tool, decided `allow` in this turn. */
   readonly allowedCalls: Map<string, number>;
   /** The model call in flight, if any. */
-  asking: { readonly iteration: number; readonly attempt: number; readonly reserved: Usage } | null;
+  asking: Asking | null;
   /** Attempts made at the reply that comes next. */
   attempts: number;
   /** Why the last attempt failed, and whether another is worth making. */
@@ -121,12 +139,18 @@ export type Turn = {
   cutOff: string;
   /** All that was said and may be delivered: the partial output of a turn that ends early. */
   aside: string;
+  /** Replies in a row that said nothing. */
+  silent: number;
+  /** How often the same was called, by the digest of what it does. */
+  readonly repeats: Map<Digest, number>;
   cancel: { readonly by: Principal; readonly reason: string } | null;
   halt: { readonly by: Principal; readonly reason: string } | null;
   /** Every call of the last reply ran and says that it ends the turn. */
   over: boolean;
   readonly questions: Map<ApprovalId, Question>;
 };
+
+export type Asking = Readonly<{ iteration: number; attempt: number; reserved: Usage; reservedMicros: number | null }>;
 
 /** Where one action stands with the gate. */
 export type Gated =
@@ -167,6 +191,8 @@ export type Call = {
   modified: boolean;
   /** The answer that was used up to start it: still good for this very call, should its process be lost. */
   leave: Answered | null;
+  /** It was counted among the calls that do the same. */
+  noticed: boolean;
   /** How often it has started; above 0 it may have had an effect. */
   starts: number;
   /** As declared when it first started. */

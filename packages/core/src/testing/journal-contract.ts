@@ -81,6 +81,7 @@ export const opened = (agent: string): SessionEvent => ({
     tokenizer: "estimate",
     context: PLAIN_WINDOW,
     prices: null,
+    charges: {},
   },
   principal: { kind: "user", id: "ana" },
   surface: "library",

@@ -17,6 +17,7 @@ import {
   isAlike,
   type Journal,
   type ListedQuestion,
+  leavesUnknown,
   type OpenUnknown,
   type Records,
   type SealPorts,
@@ -122,10 +123,11 @@ function listQuestions(disk: MemoryDisk, { session, agent }: SessionSummary, eve
 }
 
 /** In the commit of the events that leave and settle them. */
-function listUnknowns(disk: MemoryDisk, session: SessionId, events: readonly Stamped[], stored: readonly StoredEntry[]): void {
+function listUnknowns(disk: MemoryDisk, session: SessionId, events: readonly Stamped[], stored: () => readonly StoredEntry[]): void {
   const before = new Map(disk.unknowns.filter((u) => u.session === session).map((u) => [u.call, u]));
+  if (before.size === 0 && !events.some(({ event }) => leavesUnknown(event))) return;
   const earlier = () =>
-    stored.toReversed().flatMap(({ kind, payload }) => {
+    stored().flatMap(({ kind, payload }) => {
       const read = payload === null ? null : decodePayload(kind, payload, (address) => disk.blobs.get(address) ?? null);
       return read?.kind === "event" ? [read.event] : [];
     });
@@ -227,7 +229,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       const summary = summariseSealed(disk.sessions.get(stream) ?? null, entries, events);
       if (summary !== null) {
         const sealed = events.map(({ event }, i) => ({ at: entries[i]?.at ?? millis(0), event }));
-        listUnknowns(disk, stream, sealed, before.slice(0, -entries.length));
+        listUnknowns(disk, stream, sealed, () => before.slice(0, -entries.length).reverse()); // copied only when it is read: a run is long
         disk.sessions.set(stream, withQuestions(summary, listQuestions(disk, summary, sealed)));
       }
     }

@@ -48,6 +48,8 @@ export type AgentFacts = Readonly<{
   tokenizer: string;
   context: ContextPlan;
   prices: Prices | null;
+  /** Micros one start of a tool may cost at the most, by its name; tools that cost nothing are not named. */
+  charges: Readonly<Record<string, number>>;
 }>;
 
 /** Of a session that another one delegated to. */
@@ -194,7 +196,8 @@ export type SessionEvent =
   | Readonly<{ kind: "input.steered"; text: string; by: Principal; intent: IntentId }>
   /** For when the turn has ended: it then starts the next one. */
   | Readonly<{ kind: "input.queued"; text: string; by: Principal; intent: IntentId }>
-  | Readonly<{ kind: "turn.cancel-asked"; by: Principal; reason: string; intent: IntentId | null }>
+  /** `all`: what was said to follow the turn is dropped too. */
+  | Readonly<{ kind: "turn.cancel-asked"; by: Principal; reason: string; all: boolean; intent: IntentId | null }>
   /** Work was halted while this turn ran. */
   | Readonly<{ kind: "turn.halted"; scope: string; by: Principal; reason: string }>
   | Readonly<{

@@ -10,7 +10,11 @@ export type Wish =
   /** Start a turn, when the session has none. */
   | Readonly<{ kind: "say"; text: string }>
   | Readonly<{ kind: "steer"; text: string }>
+  /** For when the turn has ended: it then starts the next one, each in its turn. */
+  | Readonly<{ kind: "follow-up"; text: string }>
   | Readonly<{ kind: "cancel"; reason: string }>
+  /** The turn, and what was said to follow it. */
+  | Readonly<{ kind: "cancel-all"; reason: string }>
   /** Bound to the question's id and to the digest of the action that was on screen. */
   | Readonly<{ kind: "answer"; approval: ApprovalId; digest: Digest; answer: Answer }>
   /** What became of a call that nobody could tell of. */

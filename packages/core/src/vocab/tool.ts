@@ -20,6 +20,8 @@ export type ToolContext = Readonly<{
   /** 1 at the first start; higher when a `read` or `idempotent` call runs again. */
   start: number;
   signal: AbortSignal;
+  /** What the call has cost so far, in cents; counts up to the tool's `maxCents`. Unsaid, it is taken to have cost all of that. */
+  spent(cents: number): void;
   /** Journalled as a `note` (at most 16 KiB) with the call's id: progress, partial output. */
   note(name: string, value: Json): void;
 }>;
@@ -44,6 +46,8 @@ export type Tool = ToolSpec &
     endsTurn: boolean;
     /** Null: the agent's limit. */
     timeoutMs: number | null;
+    /** The most one call may cost, set aside before it starts; 0: it costs nothing. */
+    maxCents: number;
     /** The types of what it touches, for policies to be checked against; empty when its definition does not say. */
     resourceTypes: readonly string[];
     check(args: Json): Checked;
@@ -55,8 +59,9 @@ export type Tool = ToolSpec &
 
 /** Everything about a tool that an approval, a policy or a resumed session may depend on. Code is not part of it. */
 export function toolFacts(tool: Tool): JsonObject {
-  const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes } = tool;
-  return { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes };
+  const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, maxCents } = tool;
+  const costs = maxCents === 0 ? {} : { maxCents };
+  return { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, ...costs };
 }
 
 /** The tools port. Fixed for a turn; what is not in it does not exist. */

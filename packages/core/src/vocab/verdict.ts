@@ -49,6 +49,8 @@ export type Facts = Readonly<{
   calls(tool: string): Counts;
   /** Tokens, those of lost replies included. */
   spent: Counts;
+  /** Money, rounded up, with what is set aside; null where a price is not known. */
+  cents: Counts | null;
 }>;
 
 export type Counts = Readonly<{ turn: number; session: number }>;

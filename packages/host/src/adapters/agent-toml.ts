@@ -1,5 +1,5 @@
 /**
- * Agents as small TOML files: `name`, `instructions`, `model`, `tools` by name, `limits`, `groups`, `modelOptions`. Their tools are what
+ * Agents as small TOML files: `name`, `instructions`, `model`, `tools` by name, `limits`, `groups`, `delegates`, `maxDepth`, `modelOptions`. Their tools are what
  * the project's `tools/*.ts` export.
  *
  * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
@@ -21,6 +21,8 @@ const agentSchema = z.strictObject({
   model: z.string(),
   tools: z.array(z.string()).default([]),
   groups: z.array(z.string()).default([]),
+  delegates: z.array(z.string()).default([]),
+  maxDepth: z.int().default(3),
   limits: z.record(z.string(), z.number()).default({}),
   modelOptions: z.record(z.string(), z.json()).default({}),
 });

@@ -229,7 +229,9 @@ function toStoredEntry(stream: StreamId, row: readonly SQLOutputValue[]): Stored
 }
 
 const toCommit = (row: Row): StoredCommit => ({ ...row }) as unknown as StoredCommit;
-const toSummary = (row: Row): SessionSummary => JSON.parse(String(row.summary)) as SessionSummary;
+/** A line that was written before there were delegates does not name a parent. */
+const toSummary = (row: Row): SessionSummary => ({ ...BEFORE_DELEGATES, ...(JSON.parse(String(row.summary)) as SessionSummary) });
+const BEFORE_DELEGATES: Partial<SessionSummary> = { parent: null };
 
 function toStreamRow(row: Row): StreamRow {
   return {

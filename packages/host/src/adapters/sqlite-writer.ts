@@ -120,8 +120,7 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
     const moved = a.begins
       ? begin() // a row that is there already, if only for its hold, is somebody else's session
       : a.epoch === null
-        ? moveHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash).changes === 1 ||
-          (a.head.seq === 0 && begin())
+        ? moveHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash).changes === 1 || (a.head.seq === 0 && begin())
         : moveHeldHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash, a.epoch, owner.writer, owner.incarnation)
             .changes === 1;
     if (!moved) throw new Refused(index, whyNot(a, owner));

@@ -165,7 +165,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "input.steered":
         return [live("›", "strong", `${principalName(e.by)} steers: ${visible(e.text)}`)];
       case "turn.cancel-asked":
-        return [live("!", "warn", `cancel, by ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [live("!", "warn", `cancel${e.all ? ", and all that was to follow" : ""}, by ${principalName(e.by)}: ${visible(e.reason)}`)];
       case "intent.refused":
         return [line("✗", "warn", `refused to ${e.wish} for ${principalName(e.by)}: ${visible(e.reason)}`)];
       case "session.closed":
@@ -235,9 +235,9 @@ function decided({ action, verdict, id }: Of<"gate.decided">): Line {
       ? `${visible(action.tool)} ${id} ${action.args === null ? "" : shortened(visible(canonical(action.args)), ARGS_SHOWN)}`.trimEnd()
       : action.kind === "delegate"
         ? `delegate to ${visible(action.to)} ${id}`
-      : action.kind === "model"
-        ? `model ${action.model}`
-        : `respond to ${principalName(action.to)}`;
+        : action.kind === "model"
+          ? `model ${action.model}`
+          : `respond to ${principalName(action.to)}`;
   const tone: Tone = verdict.kind === "allow" ? "good" : verdict.kind === "deny" ? "bad" : "warn";
   const mark = verdict.kind === "allow" ? "✓" : verdict.kind === "deny" ? "✗" : "?";
   const { word, why } = verdictText(verdict);

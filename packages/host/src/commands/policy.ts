@@ -1,12 +1,16 @@
 /** Policies for people: are they right, what is in force, what would be decided, and why. */
 import {
   type Action,
+  centsSpent,
   type Decision,
   type Entry,
+  evolve,
   type Facts,
   FaultError,
+  fold,
   readJson,
   type SessionId,
+  type State,
   seq,
   type UserAct,
   type Verdict,
@@ -360,9 +364,11 @@ async function findDecision(
   const labels = new Set<Facts["labels"][number]>();
   let [turn, all] = [new Map<string, number>(), new Map<string, number>()];
   const spent = { turn: 0, session: 0 };
+  let state: State | null = null;
   for (let after = seq(0); ; ) {
     const page = await journal.read(session, after, 500);
-    for (const { seq: place, event: e } of page) {
+    for (const entry of page) {
+      const { seq: place, event: e } = entry;
       after = place;
       if (e.kind === "session.opened") {
         [about.agent, about.onBehalfOf, about.surface] = [e.agent.name, e.principal, e.surface];
@@ -376,11 +382,21 @@ async function findDecision(
         if (e.id === id) {
           const [t, s] = [new Map(turn), new Map(all)];
           const calls = (tool: string) => ({ turn: t.get(tool) ?? 0, session: s.get(tool) ?? 0 });
-          found = { decided: e, facts: { ...about, labels: [...labels], calls, spent: { ...spent } } };
+          found = {
+            decided: e,
+            facts: {
+              ...about,
+              labels: [...labels],
+              calls,
+              spent: { ...spent },
+              cents: state === null ? null : centsSpent(state, state.turn),
+            },
+          };
         }
         if (e.action.kind === "call" && e.verdict.kind === "allow")
           for (const counter of [turn, all]) counter.set(e.action.tool, (counter.get(e.action.tool) ?? 0) + 1);
       }
+      state = state === null ? fold([entry]) : evolve(state, entry);
     }
     if (page.length < 500) return found;
   }

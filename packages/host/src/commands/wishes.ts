@@ -10,10 +10,11 @@ import { driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.
 import { certified, deskOf, looking, personOf, sessionOf, textOf, writing } from "./project.ts";
 
 export const say: Run = async (given, screen) =>
-  wish(given, screen, { kind: "say", text: await textOf(given.args[1] ?? "", "what you say", screen) });
+  wish(given, screen, { kind: given.flag("after") ? "follow-up" : "say", text: await textOf(given.args[1] ?? "", "what you say", screen) });
 export const steer: Run = async (given, screen) =>
   wish(given, screen, { kind: "steer", text: await textOf(given.args[1] ?? "", "what you say", screen) });
-export const cancel: Run = (given, screen) => wish(given, screen, { kind: "cancel", reason: given.text("reason") ?? "cancelled by hand" });
+export const cancel: Run = (given, screen) =>
+  wish(given, screen, { kind: given.flag("all") ? "cancel-all" : "cancel", reason: given.text("reason") ?? "cancelled by hand" });
 
 /** How long a holder may take before the command says that it waits no longer. */
 const WAIT_MS = 10_000;
