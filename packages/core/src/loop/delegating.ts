@@ -27,7 +27,7 @@ import {
   type Verdict,
   type Wish,
 } from "../vocab/index.ts";
-import { allot, isWorthwhile, ownShare, remaining, within } from "./budgets.ts";
+import { allot, chargeOf, isWorthwhile, ownShare, remaining, within } from "./budgets.ts";
 import type { Delegate, Ports } from "./ports.ts";
 import { readState } from "./resume.ts";
 import { type Call, isDelegated, type State, type Turn } from "./state.ts";
@@ -87,14 +87,13 @@ type Share = Readonly<{ allotment: Allotment; limits: Limits }>;
 /** Its agent's own limits, within its share. Time is not divided: delegates run beside each other, and the turn waits for them. */
 function shareOf(s: State, t: Turn, action: Delegating, found: Delegate, now: Millis): Share {
   const { cents, ...wish } = delegationOf(action.args).budget ?? {};
-  const askers = t.calling.filter((c) => c.proposed.tool === DELEGATE && c.starts === 0 && c.gated.kind !== "denied").length;
+  const toStart = t.calling.filter((c) => c.starts === 0 && c.gated.kind !== "denied");
+  const tools = toStart.filter((c) => c.proposed.tool !== DELEGATE).map((c) => c.proposed.tool); // they may start in the same commit
+  const askers = Math.max(1, toStart.length - tools.length);
   const left = remaining(s, t, now);
-  const share = allot(
-    left,
-    Math.max(1, askers),
-    { ...wish, ...(cents === undefined ? {} : { micros: cents * MICROS_PER_CENT }) },
-    ownShare(s, t, askers),
-  );
+  const own = ownShare(s, t, askers);
+  const kept = { ...own, calls: own.calls + tools.length, micros: tools.reduce((n, tool) => n + chargeOf(s, tool), own.micros ?? 0) };
+  const share = allot(left, askers, { ...wish, ...(cents === undefined ? {} : { micros: cents * MICROS_PER_CENT }) }, kept);
   const limits = within(found.limits, { ...share, ms: left.ms });
   const micros = limits.cents === null ? share.micros : limits.cents * MICROS_PER_CENT;
   const { iterations, tokens, calls, turnMs: ms } = limits;
