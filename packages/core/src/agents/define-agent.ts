@@ -5,7 +5,10 @@
  * A2 The digest covers everything a session depends on: name, instructions, model and its options, limits, groups, the facts of every tool.
  */
 import {
+  type BreakerSettings,
+  type Choosing,
   checkLimits,
+  DEFAULT_BREAKER,
   DELEGATE,
   type Digest,
   digestOf,
@@ -15,11 +18,14 @@ import {
   type Hash,
   type JsonObject,
   type Limits,
+  type Plan,
   type Prices,
+  type Recover,
+  readBreaker,
   type Tool,
   toolFacts,
 } from "../vocab/index.ts";
-import { inOrder } from "./define-tool.ts";
+import { inOrder, recoverOf } from "./define-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
 
 export type AgentDefinition = Readonly<{
@@ -39,6 +45,10 @@ export type AgentDefinition = Readonly<{
   delegates?: readonly string[];
   /** How many levels of delegates there may be below it; 3 unless said. */
   maxDepth?: number;
+  /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
+  recover?: Recover;
+  /** When its model, or a tool that does not say itself, is left alone after it kept failing. */
+  breaker?: Partial<BreakerSettings>;
 }>;
 
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
@@ -49,17 +59,18 @@ export type Agent = Readonly<{
   instructions: string;
   model: string;
   modelOptions: JsonObject;
-  /** By name. */
+  /** By name; each knows what is done when it fails, where the agent or the tool itself says so. */
   tools: readonly Tool[];
   limits: Limits;
   prices: Prices | null;
   groups: readonly string[];
   delegates: readonly string[];
   maxDepth: number;
+  breaker: BreakerSettings;
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "prices", "groups", "delegates", "maxDepth"];
+const FIELDS = "name instructions model modelOptions tools limits prices groups delegates maxDepth recover breaker".split(" ");
 const MAX_DEPTH = 3;
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
@@ -76,7 +87,10 @@ export function defineAgent(given: AgentDefinition): Agent {
     throw invalid(where, `\`model\` is ${JSON.stringify(model) ?? "missing"}`, "name it `provider/name`; `offline/echo` needs no key");
   const limits = checkLimits(given.limits ?? {}, where);
   if ("kind" in limits) throw new FaultError(limits);
-  const tools = toolsOf(given.tools ?? [], where);
+  const breaker = given.breaker === undefined ? DEFAULT_BREAKER : readBreaker(given.breaker);
+  if (typeof breaker === "string") throw invalid(where, breaker, "each is a whole number of at least 1");
+  const recover = recoverOf(given.recover, (detail) => invalid(where, detail, "the guide's page on recovery has them all"));
+  const tools = recovering(toolsOf(given.tools ?? [], where), recover, breaker, where);
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
   const groups = namesOf(given.groups ?? [], "groups", where);
@@ -89,8 +103,19 @@ export function defineAgent(given: AgentDefinition): Agent {
   if (!Number.isSafeInteger(maxDepth) || maxDepth < 1)
     throw invalid(where, `\`maxDepth\` is ${String(maxDepth)}`, "use a whole number of at least 1; without `delegates` there are none");
 
-  const plain = { name: named, instructions, model, modelOptions, limits: Object.freeze(limits), prices, groups, delegates, maxDepth };
-  const facts = { ...plain, tools: tools.map(toolFacts) };
+  const plain = {
+    name: named,
+    instructions,
+    model,
+    modelOptions,
+    limits: Object.freeze(limits),
+    prices,
+    groups,
+    delegates,
+    maxDepth,
+    breaker,
+  };
+  const facts = { ...plain, tools: tools.map(withRecovery) };
   const agent = { ...plain, tools };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
@@ -110,6 +135,26 @@ function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
   }
   return Object.freeze(inOrder(given));
 }
+
+/** What the agent says holds for each tool that does not say itself; a stand-in is a tool of the same agent's. */
+function recovering(tools: readonly Tool[], recover: Plan | Choosing | null, breaker: BreakerSettings, where: string): readonly Tool[] {
+  const names = tools.map((t) => t.name);
+  const filled = tools.map((t) => Object.freeze({ ...t, recover: t.recover ?? recover, breaker: t.breaker ?? breaker }));
+  for (const { name, recover: plan } of filled) {
+    if (plan === null || typeof plan === "function") continue;
+    const gone = plan.find((one) => one.kind === "fallback" && !names.includes(one.tool));
+    if (gone?.kind !== "fallback") continue;
+    throw invalid(where, `\`${name}\` falls back to \`${gone.tool}\`, which is no tool of this agent's`, `it has: ${names.join(", ")}`);
+  }
+  return Object.freeze(filled);
+}
+
+/** A function is code, and code is not part of a digest. */
+const withRecovery = (tool: Tool): JsonObject => ({
+  ...toolFacts(tool),
+  recover: typeof tool.recover === "function" ? "function" : tool.recover,
+  breaker: tool.breaker,
+});
 
 /** In order, each once: the same names are the same digest. */
 function namesOf(given: readonly string[], field: string, where: string): readonly string[] {

@@ -90,6 +90,8 @@ function resourceOf(act: UserAct): CedarEntity {
       return thing({ type: "Work", id: act.scope });
     case "edit-policy":
       return thing({ type: "PolicySet", id: act.surface });
+    case "set-breaker":
+      return thing({ type: "Breaker", id: act.breaker });
   }
 }
 
@@ -109,6 +111,7 @@ const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
   "read-journal": bare("read-journal"),
   "edit-policy": bare("edit-policy"),
   halt: bare("halt"),
+  "set-breaker": bare("set-breaker"),
 };
 
 const thing = (uid: Uid, attrs: CedarRecord = {}): CedarEntity => ({ uid, parents: [], attrs: { id: uid.id, ...attrs } });

@@ -27,6 +27,7 @@ const standing: Standing = {
   question: (approval) => (approval === "q1" ? question : null),
   mayAnswer: () => ({ kind: "may", counts: [policyId("p")], digest: d2, about: null }),
   mayResolve: () => ({ kind: "may" }),
+  isSetAside: () => false,
   isUnknown: (call) => call === "1.0",
   isOpenChild: (call, child) => call === "1.0" && child === "s_00000002",
 };

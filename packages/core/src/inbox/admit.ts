@@ -22,6 +22,8 @@ export type Standing = Readonly<{
   isUnknown(call: CallId): boolean;
   /** Whether this session works on that call, and its ending has not been told yet. */
   isOpenChild(call: CallId, child: string): boolean;
+  /** Set aside, and not seen to yet. */
+  isSetAside(call: CallId): boolean;
 }>;
 
 export type Admitted = { readonly kind: "event"; readonly event: JournalEvent } | { readonly kind: "refused"; readonly reason: string };
@@ -56,6 +58,8 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
       return answer(arrived, wish, at);
     case "resolve":
       return resolve(arrived.intent, wish, at);
+    case "dismiss":
+      return dismiss(arrived.intent, wish, at);
     case "unreadable":
       return refuse(`it cannot be read: ${wish.detail}`);
     case "child-ended": {
@@ -99,6 +103,13 @@ function resolve({ id, by }: Intent, { call, as, note }: Extract<Wish, { kind: "
   return event({ kind: "unknown.resolved", call, as, by, note, intent: id });
 }
 
+function dismiss({ id, by }: Intent, { call, note }: Extract<Wish, { kind: "dismiss" }>, at: Standing): Admitted {
+  if (by.kind !== "user") return refuse("only a person dismisses what was set aside");
+  if (!at.isSetAside(call)) return refuse(`no call \`${call}\` is set aside`);
+  const leave = at.mayResolve(by.id, call);
+  return leave.kind === "may-not" ? refuse(leave.reason) : event({ kind: "dead-letter.dismissed", call, by, note, intent: id });
+}
+
 // ── untrusted: whoever can write a row can write anything into it ──
 
 /** Who it says it is from; a refusal has to be written down whatever that is. */
@@ -123,6 +134,7 @@ function isWish(given: unknown): boolean {
   if (kind === "answer") return isText(given["approval"]) && isText(given["digest"]) && isAnswer(given["answer"]);
   if (kind === "resolve")
     return isText(given["call"]) && isText(given["note"]) && isOneOf(given["as"], "happened", "did-not-happen", "abandon", "reconcile");
+  if (kind === "dismiss") return isText(given["call"]) && isText(given["note"]);
   if (kind === "unreadable") return isText(given["detail"]);
   if (kind === "child-ended")
     return (

@@ -21,7 +21,11 @@ export const UPCASTS: Upcasts = {
   "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } })],
   "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null })],
   "model.replied": [(p) => ({ ...p, micros: null })],
-  "recovery.applied": [(p) => ({ ...p, strategy: "reconcile", step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null })],
+  "recovery.applied": [
+    (p) => ({ ...p, strategy: "reconcile", plan: [], step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null }),
+  ],
+  /** Before strategies every failure went to the model at once. */
+  "act.ended": [(p) => ({ ...p, recovering: false })],
   "turn.cancel-asked": [(p) => ({ ...p, all: false })],
   "turn.ended": [(p) => ({ ...p, micros: null })],
 };

@@ -17,7 +17,7 @@ import {
 import { contractOf } from "./delegating.ts";
 import { orDenied } from "./judge.ts";
 import type { Ports } from "./ports.ts";
-import { actingFor, type Call, isDelegated, type Question, type State } from "./state.ts";
+import { actingFor, type Call, isDelegated, nameOf, type Question, type State } from "./state.ts";
 
 type Needs = Pick<Ports, "gate" | "tools" | "hash" | "clock" | "children">;
 
@@ -40,13 +40,14 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
     },
     mayResolve(user, call) {
       const unknown = [...s.unknowns.values()].find((u) => u.call === call);
-      const act: UserAct = { kind: "resolve", call, agent: s.agent.name, tool: unknown?.tool ?? "" };
+      const act: UserAct = { kind: "resolve", call, agent: s.agent.name, tool: unknown?.tool ?? s.deadLetters.get(call) ?? "" };
       const denied = deniedTo(p, user, act);
       return denied === null ? { kind: "may" } : no(denied);
     },
     isUnknown: (call: CallId) => s.unknowns.has(call),
     isOpenChild: (call, child) =>
       s.turn?.calling.some((c) => c.proposed.id === call && isDelegated(c) && c.child.session === child) ?? false,
+    isSetAside: (call: CallId) => s.deadLetters.has(call),
   };
 }
 
@@ -61,7 +62,7 @@ function mayAnswer(
   toolDigest: (tool: Tool) => Digest,
 ): Leave {
   const call = s.turn?.calling.find((c) => (c.proposed.id as string) === q.action) ?? null;
-  const tool = call?.proposed.tool ?? q.action;
+  const tool = call === null ? q.action : nameOf(call);
   for (const requester of s.turn?.speakers ?? [actingFor(s).id]) {
     const denied = deniedTo(p, user, { kind: "approve", approval: q.approval, agent: s.agent.name, tool, requester });
     if (denied !== null) return no(denied);
@@ -79,7 +80,8 @@ function mayAnswer(
   }
   if (answer.kind !== "edit") return { kind: "may", counts, digest: q.digest, about: null };
   if (call === null) return no("there are no arguments to edit");
-  if (call.starts > 0) return no("it had started and may have run with these arguments: approve it as it is, or deny it");
+  if (call.starts > 0 && !(call.run.kind === "failed" && call.mending?.stage === "person"))
+    return no("it had started and may have run with these arguments: approve it as it is, or deny it");
   const edited = editedDigest(p, s, call, answer.args, toolDigest);
   return "reason" in edited ? no(edited.reason) : { kind: "may", counts, ...edited };
 }

@@ -4,7 +4,7 @@ import type { Message } from "../reason/port.ts";
 import { estimateTokens, PER_MESSAGE } from "../reason/tokens.ts";
 import { widen } from "../reason/window.ts";
 import type { Observation, Part, ProposedCall, Verdict } from "../vocab/index.ts";
-import { type Call, type Gated, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Call, type Gated, isSettled, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 export function say(s: State, message: Message): void {
   s.messages.push(message);
@@ -55,15 +55,26 @@ export function settle(s: State, t: Turn): void {
   const all = t.calling;
   t.calling = [];
   for (const c of all) say(s, toolMessage(c.proposed, observation(c, t)));
-  t.refusedInARow = all.every((c) => c.gated.kind === "denied" && c.starts === 0) ? t.refusedInARow + 1 : 0;
+  const counting = all.filter((c) => !isRefusedBy(c, "breaker")); // what keeps failing is nobody's refusal
+  if (counting.length > 0) t.refusedInARow = counting.every((c) => isRefusedBy(c, null)) ? t.refusedInARow + 1 : 0;
   t.over = all.every((c) => c.run.kind === "ended" && c.run.endsTurn);
   reopen(t);
   if (s.queued.some((m) => m.role === "user")) t.over = false; // a person spoke meanwhile: that comes first
   hearQueued(s);
 }
 
+const isRefusedBy = ({ run, gated, starts }: Call, by: Denial["by"] | null): boolean =>
+  run.kind === "not-started" && starts === 0 && gated.kind === "denied" && (by === null || gated.verdict.by === by);
+
 export function observation(c: Call, t: Turn): Observation {
-  if (c.run.kind === "ended") return observeOutcome(c.proposed.tool, c.run.outcome, t.limits.observationChars);
+  const limit = t.limits.observationChars;
+  if (c.run.kind === "failed") return observeOutcome(nameOf(c), { kind: "failed", error: c.mending?.error ?? "" }, limit);
+  if (c.run.kind === "ended") {
+    const seen = observeOutcome(nameOf(c), c.run.outcome, limit);
+    const notes = [c.standIn === null ? null : `${c.standIn} stood in for ${c.proposed.tool}, which failed`, c.run.note];
+    const said = notes.flatMap((note) => (note === null ? [] : [`[${note}] `])).join("");
+    return said === "" ? seen : { ...seen, text: `${said}${seen.text}` };
+  }
   if (c.gated.kind === "denied") return observeRefusal(c.proposed.tool, c.gated.verdict);
   throw new Error(`call ${c.proposed.id} is not settled`);
 }

@@ -541,7 +541,7 @@ describe("waiting for people", () => {
 });
 
 describe("budgets", () => {
-  test("B3 a delegate's share is reserved with its start, its limits lie within it, and what it used is settled", async () => {
+  test("D7 a delegate's share is reserved with its start, its limits lie within it, and what it used is settled", async () => {
     const { w } = pair(
       [reply.calls([give("reader", { budget: { iterations: 3, tokens: 5_000, calls: 4 } })], used), reply.text("ok", used)],
       [reply.text("42", used)],
@@ -553,7 +553,7 @@ describe("budgets", () => {
     expect(w.state().used).toMatchObject({ iterations: 3, tokens: 360, calls: 1 });
   });
 
-  test("B1 twenty delegates at once: settled and reserved stay within the limit after every event", async () => {
+  test("D7 twenty delegates at once: settled and reserved stay within the limit after every event", async () => {
     const names = Array.from({ length: 20 }, (_, i) => `r${i}`);
     const others = Object.fromEntries(
       names.map((name, i) => [

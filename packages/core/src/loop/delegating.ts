@@ -30,7 +30,7 @@ import {
 import { allot, chargeOf, isWorthwhile, ownShare, remaining, within } from "./budgets.ts";
 import type { Delegate, Ports } from "./ports.ts";
 import { readState } from "./resume.ts";
-import { type Call, isDelegated, type State, type Turn } from "./state.ts";
+import { asItRuns, type Call, isDelegated, nameOf, type State, type Turn } from "./state.ts";
 
 // ── may it be ──
 
@@ -49,10 +49,10 @@ export function contractOf(
   toolDigest: (tool: Tool) => Digest,
   now: Millis,
 ): ContractedCall {
-  const tool = p.tools.find(call.proposed.tool);
-  const contracted = contract(call.proposed, tool, tool === null ? null : toolDigest(tool), call.edited);
+  const tool = p.tools.find(nameOf(call));
+  const contracted = contract(asItRuns(call), tool, tool === null ? null : toolDigest(tool), call.edited);
   const { args } = contracted.action;
-  if (call.proposed.tool !== DELEGATE || args === null || t === null) return contracted;
+  if (nameOf(call) !== DELEGATE || args === null || t === null) return contracted;
   const { agent: to } = delegationOf(args);
   const found = p.children.find(to);
   const action: Delegating = { kind: "delegate", call: call.proposed.id, to, agentDigest: found?.facts.digest ?? null, args };
@@ -177,7 +177,14 @@ export function withConsequences(s: State, event: JournalEvent, wish: Wish, evid
     { kind: "budget.settled", call: event.call, amount: untimed(event.used) },
   ];
   if (call !== undefined)
-    events.push({ kind: "act.ended", call: event.call, outcome, evidence: evidence(call, outcome, event.used.ms), endsTurn: false });
+    events.push({
+      kind: "act.ended",
+      call: event.call,
+      outcome,
+      evidence: evidence(call, outcome, event.used.ms),
+      endsTurn: false,
+      recovering: false,
+    });
   return events;
 }
 
@@ -209,7 +216,7 @@ export async function followChild(
     for (let asked = false; ; ) {
       const at = await p.journal.session(child);
       if (at === null) throw new FaultError({ kind: "session-unknown", session: child });
-      if (at.state === "idle" || at.state === "closed") return; // ended, and the parent has been told
+      if (at.state === "idle" || at.state === "closed" || at.turns > 1) return; // ended, and the parent has been told
       try {
         await drive(cancel.signal);
         return;
@@ -230,7 +237,7 @@ export async function followChild(
 
 /** A delegate that has ended: whoever drove it takes up the session it works for, and so on upwards, unless somebody holds that. */
 export async function goUp(p: Pick<Ports, "inbox">, s: State, takeUp: (session: SessionId) => Promise<State>): Promise<void> {
-  for (let at = s; at.turn === null && at.parent !== null; ) {
+  for (let at = s; at.parent !== null && (at.turn === null || at.turns > 1); ) {
     const above = at.parent.session;
     if ((await p.inbox.pending(above)).length === 0) return; // its holder has heard of it already
     try {

@@ -19,6 +19,7 @@ import {
   canonical,
   type Decided,
   FaultError,
+  type GrantId,
   type Intent,
   type IntentId,
   isFault,
@@ -33,13 +34,15 @@ import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.
 import { withConsequences, wordOfEnding } from "./delegating.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
-import { isBeginning, scopesOf } from "./halting.ts";
+import { isBeginning, restsOn, scopesOf } from "./halting.ts";
 import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
+import { nextRetry } from "./mending.ts";
 import { idOf, type Move, next } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
+import { chooser } from "./recovering.ts";
 import { readState, stricter } from "./resume.ts";
-import type { Call, FollowUp, State, Turn } from "./state.ts";
+import { type Call, type FollowUp, nameOf, type State, type Turn } from "./state.ts";
 import { stops } from "./stops.ts";
 import { alarmOf, steadyTime } from "./time.ts";
 
@@ -66,7 +69,10 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   let wake = () => {};
   const time = steadyTime(p.clock, s);
   const alarm = alarmOf(p.clock, () => wake()); // rings when the turn's time is up
+  const retries = alarmOf(p.clock, () => wake()); // rings when a call is due to run again
   const decide = judge(p, toolDigest, time);
+  const choose = chooser(p, s);
+  const chooseFor = (t: Turn, call: Call) => choose(t, call, time());
 
   const pass = turnstile(
     async (events) =>
@@ -89,6 +95,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (event.kind === "turn.ended") {
       stop.renew();
       alarm.clear();
+      retries.clear();
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
     if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
@@ -108,7 +115,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     }
   }
 
-  /** Durable, or it throws and nothing more is done. False: work was halted at that very moment, and nothing of it was begun. */
+  /** Durable, or it throws and nothing more is done. False: work was halted or a grant revoked at that very moment, and nothing of it was begun. */
   async function flush(): Promise<boolean> {
     if (batch.length === 0) return true;
     const events = batch.splice(0);
@@ -117,8 +124,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       const receipt = await pass.append(events);
       for (const { event } of events) if (event.kind === "gate.decided" && event.verdict.kind === "allow") receipts.set(event.id, receipt);
     } catch (error) {
-      if (!isFault(error, "halted") || durable === 0) throw error;
-      await takeBack(events, taken);
+      if (durable === 0 || !(isFault(error, "halted") || isFault(error, "grant-revoked"))) throw error;
+      const { fault } = error;
+      await takeBack(events, taken, fault.kind === "grant-revoked" ? fault.grant : null);
       return false;
     }
     for (const [i, { at, event }] of events.entries())
@@ -128,11 +136,11 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   }
 
   /** Nothing of a refused batch is there. What had happened is recorded again, what was to be begun is not. */
-  async function takeBack(events: readonly Stamped[], taken: readonly IntentId[]): Promise<void> {
+  async function takeBack(events: readonly Stamped[], taken: readonly IntentId[], revoked: GrantId | null): Promise<void> {
     await p.orders.refresh();
     Object.assign(s, await readState(p, s.session));
-    for (const { event } of events) if (!isBeginning(event)) record(event);
-    decidedAt.clear(); // the halt came after these decisions: each is looked at again
+    for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked)) record(event);
+    decidedAt.clear(); // the order came after these decisions: each is looked at again
     consumed.push(...taken);
   }
 
@@ -193,6 +201,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       case "expire":
         record({ kind: "approval.expired", approval: move.question.approval, result: move.question.onExpiry });
         return true;
+      case "recover":
+        return recover(t, move.call);
       case "give-up":
         giveUp(move.call, "the process that ran it ended before it could say what became of it");
         return true;
@@ -248,13 +258,23 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: costOfTurn(s, t), iterations, calls, activeMs });
   }
 
+  /** False when what stands in has to be read first: that leaves the process. */
+  function recover(t: Turn, call: Call): boolean {
+    const choice = chooseFor(t, call);
+    if (choice?.kind !== "apply") return false;
+    record(choice.event);
+    return true;
+  }
+
   function giveUp(call: Call, detail: string): void {
     const outcome: Outcome =
       call.repeat === "read" ? { kind: "failed", error: `hold-lost: ${detail}` } : { kind: "unknown", cause: "hold-lost", detail };
-    const tool = p.tools.find(call.proposed.tool);
+    const tool = p.tools.find(nameOf(call));
     for (const event of tool === null ? [] : labelsOf(s, tool, call.proposed.id)) record(event); // should it speak later after all
-    if (outcome.kind !== "unknown") for (const event of settlement(s, call.proposed.id, call.proposed.tool, null)) record(event);
-    record({ kind: "act.ended", call: call.proposed.id, outcome, evidence: evidence({ p, toolDigest }, call, null, 0), endsTurn: false });
+    if (outcome.kind !== "unknown") for (const event of settlement(s, call.proposed.id, nameOf(call), null)) record(event);
+    const proof = evidence({ p, toolDigest }, call, null, 0);
+    const recovering = outcome.kind === "failed";
+    record({ kind: "act.ended", call: call.proposed.id, outcome, evidence: proof, endsTurn: false, recovering });
   }
 
   /**
@@ -263,7 +283,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
    */
   function reconsider(t: Turn, call: Call): boolean {
     if (call.gated.kind !== "allowed") return false;
-    const tool = p.tools.find(call.proposed.tool);
+    const tool = p.tools.find(nameOf(call));
     if (call.run.kind === "lost" && (tool === null || stricter(call.repeat ?? "once", tool.repeat) !== call.repeat)) {
       giveUp(call, "its tool is gone or may no longer be repeated");
       return true;
@@ -308,6 +328,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     tell,
     outliving,
     toolDigest,
+    chooseFor,
   };
   const announce = launcher(cockpit);
 
@@ -347,7 +368,10 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       wake = resolve;
     });
     if (!alarm.isSet() && s.turn !== null && !stop.isTurnStopped()) alarm.set(remainingMs(s, s.turn, time()));
+    const due = nextRetry(s.turn);
+    if (due !== null) retries.set(due - time());
     await woken;
+    retries.clear();
     wake = () => {};
   }
 
@@ -378,7 +402,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       passes = 0;
       for (const launch of launches) launch?.();
       await giveGrants();
-      if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue()) return s; // parked or ended: a parked session costs nothing
+      if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue() && nextRetry(s.turn) === null) return s; // parked or ended: a parked session costs nothing
       await idle();
     }
   }
@@ -395,6 +419,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   } finally {
     for (const stopWatching of unwatch) stopWatching();
     alarm.clear();
+    retries.clear();
     cancel.removeEventListener("abort", onCancel);
   }
 }

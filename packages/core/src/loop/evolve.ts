@@ -10,6 +10,7 @@ import {
   type CallId,
   callId,
   type Decided,
+  type Digest,
   type Entry,
   epoch,
   type Label,
@@ -38,8 +39,10 @@ import {
   userMessage,
 } from "./conversation.ts";
 import { answered, asked, consumed, count, decided, expired, reopened } from "./gating.ts";
+import { hearHistory } from "./history.ts";
+import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
-import { type Call, isDelegated, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Call, isDelegated, isSettled, keyOf, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -64,6 +67,8 @@ export function emptyState(session: SessionId, opened: Opened): State {
     replies: 0,
     allowedCalls: new Map(),
     unknowns: new Map(),
+    deadLetters: new Map(),
+    results: new Map(),
     changes: 0,
     counted: 0,
     grantsDue: [],
@@ -99,9 +104,7 @@ export function evolve(s: State, entry: Entry): State {
   switch (e.kind) {
     case "session.opened":
       for (const l of e.labels) s.labels.add(l);
-      for (const said of e.history)
-        if (said.role !== "tool")
-          say(s, said.role === "user" ? userMessage(said.text) : assistantMessage([{ kind: "text", text: said.text, meta: null }]));
+      hearHistory(s, e.history);
       return s;
     case "agent.changed":
       s.agent = e.agent;
@@ -152,15 +155,18 @@ export function evolve(s: State, entry: Entry): State {
     case "act.started":
       return inCall(s, e.call, (c, t) => {
         if (c.gated.kind !== "allowed") return;
-        if (c.starts === 0) t.calls += 1;
+        if (c.starts === 0 || isAgain(c)) t.calls += 1;
+        if (c.starts > 0 && c.run.kind === "failed") c.retries += 1;
         c.starts = e.start;
         c.repeat ??= e.repeat;
         c.run = { kind: "running", decided: c.gated.decided, epoch: e.epoch };
       });
     case "recovery.applied":
-      if (e.strategy !== "reconcile") return s;
-      if (s.unknowns.has(e.call)) return reconciled(s, e);
-      return inCall(s, e.call, (c) => {
+      if (e.strategy === "reconcile" && s.unknowns.has(e.call)) return reconciled(s, e);
+      return inCall(s, e.call, (c, t) => {
+        if (e.strategy === "dead-letter") s.deadLetters.set(e.call, nameOf(c));
+        if (e.strategy !== "reconcile") return applied(s, t, c, e);
+        if (askedFirst(c, e.found)) return;
         if (e.found !== "did-not-happen") return; // the others are followed by `act.ended`
         c.run = { kind: "not-started" };
         c.gated = UNDECIDED; // it never took effect: decided again, then run
@@ -176,12 +182,25 @@ export function evolve(s: State, entry: Entry): State {
     case "act.ended":
       return inCall(s, e.call, (c, t) => {
         const doing = c.run.kind === "running" || c.run.kind === "lost" ? c.run.decided : null;
-        c.run = { kind: "ended", outcome: e.outcome, endsTurn: e.endsTurn };
         s.changes += 1;
+        if (e.recovering && doing !== null && e.outcome.kind === "failed") return hasFailed(c, doing, e.outcome.error);
+        c.run = { kind: "ended", outcome: e.outcome, endsTurn: e.endsTurn, note: null };
+        if (e.outcome.kind === "done" && doing !== null) keepResult(s, doing.digest, entry);
         if (e.outcome.kind === "unknown" && doing?.action.kind === "call") {
           const { tool, resource } = doing.action;
           const { digest } = doing;
-          s.unknowns.set(e.call, { call: e.call, tool, resource, digest, decided: doing, outcome: e.outcome, at: entry.at, gated: null });
+          const key = keyOf(s, c);
+          s.unknowns.set(e.call, {
+            call: e.call,
+            tool,
+            resource,
+            digest,
+            decided: doing,
+            outcome: e.outcome,
+            key,
+            at: entry.at,
+            gated: null,
+          });
         }
         settle(s, t);
       });
@@ -203,6 +222,9 @@ export function evolve(s: State, entry: Entry): State {
       const note = e.note === "" ? "" : `: ${e.note}`;
       return hear(s, noteMessage(`[resolved] ${was?.tool ?? "the call"} (${e.call}), whose outcome was unknown: ${RESOLVED[e.as]}${note}`));
     }
+    case "dead-letter.dismissed":
+      s.deadLetters.delete(e.call);
+      return s;
     case "turn.halted":
       return inTurn(s, (t) => {
         t.halt = { by: e.by, reason: e.reason };
@@ -220,11 +242,11 @@ export function evolve(s: State, entry: Entry): State {
       return reserve(s, e);
     case "budget.settled":
       return release(s, e);
-    case "session.forked":
     case "context.compacted":
     case "middleware.applied":
     case "middleware.failed":
       return s; // to be folded by what comes with them
+    case "session.forked":
     case "note":
     case "grant.used":
     case "intent.refused":
@@ -280,6 +302,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     repeats: new Map(),
     cancel: null,
     halt: null,
+    failure: null,
     over: false,
     questions: new Map(),
   };
@@ -315,6 +338,15 @@ function lose(t: Turn): void {
   t.lost = addUsage(t.lost, t.asking?.reserved ?? NO_USAGE);
   if (t.asking !== null) pay(t, t.asking.reservedMicros);
 }
+
+/** The oldest give way: what nobody has asked for in so many other calls is not fresh either. */
+function keepResult(s: State, digest: Digest, { seq: place, at }: Entry): void {
+  s.results.delete(digest);
+  s.results.set(digest, { seq: place, at });
+  const [oldest] = s.results.keys();
+  if (s.results.size > MOST_RESULTS && oldest !== undefined) s.results.delete(oldest);
+}
+const MOST_RESULTS = 1_000;
 
 /** A person wants the tool asked; only a plain yes of the gate lets it be, anything else ends the wish. */
 function reconcileDecided(s: State, e: Decided): State {
@@ -374,6 +406,10 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
         starts: 0,
         repeat: null,
         child: null,
+        standIn: null,
+        edition: 0,
+        retries: 0,
+        mending: null,
       }),
     );
     t.silent = 0;
@@ -401,13 +437,14 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
 /** One that had started is never told as not run (`next` settles those before it ends a turn), unless its tool says that nothing came of it. */
 const unsettled = (c: Call, ending: string): Observation =>
   c.run.kind === "not-started"
-    ? observeUnstarted(c.proposed.tool, ending)
-    : observeOutcome(c.proposed.tool, { kind: "unknown", cause: "hold-lost", detail: `the turn ended first (${ending})` }, 1_000);
+    ? observeUnstarted(nameOf(c), ending)
+    : observeOutcome(nameOf(c), { kind: "unknown", cause: "hold-lost", detail: `the turn ended first (${ending})` }, 1_000);
 
 function endTurn(s: State, e: Of<"turn.ended">): State {
   const t = s.turn;
   if (t === null) return s;
-  for (const c of t.calling) say(s, toolMessage(c.proposed, isSettled(c) ? observation(c, t) : unsettled(c, e.ending)));
+  for (const c of t.calling)
+    say(s, toolMessage(c.proposed, isSettled(c) || c.run.kind === "failed" ? observation(c, t) : unsettled(c, e.ending)));
   hearQueued(s);
   const { kind: _, ...last } = e;
   s.last = last;

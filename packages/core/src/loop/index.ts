@@ -8,4 +8,5 @@ export { type OpenOrders, ordersOf } from "./orders.ts";
 export * from "./ports.ts";
 export { type OpenQuestion, type RunResult, toResult } from "./result.ts";
 export { type Opening, openSession, readState, takeSession } from "./resume.ts";
+export { checkExternal, closeSession, createSession, type Fork, forkSession } from "./sessions.ts";
 export type { Call, Question, State, Turn, Unknown } from "./state.ts";

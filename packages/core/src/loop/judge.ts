@@ -7,6 +7,7 @@ import { covers } from "../gate/approvals.ts";
 import { actionDigest, type Contracted, contract, withEdits } from "../gate/request.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
+import { cut } from "../observe/observe.ts";
 import {
   type Action,
   type ActionId,
@@ -18,6 +19,7 @@ import {
   type Digest,
   digestOf,
   doingOf,
+  ESCALATED,
   type Facts,
   type Hash,
   type Millis,
@@ -34,9 +36,9 @@ import {
 } from "../vocab/index.ts";
 import { centsSpent } from "./budgets.ts";
 import { contractOf } from "./delegating.ts";
-import { answeredOf } from "./gating.ts";
+import { answeredOf, callOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
-import { type Answered, actingFor, type Gated, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
@@ -52,7 +54,8 @@ export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => M
       refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
-    const careful = id.startsWith("reconcile:") ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
+    const doubted = id.startsWith("reconcile:") ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
+    const careful = withEscalation(doubted, t, id);
     const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
     return {
@@ -121,8 +124,8 @@ function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDiges
     };
   const call = t.calling.find((c) => (c.proposed.id as string) === id);
   if (call === undefined) throw new Error(`there is no call ${id} to decide`);
-  const tool = p.tools.find(call.proposed.tool);
-  const contracted = t.finish === "length" ? cutOff(call.proposed, tool, toolDigest) : contractOf(p, s, t, call, toolDigest, now());
+  const contracted =
+    t.finish === "length" ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest) : contractOf(p, s, t, call, toolDigest, now());
   return {
     action: contracted.action,
     refused: contracted.kind === "refused" ? contracted.verdict : null,
@@ -269,7 +272,6 @@ export function isDoubtedAsBefore(p: Pick<Ports, "journal">, s: State, { action,
 
 /** One question for each unknown that it looks like: an answer about one says nothing about another. */
 function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
-  if (verdict.kind !== "allow" && verdict.kind !== "ask") return verdict;
   const questions = alike.map(
     ({ name, tool, cause, policy }): Ask => ({
       policy,
@@ -277,6 +279,20 @@ function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
       terms: PLAIN_TERMS,
     }),
   );
+  return withAsks(verdict, questions);
+}
+
+/** A call that failed and is for a person to decide about: asked whatever the policies permit. */
+function withEscalation(verdict: Verdict, t: Turn | null, id: ActionId): Verdict {
+  const call = t === null ? null : callOf(t, id);
+  if (call?.run.kind !== "failed" || call.mending?.stage !== "person") return verdict;
+  const effect = call.repeat === "once" ? ", and may have had an effect" : "";
+  const question = `${nameOf(call)} failed${effect} (${cut(call.mending.error, 200)}): run it again?`;
+  return withAsks(verdict, [{ policy: policyId(`${ESCALATED}/${id}/${call.starts}`), question, terms: PLAIN_TERMS }]);
+}
+
+function withAsks(verdict: Verdict, questions: readonly Ask[]): Verdict {
+  if (verdict.kind !== "allow" && verdict.kind !== "ask") return verdict;
   const [first, ...more] = [...(verdict.kind === "ask" ? verdict.asks : []), ...questions];
   if (questions.length === 0 || first === undefined) return verdict;
   return { kind: "ask", because: [...verdict.because, ...questions.map((q) => q.policy)], asks: [first, ...more] };

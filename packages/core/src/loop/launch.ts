@@ -12,7 +12,6 @@ import {
   type ActionId,
   actionId,
   type CallId,
-  callKey,
   canonical,
   costOf,
   DELEGATE,
@@ -29,14 +28,16 @@ import {
   type Millis,
   type Outcome,
   reconciledEvent,
+  seq,
   type Tool,
 } from "../vocab/index.ts";
 import { reservation, roomForOutput, settlement } from "./budgets.ts";
 import { openingOf } from "./delegating.ts";
 import type { Move } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
+import type { Choice } from "./recovering.ts";
 import { stricter } from "./resume.ts";
-import type { Answered, Call, State, Turn, Unknown } from "./state.ts";
+import { type Answered, type Call, keyOf, nameOf, type State, type Turn, type Unknown } from "./state.ts";
 
 /** What an effect brings home. */
 export type Landing = () => readonly JournalEvent[];
@@ -65,6 +66,8 @@ export type Cockpit = Readonly<{
   /** A tool's own code that outlives its call: the hold is kept until it has ended. */
   outliving(over: Promise<void>): void;
   toolDigest(tool: Tool): Digest;
+  /** What is to be done about a call that failed. */
+  chooseFor(t: Turn, call: Call): Choice | null;
 }>;
 
 const NOTE_MAX = 16_384;
@@ -81,6 +84,7 @@ export function launcher(c: Cockpit): (move: Move) => (() => void) | null {
     if (move.kind === "act" && move.call.gated.kind === "allowed" && move.call.gated.decided.action.kind === "delegate")
       return startDelegate(c, t, move.call, move.call.gated.decided, followed);
     if (move.kind === "ask-model") return askModel(c, t, prompt);
+    if (move.kind === "recover") return lookUp(c, t, move.call);
     if ((move.kind === "act" || move.kind === "reconcile") && move.call.gated.kind === "allowed")
       return startCall(c, t, move.kind, move.call, move.call.gated.decided);
     return null;
@@ -192,7 +196,7 @@ function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: n
 
 function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, decided: Decided): (() => void) | null {
   const { p, hold } = c;
-  const tool = p.tools.find(call.proposed.tool);
+  const tool = p.tools.find(nameOf(call));
   if (tool === null) return null;
   const bill: Bill = { micros: null };
   const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill);
@@ -217,7 +221,7 @@ function startDelegate(c: Cockpit, t: Turn, call: Call, decided: Decided, follow
   const opening = openingOf(p, s, t, call, decided.action, c.time());
   if (opening === null) return null;
   consume(c, decided);
-  const key = callKey(s.session, id);
+  const key = keyOf(s, call);
   c.record({ kind: "act.started", call: id, key, digest: decided.digest, epoch: hold.epoch, start: 1, repeat: "idempotent" });
   for (const event of opening.events) c.record(event);
   c.begin(opening.begin);
@@ -266,7 +270,7 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
     bill.micros = Math.ceil(cents * MICROS_PER_CENT);
     if (cents > tool.maxCents) note("spent-beyond-maximum", { cents, maxCents: tool.maxCents });
   };
-  const context = { session: c.s.session, key: callKey(c.s.session, id), epoch: c.hold.epoch, start: call.starts + 1, note, spent };
+  const context = { session: c.s.session, key: keyOf(c.s, call), epoch: c.hold.epoch, start: call.starts + 1, note, spent };
   return {
     tool,
     repeat: stricter(call.repeat ?? tool.repeat, tool.repeat),
@@ -305,8 +309,28 @@ function foundLanding(c: Cockpit, result: Found, done: Done): Landing {
     case "happened":
       return () => [said, ...endedEvents(c, done, { kind: "done", output: found.output })];
     case "cannot-tell":
+      if (done.call.mending?.stage === "ask-tool") return () => [said]; // it failed, and is not run again
       return () => [said, ...endedEvents(c, done, { kind: "unknown", cause: "not-reconciled", detail })];
   }
+}
+
+/** A result that stands in is read from the journal, and journalled again with where it comes from. */
+function lookUp(c: Cockpit, t: Turn, call: Call): (() => void) | null {
+  const name = `recover:${call.proposed.id}`;
+  const choice = c.isFlying(name) ? null : c.chooseFor(t, call);
+  if (choice?.kind !== "look") return null;
+  const { at, event } = choice;
+  return () =>
+    c.fly(name, async () => {
+      const [entry] = await c.p.journal.read(c.s.session, seq(at - 1), 1);
+      const outcome = entry?.event.kind === "act.ended" ? entry.event.outcome : null;
+      if (outcome?.kind !== "done") throw new FaultError({ kind: "entry-bad", stream: c.s.session, seq: at, detail: "it holds no result" });
+      return () => {
+        if (c.s.turn !== t || call.run.kind !== "failed") return []; // it ended meanwhile
+        const tool = c.p.tools.find(call.proposed.tool);
+        return [...(tool === null ? [] : labelsOf(c.s, tool, event.call)), { ...event, output: outcome.output }];
+      };
+    });
 }
 
 /** A person wants the tool asked about a call whose outcome is unknown, perhaps of a turn long ago. */
@@ -316,7 +340,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
   if (unknown.gated?.kind !== "allowed" || c.isFlying(name)) return null;
   const context = {
     session: c.s.session,
-    key: callKey(c.s.session, unknown.call),
+    key: unknown.key,
     epoch: c.hold.epoch,
     start: 1,
     note: () => {},
@@ -354,6 +378,7 @@ function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcom
     outcome,
     evidence: evidence(c, call, outcome, ms),
     endsTurn,
+    recovering: outcome.kind === "failed",
   };
   const settled = outcome.kind === "unknown" ? [] : settlement(c.s, call.proposed.id, tool.name, bill.micros);
   return [...labelsOf(c.s, tool, call.proposed.id), ...settled, ended];
@@ -371,7 +396,7 @@ export function evidence(
   outcome: Outcome | null,
   durationMs: number,
 ): Evidence {
-  const tool = p.tools.find(call.proposed.tool);
+  const tool = p.tools.find(nameOf(call));
   const decided = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided : null;
   const outputDigest = outcome?.kind === "done" ? digestOf(outcome.output, p.hash) : null;
   const none = () => digestOf(null, p.hash);
@@ -388,7 +413,7 @@ export function evidence(
 function noteEvent(call: Call, name: string, value: Json): JournalEvent {
   return {
     kind: "note",
-    from: call.proposed.tool,
+    from: nameOf(call),
     call: call.proposed.id,
     name: messageOf(name).slice(0, 64).toWellFormed(),
     value: fitting(value),

@@ -30,6 +30,7 @@ import {
   sealEntries,
   summariseSealed,
   unseal,
+  unsealOne,
   withQuestions,
 } from "../journal/index.ts";
 import {
@@ -38,6 +39,7 @@ import {
   type Fault,
   FaultError,
   frozenCopy,
+  type GrantId,
   type Intent,
   type IntentId,
   isSessionStream,
@@ -64,12 +66,17 @@ export type MemoryDisk = Readonly<{
   commits: Map<WriterId, StoredCommit[]>;
   blobs: Map<string, string>;
   sessions: Map<SessionId, SessionSummary>;
+  externals: Map<string, SessionId>;
+  /** Every entry of every stream, as it became durable. */
+  order: { readonly stream: StreamId; readonly seq: Seq }[];
+  onlookers: Set<(stream: StreamId | null) => void>;
   questions: ListedQuestion[];
   unknowns: OpenUnknown[];
   lastArrival: { number: number };
   holds: Map<SessionId, HoldRow>;
   inbox: Map<IntentId, InboxRow>;
   halts: Set<string>;
+  revoked: Set<GrantId>;
   watchers: Set<{ readonly session: SessionId; readonly arrived: () => void }>;
   alive: Set<object>;
   /** Not null: every commit fails with this from now on, as on a full disk. */
@@ -83,12 +90,16 @@ export function memoryDisk(): MemoryDisk {
     commits: new Map(),
     blobs: new Map(),
     sessions: new Map(),
+    externals: new Map(),
+    order: [],
+    onlookers: new Set(),
     questions: [],
     unknowns: [],
     lastArrival: { number: 0 },
     holds: new Map(),
     inbox: new Map(),
     halts: new Set(),
+    revoked: new Set(),
     watchers: new Set(),
     alive: new Set(),
     broken: { detail: null },
@@ -185,6 +196,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       disk.commits.set(ports.writer, commits);
     }
     for (const tell of settle) tell();
+    for (const stream of new Set(sealed.flat().map((e) => e.stream))) for (const look of [...disk.onlookers]) look(stream);
   }
 
   /** All of an append or nothing: its own entries first, then those of the sessions that begin with it. */
@@ -206,7 +218,10 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     for (const intent of tells)
       if (!disk.inbox.has(intent.id))
         disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: frozenCopy(intent), arrivedAt: now() });
-    for (const { event } of events) obey(disk.halts, event);
+    for (const { event } of events) {
+      obey(disk.halts, event);
+      if (event.kind === "grant.revoked") disk.revoked.add(event.grant);
+    }
     return [own, ...begun];
   }
 
@@ -224,6 +239,9 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     const before = disk.entries.get(stream) ?? [];
     before.push(...entries);
     disk.entries.set(stream, before);
+    for (const { seq } of entries) disk.order.push({ stream, seq });
+    for (const { event: e } of events)
+      if (e.kind === "session.opened" && e.external !== null && isSessionStream(stream)) disk.externals.set(e.external, stream);
     disk.heads.set(stream, { seq: last.seq, hash: last.entryHash, at: last.at });
     if (isSessionStream(stream)) {
       const summary = summariseSealed(disk.sessions.get(stream) ?? null, entries, events);
@@ -236,7 +254,9 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     return [...entries];
   }
 
-  function refusal(a: Pick<Append, "stream" | "after" | "hold" | "consumes" | "unlessHalted"> & { head: StreamHead }): Fault | null {
+  function refusal(
+    a: Pick<Append, "stream" | "after" | "hold" | "consumes" | "unlessHalted" | "events"> & { head: StreamHead },
+  ): Fault | null {
     const halted = a.unlessHalted.find((scope) => disk.halts.has(scope));
     if (halted !== undefined) return { kind: "halted", scope: halted };
     if (isSessionStream(a.stream)) {
@@ -248,6 +268,12 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       const row = disk.inbox.get(id);
       if (row === undefined || row.intent === null || row.session !== a.stream || a.consumes.indexOf(id) !== a.consumes.lastIndexOf(id))
         return { kind: "intent-refused", intent: id, detail: `intent \`${id}\` is not pending` };
+    }
+    for (const { event: e } of a.events) {
+      if (e.kind === "grant.used" && disk.revoked.has(e.grant)) return { kind: "grant-revoked", grant: e.grant };
+      const session = e.kind === "session.opened" && e.external !== null ? disk.externals.get(e.external) : undefined;
+      if (e.kind === "session.opened" && e.external !== null && session !== undefined)
+        return { kind: "external-taken", external: e.external, session };
     }
     return null;
   }
@@ -296,10 +322,34 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     },
     holds,
     session: async (session) => disk.sessions.get(session) ?? null,
+    find: async (external) => {
+      const session = disk.externals.get(external);
+      return session === undefined ? null : (disk.sessions.get(session) ?? null);
+    },
     sessions: async (page) => pageOf(disk.sessions.values(), page),
     questions: async ({ after, most }) => disk.questions.filter((q) => q.arrival > after).slice(0, most),
     question: async (approval) => disk.questions.filter((q) => q.approval === approval),
     unknownsLike: (sought) => disk.unknowns.filter((u) => isAlike(u, sought)).sort((a, b) => a.at - b.at),
+    tail: async (after, most) =>
+      disk.order.slice(after, after + most).flatMap(({ stream, seq }, i) => {
+        const all = disk.entries.get(stream) ?? [];
+        const stored = all.find((e) => e.seq === seq);
+        const before = seq === 1 ? EMPTY_STREAM.hash : (all.find((e) => e.seq === seq - 1)?.entryHash ?? null);
+        if (stored === undefined) return [];
+        return [{ position: after + i + 1, stream, seq, at: stored.at, ...unsealOne(stored, before, { hash: ports.hash, getBlob }) }];
+      }),
+    position: async () => disk.order.length,
+    watch(changed) {
+      const look = (stream: StreamId | null): void => {
+        try {
+          if (stopped === null) changed(stream);
+        } catch {
+          // an onlooker's error is its own: what is written does not depend on who looks
+        }
+      };
+      disk.onlookers.add(look);
+      return () => disk.onlookers.delete(look);
+    },
     async close() {
       flush();
       stop("it is closed");

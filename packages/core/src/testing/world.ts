@@ -91,6 +91,10 @@ export type World = Readonly<{
   order(event: SystemEvent): Promise<void>;
   grants(): Promise<readonly StandingGrant[]>;
   session(): SessionId;
+  /** The ports of a further process, for what is done to sessions rather than in them. */
+  outside(): Ports;
+  /** Goes on in the session with another turn. */
+  say(input: string, cancel?: AbortSignal): Promise<State>;
   /** From here on it is about this session: the last one that was opened otherwise. */
   turnTo(session: SessionId): void;
   /** Those that work for it, in the order in which they were opened. */
@@ -257,7 +261,12 @@ export function world(options: WorldOptions): World {
       parent: null,
     });
     open = held.state.session;
-    return { ...held, begin: [...held.begin, { kind: "turn.started", turn: 1, input, by: USER, limits, intent: null }] };
+    return withTurn(held, input);
+  }
+
+  function withTurn(held: Held, input: string): Held {
+    const turn = held.state.turns + 1;
+    return { ...held, begin: [...held.begin, { kind: "turn.started", turn, input, by: USER, limits, intent: null }] };
   }
 
   const never = () => new AbortController().signal;
@@ -284,6 +293,8 @@ export function world(options: WorldOptions): World {
       return [...orders.now().grants.values()];
     },
     session: mine,
+    outside: () => boot().ports(ROOT),
+    say: (input, cancel = never()) => survive((p) => takeSession(p, mine(), agent).then((held) => withTurn(held, input)), cancel),
     turnTo(session) {
       open = session;
     },

@@ -19,6 +19,8 @@ export type Wish =
   | Readonly<{ kind: "answer"; approval: ApprovalId; digest: Digest; answer: Answer }>
   /** What became of a call that nobody could tell of. */
   | Readonly<{ kind: "resolve"; call: CallId; as: Resolution; note: string }>
+  /** A call that was set aside has been seen to. */
+  | Readonly<{ kind: "dismiss"; call: CallId; note: string }>
   /** A row of the inbox that nobody can read: it is refused like any other, and blocks nothing. */
   | Readonly<{ kind: "unreadable"; detail: string }>
   /** The runtime's own: a delegate's turn has ended. Written in the transaction that ends it. */

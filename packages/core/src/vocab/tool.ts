@@ -1,6 +1,7 @@
 /** A tool as the loop knows it. `agents/define-tool.ts` makes one from what a user writes. */
 import type { Json, JsonObject } from "./canonical.ts";
 import type { CallKey, Digest, Epoch, Label, SessionId } from "./ids.ts";
+import type { BreakerSettings, Choosing, Plan } from "./recovery.ts";
 
 /**
  * How a call may be repeated after its outcome was lost: `read` and `idempotent` run again with the same key,
@@ -50,6 +51,12 @@ export type Tool = ToolSpec &
     maxCents: number;
     /** The types of what it touches, for policies to be checked against; empty when its definition does not say. */
     resourceTypes: readonly string[];
+    /** What is done when it fails; null: what the agent says, and else the error goes to the model. */
+    recover: Plan | Choosing | null;
+    /** When it is left alone after it kept failing; null: as the agent says. */
+    breaker: BreakerSettings | null;
+    /** The MCP server it comes from, whose breaker its calls share; null for all others. */
+    server: string | null;
     check(args: Json): Checked;
     resource(args: JsonObject): Resource;
     run(args: JsonObject, context: ToolContext): Promise<Json>;

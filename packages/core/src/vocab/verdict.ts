@@ -105,8 +105,11 @@ export type UserAct =
   | Readonly<{ kind: "approve"; approval: string; agent: string; tool: string; requester: string }>
   | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
   | Readonly<{ kind: "halt"; scope: string }>
+  | Readonly<{ kind: "set-breaker"; breaker: string }>
   | Readonly<{ kind: "read-journal"; session: string }>
   | Readonly<{ kind: "edit-policy"; surface: string }>;
 
+/** A call failed, and its strategy is to ask a person: asked by the runtime itself. */
+export const ESCALATED: PolicyId = "orgate:escalated" as PolicyId;
 /** Rule 4: asked by the runtime itself, whatever the policies permit. */
 export const UNKNOWN_OPEN: PolicyId = "orgate:unknown-open" as PolicyId;

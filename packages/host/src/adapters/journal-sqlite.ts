@@ -52,6 +52,7 @@ import {
 import { type Inbox, openInbox } from "./inbox-sqlite.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
+import { claimsOf } from "./sqlite-claims.ts";
 import { type HoldRow, openReader, type SqliteReader, sha256 } from "./sqlite-reader.ts";
 import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
@@ -72,7 +73,10 @@ export type StoreOptions = Readonly<{
 
 /** What needs no slot: looking, and putting an intent into the inbox. */
 export type ReadStore = Readonly<{
-  journal: Pick<Journal, "read" | "session" | "sessions" | "questions" | "question" | "unknownsLike">;
+  journal: Pick<
+    Journal,
+    "read" | "session" | "find" | "sessions" | "questions" | "question" | "unknownsLike" | "tail" | "position" | "watch"
+  >;
   inbox: Inbox;
   records: Records;
   /** The last commit of each writer: what `verify --head` compares. */
@@ -100,7 +104,7 @@ export function openReadStore({ directory, create = false }: { readonly director
   const reader = openReader(db, places);
   const inbox = openInbox(db, places.database, openWriter(db, places));
   return {
-    journal: readingPart(reader),
+    journal: { ...readingPart(reader), watch: (changed) => inbox.watchChanges(() => changed(null)) },
     inbox,
     records: reader.records,
     head: () => headOf(reader),
@@ -125,7 +129,8 @@ export function openStore(options: StoreOptions): Store {
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
     const inbox = openInbox(db, places.database, writer);
-    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey, told: inbox.wake });
+    const [told, watchOthers] = [inbox.wake, inbox.watchChanges];
+    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey, told, watchOthers });
     let closing: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await journal.close();
@@ -163,11 +168,13 @@ type JournalParts = Readonly<{
   blobKey: string | Uint8Array;
   /** An append has put something into the inbox of this session. */
   told: (session: SessionId) => void;
+  watchOthers: Inbox["watchChanges"];
 }>;
 
-function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told }: JournalParts): Journal {
+function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, watchOthers }: JournalParts): Journal {
   const known = new Map<StreamId, Known>();
   const held = new Map<SessionId, Epoch>();
+  const onlookers = new Set<(stream: StreamId | null) => void>();
   let last = reader.writerHead(owner.writer);
   let stopped: Fault | null = null;
   let queue: Waiting[] = [];
@@ -253,6 +260,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told }: J
       tells: [],
       unlessHalted,
       halts: haltsIn(events),
+      claims: claimsOf(events),
       summary: value === null ? null : { value, listed },
       questions: changesOf(questions, waiting),
       unknowns: unknownChanges(unknowns, open),
@@ -292,6 +300,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told }: J
         for (const [stream, now] of ahead) if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
         for (const [w, first] of firsts) w.done(first);
         for (const { tells } of appends) for (const { session } of tells) told(session);
+        for (const stream of ahead.keys()) for (const look of [...onlookers]) look(stream);
         left = later;
         continue;
       }
@@ -345,6 +354,21 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told }: J
       known.delete(hold.session);
       await writer.release(hold.session, hold.epoch, owner);
     },
+    watch(changed) {
+      const look = (stream: StreamId | null): void => {
+        try {
+          changed(stream);
+        } catch {
+          // an onlooker's error is its own: what is written does not depend on who looks
+        }
+      };
+      onlookers.add(look);
+      const stop = watchOthers(() => look(null));
+      return () => {
+        onlookers.delete(look);
+        stop();
+      };
+    },
     holds: (hold: Hold) => stopped === null && held.get(hold.session) === hold.epoch,
     async close() {
       while (busy || queue.length > 0) await nextTurn();
@@ -353,7 +377,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told }: J
   };
 }
 
-function readingPart(reader: SqliteReader): ReadStore["journal"] {
+function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> {
   return {
     async read(stream, after, most) {
       const entries: Entry[] = [];
@@ -367,10 +391,13 @@ function readingPart(reader: SqliteReader): ReadStore["journal"] {
       return entries;
     },
     session: async (session) => reader.session(session),
+    find: async (external) => reader.find(external),
     sessions: async (page) => reader.sessions(page),
     questions: async (page) => reader.questions.page(page),
     question: async (approval) => reader.questions.byId(approval),
     unknownsLike: (sought) => reader.unknowns.like(sought),
+    tail: async (after, most) => reader.tail(after, most),
+    position: async () => reader.position(),
   };
 }
 

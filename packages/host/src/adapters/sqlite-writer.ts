@@ -19,6 +19,7 @@ import {
   ZERO,
 } from "@orgate/core/vocab";
 import { type NewBlob, openBlobs } from "./sqlite-blobs.ts";
+import { type Claims, claimWriter } from "./sqlite-claims.ts";
 import { questionWriter } from "./sqlite-questions.ts";
 import { messageOf, type Places, writing } from "./sqlite-schema.ts";
 import { unknownWriter } from "./sqlite-unknowns.ts";
@@ -39,6 +40,7 @@ export type SealedAppend = Readonly<{
   unlessHalted: readonly string[];
   /** What this append halts or lets go on; null for both: nothing. */
   halts: readonly Readonly<{ scope: string; on: boolean }>[];
+  claims: Claims;
   /** Null for a stream that is not a session's. `listed` says whether what lists filter by has changed. */
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
   questions: QuestionChanges;
@@ -67,6 +69,7 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
   const blobs = openBlobs(db, places.blobs);
   const questions = questionWriter(db);
   const unknowns = unknownWriter(db);
+  const claim = claimWriter(db);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commitNow = db.prepare("COMMIT");
   const headOf = db.prepare("SELECT seq, hash, epoch, holder, incarnation FROM streams WHERE stream = ?");
@@ -128,6 +131,8 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
       const scope = a.unlessHalted.find((one) => isHalted.get(one) !== undefined);
       if (scope !== undefined) throw new Refused(index, { kind: "halted", scope });
     }
+    const taken = claim(a.stream, a.claims);
+    if (taken !== null) throw new Refused(index, taken);
     for (const { scope, on } of a.halts) on ? halt.run(scope) : letGoOn.run(scope, scope);
     for (const id of a.consumes) {
       if (consume.run(id, a.stream).changes === 1) continue;

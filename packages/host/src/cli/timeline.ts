@@ -115,7 +115,15 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [e.start > 1 && e.repeat !== "reconcile" ? live("↻", "accent", text) : line("·", "dim", text)];
       }
       case "recovery.applied":
-        return [live("↻", "accent", `${nameOf(e.call)}: ${recoveryText(e)}${e.detail === "" ? "" : `, ${visible(e.detail)}`}`)];
+        return [
+          (e.strategy === "ask-model" ? line : live)(
+            "↻",
+            "accent",
+            `${nameOf(e.call)}: ${recoveryText(e)}${e.detail === "" ? "" : `, ${visible(e.detail)}`}`,
+          ),
+        ];
+      case "dead-letter.dismissed":
+        return [live("!", "accent", `${principalName(e.by)} has seen to ${nameOf(e.call)}${e.note === "" ? "" : `: ${visible(e.note)}`}`)];
       case "session.forked":
         return [
           line(
