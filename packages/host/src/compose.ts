@@ -42,7 +42,7 @@ import {
 import { modelFor } from "./adapters/model-offline.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
-export { loadTomlAgents } from "./adapters/agent-toml.ts";
+export { loadCodeSkills, loadTomlAgents } from "./adapters/agent-toml.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
@@ -63,14 +63,16 @@ export { openProject } from "./adapters/project-toml.ts";
 export {
   type Candidate,
   foldTrust,
-  INSTRUCTIONS,
   projectInstructions,
   type Standing,
+  skillFolders,
   standingOf,
   type Trusted,
+  type TrustPlace,
   trustCandidates,
 } from "./adapters/trust.ts";
 export { type Notify, webhook } from "./adapters/webhook.ts";
+export { skillFrom } from "./skill-folder.ts";
 
 export type PlaceOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */
@@ -130,6 +132,13 @@ function ordersFor({ journal, inbox }: Store): OpenOrders {
 
 export type Composed = Readonly<{ ports: Ports; facts: AgentFacts }>;
 
+/** K8 an agent without a skill that it names is not run: what it was written for may hang on it. */
+export function mustHaveSkills({ name, missing: [missing] }: Agent): void {
+  if (missing === undefined) return;
+  const { skill, detail, hint } = missing;
+  throw new FaultError({ kind: "agent-invalid", where: `agent \`${name}\``, detail: `skill \`${skill}\` cannot be used: ${detail}`, hint });
+}
+
 /** The other agents of the runtime: how one of them is found, and driven for whoever delegates to it. */
 export type Family = Pick<Ports["children"], "find" | "drive">;
 
@@ -142,6 +151,7 @@ export function compose(
   outside: Outside = NODE,
   family: Family = NO_CHILDREN,
 ): Composed {
+  mustHaveSkills(agent);
   const tools = toolbox(toolsOf(agent), sha256);
   const ports: Ports = {
     model: outside.model(agent),
@@ -167,7 +177,8 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
   return (name) => {
     const found = known.get(name);
     const agent = agents.get(name);
-    if (agent === undefined || found?.under === gate.digest) return found?.delegate ?? null;
+    if (agent === undefined || agent.missing.length > 0) return null; // without a skill that it names it is not run
+    if (found?.under === gate.digest) return found.delegate;
     const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256), limits: agent.limits };
     known.set(name, { under: gate.digest, delegate });
     return delegate;

@@ -23,3 +23,4 @@ export {
   type Runtime,
   type RuntimeOptions,
 } from "./runtime.ts";
+export { readSkill } from "./skill-folder.ts";

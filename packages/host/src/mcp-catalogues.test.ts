@@ -51,6 +51,7 @@ const toTool = ({ name, description, inputSchema }: Offered): Tool => ({
   server: null,
   maxCents: 0,
   resourceTypes: ["Tool"],
+  basis: null,
   check: () => ({ kind: "invalid", issues: ["not called here"] }),
   resource: () => ({ type: "Tool", id: name }),
   run: async () => null,

@@ -191,7 +191,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   /** What its delegates ask is asked of whoever waits for it. */
-  const resultOf = async (state: State): Promise<RunResult> => toResult(state, await openBelow({ journal }, state));
+  const resultOf = async (state: State, { warnings }: Agent): Promise<RunResult> =>
+    toResult(state, warnings, await openBelow({ journal }, state));
 
   const closing = new AbortController();
   const runs = new Set<Promise<unknown>>();
@@ -262,7 +263,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         limits,
         intent: null,
       };
-      return resultOf(await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal)));
+      const state = await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal));
+      return resultOf(state, agent);
     });
   }
 
@@ -290,7 +292,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const until = either(given.signal, signal);
       const state = await driveSession(session, watch, until);
       await goUp({ inbox }, state, (above) => driveSession(above, () => {}, until));
-      return resultOf(state);
+      return resultOf(state, agentOf(state.agent.name));
     });
   }
 

@@ -25,8 +25,12 @@ import {
   type Tool,
   toolFacts,
 } from "../vocab/index.ts";
+import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
+import type { Skill } from "./define-skill.ts";
 import { inOrder, recoverOf } from "./define-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
+import { projectBlocks } from "./project-text.ts";
+import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
 
 export type AgentDefinition = Readonly<{
   name: string;
@@ -45,6 +49,10 @@ export type AgentDefinition = Readonly<{
   delegates?: readonly string[];
   /** How many levels of delegates there may be below it; 3 unless said. */
   maxDepth?: number;
+  /** What `defineSkill` returned, or the name of a skill that the project brings. */
+  skills?: readonly (Skill | string)[];
+  /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
+  projectInstructions?: boolean;
   /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
   recover?: Recover;
   /** When its model, or a tool that does not say itself, is left alone after it kept failing. */
@@ -56,6 +64,7 @@ const AGENT = Symbol.for("orgate.agent");
 
 export type Agent = Readonly<{
   name: string;
+  /** The system text: what was written, the skills by name, the project's own instructions. */
   instructions: string;
   model: string;
   modelOptions: JsonObject;
@@ -67,14 +76,30 @@ export type Agent = Readonly<{
   delegates: readonly string[];
   maxDepth: number;
   breaker: BreakerSettings;
+  /** By name. */
+  skills: readonly Skill[];
+  /** Skills that it names and does not have: it is not run without them. */
+  missing: readonly Readonly<{ skill: string } & Unusable>[];
+  /** What it asks for and runs without. */
+  warnings: readonly string[];
+  /** As it was written: `equipAgent` starts from it. */
+  definition: AgentDefinition;
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = "name instructions model modelOptions tools limits prices groups delegates maxDepth recover breaker".split(" ");
+const FIELDS =
+  "name instructions model modelOptions tools limits prices groups delegates maxDepth recover breaker skills projectInstructions".split(
+    " ",
+  );
 const MAX_DEPTH = 3;
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
-export function defineAgent(given: AgentDefinition): Agent {
+export const defineAgent = (given: AgentDefinition): Agent => assembled(given, NO_EQUIPMENT);
+
+/** The same agent with what it asked for by name. What is not there stays missing, and is told with the reason. */
+export const equipAgent = ({ definition }: Agent, equipment: Equipment): Agent => assembled(definition, equipment);
+
+function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const named: unknown = given.name;
   if (!isName(named)) throw invalid("an agent", `\`name\` is ${JSON.stringify(named) ?? "missing"}`, `a name is ${NAME_RULE}`);
   const where = `agent \`${named}\``;
@@ -87,10 +112,16 @@ export function defineAgent(given: AgentDefinition): Agent {
     throw invalid(where, `\`model\` is ${JSON.stringify(model) ?? "missing"}`, "name it `provider/name`; `offline/echo` needs no key");
   const limits = checkLimits(given.limits ?? {}, where);
   if ("kind" in limits) throw new FaultError(limits);
+  const { skills, missing } = skillsOf(given.skills ?? [], equipment, where);
   const breaker = given.breaker === undefined ? DEFAULT_BREAKER : readBreaker(given.breaker);
   if (typeof breaker === "string") throw invalid(where, breaker, "each is a whole number of at least 1");
   const recover = recoverOf(given.recover, (detail) => invalid(where, detail, "the guide's page on recovery has them all"));
-  const tools = recovering(toolsOf(given.tools ?? [], where), recover, breaker, where);
+  const own = recovering(joined(toolsOf(given.tools ?? [], where), skills, where), recover, breaker, where);
+  const loader = skills.length + missing.length === 0 ? [] : [skillLoader(skills)];
+  const tools = Object.freeze(inOrder([...own, ...loader]));
+  const asks = given.projectInstructions ?? false;
+  if (typeof asks !== "boolean")
+    throw invalid(where, "`projectInstructions` is neither true nor false", "true to use the project's AGENTS.md");
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
   const groups = namesOf(given.groups ?? [], "groups", where);
@@ -103,9 +134,11 @@ export function defineAgent(given: AgentDefinition): Agent {
   if (!Number.isSafeInteger(maxDepth) || maxDepth < 1)
     throw invalid(where, `\`maxDepth\` is ${String(maxDepth)}`, "use a whole number of at least 1; without `delegates` there are none");
 
+  const brought = asks ? equipment.instructions : [];
+  const system = [instructions, skillIndex(skills, where), ...projectBlocks(brought)].filter((text) => text !== "").join("\n\n");
   const plain = {
     name: named,
-    instructions,
+    instructions: system,
     model,
     modelOptions,
     limits: Object.freeze(limits),
@@ -116,7 +149,14 @@ export function defineAgent(given: AgentDefinition): Agent {
     breaker,
   };
   const facts = { ...plain, tools: tools.map(withRecovery) };
-  const agent = { ...plain, tools };
+  const agent = {
+    ...plain,
+    tools,
+    skills,
+    missing,
+    warnings: asks ? equipment.warnings : [],
+    definition: Object.freeze({ ...given }),
+  };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
 
@@ -130,10 +170,11 @@ function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
     if (typeof made !== "object" || made === null || !("check" in made) || !("resource" in made))
       throw invalid(where, `\`tools[${i}]\` is no tool`, "make it with `defineTool`");
     if (tool.name === DELEGATE) throw invalid(where, `\`${DELEGATE}\` is no name for a tool`, "it is what the model calls to delegate");
+    if (tool.name === LOAD_SKILL) throw invalid(where, `\`tools[${i}]\` is named \`${LOAD_SKILL}\``, "that name is reserved: rename it");
     if (seen.has(tool.name)) throw invalid(where, `two tools are named \`${tool.name}\``, "rename one of them");
     seen.add(tool.name);
   }
-  return Object.freeze(inOrder(given));
+  return given;
 }
 
 /** What the agent says holds for each tool that does not say itself; a stand-in is a tool of the same agent's. */

@@ -131,6 +131,7 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     timeoutMs,
     maxCents,
     resourceTypes,
+    basis: null,
     recover,
     breaker,
     server,

@@ -162,7 +162,10 @@ describe("what a delegate is", () => {
       expect.stringMatching(/^\[not run\] delegate: the arguments do not fit: .*agent/),
       0,
     ]);
-    expect(await said(reply.calls([give("reader")]), { others: {} })).toEqual(["[not run] delegate: there is no agent `reader`", 0]);
+    expect(await said(reply.calls([give("reader")]), { others: {} })).toEqual([
+      "[not run] delegate: there is no agent `reader` that could be run",
+      0,
+    ]);
     expect(await said(reply.calls([give("reader", { budget: { tokens: 10 } })]))).toEqual([expect.stringContaining("too small"), 0]);
     expect(await said(reply.calls([give("reader")]), { limits: { iterations: 2 } })).toEqual([expect.stringContaining("too small"), 0]);
     const spoil = (p: Ports): Ports => ({ ...p, children: { ...p.children, delegates: [] } });

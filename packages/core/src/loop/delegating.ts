@@ -56,7 +56,8 @@ export function contractOf(
   const { agent: to } = delegationOf(args);
   const found = p.children.find(to);
   const action: Delegating = { kind: "delegate", call: call.proposed.id, to, agentDigest: found?.facts.digest ?? null, args };
-  const reason = whyNot(p, s, to) ?? (found === null ? `there is no agent \`${to}\`` : tooSmall(s, t, action, found, now));
+  const reason =
+    whyNot(p, s, to) ?? (found === null ? `there is no agent \`${to}\` that could be run` : tooSmall(s, t, action, found, now));
   if (reason === null) return { kind: "fits", action };
   return { kind: "refused", action, verdict: { kind: "deny", by: "contract", because: [], faults: [], reason } };
 }

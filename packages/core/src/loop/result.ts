@@ -26,13 +26,15 @@ export type RunResult = Readonly<{
   questions: readonly OpenQuestion[];
   unknowns: readonly Unknown[];
   conversation: readonly Message[];
+  /** What the agent asks for and ran without: instructions of the project that are not trusted. */
+  warnings: readonly string[];
 }>;
 
 /** Whose it is: an answer goes to that session. */
 export type OpenQuestion = Question & Readonly<{ session: SessionId; agent: string }>;
 
 /** `below`: its delegates that are still at work, and theirs. */
-export function toResult(s: State, below: readonly State[] = []): RunResult {
+export function toResult(s: State, warnings: readonly string[] = [], below: readonly State[] = []): RunResult {
   const at = s.turn ?? s.last;
   const ending = s.turn === null ? (s.last?.ending ?? null) : null;
   const words = ending === null ? WAITING : ENDINGS[ending];
@@ -55,6 +57,7 @@ export function toResult(s: State, below: readonly State[] = []): RunResult {
     questions: [s, ...below].flatMap(openQuestions),
     unknowns: [...s.unknowns.values()],
     conversation: s.messages,
+    warnings,
   };
 }
 

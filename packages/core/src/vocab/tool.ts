@@ -51,6 +51,8 @@ export type Tool = ToolSpec &
     maxCents: number;
     /** The types of what it touches, for policies to be checked against; empty when its definition does not say. */
     resourceTypes: readonly string[];
+    /** What its calls depend on beside all this, where the runtime makes a tool for one agent: the texts of its skills. Null for all others. */
+    basis: JsonObject | null;
     /** What is done when it fails; null: what the agent says, and else the error goes to the model. */
     recover: Plan | Choosing | null;
     /** When it is left alone after it kept failing; null: as the agent says. */
@@ -66,9 +68,10 @@ export type Tool = ToolSpec &
 
 /** Everything about a tool that an approval, a policy or a resumed session may depend on. Code is not part of it. */
 export function toolFacts(tool: Tool): JsonObject {
-  const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, maxCents } = tool;
+  const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, maxCents, basis } = tool;
   const costs = maxCents === 0 ? {} : { maxCents };
-  return { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, ...costs };
+  const facts = { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, ...costs };
+  return basis === null ? facts : { ...facts, basis };
 }
 
 /** The tools port. Fixed for a turn; what is not in it does not exist. */

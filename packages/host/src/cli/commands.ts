@@ -307,6 +307,26 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/policy-apply.ts")).apply,
   },
   {
+    name: "skills list",
+    summary: "the skills the project brings: which can be used, by whom, and why not",
+    args: [],
+    options: {},
+    notes: [
+      "Found in skills/ and .agents/skills/, in ~/.agents/skills where orgate.toml says so, and in what the modules of tools/ export.",
+    ],
+    examples: ["orgate skills list", "orgate skills list --json"],
+    load: async () => (await import("../commands/skills.ts")).list,
+  },
+  {
+    name: "skills show",
+    summary: "all of one skill, as an agent would read it",
+    args: [{ name: "NAME", required: true, help: "its name" }],
+    options: {},
+    notes: ["Hidden and control characters are shown escaped. Shown whether it is trusted or not: read it, then `orgate trust add`."],
+    examples: ["orgate skills show refunds"],
+    load: async () => (await import("../commands/skills.ts")).show,
+  },
+  {
     name: "trust list",
     summary: "what the project brings along (AGENTS.md, skills, MCP servers), and whether it is trusted",
     args: [],

@@ -4,7 +4,7 @@ import { type Agent, FaultError, isSessionId, type SessionId } from "@orgate/cor
 import { isPersonName, type Journal, type SessionSummary } from "@orgate/core/journal";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { type Look, openLook, openPlace, openProject, type Person, type Place, personsOf, type Standing } from "../compose.ts";
+import { type Look, openLook, openPlace, openProject, type Person, type Place, personsOf } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { openPolicies, type Policies } from "../policies.ts";
 import { loadProjectAgents } from "../project-agents.ts";
@@ -37,15 +37,13 @@ export type Desk = Readonly<{
   config: Config;
   agents: readonly Agent[];
   gate: Policies;
-  /** Of the project's own `AGENTS.md`; null when there is none. */
-  instructions: Standing | null;
 }>;
 
 /** Everything that can be wrong with a project is found here, before anything is opened for writing. */
 export async function deskOf(config: Config): Promise<Desk> {
   const loaded = await loadProjectAgents(config);
   const agents = loaded.agents.map(({ agent }) => agent);
-  return { config, agents, gate: openPolicies(config, agents, "cli"), instructions: loaded.instructions };
+  return { config, agents, gate: openPolicies(config, agents, "cli") };
 }
 
 /** A16 who runs a command is --as, else $ORGATE_USER, else the only key there is, else a key that is made for the user of the machine. */

@@ -21,7 +21,7 @@ export const run: Run = async (given, screen) => {
     const wanted = given.text("session");
     const session = wanted === null ? null : (await sessionOf(runtime.inspect, wanted).then(ofAgent(name))).session;
     if (!given.json) screen.line(`${screen.paint("strong", name)} ${screen.paint("dim", "for")} ${person.name}`);
-    adviseOnTrust(desk, given, screen);
+    adviseOnTrust(desk, name, given, screen);
     const unwatch = given.flag("watch") ? watchPolicies(desk.gate, tellReload(given, screen)) : () => {};
     try {
       const result = await driven(given, screen, (options) =>

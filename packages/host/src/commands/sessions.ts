@@ -192,7 +192,7 @@ export const resume: Run = async (given, screen) => {
       runtime.inspect.events(summary.session),
     );
     const exit = printResult(given, screen, runtime.inspect.head(), result);
-    adviseOnTrust(desk, given, screen);
+    adviseOnTrust(desk, summary.agent, given, screen);
     return exit;
   });
 };
