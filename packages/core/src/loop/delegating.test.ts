@@ -466,7 +466,7 @@ describe("waiting for people", () => {
     expect([w.clock.sleepers(), w.disk.watchers.size]).toEqual([0, 0]);
     expect([...w.disk.holds.values()].every((h) => h.owner === null)).toBe(true);
     const journal = { read: async (stream: SessionId) => readAll(w.disk, stream, sha256) } as unknown as Ports["journal"];
-    const result = toResult(s, await openBelow({ journal }, s));
+    const result = toResult(s, [], await openBelow({ journal }, s));
     expect(result).toMatchObject({
       state: "waiting",
       questions: [{ session: child(w), agent: "reader", asks: [{ question: "may he look?" }] }],

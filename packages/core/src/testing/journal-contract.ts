@@ -300,7 +300,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
 
   const telling = (id: string): Intent => ({ ...say(id, S2, "told"), by: { kind: "system", id: "w" } });
 
-  rule("J60 what an append opens and tells is written with it, in one sealed commit, and nobody holds what it opened", async (store) => {
+  rule("J70 what an append opens and tells is written with it, in one sealed commit, and nobody holds what it opened", async (store) => {
     const { journal, inbox, records } = await store.open();
     const hold = await journal.take(S1);
     const begun = { session: S2, events: [stamp(opened("reader")), stamp(note("task"))] };
@@ -334,7 +334,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await inbox.state(intentId("i_told"))).toBe("taken"); // known, and not put again
   });
 
-  rule("J60 an append that is refused opens nothing and tells nobody, whatever it was refused for", async (store) => {
+  rule("J70 an append that is refused opens nothing and tells nobody, whatever it was refused for", async (store) => {
     const { journal, inbox, records } = await store.open();
     const hold = await journal.take(S1);
     await journal.append(append(hold, 0, [opened("echo")]));
@@ -366,7 +366,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     await journal.release(held);
   });
 
-  rule("J60 a process that dies has opened and told all of an append or nothing of it", async (store) => {
+  rule("J70 a process that dies has opened and told all of an append or nothing of it", async (store) => {
     const a = await store.open();
     const hold = await a.journal.take(S1);
     const append1 = a.journal.append({
