@@ -230,13 +230,18 @@ describe("crashes with delegates", () => {
         }
   });
 
+  /** The crashes after an append of the run above, on a runtime broken on purpose: one of them has to tell. */
   async function isNoticed(spoil: (p: Ports) => Ports): Promise<boolean> {
-    const property = fc.asyncProperty(plans, crashes, weathers, async (given, crashing, weather) => {
-      const staged = stage(given, crashing, weather, spoil);
-      await toTheEnd(staged);
-      checkRules(staged);
-    });
-    return (await fc.check(property, { numRuns: 150, endOnFailure: true })).failed;
+    for (let nth = 0; nth < 40; nth += 1) {
+      const staged = stage(fixed, [{ of: "append", when: "after", nth }], calm, spoil);
+      try {
+        await toTheEnd(staged);
+        checkRules(staged);
+      } catch {
+        return true;
+      }
+    }
+    return false;
   }
 
   test("D6 control: the unbroken runtime passes the very same check", async () => {
