@@ -2,6 +2,8 @@
 import {
   agentFacts,
   approvalId,
+  breakersOf,
+  DEFAULT_BREAKER,
   drive,
   intentId,
   keyId,
@@ -86,6 +88,8 @@ export async function session(iterations: number, gate: Gate = tableGate(PERMIT_
     inbox: store.inbox,
     children: NO_CHILDREN,
     orders: ordersOf(store.journal, () => millis(Date.now())),
+    breakers: breakersOf(store.journal, { now: () => millis(Date.now()), hash: sha256, self: { kind: "system", id: "bench" } }),
+    modelBreaker: DEFAULT_BREAKER,
     authenticate: () => ({ kind: "genuine" }),
     signAsWriter: (intent) => ({ ...intent, by: USER, key: null, signature: null }),
     clock: { now: () => millis(Date.now()), elapsed: () => 0, sleep },

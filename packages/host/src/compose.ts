@@ -5,6 +5,7 @@ import {
   type Agent,
   type AgentFacts,
   agentFacts,
+  breakersOf,
   type Clock,
   FaultError,
   type Gate,
@@ -13,6 +14,7 @@ import {
   type Live,
   type Model,
   NO_CHILDREN,
+  type OpenBreakers,
   type OpenOrders,
   ordersOf,
   type Ports,
@@ -47,7 +49,7 @@ export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
-export type { Erased, ReadStore } from "./adapters/journal-sqlite.ts";
+export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { type Person, signIntent } from "./adapters/keyring.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
 export {
@@ -59,7 +61,7 @@ export {
   SURFACES,
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
-export { openProject } from "./adapters/project-toml.ts";
+export { findProject, openProject } from "./adapters/project-toml.ts";
 export {
   type Candidate,
   foldTrust,
@@ -88,6 +90,8 @@ export type Place = Readonly<{
   keyring: OpenKeyring;
   /** Grants and halts of the whole project, as this process sees them. */
   orders: OpenOrders;
+  /** What keeps failing, as this process sees it. */
+  breakers: OpenBreakers;
   /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
   listen(drives: (session: SessionId) => boolean): Promise<Door | null>;
   close(): Promise<void>;
@@ -109,7 +113,8 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     };
     const listen: Place["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
-    return { store, keys, keyring, orders: ordersFor(store), listen, close: () => store.close() };
+    const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
+    return { store, keys, keyring, orders: ordersFor(store), breakers, listen, close: () => store.close() };
   } catch (error) {
     await store.close();
     throw error;
@@ -161,6 +166,8 @@ export function compose(
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,
     children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
+    breakers: place.breakers,
+    modelBreaker: agent.breaker,
     authenticate: (intent) => place.keyring.authenticate(intent),
     signAsWriter: place.keyring.signAsWriter,
     clock: outside.clock,

@@ -5,6 +5,7 @@ import {
   approvalId,
   type CallId,
   checkLimits,
+  type Digest,
   drive,
   type Entry,
   FaultError,
@@ -58,6 +59,8 @@ import { deliver } from "./delivery.ts";
 import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
 import { recordPolicies } from "./policy-record.ts";
+import { type Sessions, sessionsOf } from "./sessions.ts";
+import { openEar, type Subscribe, subscriber } from "./subscribing.ts";
 
 export type RuntimeOptions = Readonly<{
   /** Where journal and keys lie. */
@@ -82,6 +85,8 @@ export type RuntimeOptions = Readonly<{
 export type RunOptions = Readonly<{
   /** Goes on in this session; a new one is opened without it. */
   session?: SessionId;
+  /** Goes on in the session that has this id of the caller's own; one is opened under it when there is none. */
+  id?: string;
   principal?: Principal;
   labels?: readonly string[];
   history?: readonly Said[];
@@ -106,6 +111,10 @@ export type Runtime = Readonly<{
   wish(intent: Intent): Promise<"new" | "known">;
   /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
   followUp(session: SessionId, text: string, as: Person): Promise<Answered>;
+  /** Opened without a turn, found, listed, forked, closed. */
+  sessions: Sessions;
+  /** Follows a session, or everything, from any place on; reads the journal, so that nothing is lost to a slow reader. */
+  subscribe: Subscribe;
   approvals: Approvals;
   /** No effect is begun in `all`, `agent:NAME` or `tool:NAME` once this resolves, in any process; what runs is stopped. */
   halt(scope: string, reason: string, as: Person): Promise<void>;
@@ -139,9 +148,14 @@ export type Answered = Readonly<{ entry: Entry | null; result: RunResult | null 
 export type Inspect = Readonly<{
   sessions: Journal["sessions"];
   session: Journal["session"];
+  find: Journal["find"];
   /** The fold of all its events. Read-only: nothing is held. */
   state(session: SessionId): Promise<State>;
   events(session: SessionId): AsyncIterable<Entry>;
+  /** As defined: tools, model, limits. */
+  agents: readonly Agent[];
+  /** Which set of policies decides now. */
+  policies(): Digest;
   head: Place["store"]["head"];
 }>;
 
@@ -155,7 +169,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const stopRecording = isPolicies(gate) ? await recording(place, outside.clock.now, gate) : () => {};
 
   const agentOf = (name: string): Agent => agents.get(name) ?? missing(name, [...agents.keys()]);
-  function assemble(agent: Agent, watch: (live: Live) => void): Composed {
+  const ear = openEar();
+  function assemble(agent: Agent, watcher: (live: Live) => void): Composed {
+    const watch = (live: Live): void => {
+      ear.hear(live);
+      watcher(live);
+    };
     const { notify, project = null } = options;
     if (notify === undefined) return compose(place, agent, gate, watch, outside, family);
     const parentOf = (session: SessionId) => parents.get(session) ?? null;
@@ -216,7 +235,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     } finally {
       const left = (driven.get(session) ?? 1) - 1;
       if (left > 0) driven.set(session, left);
-      else driven.delete(session);
+      else {
+        driven.delete(session);
+        ear.silence(session);
+      }
     }
   }
 
@@ -254,7 +276,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const limits = limitsOf(agent, given.limits);
       const composed = assemble(agent, watch);
       const by = given.principal ?? options.principal;
-      const held = given.session === undefined ? await opened(composed, by, given) : await taken(composed, given.session);
+      const session = given.id === undefined ? given.session : await named(name, by, given.id, given);
+      const held = session === undefined ? await opened(composed, by, given) : await taken(composed, session);
       const start: JournalEvent = {
         kind: "turn.started",
         turn: held.state.turns + 1,
@@ -266,6 +289,17 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const state = await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal));
       return resultOf(state, agent);
     });
+  }
+
+  async function named(
+    agent: string,
+    principal: Principal,
+    id: string,
+    { session, labels = [], history = [] }: RunOptions,
+  ): Promise<SessionId> {
+    const there = (await sessions.create({ agent, id, principal, labels, history })).session;
+    if (session === undefined || session === there) return there;
+    throw new FaultError({ kind: "external-taken", external: id, session: there });
   }
 
   function opened({ ports, facts }: Composed, principal: Principal, { labels = [], history = [] }: RunOptions): Promise<Held> {
@@ -358,20 +392,36 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   async function close(): Promise<void> {
     closing.abort("the runtime was closed");
     await Promise.allSettled(runs);
+    ended.abort();
     stopRecording();
     await (await door)?.close();
     await options.notify?.close();
     await place.close();
   }
 
+  const ended = new AbortController();
+  const { clock, ids } = outside;
+  const sessions = sessionsOf({
+    journal,
+    clock,
+    ids,
+    principal: options.principal,
+    surface,
+    factsOf: (name) => assemble(agentOf(name), () => {}).facts,
+  });
   const inspect: Inspect = {
     sessions: journal.sessions,
     session: journal.session,
+    find: journal.find,
     state: (session) => readState({ journal }, session),
     events,
+    agents: options.agents,
+    policies: () => gate.digest,
     head: place.store.head,
   };
   return {
+    sessions,
+    subscribe: subscriber(journal, ear, ended.signal),
     run,
     complete,
     resume,

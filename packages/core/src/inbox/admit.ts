@@ -35,7 +35,7 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
   const { id, by, wish } = arrived.intent;
   if (!isPrincipal(by)) return refuse("it does not say whose it is");
   if (!isWish(wish)) return refuse("it is no wish that anybody understands");
-  if (at.closed) return refuse("the session is closed");
+  if (at.closed && wish.kind !== "dismiss") return refuse("the session is closed"); // what it set aside is still to be seen to
   switch (wish.kind) {
     case "say":
       if (at.running) return refuse("a turn is in progress: steer it, cancel it, or wait for its end");

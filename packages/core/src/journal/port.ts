@@ -19,6 +19,7 @@ import type {
   WriterId,
 } from "../vocab/index.ts";
 import type { StoredCommit, StoredEntry } from "./codec.ts";
+import type { ListedDeadLetter } from "./dead-letters.ts";
 import type { ListedQuestion, QuestionPage } from "./questions.ts";
 import type { SessionSummary } from "./summary.ts";
 import type { Likeness, OpenUnknown } from "./unknowns.ts";
@@ -68,6 +69,10 @@ export type Journal = Readonly<{
   question(approval: ApprovalId): Promise<readonly ListedQuestion[]>;
   /** Open unknowns of any session that such a call looks like, oldest first, as of now: a decision is made in one go, and cannot wait. */
   unknownsLike(sought: Likeness): readonly OpenUnknown[];
+  /** Calls of any session that failed and were set aside, in that order; reads no session. */
+  deadLetters(page: QuestionPage): Promise<readonly ListedDeadLetter[]>;
+  /** Streams whose name begins so, in order of name, with the last sequence number of each. Reads no entry. */
+  streams(prefix: string): Promise<readonly Readonly<{ stream: StreamId; seq: Seq }>[]>;
   /**
    * What became durable in any stream after this position, in that order, at most `most`. Positions count from 1, without gaps, over all writers,
    * and never change. What is erased or bad is named in its place: one session's trouble does not keep the others from being read.

@@ -103,8 +103,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     for (const settled of settlementAfter(s, event)) record(settled);
   }
 
-  /** What a decision made now has seen: the labels, outcomes and unknowns, and the grants and halts. */
-  const moment = (): Moment => ({ changes: s.changes, orders: p.orders.now() });
+  /** What a decision made now has seen: the labels, outcomes and unknowns, the grants and halts, and what is left alone. */
+  const moment = (): Moment => ({ changes: s.changes, orders: p.orders.now(), breakers: p.breakers.version() });
 
   /** A watcher's error is its own: the run does not depend on who looks. */
   function tell(live: Live): void {
@@ -147,6 +147,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   async function drain(): Promise<void> {
     arrived = false;
     await p.orders.refresh();
+    await p.breakers.refresh();
     for (const one of await p.inbox.pending(s.session)) {
       const { intent } = one;
       if (consumed.includes(intent.id)) continue;
@@ -290,8 +291,12 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     }
     const before = call.gated.decided;
     const seen = decidedAt.get(idOf(call));
-    const isDelegation = before.action.kind === "delegate"; // whether there is budget for it changes with every event
-    const isCurrent = !isDelegation && seen?.changes === s.changes && seen.orders === p.orders.now() && p.gate.digest === s.agent.policies;
+    const isCurrent =
+      before.action.kind !== "delegate" && // whether there is budget for it changes with every event
+      seen?.changes === s.changes &&
+      seen.orders === p.orders.now() &&
+      seen.breakers === p.breakers.version() &&
+      p.gate.digest === s.agent.policies;
     if (isCurrent && isDoubtedAsBefore(p, s, before)) return false; // nothing has happened since, here or in another session
     const now = decide(s, t, idOf(call));
     decidedAt.set(idOf(call), moment());
@@ -402,6 +407,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       passes = 0;
       for (const launch of launches) launch?.();
       await giveGrants();
+      await p.breakers.settle();
       if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue() && nextRetry(s.turn) === null) return s; // parked or ended: a parked session costs nothing
       await idle();
     }
@@ -427,7 +433,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
 /** Moves between two commits are a few for each call of a reply. */
 const MAX_PASSES = 1_000;
 
-type Moment = Readonly<{ changes: number; orders: Orders }>;
+type Moment = Readonly<{ changes: number; orders: Orders; breakers: number }>;
 
 /** The very same leave: verdict (and the answer or grant it stands on), policies, action, and what was read. */
 const isSame = (a: Decided, b: Decided): boolean =>

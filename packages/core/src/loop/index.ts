@@ -1,4 +1,5 @@
 export { agentFacts } from "./agent-facts.ts";
+export { type BreakerChange, type BreakersPort, breakersOf, type OpenBreakers } from "./breakers.ts";
 export { account, allot, centsSpent, type Dimension, isWorthwhile, overdrawn, ownShare, remaining, usedIn, within } from "./budgets.ts";
 export { followChild, goUp, openBelow } from "./delegating.ts";
 export { drive, type Held } from "./drive.ts";

@@ -34,6 +34,7 @@ import {
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
+import { type Breaker, breakerOfModel, breakersOfTool } from "./breakers.ts";
 import { centsSpent } from "./budgets.ts";
 import { contractOf } from "./delegating.ts";
 import { answeredOf, callOf } from "./gating.ts";
@@ -43,7 +44,7 @@ import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
 
-type Needs = Pick<Ports, "gate" | "tools" | "model" | "children" | "hash" | "orders" | "journal">;
+type Needs = Pick<Ports, "gate" | "tools" | "model" | "children" | "hash" | "orders" | "journal" | "breakers" | "modelBreaker">;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
 export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => Millis): Judge {
@@ -58,13 +59,14 @@ export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => M
     const careful = withEscalation(doubted, t, id);
     const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
+    const granted = t === null ? given : withGrant(given, action, { digest, slice, now: now() }, s, t, p);
     return {
       kind: "gate.decided",
       id,
       action,
       digest,
       slice,
-      verdict: t === null ? given : withGrant(given, action, { digest, slice, now: now() }, s, t, p),
+      verdict: t === null ? granted : withBreakers(granted, action, p, `${s.session}/${id}`),
       read,
       shadow,
     };
@@ -213,6 +215,22 @@ function withHalts(verdict: Verdict, action: Action, agent: string, orders: Orde
   if (halt === undefined) return verdict;
   const what = all === null ? "calls of this tool are halted" : "work is halted";
   return { kind: "deny", by: "halt", because: verdict.because, faults: [], reason: `${what}: ${halt.reason}` };
+}
+
+/** F20 what keeps failing is left alone, whatever the policy permits; no person is asked about it meanwhile. */
+function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): Verdict {
+  if (verdict.kind !== "allow" && verdict.kind !== "ask") return verdict;
+  const breakers = breakersFor(action, p);
+  const reason = breakers.map((b) => p.breakers.refusal(b, key)).find((why) => why !== null);
+  if (reason != null) return { kind: "deny", by: "breaker", because: verdict.because, faults: [], reason };
+  if (verdict.kind === "allow") for (const breaker of breakers) p.breakers.pass(breaker, key);
+  return verdict;
+}
+
+function breakersFor(action: Action, p: Needs): readonly Breaker[] {
+  if (action.kind === "model") return [breakerOfModel(p)];
+  const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
+  return tool === null ? [] : breakersOfTool(tool);
 }
 
 /** A grant writes its own decision at each use: it stands in the verdict, and `grant.used` with what it started. */

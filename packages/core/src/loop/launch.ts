@@ -4,6 +4,7 @@
  */
 import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
 import type { Begin, Hold } from "../journal/port.ts";
+import { cut } from "../observe/observe.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import { checkReply, parseReply } from "../reason/parse.ts";
 import type { ModelReply, Preview } from "../reason/port.ts";
@@ -31,6 +32,7 @@ import {
   seq,
   type Tool,
 } from "../vocab/index.ts";
+import { breakerOfModel, breakersOfTool, classifyCall, classifyModel } from "./breakers.ts";
 import { reservation, roomForOutput, settlement } from "./budgets.ts";
 import { openingOf } from "./delegating.ts";
 import type { Move } from "./next.ts";
@@ -143,9 +145,13 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
       const allowed = c.redeem(permit);
       if (allowed.kind !== "model" || allowed.model !== p.model.id)
         throw new FaultError({ kind: "permit-refused", action, detail: "it names another model" });
-      const reply = await unlessStopped(c.stopOf(null), (signal) => p.model.ask(request, preview, signal));
-      if ("error" in reply) return () => [{ kind: "model.failed", iteration, attempt, ...reply }];
-      return () => [repliedEvent(s, reply, iteration, attempt)];
+      const stop = c.stopOf(null);
+      const reply = await unlessStopped(stop, (signal) => p.model.ask(request, preview, signal));
+      const what = classifyModel(reply, stop.aborted);
+      return () => {
+        p.breakers.report(breakerOfModel(p), `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
+        return "error" in reply ? [{ kind: "model.failed", iteration, attempt, ...reply }] : [repliedEvent(s, reply, iteration, attempt)];
+      };
     });
   };
 }
@@ -209,7 +215,10 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
     checkHold(c);
     const began = p.clock.now();
     const ms = () => p.clock.now() - began;
-    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), { call, tool, bill, ms: ms() }));
+    if (how === "act")
+      c.fly(call.proposed.id, async () =>
+        actLanding(c, await act(permit, c.redeem, run), { call, tool, bill, ms: ms() }, run.stop.aborted),
+      );
     else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), { call, tool, bill, ms: ms() }));
   };
 }
@@ -286,10 +295,16 @@ function checkHold({ p, s, hold }: Cockpit): void {
   if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
 }
 
-function actLanding(c: Cockpit, { outcome, late, over }: Acted, done: Done): Landing {
+function actLanding(c: Cockpit, { outcome, late, over }: Acted, done: Done, stopped: boolean): Landing {
   c.outliving(over);
   void late?.then((o) => (o === null ? undefined : reportLate(c, done.call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
-  return () => endedEvents(c, done, outcome);
+  const reason = outcome.kind === "done" ? "" : outcome.kind === "failed" ? outcome.error : `${outcome.cause}: ${outcome.detail}`;
+  return () => {
+    const key = `${c.s.session}/${done.call.proposed.id}`;
+    for (const breaker of breakersOfTool(done.tool))
+      c.p.breakers.report(breaker, key, classifyCall(breaker, outcome, stopped), cut(reason, 500));
+    return endedEvents(c, done, outcome);
+  };
 }
 
 async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Promise<void> {

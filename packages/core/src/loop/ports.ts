@@ -7,6 +7,7 @@ import type { Model, Preview } from "../reason/port.ts";
 import type {
   AgentFacts,
   ApprovalId,
+  BreakerSettings,
   Entry,
   Hash,
   Intent,
@@ -17,6 +18,7 @@ import type {
   SessionId,
   Tools,
 } from "../vocab/index.ts";
+import type { BreakersPort } from "./breakers.ts";
 
 export type Clock = Readonly<{
   /** The wall's time: it may jump. */
@@ -77,6 +79,9 @@ export type Ports = Readonly<{
   inbox: Inbox;
   orders: OrdersPort;
   children: Children;
+  breakers: BreakersPort;
+  /** When the model is left alone after it kept failing. */
+  modelBreaker: BreakerSettings;
   authenticate: Authenticate;
   signAsWriter: SignAsWriter;
   clock: Clock;

@@ -5,6 +5,7 @@
  * F4 a function of the user's is asked once for each call that fails; one that throws, or answers with no strategy, stops the turn.
  */
 import { messageOf } from "../act/act.ts";
+import { cut } from "../observe/observe.ts";
 import {
   ASK_MODEL,
   type CallId,
@@ -132,9 +133,10 @@ function attempt(at: At, strategy: Recovery, tries: number): Tried {
       return fallBack(at, strategy.tool);
     case "cached":
       return cached(at, strategy.maxAgeMs);
+    case "dead-letter":
+      return done({ detail: cut(at.failed.error, 500) });
     case "ask-model":
     case "escalate":
-    case "dead-letter":
     case "stop":
       return done();
   }

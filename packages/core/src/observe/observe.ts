@@ -16,7 +16,8 @@ export function observeOutcome(tool: string, outcome: Outcome, limit: number): O
 }
 
 export function observeRefusal(tool: string, verdict: Extract<Verdict, { kind: "deny" }>): Observation {
-  const by = verdict.by === "contract" ? "not run" : verdict.by === "person" ? "denied by a person" : "denied by policy";
+  const by =
+    verdict.by === "contract" || verdict.by === "breaker" ? "not run" : verdict.by === "person" ? "denied by a person" : "denied by policy";
   const policies = verdict.because.length > 0 ? ` (${verdict.because.join(", ")})` : "";
   return { kind: "refusal", text: `[${by}] ${tool}${policies}: ${verdict.reason}` };
 }

@@ -580,6 +580,38 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(told).toEqual([]);
   });
 
+  rule("F30 what was set aside is listed for every session, from then until a person has seen to it", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const held = await a.journal.take(S1);
+    const aside: SessionEvent = { ...reconciledEvent(callId("1.0"), "happened", "the disk is full"), strategy: "dead-letter", found: null };
+    await a.journal.append(append(held, 0, [opened("desk"), callDecided("1.0"), started("1.0")]));
+    await a.journal.append(append(held, 3, [aside]));
+    const [letter] = await b.journal.deadLetters({ after: 0, most: 10 });
+    expect(letter).toMatchObject({ session: S1, call: "1.0", agent: "desk", tool: "send", error: "the disk is full" });
+    expect(await b.journal.deadLetters({ after: letter?.arrival ?? 0, most: 10 })).toEqual([]);
+    const seen: SessionEvent = {
+      kind: "dead-letter.dismissed",
+      call: callId("1.0"),
+      by: { kind: "user", id: "ana" },
+      note: "",
+      intent: intentId("i_1"),
+    };
+    await a.journal.append(append(held, 4, [seen]));
+    expect(await b.journal.deadLetters({ after: 0, most: 10 })).toEqual([]);
+  });
+
+  rule("F23 streams are found by how their names begin, with where they end", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    for (const name of ["breaker:tool.b", "breaker:tool.a", "breakerx", "other"])
+      await a.journal.append(append(streamId(name), 0, [note(1)]));
+    await b.journal.append(append(streamId("breaker:tool.a"), 1, [note(2), note(3)]));
+    expect(await a.journal.streams("breaker:")).toEqual([
+      { stream: "breaker:tool.a", seq: 3 },
+      { stream: "breaker:tool.b", seq: 1 },
+    ]);
+    expect(await b.journal.streams("nothing:")).toEqual([]);
+  });
+
   rule("J3 a bad entry is named, wherever it stands", async (store) => {
     const { journal } = await store.open();
     await journal.append(append(NOTES, 0, [note(1), note(2), note(3)]));

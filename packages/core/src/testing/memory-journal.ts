@@ -8,6 +8,7 @@ import {
   type BlobRef,
   changesOf,
   checkEnd,
+  deadLetterChanges,
   decodePayload,
   EMPTY_STREAM,
   FIRST_COMMIT,
@@ -16,6 +17,7 @@ import {
   type Hold,
   isAlike,
   type Journal,
+  type ListedDeadLetter,
   type ListedQuestion,
   leavesUnknown,
   type OpenUnknown,
@@ -72,6 +74,7 @@ export type MemoryDisk = Readonly<{
   onlookers: Set<(stream: StreamId | null) => void>;
   questions: ListedQuestion[];
   unknowns: OpenUnknown[];
+  deadLetters: ListedDeadLetter[];
   lastArrival: { number: number };
   holds: Map<SessionId, HoldRow>;
   inbox: Map<IntentId, InboxRow>;
@@ -95,6 +98,7 @@ export function memoryDisk(): MemoryDisk {
     onlookers: new Set(),
     questions: [],
     unknowns: [],
+    deadLetters: [],
     lastArrival: { number: 0 },
     holds: new Map(),
     inbox: new Map(),
@@ -133,16 +137,34 @@ function listQuestions(disk: MemoryDisk, { session, agent }: SessionSummary, eve
   return kept.filter((q) => q.session === session).length;
 }
 
+/** In the commit of the events that set them aside and see to them. */
+function listDeadLetters(
+  disk: MemoryDisk,
+  { session, agent }: SessionSummary,
+  events: readonly Stamped[],
+  stored: () => readonly StoredEntry[],
+): void {
+  const { gone, put } = deadLetterChanges(session, agent, events, () => earlierIn(disk, stored()));
+  const kept = disk.deadLetters.filter((d) => d.session !== session || !gone.includes(d.call));
+  for (const letter of put) {
+    disk.lastArrival.number += 1;
+    kept.push({ ...letter, arrival: disk.lastArrival.number });
+  }
+  if (gone.length + put.length > 0) disk.deadLetters.splice(0, disk.deadLetters.length, ...kept);
+}
+
+function* earlierIn(disk: MemoryDisk, stored: readonly StoredEntry[]): Iterable<JournalEvent> {
+  for (const { kind, payload } of stored) {
+    const read = payload === null ? null : decodePayload(kind, payload, (address) => disk.blobs.get(address) ?? null);
+    if (read?.kind === "event") yield read.event;
+  }
+}
+
 /** In the commit of the events that leave and settle them. */
 function listUnknowns(disk: MemoryDisk, session: SessionId, events: readonly Stamped[], stored: () => readonly StoredEntry[]): void {
   const before = new Map(disk.unknowns.filter((u) => u.session === session).map((u) => [u.call, u]));
   if (before.size === 0 && !events.some(({ event }) => leavesUnknown(event))) return;
-  const earlier = () =>
-    stored().flatMap(({ kind, payload }) => {
-      const read = payload === null ? null : decodePayload(kind, payload, (address) => disk.blobs.get(address) ?? null);
-      return read?.kind === "event" ? [read.event] : [];
-    });
-  const open = foldUnknowns(before, session, events, earlier);
+  const open = foldUnknowns(before, session, events, () => earlierIn(disk, stored()));
   const others = disk.unknowns.filter((u) => u.session !== session);
   disk.unknowns.splice(0, disk.unknowns.length, ...others, ...open.values());
 }
@@ -247,7 +269,9 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       const summary = summariseSealed(disk.sessions.get(stream) ?? null, entries, events);
       if (summary !== null) {
         const sealed = events.map(({ event }, i) => ({ at: entries[i]?.at ?? millis(0), event }));
-        listUnknowns(disk, stream, sealed, () => before.slice(0, -entries.length).reverse()); // copied only when it is read: a run is long
+        const earlier = () => before.slice(0, -entries.length).reverse(); // copied only when it is read: a run is long
+        listUnknowns(disk, stream, sealed, earlier);
+        listDeadLetters(disk, summary, sealed, earlier);
         disk.sessions.set(stream, withQuestions(summary, listQuestions(disk, summary, sealed)));
       }
     }
@@ -330,6 +354,11 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     questions: async ({ after, most }) => disk.questions.filter((q) => q.arrival > after).slice(0, most),
     question: async (approval) => disk.questions.filter((q) => q.approval === approval),
     unknownsLike: (sought) => disk.unknowns.filter((u) => isAlike(u, sought)).sort((a, b) => a.at - b.at),
+    deadLetters: async ({ after, most }) => disk.deadLetters.filter((d) => d.arrival > after).slice(0, most),
+    streams: async (prefix) =>
+      [...disk.heads]
+        .flatMap(([stream, { seq }]) => (stream.startsWith(prefix) ? [{ stream, seq }] : []))
+        .sort((a, b) => (a.stream < b.stream ? -1 : 1)),
     tail: async (after, most) =>
       disk.order.slice(after, after + most).flatMap(({ stream, seq }, i) => {
         const all = disk.entries.get(stream) ?? [];

@@ -8,6 +8,7 @@ import { toolsOf } from "../agents/delegate-tool.ts";
 import { type Row, tableGate } from "../gate/table.ts";
 import { type StandingGrant, unseal } from "../journal/index.ts";
 import { chargesOf } from "../loop/agent-facts.ts";
+import { breakersOf } from "../loop/breakers.ts";
 import { followChild, goUp } from "../loop/delegating.ts";
 import { drive, type Held } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
@@ -19,6 +20,7 @@ import type { Model } from "../reason/port.ts";
 import {
   type AgentFacts,
   approvalId,
+  DEFAULT_BREAKER,
   DEFAULT_LIMITS,
   type Entry,
   type EventKind,
@@ -176,6 +178,8 @@ export function world(options: WorldOptions): World {
       journal: { ...store.journal, append: (a) => around("append", () => store.journal.append(a)) },
       inbox: store.inbox,
       orders: ordersOf(store.journal, clock.now),
+      breakers: breakersOf(store.journal, { now: clock.now, hash, self: { kind: "system", id: store.journal.writer } }),
+      modelBreaker: DEFAULT_BREAKER,
       authenticate: () => ({ kind: "genuine" }),
       signAsWriter: (intent) => ({ ...intent, by: { kind: "system", id: store.journal.writer }, key: keyId("test"), signature: "test" }),
       clock,

@@ -6,11 +6,13 @@
  * Appends are sealed here, and written by a writer in this thread or in one of its own.
  */
 import { createHmac, randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type Append,
   type BlobRef,
   changesOf,
+  deadLetterChanges,
   EMPTY_STREAM,
   foldQuestions,
   foldUnknowns,
@@ -27,6 +29,7 @@ import {
   type StreamHead,
   sealCommit,
   sealEntries,
+  setsAside,
   summariseSealed,
   unknownChanges,
   type Waiting as WaitingQuestions,
@@ -75,7 +78,18 @@ export type StoreOptions = Readonly<{
 export type ReadStore = Readonly<{
   journal: Pick<
     Journal,
-    "read" | "session" | "find" | "sessions" | "questions" | "question" | "unknownsLike" | "tail" | "position" | "watch"
+    | "read"
+    | "session"
+    | "find"
+    | "sessions"
+    | "questions"
+    | "question"
+    | "unknownsLike"
+    | "deadLetters"
+    | "streams"
+    | "tail"
+    | "position"
+    | "watch"
   >;
   inbox: Inbox;
   records: Records;
@@ -96,6 +110,9 @@ export type Store = Omit<ReadStore, "journal"> &
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
   }>;
 export type { Erased } from "./sqlite-writer.ts";
+
+/** Whether anything was ever written here: before the first run there is nothing to look at. */
+export const hasJournal = (directory: string): boolean => existsSync(placesIn(directory).database);
 
 /** Throws `journal-unreadable`. With `create`, a project that has no journal yet gets an empty one. */
 export function openReadStore({ directory, create = false }: { readonly directory: string; readonly create?: boolean }): ReadStore {
@@ -155,6 +172,8 @@ export function openStore(options: StoreOptions): Store {
     throw error;
   }
 }
+
+const NO_CHANGES = { gone: [], put: [] } as const;
 
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** What the writer of a stream knows of it, so that it need not ask: checked by the database when it is used. */
@@ -226,7 +245,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
     const isSession = isSessionStream(stream);
     if (isSession && !begins && (hold?.session !== stream || held.get(stream) !== hold.epoch))
       throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
-    if (ahead.has(stream) && events.some(({ event }) => leavesUnknown(event))) return "later"; // it looks back at what those before it write
+    if (ahead.has(stream) && events.some(({ event }) => leavesUnknown(event) || setsAside(event))) return "later"; // it looks back at what those before it write
     let { head, summary, questions, unknowns } = ahead.get(stream) ?? known.get(stream) ?? load(stream);
     if (head.seq !== after) {
       if (ahead.has(stream)) return "later"; // whether it conflicts is known when those before it are written, or refused
@@ -264,6 +283,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
       summary: value === null ? null : { value, listed },
       questions: changesOf(questions, waiting),
       unknowns: unknownChanges(unknowns, open),
+      deadLetters: line === null ? NO_CHANGES : deadLetterChanges(line.session, line.agent, sealed, () => reader.newestFirst(stream)),
     };
   }
 
@@ -396,6 +416,8 @@ function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> 
     questions: async (page) => reader.questions.page(page),
     question: async (approval) => reader.questions.byId(approval),
     unknownsLike: (sought) => reader.unknowns.like(sought),
+    deadLetters: async (page) => reader.deadLetters.page(page),
+    streams: async (prefix) => reader.streams(prefix),
     tail: async (after, most) => reader.tail(after, most),
     position: async () => reader.position(),
   };

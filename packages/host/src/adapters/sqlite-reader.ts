@@ -37,6 +37,7 @@ import {
 } from "@orgate/core/vocab";
 import { readBlobFile } from "./sqlite-blobs.ts";
 import { externalReader, mendClaims } from "./sqlite-claims.ts";
+import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./sqlite-dead-letters.ts";
 import { mendQuestions, type QuestionReader, questionReader } from "./sqlite-questions.ts";
 import { type Places, reading } from "./sqlite-schema.ts";
 import { eventsIn, mendUnknowns, type UnknownReader, unknownReader } from "./sqlite-unknowns.ts";
@@ -66,10 +67,15 @@ export type SqliteReader = Readonly<{
   position(): Position;
   questions: QuestionReader;
   unknowns: UnknownReader;
+  deadLetters: DeadLetterReader;
+  streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[];
   /** A stream from its end, for what is not far from it; what cannot be read is passed over. */
   newestFirst(stream: StreamId): Iterable<JournalEvent>;
   records: Records;
 }>;
+
+/** By the table's own order: no scan. */
+export const STREAMS_SQL = "SELECT stream, seq FROM streams WHERE stream >= ? AND stream < ? || char(1114111) AND seq > 0 ORDER BY stream";
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -77,6 +83,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
   const begin = db.prepare("BEGIN");
   const end = db.prepare("COMMIT");
   const streamRow = db.prepare("SELECT seq, hash, at, epoch, holder, incarnation, pid FROM streams WHERE stream = ?");
+  const streamsLike = db.prepare(STREAMS_SQL);
   const hashAt = db.prepare("SELECT entry_hash FROM entries WHERE stream = ? AND seq = ?");
   const entriesAfter = db.prepare(
     "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
@@ -169,6 +176,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
   };
   mendQuestions(db, () => records);
   mendUnknowns(db, () => records);
+  mendDeadLetters(db, () => records);
   mendClaims(db, () => records);
   const sessionWith = externalReader(db, safely);
 
@@ -231,6 +239,9 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
     },
     questions: questionReader(db, safely),
     unknowns: unknownReader(db, safely),
+    deadLetters: deadLetterReader(db, safely),
+    streams: (prefix) =>
+      safely(() => streamsLike.all(prefix, prefix)).map((row) => ({ stream: streamId(String(row.stream)), seq: seq(Number(row.seq)) })),
     *newestFirst(name) {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {
         const rows = safely(() => entriesBefore.all(name, before, NEAR));

@@ -3,7 +3,15 @@
  * Entries arrive sealed. Each write is conditional on what its sealer saw, checked inside the transaction, because other processes write too.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { QuestionChanges, SessionSummary, StoredCommit, StoredEntry, StreamHead, UnknownChanges } from "@orgate/core/journal";
+import type {
+  DeadLetterChanges,
+  QuestionChanges,
+  SessionSummary,
+  StoredCommit,
+  StoredEntry,
+  StreamHead,
+  UnknownChanges,
+} from "@orgate/core/journal";
 import {
   type Epoch,
   epoch,
@@ -20,6 +28,7 @@ import {
 } from "@orgate/core/vocab";
 import { type NewBlob, openBlobs } from "./sqlite-blobs.ts";
 import { type Claims, claimWriter } from "./sqlite-claims.ts";
+import { deadLetterWriter } from "./sqlite-dead-letters.ts";
 import { questionWriter } from "./sqlite-questions.ts";
 import { messageOf, type Places, writing } from "./sqlite-schema.ts";
 import { unknownWriter } from "./sqlite-unknowns.ts";
@@ -45,6 +54,7 @@ export type SealedAppend = Readonly<{
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
   questions: QuestionChanges;
   unknowns: UnknownChanges;
+  deadLetters: DeadLetterChanges;
 }>;
 export type Batch = Readonly<{ appends: readonly SealedAppend[]; commit: StoredCommit; owner: Owner }>;
 /** `refused`: nothing was written; the append at `index` cannot be, and why. */
@@ -69,6 +79,7 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
   const blobs = openBlobs(db, places.blobs);
   const questions = questionWriter(db);
   const unknowns = unknownWriter(db);
+  const deadLetters = deadLetterWriter(db);
   const claim = claimWriter(db);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commitNow = db.prepare("COMMIT");
@@ -149,6 +160,7 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
       else touchSession.run(text, s.session);
       questions.keep(s.session, a.questions);
       unknowns.keep(s.session, a.unknowns);
+      deadLetters.keep(s.session, a.deadLetters);
     }
   }
 
@@ -191,6 +203,7 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
         if (isSessionStream(stream)) {
           questions.forget(stream); // it cannot go on, and what it would touch is content too
           unknowns.forget(stream);
+          deadLetters.forget(stream);
         }
         const entries = Number(erasePayloads.run(stream, first, last).changes);
         return { entries, blobs: blobs.drop(addresses), intents: Number(dropIntents.run(stream).changes) };

@@ -69,7 +69,11 @@ test("K8 a skill is used only as it was trusted; until then the run is refused w
     warnings: [],
   });
   expect(await run(desk, "read limits.md")).toMatchObject({ output: "I read: Fifty at most." });
+});
 
+test("K8 a skill that was edited or is gone is not used, until it is again what was trusted", async () => {
+  const desk = shop();
+  await desk.json("trust", "add", "skills/refunds");
   desk.write("skills/refunds/limits.md", "Five thousand at most.");
   expect(await states(desk)).toEqual({ refunds: ["changed", "it has changed since it was trusted"] });
   expectRefusal(await desk.orgate("run", "clerk", "--input", "hello"), 1, "it has changed since it was trusted");
