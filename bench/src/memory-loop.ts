@@ -7,6 +7,7 @@ import {
   drive,
   intentId,
   keyId,
+  type Middleware,
   type Model,
   millis,
   NO_CHILDREN,
@@ -69,7 +70,11 @@ async function repeat(times: number, run: () => Promise<void>): Promise<void> {
 let sessions = 0;
 const padded = (n: number, digits: number): string => String(n).padStart(digits, "0");
 
-export async function session(iterations: number, gate: Gate = tableGate(PERMIT_ALL, sha256)): Promise<void> {
+export async function session(
+  iterations: number,
+  gate: Gate = tableGate(PERMIT_ALL, sha256),
+  middleware: readonly Middleware[] = [],
+): Promise<void> {
   let salt = 0;
   const seal = {
     writer: writerId("w1"),
@@ -84,6 +89,7 @@ export async function session(iterations: number, gate: Gate = tableGate(PERMIT_
     model: countingModel(iterations),
     gate,
     tools,
+    middleware,
     journal: store.journal,
     inbox: store.inbox,
     children: NO_CHILDREN,

@@ -12,6 +12,7 @@ import {
   type Ids,
   type Intent,
   type Live,
+  type Middleware,
   type Model,
   NO_CHILDREN,
   type OpenBreakers,
@@ -155,6 +156,7 @@ export function compose(
   watch: (live: Live) => void,
   outside: Outside = NODE,
   family: Family = NO_CHILDREN,
+  middleware: readonly Middleware[] = agent.middleware,
 ): Composed {
   mustHaveSkills(agent);
   const tools = toolbox(toolsOf(agent), sha256);
@@ -162,6 +164,7 @@ export function compose(
     model: outside.model(agent),
     gate,
     tools,
+    middleware,
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,

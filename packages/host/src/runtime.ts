@@ -22,7 +22,9 @@ import {
   type Limits,
   type Live,
   label,
+  type Middleware,
   type Model,
+  middlewareOf,
   openBelow,
   openSession,
   type Parent,
@@ -78,6 +80,8 @@ export type RuntimeOptions = Readonly<{
   model?: (agent: Agent) => Model;
   /** Is told when a question waits for a person; `webhook` sends it on. */
   notify?: Notify;
+  /** The developer's own code around every turn, in order; an agent's own comes after it. */
+  middleware?: readonly Middleware[];
   /** Named in notices. */
   project?: string;
 }>;
@@ -164,6 +168,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const agents = byName(options.agents);
   checkDelegates(agents);
   const outside: Outside = options.model === undefined ? NODE : { ...NODE, model: options.model };
+  const middleware = new Map(
+    options.agents.map((a) => [a.name, middlewareOf([...(options.middleware ?? []), ...a.middleware], `agent \`${a.name}\``)]),
+  );
   const place = await openPlace({ directory, thread, synchronous });
   const { journal, inbox } = place.store;
   const stopRecording = isPolicies(gate) ? await recording(place, outside.clock.now, gate) : () => {};
@@ -176,14 +183,15 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       watcher(live);
     };
     const { notify, project = null } = options;
-    if (notify === undefined) return compose(place, agent, gate, watch, outside, family);
+    const own = middleware.get(agent.name) ?? [];
+    if (notify === undefined) return compose(place, agent, gate, watch, outside, family, own);
     const parentOf = (session: SessionId) => parents.get(session) ?? null;
     const notice = noticesOf({ agent: agent.name, project, parentOf }, notify.tell);
     const both = (live: Live): void => {
       watch(live);
       notice(live); // last: what a watcher does comes first, and an error here is nobody's but ours
     };
-    return compose(place, agent, gate, both, outside, family);
+    return compose(place, agent, gate, both, outside, family, own);
   }
 
   const parents = new Map<SessionId, Parent>(); // of the delegates that are driven here

@@ -18,6 +18,7 @@ import {
   type Hash,
   type JsonObject,
   type Limits,
+  type Middleware,
   type Plan,
   type Prices,
   type Recover,
@@ -26,6 +27,7 @@ import {
   toolFacts,
 } from "../vocab/index.ts";
 import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
+import { middlewareOf } from "./define-middleware.ts";
 import type { Skill } from "./define-skill.ts";
 import { inOrder, recoverOf } from "./define-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
@@ -49,6 +51,8 @@ export type AgentDefinition = Readonly<{
   delegates?: readonly string[];
   /** How many levels of delegates there may be below it; 3 unless said. */
   maxDepth?: number;
+  /** After the runtime's own, in order. */
+  middleware?: readonly Middleware[];
   /** What `defineSkill` returned, or the name of a skill that the project brings. */
   skills?: readonly (Skill | string)[];
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
@@ -75,6 +79,7 @@ export type Agent = Readonly<{
   groups: readonly string[];
   delegates: readonly string[];
   maxDepth: number;
+  middleware: readonly Middleware[];
   breaker: BreakerSettings;
   /** By name. */
   skills: readonly Skill[];
@@ -88,7 +93,7 @@ export type Agent = Readonly<{
 }>;
 
 const FIELDS =
-  "name instructions model modelOptions tools limits prices groups delegates maxDepth recover breaker skills projectInstructions".split(
+  "name instructions model modelOptions tools limits prices groups delegates maxDepth recover breaker skills projectInstructions middleware".split(
     " ",
   );
 const MAX_DEPTH = 3;
@@ -125,6 +130,7 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
   const groups = namesOf(given.groups ?? [], "groups", where);
+  const middleware = middlewareOf(given.middleware ?? [], where);
   const prices = pricesOf(given.prices ?? null, where);
   const unpriced = unpricedLimit(limits, prices, where);
   if (unpriced !== null) throw new FaultError(unpriced);
@@ -148,10 +154,11 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     maxDepth,
     breaker,
   };
-  const facts = { ...plain, tools: tools.map(withRecovery) };
+  const facts = { ...plain, tools: tools.map(withRecovery), ...middlewareNames(middleware) };
   const agent = {
     ...plain,
     tools,
+    middleware,
     skills,
     missing,
     warnings: asks ? equipment.warnings : [],
@@ -159,6 +166,10 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
+
+/** Code has no digest; which ones there are, and in which order, has. An agent without any is what it was before there were any. */
+const middlewareNames = (middleware: readonly Middleware[]) =>
+  middleware.length === 0 ? {} : { middleware: middleware.map((m) => m.name) };
 
 export const isAgent = (value: unknown): value is Agent => typeof value === "object" && value !== null && AGENT in value;
 

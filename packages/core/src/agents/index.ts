@@ -1,5 +1,6 @@
 export { type Equipment, NO_EQUIPMENT, type Unusable } from "./agent-skills.ts";
 export * from "./define-agent.ts";
+export { defineMiddleware, type MiddlewareDefinition, middlewareOf } from "./define-middleware.ts";
 export { defineSkill, isSkill, isSkillName, isSkillPath, MAX_SKILL_FILES, type Skill, type SkillDefinition } from "./define-skill.ts";
 export * from "./define-tool.ts";
 export { delegateTool, toolsOf } from "./delegate-tool.ts";

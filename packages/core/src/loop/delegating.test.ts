@@ -1,6 +1,7 @@
 /** Delegation without crashes: what is decided, what is written together, what comes back, and what reaches a delegate. */
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { defineMiddleware } from "../agents/define-middleware.ts";
 import { defineTool } from "../agents/define-tool.ts";
 import { type Row, tableGate } from "../gate/table.ts";
 import { parseRanges } from "../journal/index.ts";
@@ -318,6 +319,22 @@ describe("what comes back", () => {
     expect(results(w)).toEqual([
       { text: "[failed] delegate: reader ended `out-of-iterations` (1 model calls were made); it had said: I will look. ", isError: true },
     ]);
+  });
+
+  test("D3 middleware after tools sees what a delegate brings, as it sees any result", async () => {
+    for (const pause of [false, true]) {
+      const hide = defineMiddleware({
+        name: "hide",
+        afterTool: async ({ text }) => {
+          if (pause) await setImmediate();
+          return text === "secret 42" ? "[hidden]" : undefined;
+        },
+      });
+      const { w } = pair([reply.calls([give("reader")]), reply.text("ok")], [reply.text("secret 42")], { middleware: [hide] });
+      await w.run("go");
+      expect(results(w)).toEqual([{ text: "[hidden]", isError: false }]);
+      expect(w.events("child.ended")).toMatchObject([{ output: "secret 42" }]);
+    }
   });
 
   test("I5 only the runtime tells of a delegate's ending, once, and only of one that is at work", async () => {

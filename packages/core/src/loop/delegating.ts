@@ -171,7 +171,7 @@ export function withConsequences(s: State, event: JournalEvent, wish: Wish, evid
   if (event.kind !== "child.ended" || wish.kind !== "child-ended") return [event];
   const call = s.turn?.calling.find((c) => c.proposed.id === event.call);
   const fresh = wish.labels.filter((l) => !s.labels.has(l));
-  const outcome = outcomeOf(call?.child?.agent ?? "the delegate", event);
+  const outcome = outcomeOf(call, event);
   const events: JournalEvent[] = [
     ...(fresh.length === 0 ? [] : [{ kind: "labels.added", labels: fresh, from: event.call } as const]),
     event,
@@ -189,10 +189,13 @@ export function withConsequences(s: State, event: JournalEvent, wish: Wish, evid
   return events;
 }
 
-function outcomeOf(agent: string, { ending, output, detail }: Extract<JournalEvent, { kind: "child.ended" }>): Outcome {
+export function outcomeOf(call: Call | undefined, { ending, output, detail }: Extract<JournalEvent, { kind: "child.ended" }>): Outcome {
   if (ending === "completed") return { kind: "done", output: output ?? "" };
   const said = output === null ? "" : `; it had said: ${output}`;
-  return { kind: "failed", error: `${agent} ended \`${ending}\`${detail === null ? "" : ` (${detail})`}${said}` };
+  return {
+    kind: "failed",
+    error: `${call?.child?.agent ?? "the delegate"} ended \`${ending}\`${detail === null ? "" : ` (${detail})`}${said}`,
+  };
 }
 
 // ── in between ──

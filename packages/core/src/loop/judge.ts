@@ -130,13 +130,17 @@ function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDiges
     t.finish === "length" ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest) : contractOf(p, s, t, call, toolDigest, now());
   return {
     action: contracted.action,
-    refused: contracted.kind === "refused" ? contracted.verdict : null,
+    refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
     gated: call.gated,
     modified: call.modified,
     counted: call.gated.kind === "allowed" || call.starts > 0, // what has started stays counted, also while it is decided again
     leave: call.starts > 0 ? call.leave : null,
   };
 }
+
+/** Middleware's word, given before the gate was asked: it can refuse, never permit. */
+const blockedBy = (reason: string | null): Named["refused"] =>
+  reason === null ? null : { kind: "deny", by: "middleware", because: [], faults: [], reason };
 
 /** Calls of a reply that was cut off are never run: their arguments may have been cut too. */
 function cutOff(call: Parameters<typeof contract>[0], tool: Tool | null, toolDigest: (tool: Tool) => Digest): Contracted {

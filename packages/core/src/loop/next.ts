@@ -172,6 +172,10 @@ function mustStop(s: State, t: Turn, now: Millis): Stop | null {
   if (t.cancel !== null) return { ending: "cancelled", detail: t.cancel.reason };
   if (t.failure !== null) return { ending: "failed", detail: t.failure };
   if (remainingMs(s, t, now) <= 0) return { ending: "timed-out", detail: `${t.limits.turnMs} ms of work` };
+  if (t.broken !== null) {
+    const { middleware, stage, error } = t.broken;
+    return { ending: "failed", detail: `middleware \`${middleware}\` failed (${stage}): ${error}` };
+  }
   return t.answer === null ? overBilled(s, t) : null; // to deliver an answer begins nothing
 }
 

@@ -14,6 +14,7 @@ import type {
   IntentId,
   JournalEvent,
   Limits,
+  Middleware,
   Millis,
   SessionId,
   Tools,
@@ -75,6 +76,8 @@ export type Ports = Readonly<{
   model: Model;
   gate: Gate;
   tools: Tools;
+  /** In order; none is the empty list. */
+  middleware: readonly Middleware[];
   journal: Journal;
   inbox: Inbox;
   orders: OrdersPort;

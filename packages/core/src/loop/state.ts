@@ -24,6 +24,7 @@ import {
   type Millis,
   type Outcome,
   type Parent,
+  type Part,
   type Plan,
   type Principal,
   type ProposedCall,
@@ -31,7 +32,9 @@ import {
   type Resource,
   type Seq,
   type SessionId,
+  type Stage,
   type Surface,
+  type ToolChange,
   type Usage,
   type Verdict,
 } from "../vocab/index.ts";
@@ -101,6 +104,8 @@ export type Unknown = {
   readonly key: CallKey;
   readonly at: Millis;
   gated: Gated | null;
+  /** What middleware lets the model see of what came late. */
+  shown: string | null;
 };
 
 /** What the turn before this one came to. */
@@ -152,6 +157,10 @@ export type Turn = {
   silent: number;
   /** How often the same was called, by the digest of what it does. */
   readonly repeats: Map<Digest, number>;
+  /** By middleware, of the reply that is folded next. */
+  readonly rewritten: { parts: readonly Part[] | null; readonly calls: Map<CallId, ToolChange> };
+  /** The middleware that failed, and where. */
+  broken: { readonly middleware: string; readonly stage: Stage; readonly error: string } | null;
   cancel: { readonly by: Principal; readonly reason: string } | null;
   halt: { readonly by: Principal; readonly reason: string } | null;
   /** What went wrong for good: the turn ends `failed`, as soon as what is in flight has stopped. */
@@ -200,6 +209,10 @@ export type Call = {
   /** Arguments that stand in place of the proposed ones, and whether a policy put them there. */
   edited: JsonObject | null;
   modified: boolean;
+  /** Why middleware does not let it be. */
+  blocked: string | null;
+  /** What middleware lets the model see of its result. */
+  shown: string | null;
   /** The answer that was used up to start it: still good for this very call, should its process be lost. */
   leave: Answered | null;
   /** It was counted among the calls that do the same. */
@@ -233,6 +246,8 @@ export type Mending = Readonly<{
   /** When it may run again. */
   dueAt: Millis | null;
   error: string;
+  /** What middleware lets the model see of the error. */
+  shown: string | null;
   /** Of what failed first. */
   digest: Digest;
 }>;

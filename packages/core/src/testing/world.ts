@@ -31,6 +31,7 @@ import {
   type JournalEvent,
   keyId,
   type Limits,
+  type Middleware,
   PLAIN_WINDOW,
   type Prices,
   type Principal,
@@ -55,6 +56,7 @@ export type WorldOptions = Readonly<{
   hash: Hash;
   model: Model;
   tools?: readonly Tool[];
+  middleware?: readonly Middleware[];
   rows?: readonly Row[];
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
@@ -175,6 +177,7 @@ export function world(options: WorldOptions): World {
     }
     const shared = {
       gate,
+      middleware: options.middleware ?? [],
       journal: { ...store.journal, append: (a) => around("append", () => store.journal.append(a)) },
       inbox: store.inbox,
       orders: ordersOf(store.journal, clock.now),
