@@ -9,8 +9,10 @@ import {
   drive,
   type Entry,
   FaultError,
+  followChild,
   type Gate,
   type GrantId,
+  goUp,
   type Held,
   type Intent,
   isFault,
@@ -23,7 +25,9 @@ import {
   type Middleware,
   type Model,
   middlewareOf,
+  openBelow,
   openSession,
+  type Parent,
   type Principal,
   type Resolution,
   type RunResult,
@@ -43,6 +47,8 @@ import {
   type Composed,
   compose,
   type Door,
+  delegatesOf,
+  type Family,
   NODE,
   type Notify,
   type Outside,
@@ -160,6 +166,7 @@ export type Inspect = Readonly<{
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { directory, gate, thread = "main", synchronous = "full", surface = "library" } = options;
   const agents = byName(options.agents);
+  checkDelegates(agents);
   const outside: Outside = options.model === undefined ? NODE : { ...NODE, model: options.model };
   const middleware = new Map(
     options.agents.map((a) => [a.name, middlewareOf([...(options.middleware ?? []), ...a.middleware], `agent \`${a.name}\``)]),
@@ -177,14 +184,42 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
     const { notify, project = null } = options;
     const own = middleware.get(agent.name) ?? [];
-    if (notify === undefined) return compose(place, agent, gate, watch, outside, own);
-    const notice = noticesOf({ agent: agent.name, project }, notify.tell);
+    if (notify === undefined) return compose(place, agent, gate, watch, outside, family, own);
+    const parentOf = (session: SessionId) => parents.get(session) ?? null;
+    const notice = noticesOf({ agent: agent.name, project, parentOf }, notify.tell);
     const both = (live: Live): void => {
       watch(live);
       notice(live); // last: what a watcher does comes first, and an error here is nobody's but ours
     };
-    return compose(place, agent, gate, both, outside, own);
+    return compose(place, agent, gate, both, outside, family, own);
   }
+
+  const parents = new Map<SessionId, Parent>(); // of the delegates that are driven here
+  const ground = { journal, inbox, clock: outside.clock, ids: outside.ids, signAsWriter: place.keyring.signAsWriter };
+  const family: Family = {
+    find: delegatesOf(agents, gate),
+    drive: (child, _, stop) => followChild(ground, child, stop, (cancel) => driveSession(child, () => {}, cancel)),
+  };
+
+  /** Takes a session and drives it: one of an agent of this runtime, whoever opened it. */
+  async function driveSession(session: SessionId, watch: (live: Live) => void, signal: AbortSignal): Promise<State> {
+    const summary = await journal.session(session);
+    if (summary === null) throw new FaultError({ kind: "session-unknown", session });
+    const agent = agentOf(summary.agent);
+    const composed = assemble(agent, watch);
+    const held = await takeSession(composed.ports, session, composed.facts);
+    const { parent, turn } = held.state;
+    if (parent !== null) parents.set(session, parent);
+    try {
+      return await through(composed, held, turn?.limits ?? agent.limits, signal);
+    } finally {
+      parents.delete(session);
+    }
+  }
+
+  /** What its delegates ask is asked of whoever waits for it. */
+  const resultOf = async (state: State, { warnings }: Agent): Promise<RunResult> =>
+    toResult(state, warnings, await openBelow({ journal }, state));
 
   const closing = new AbortController();
   const runs = new Set<Promise<unknown>>();
@@ -260,7 +295,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         intent: null,
       };
       const state = await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal));
-      return toResult(state, agent.warnings);
+      return resultOf(state, agent);
     });
   }
 
@@ -296,13 +331,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   function resume(session: SessionId, given: Pick<RunOptions, "signal" | "on"> = {}): Run {
     return stream(given.on, tracked, async (watch, signal) => {
-      const summary = await journal.session(session);
-      if (summary === null) throw new FaultError({ kind: "session-unknown", session });
-      const agent = agentOf(summary.agent);
-      const composed = assemble(agent, watch);
-      const held = await takeSession(composed.ports, session, composed.facts);
-      const state = await through(composed, held, held.state.turn?.limits ?? agent.limits, either(given.signal, signal));
-      return toResult(state, agent.warnings);
+      const until = either(given.signal, signal);
+      const state = await driveSession(session, watch, until);
+      await goUp({ inbox }, state, (above) => driveSession(above, () => {}, until));
+      return resultOf(state, agentOf(state.agent.name));
     });
   }
 
@@ -437,6 +469,21 @@ function byName(agents: readonly Agent[]): ReadonlyMap<string, Agent> {
     map.set(agent.name, agent);
   }
   return map;
+}
+
+/** A name that is nobody's would be refused each time that the model calls it: better said before anything runs. */
+function checkDelegates(agents: ReadonlyMap<string, Agent>): void {
+  for (const { name, delegates } of agents.values()) {
+    const unknown = delegates.find((one) => !agents.has(one));
+    if (unknown === undefined) continue;
+    const hint = `known agents: ${[...agents.keys()].join(", ")}`;
+    throw new FaultError({
+      kind: "agent-invalid",
+      where: `agent \`${name}\``,
+      detail: `there is no agent \`${unknown}\` to delegate to`,
+      hint,
+    });
+  }
 }
 
 function missing(agent: string, known: readonly string[]): never {

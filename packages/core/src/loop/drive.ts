@@ -11,7 +11,7 @@ import { toolDigests } from "../gate/request.ts";
 import { type Admitted, admit } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
-import type { Hold } from "../journal/port.ts";
+import type { Begin, Hold } from "../journal/port.ts";
 import { type Permit, type Receipt, turnstile } from "../permit/turnstile.ts";
 import {
   type ActionId,
@@ -20,6 +20,7 @@ import {
   type Decided,
   FaultError,
   type GrantId,
+  type Intent,
   type IntentId,
   isFault,
   type JournalEvent,
@@ -27,9 +28,11 @@ import {
   type Outcome,
   type Stamped,
   seq,
+  type Wish,
 } from "../vocab/index.ts";
 import { standing } from "./answering.ts";
 import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
+import { withConsequences, wordOfEnding } from "./delegating.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
 import { isBeginning, restsOn, scopesOf } from "./halting.ts";
@@ -56,6 +59,8 @@ export type Held = Readonly<{ state: State; hold: Hold; begin: readonly JournalE
 export async function drive(p: Ports, { state: s, hold, begin, left }: Held, limits: Limits, cancel: AbortSignal): Promise<State> {
   const batch: Stamped[] = [];
   const consumed: IntentId[] = [];
+  const opening: Begin[] = []; // delegates that begin with the batch
+  const telling: Intent[] = []; // what others are to hear with it
   const landed: Landing[] = [];
   const flights = new Map<string, Promise<void>>();
   const decidedAt = new Map<ActionId, Moment>();
@@ -81,6 +86,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         events,
         consumes: consumed.splice(0),
         unlessHalted: scopesOf(s, events),
+        opens: opening.splice(0),
+        tells: telling.splice(0),
       }),
     digestOfAction(s, p.hash),
   );
@@ -95,6 +102,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       retries.clear();
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
+    if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
     for (const settled of settlementAfter(s, event)) record(settled);
   }
@@ -153,6 +161,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       for (const event of became) record(event);
     }
   }
+
+  const consequences = (event: JournalEvent, wish: Wish) =>
+    withConsequences(s, event, wish, (call, outcome, ms) => evidence({ p, toolDigest }, call, outcome, ms));
 
   /** A row that cannot even be looked at is refused like any other: it must not block the session. */
   function judged(one: Arrived): Admitted {
@@ -217,6 +228,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       case "ask-model":
         return reconsiderAnswer(t) || prepare(t);
       case "settle":
+      case "follow":
       case "wait":
         return false;
     }
@@ -289,6 +301,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     const before = call.gated.decided;
     const seen = decidedAt.get(idOf(call));
     const isCurrent =
+      before.action.kind !== "delegate" && // whether there is budget for it changes with every event
       seen?.changes === s.changes &&
       seen.orders === p.orders.now() &&
       seen.breakers === p.breakers.version() &&
@@ -322,6 +335,10 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     fly,
     isFlying: (name) => flights.has(name),
     land,
+    begin: (one) => opening.push(one),
+    look: () => look(),
+    time,
+    isTurnStopped: stop.isTurnStopped,
     tell,
     outliving,
     toolDigest,
@@ -329,7 +346,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   };
   const { announce, prepare, abandon } = launcher(cockpit);
   const took = (id: IntentId) => consumed.push(id);
-  const listening = ears({ p, s, fly, stopOf: stop.of, limits, cancel, judged, took });
+  const listening = ears({ p, s, fly, stopOf: stop.of, limits, cancel, judged, took, consequences });
 
   function fly(name: string, effect: () => Promise<Landing>): void {
     const { promise: over, resolve } = Promise.withResolvers<void>();

@@ -43,7 +43,7 @@ import { hearHistory } from "./history.ts";
 import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
-import { type Call, isSettled, keyOf, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Call, isDelegated, isSettled, keyOf, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -58,6 +58,7 @@ export function emptyState(session: SessionId, opened: Opened): State {
     agent: opened.agent,
     principal: opened.principal,
     surface: opened.surface,
+    parent: opened.parent,
     closed: false,
     labels: new Set<Label>(),
     messages: [],
@@ -171,6 +172,14 @@ export function evolve(s: State, entry: Entry): State {
         c.run = { kind: "not-started" };
         c.gated = UNDECIDED; // it never took effect: decided again, then run
       });
+    case "child.opened":
+      return inCall(s, e.call, (c, t) => {
+        c.child = { session: e.child, agent: e.agent, since: t.activeMs };
+      });
+    case "child.ended": // the call's own ending follows it
+      return inCall(s, e.call, (c, t) => {
+        t.activeMs = Math.max(t.activeMs, (c.child?.since ?? 0) + e.used.ms); // its time is the turn's too, wherever it was driven
+      });
     case "act.ended":
       return inCall(s, e.call, (c, t) => {
         const doing = c.run.kind === "running" || c.run.kind === "lost" ? c.run.decided : null;
@@ -240,8 +249,6 @@ export function evolve(s: State, entry: Entry): State {
     case "budget.settled":
       return release(s, e);
     case "context.compacted":
-    case "child.opened":
-    case "child.ended":
       return s; // to be folded by what comes with them
     case "session.forked":
     case "note":
@@ -273,7 +280,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     number: e.turn,
     limits: e.limits,
     by: e.by,
-    speakers: [e.by.id],
+    speakers: [...new Set([e.by.id, ...(e.turn === 1 ? (s.parent?.speakers ?? []) : [])])],
     iterations: 0,
     usage: NO_USAGE,
     lost: NO_USAGE,
@@ -324,7 +331,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
     t.model = reopened(t, t.model);
     t.respond = reopened(t, t.respond);
     for (const c of t.calling) {
-      if (isSettled(c)) continue;
+      if (isSettled(c) || isDelegated(c)) continue; // what a delegate does is its own session's to tell
       if (c.run.kind === "running") c.run = { kind: "lost", decided: c.run.decided };
       else if (c.gated.kind === "allowed" && c.starts === 0) count(s, t, c, -1);
       c.gated = c.run.kind === "lost" ? { kind: "undecided", answered: c.leave } : reopened(t, c.gated);
@@ -406,6 +413,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
         noticed: false,
         starts: 0,
         repeat: null,
+        child: null,
         standIn: null,
         edition: 0,
         retries: 0,

@@ -3,7 +3,7 @@
  * Nothing here touches the state: a landing is a function that the driver calls when it is its turn.
  */
 import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
-import type { Hold } from "../journal/port.ts";
+import type { Begin, Hold } from "../journal/port.ts";
 import { cut, observeOutcome } from "../observe/observe.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import { checkReply, parseReply } from "../reason/parse.ts";
@@ -14,6 +14,7 @@ import {
   actionId,
   type CallId,
   costOf,
+  DELEGATE,
   type Decided,
   type Digest,
   digestOf,
@@ -23,6 +24,7 @@ import {
   type Json,
   label,
   MICROS_PER_CENT,
+  type Millis,
   type Outcome,
   reconciledEvent,
   seq,
@@ -30,6 +32,7 @@ import {
 } from "../vocab/index.ts";
 import { breakerOfModel, breakersOfTool, classifyCall, classifyModel } from "./breakers.ts";
 import { requestTokens, reservation, roomForOutput, settlement } from "./budgets.ts";
+import { openingOf } from "./delegating.ts";
 import { onReply, onResult } from "./middleware.ts";
 import type { Move } from "./next.ts";
 import { noteEvent } from "./notes.ts";
@@ -53,6 +56,12 @@ export type Cockpit = Readonly<{
   redeem: Redeem;
   /** Fires when the turn is stopped, or the calls of this tool are. */
   stopOf(tool: string | null): AbortSignal;
+  /** A session that begins with the batch. */
+  begin(one: Begin): void;
+  /** Something may have arrived. */
+  look(): void;
+  time(): Millis;
+  isTurnStopped(): boolean;
   fly(name: string, effect: () => Promise<Landing>): void;
   isFlying(name: string): boolean;
   land(landing: Landing): void;
@@ -77,10 +86,14 @@ export type Launcher = Readonly<{
 export function launcher(c: Cockpit): Launcher {
   const prompt = prompter(c.p.hash);
   const requests = readying(c, (t) => plainRequest(c, t, prompt));
+  const followed = new Map<CallId, Followed>();
   const announce: Launcher["announce"] = (move) => {
     const t = c.s.turn;
     if (move.kind === "settle") return settle(c, move.unknown);
     if (t === null) return null;
+    if (move.kind === "follow") return follow(c, move.call, followed);
+    if (move.kind === "act" && move.call.gated.kind === "allowed" && move.call.gated.decided.action.kind === "delegate")
+      return startDelegate(c, t, move.call, move.call.gated.decided, followed);
     if (move.kind === "ask-model") return askModel(c, t, requests.ready(t));
     if (move.kind === "recover") return lookUp(c, t, move.call);
     if ((move.kind === "act" || move.kind === "reconcile") && move.call.gated.kind === "allowed")
@@ -237,6 +250,43 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
     if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), done(), run.stop.aborted));
     else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), done()));
   };
+}
+
+/** Announced with its delegate's first entries; what flies is the driving of that session, which any process may take over. */
+function startDelegate(c: Cockpit, t: Turn, call: Call, decided: Decided, followed: Map<CallId, Followed>): (() => void) | null {
+  const { p, s, hold } = c;
+  const id = call.proposed.id;
+  const opening = openingOf(p, s, t, call, decided.action, c.time());
+  if (opening === null) return null;
+  consume(c, decided);
+  const key = keyOf(s, call);
+  c.record({ kind: "act.started", call: id, key, digest: decided.digest, epoch: hold.epoch, start: 1, repeat: "idempotent" });
+  for (const event of opening.events) c.record(event);
+  c.begin(opening.begin);
+  return () => {
+    const permit = c.permitFor(decided.id);
+    checkHold(c);
+    c.redeem(permit); // used up by the start: from here on the delegate is a session like any other
+    follow(c, call, followed)?.();
+  };
+}
+
+/** When it was last seen to: while the turn went on, or after it was stopped. */
+type Followed = "driven" | "stopped";
+
+/** Once in a drive, and once more when the turn is stopped: a delegate that waits for a person is taken up by whoever brings the answer. */
+function follow(c: Cockpit, call: Call, followed: Map<CallId, Followed>): (() => void) | null {
+  const { child, proposed } = call;
+  const now: Followed = c.isTurnStopped() ? "stopped" : "driven";
+  const before = followed.get(proposed.id);
+  if (child === null || c.isFlying(proposed.id) || before === now || before === "stopped") return null;
+  followed.set(proposed.id, now);
+  return () =>
+    c.fly(proposed.id, async () => {
+      await c.p.children.drive(child.session, child.agent, c.stopOf(DELEGATE));
+      c.look(); // the word of its ending came with it
+      return () => [];
+    });
 }
 
 /** Of this very call, used up when it first started. */

@@ -23,6 +23,7 @@ import {
   type Limits,
   type Millis,
   type Outcome,
+  type Parent,
   type Part,
   type Plan,
   type Principal,
@@ -46,6 +47,8 @@ export type State = {
   agent: AgentFacts;
   principal: Principal;
   surface: Surface;
+  /** Of a delegate: whom it works for. */
+  readonly parent: Parent | null;
   closed: boolean;
   readonly labels: Set<Label>;
   /** The conversation, whole. What the model is shown is a window into it. */
@@ -218,6 +221,8 @@ export type Call = {
   starts: number;
   /** As declared when it first started. */
   repeat: Repeat | null;
+  /** The session that does it, of a delegation that has started. `since` is how long the turn had been active then. */
+  child: { readonly session: SessionId; readonly agent: string; readonly since: number } | null;
   /** The tool that runs in place of the one that was asked for. */
   standIn: string | null;
   /** Goes up when it is to run as something else, by another tool or with other arguments: its key then is another. */
@@ -264,6 +269,14 @@ export const keyOf = (s: Pick<State, "session">, c: Call): CallKey => callKey(s.
 
 /** Settled: it has its one observation. */
 export const isSettled = (c: Call): boolean => c.run.kind === "ended" || (c.gated.kind === "denied" && c.run.kind === "not-started");
+/** A delegate is at work on it, here, elsewhere, or waiting for a person: its session says. */
+export const isDelegated = (c: Call): c is Call & { readonly child: NonNullable<Call["child"]> } =>
+  c.child !== null && c.run.kind === "running";
+/** Whom an answer goes to: whoever started the turn, and for a delegate the agent that wanted it. */
+export const recipientOf = (s: State): Principal => {
+  const above = s.turn?.number === 1 ? s.parent?.lineage.at(-1) : undefined;
+  return above === undefined ? actingFor(s) : { kind: "agent", id: above };
+};
 /** On whose behalf: whoever started the turn, else who opened the session. */
 export const actingFor = (s: State): Principal => s.turn?.by ?? s.principal;
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });
