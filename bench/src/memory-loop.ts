@@ -7,8 +7,10 @@ import {
   drive,
   intentId,
   keyId,
+  type Middleware,
   type Model,
   millis,
+  NO_CHILDREN,
   openSession,
   ordersOf,
   type Ports,
@@ -68,7 +70,11 @@ async function repeat(times: number, run: () => Promise<void>): Promise<void> {
 let sessions = 0;
 const padded = (n: number, digits: number): string => String(n).padStart(digits, "0");
 
-export async function session(iterations: number, gate: Gate = tableGate(PERMIT_ALL, sha256)): Promise<void> {
+export async function session(
+  iterations: number,
+  gate: Gate = tableGate(PERMIT_ALL, sha256),
+  middleware: readonly Middleware[] = [],
+): Promise<void> {
   let salt = 0;
   const seal = {
     writer: writerId("w1"),
@@ -83,8 +89,10 @@ export async function session(iterations: number, gate: Gate = tableGate(PERMIT_
     model: countingModel(iterations),
     gate,
     tools,
+    middleware,
     journal: store.journal,
     inbox: store.inbox,
+    children: NO_CHILDREN,
     orders: ordersOf(store.journal, () => millis(Date.now())),
     breakers: breakersOf(store.journal, { now: () => millis(Date.now()), hash: sha256, self: { kind: "system", id: "bench" } }),
     modelBreaker: DEFAULT_BREAKER,

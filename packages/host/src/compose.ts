@@ -12,13 +12,16 @@ import {
   type Ids,
   type Intent,
   type Live,
+  type Middleware,
   type Model,
+  NO_CHILDREN,
   type OpenBreakers,
   type OpenOrders,
   ordersOf,
   type Ports,
   type SessionId,
   toolbox,
+  toolsOf,
 } from "@orgate/core";
 import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
@@ -47,7 +50,7 @@ export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
-export type { Erased, ReadStore } from "./adapters/journal-sqlite.ts";
+export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { type Person, signIntent } from "./adapters/keyring.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
 export {
@@ -59,7 +62,7 @@ export {
   SURFACES,
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
-export { openProject } from "./adapters/project-toml.ts";
+export { findProject, openProject } from "./adapters/project-toml.ts";
 export {
   type Candidate,
   foldTrust,
@@ -142,17 +145,30 @@ export function mustHaveSkills({ name, missing: [missing] }: Agent): void {
   throw new FaultError({ kind: "agent-invalid", where: `agent \`${name}\``, detail: `skill \`${skill}\` cannot be used: ${detail}`, hint });
 }
 
+/** The other agents of the runtime: how one of them is found, and driven for whoever delegates to it. */
+export type Family = Pick<Ports["children"], "find" | "drive">;
+
 /** Everything one session of one agent needs. */
-export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Live) => void, outside: Outside = NODE): Composed {
+export function compose(
+  place: Place,
+  agent: Agent,
+  gate: Gate,
+  watch: (live: Live) => void,
+  outside: Outside = NODE,
+  family: Family = NO_CHILDREN,
+  middleware: readonly Middleware[] = agent.middleware,
+): Composed {
   mustHaveSkills(agent);
-  const tools = toolbox(agent.tools, sha256);
+  const tools = toolbox(toolsOf(agent), sha256);
   const ports: Ports = {
     model: outside.model(agent),
     gate,
     tools,
+    middleware,
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,
+    children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
     breakers: place.breakers,
     modelBreaker: agent.breaker,
     authenticate: (intent) => place.keyring.authenticate(intent),
@@ -163,6 +179,20 @@ export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Li
     watch,
   };
   return { ports, facts: agentFacts(agent, gate, tools, sha256) };
+}
+
+/** What sessions of an agent record of it, and what limits it has, for those that delegate to it. */
+export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Family["find"] {
+  const known = new Map<string, Readonly<{ under: Gate["digest"]; delegate: ReturnType<Family["find"]> }>>();
+  return (name) => {
+    const found = known.get(name);
+    const agent = agents.get(name);
+    if (agent === undefined || agent.missing.length > 0) return null; // without a skill that it names it is not run
+    if (found?.under === gate.digest) return found.delegate;
+    const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256), limits: agent.limits };
+    known.set(name, { under: gate.digest, delegate });
+    return delegate;
+  };
 }
 
 /** What a test or an embedder may bring of its own. */

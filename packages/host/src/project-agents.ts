@@ -8,8 +8,8 @@ import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.
 export type ProjectAgent = Readonly<{ agent: Agent; file: string }>;
 export type ProjectAgents = Readonly<{ agents: readonly ProjectAgent[]; skills: readonly ProjectSkill[] }>;
 
-/** A23 an agent is found by its name, whichever way it is written; one name is one agent. */
-export async function loadProjectAgents(config: Config): Promise<ProjectAgents> {
+/** A23 an agent is found by its name, whichever way it is written; one name is one agent. Only the skills that are named are read, unless all are asked for. */
+export async function loadProjectAgents(config: Config, which: "wanted" | "all" = "wanted"): Promise<ProjectAgents> {
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
   const modules = await loadAgents(
     config.root,
@@ -23,10 +23,12 @@ export async function loadProjectAgents(config: Config): Promise<ProjectAgents> 
     byName.set(agent.name, { agent, file });
   }
   const sorted = [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
-  const named = sorted.some(({ agent }) => agent.missing.length > 0);
-  const code = named ? await loadCodeSkills(config.root, config.tools) : [];
+  const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
+  const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
+  if (which === "wanted" && wanted.size === 0 && !asking) return { agents: sorted, skills: [] };
+  const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(config.root, config.tools);
   const trusted = await trustIn(config.journal.directory);
-  const skills = projectSkills(config, trusted, code);
+  const skills = projectSkills(config, trusted, code, which === "wanted" ? wanted : null);
   const equipment = equipmentOf(config, trusted, skills);
   return { agents: sorted.map(({ agent, file }) => ({ agent: equipped(agent, file), file })), skills };
 

@@ -46,8 +46,14 @@ export type ProjectSkill = Readonly<{
 
 export type CodeSkill = Readonly<{ skill: Skill; place: string }>;
 
-export function projectSkills(place: TrustPlace, trusted: Trusted, code: readonly CodeSkill[]): readonly ProjectSkill[] {
-  const found = [...code.map(fromCode), ...skillFolders(place, sha256).map((folder) => fromFolder(folder, trusted))];
+/** `wanted`: only those of these names are looked at; null for all. */
+export function projectSkills(
+  place: TrustPlace,
+  trusted: Trusted,
+  code: readonly CodeSkill[],
+  wanted: ReadonlySet<string> | null,
+): readonly ProjectSkill[] {
+  const found = [...code.map(fromCode), ...skillFolders(place, sha256, wanted).map((folder) => fromFolder(folder, trusted))];
   return found
     .map((one) => {
       const others = found.filter((other) => other.name === one.name);

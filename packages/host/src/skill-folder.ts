@@ -30,6 +30,8 @@ const SKILL_FILE = "SKILL.md";
 const MAX_FILE = 256 * 1024;
 const MAX_FOLDER = 2 * 1024 * 1024;
 const MAX_DEPTH = 4;
+/** Files and the folders they lie in. */
+const MAX_ENTRIES = 2 * MAX_SKILL_FILES;
 
 /** All that lies in it; a text is null where the bytes are none. */
 export type FolderFiles = Readonly<{ digest: Digest; files: ReadonlyMap<string, Readonly<{ bytes: number; text: string | null }>> }>;
@@ -40,10 +42,13 @@ export function readFolder(folder: string, within: string, hash: Hash): FolderFi
   if (root === null || !isBelow(root, within)) throw new Error("it leads out of where it should lie");
   const files = new Map<string, { bytes: number; text: string | null }>();
   const digests: Record<string, Digest> = Object.create(null);
-  let total = 0;
+  let [total, entries] = [0, 0];
   const visit = (at: string, below: string, depth: number): void => {
     if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} folders`);
-    for (const entry of readdirSync(at).sort()) {
+    const names = readdirSync(at).sort();
+    entries += names.length;
+    if (entries > MAX_ENTRIES) throw new Error(`it holds more than ${MAX_SKILL_FILES} files`);
+    for (const entry of names) {
       const [path, inner] = [join(at, entry), below === "" ? entry : `${below}/${entry}`];
       const real = realPath(path);
       if (!isSkillPath(inner)) throw new Error(`\`${escapeHidden(inner)}\` has no plain name`);

@@ -11,7 +11,7 @@ import { LOAD_SKILL } from "./skill-loader.ts";
 /** What a project brings for an agent that asks for it. */
 export type Equipment = Readonly<{
   skills: readonly Skill[];
-  /** Why a skill of this name, or the project's instructions in this file, are not among them. */
+  /** Why a skill of this name is not among them. */
   unusable: ReadonlyMap<string, Unusable>;
   /** The farthest first, so that the nearest wins. */
   instructions: readonly ProjectText[];

@@ -9,6 +9,7 @@ import {
   type Choosing,
   checkLimits,
   DEFAULT_BREAKER,
+  DELEGATE,
   type Digest,
   digestOf,
   type Fault,
@@ -17,6 +18,7 @@ import {
   type Hash,
   type JsonObject,
   type Limits,
+  type Middleware,
   type Plan,
   type Prices,
   type Recover,
@@ -25,6 +27,7 @@ import {
   toolFacts,
 } from "../vocab/index.ts";
 import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
+import { middlewareOf } from "./define-middleware.ts";
 import type { Skill } from "./define-skill.ts";
 import { inOrder, recoverOf } from "./define-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
@@ -44,6 +47,12 @@ export type AgentDefinition = Readonly<{
   prices?: Prices;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
+  /** Agents, by name, that it may have do something: its model gets the tool `delegate`, and policies decide each time. */
+  delegates?: readonly string[];
+  /** How many levels of delegates there may be below it; 3 unless said. */
+  maxDepth?: number;
+  /** After the runtime's own, in order. */
+  middleware?: readonly Middleware[];
   /** What `defineSkill` returned, or the name of a skill that the project brings. */
   skills?: readonly (Skill | string)[];
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
@@ -68,6 +77,9 @@ export type Agent = Readonly<{
   limits: Limits;
   prices: Prices | null;
   groups: readonly string[];
+  delegates: readonly string[];
+  maxDepth: number;
+  middleware: readonly Middleware[];
   breaker: BreakerSettings;
   /** By name. */
   skills: readonly Skill[];
@@ -80,7 +92,11 @@ export type Agent = Readonly<{
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = "name instructions model modelOptions tools limits prices groups recover breaker skills projectInstructions".split(" ");
+const FIELDS =
+  "name instructions model modelOptions tools limits prices groups delegates maxDepth recover breaker skills projectInstructions middleware".split(
+    " ",
+  );
+const MAX_DEPTH = 3;
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export const defineAgent = (given: AgentDefinition): Agent => assembled(given, NO_EQUIPMENT);
@@ -113,24 +129,36 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     throw invalid(where, "`projectInstructions` is neither true nor false", "true to use the project's AGENTS.md");
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
-  const groups = groupsOf(given.groups ?? [], where);
+  const groups = namesOf(given.groups ?? [], "groups", where);
+  const middleware = middlewareOf(given.middleware ?? [], where);
   const prices = pricesOf(given.prices ?? null, where);
   const unpriced = unpricedLimit(limits, prices, where);
   if (unpriced !== null) throw new FaultError(unpriced);
+  const delegates = namesOf(given.delegates ?? [], "delegates", where);
+  if (delegates.includes(named)) throw invalid(where, "it names itself among its `delegates`", "an agent delegates to others");
+  const { maxDepth = MAX_DEPTH } = given;
+  if (!Number.isSafeInteger(maxDepth) || maxDepth < 1)
+    throw invalid(where, `\`maxDepth\` is ${String(maxDepth)}`, "use a whole number of at least 1; without `delegates` there are none");
 
   const brought = asks ? equipment.instructions : [];
   const system = [instructions, skillIndex(skills, where), ...projectBlocks(brought)].filter((text) => text !== "").join("\n\n");
-  const facts = { name: named, instructions: system, model, modelOptions, limits, prices, groups, tools: tools.map(withRecovery), breaker };
-  const agent = {
+  const plain = {
     name: named,
     instructions: system,
     model,
     modelOptions,
-    tools,
     limits: Object.freeze(limits),
     prices,
     groups,
+    delegates,
+    maxDepth,
     breaker,
+  };
+  const facts = { ...plain, tools: tools.map(withRecovery), ...middlewareNames(middleware) };
+  const agent = {
+    ...plain,
+    tools,
+    middleware,
     skills,
     missing,
     warnings: asks ? equipment.warnings : [],
@@ -138,6 +166,10 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
+
+/** Code has no digest; which ones there are, and in which order, has. An agent without any is what it was before there were any. */
+const middlewareNames = (middleware: readonly Middleware[]) =>
+  middleware.length === 0 ? {} : { middleware: middleware.map((m) => m.name) };
 
 export const isAgent = (value: unknown): value is Agent => typeof value === "object" && value !== null && AGENT in value;
 
@@ -148,6 +180,7 @@ function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
     const made: unknown = tool;
     if (typeof made !== "object" || made === null || !("check" in made) || !("resource" in made))
       throw invalid(where, `\`tools[${i}]\` is no tool`, "make it with `defineTool`");
+    if (tool.name === DELEGATE) throw invalid(where, `\`${DELEGATE}\` is no name for a tool`, "it is what the model calls to delegate");
     if (tool.name === LOAD_SKILL) throw invalid(where, `\`tools[${i}]\` is named \`${LOAD_SKILL}\``, "that name is reserved: rename it");
     if (seen.has(tool.name)) throw invalid(where, `two tools are named \`${tool.name}\``, "rename one of them");
     seen.add(tool.name);
@@ -175,10 +208,10 @@ const withRecovery = (tool: Tool): JsonObject => ({
   breaker: tool.breaker,
 });
 
-/** In order, each once: the same groups are the same digest. */
-function groupsOf(given: readonly string[], where: string): readonly string[] {
-  const wrong = Array.isArray(given) ? given.find((group) => !isName(group)) : given;
-  if (wrong !== undefined) throw invalid(where, `\`groups\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
+/** In order, each once: the same names are the same digest. */
+function namesOf(given: readonly string[], field: string, where: string): readonly string[] {
+  const wrong = Array.isArray(given) ? given.find((one) => !isName(one)) : given;
+  if (wrong !== undefined) throw invalid(where, `\`${field}\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
   return Object.freeze([...new Set(given)].sort());
 }
 

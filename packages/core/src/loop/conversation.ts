@@ -68,12 +68,15 @@ const isRefusedBy = ({ run, gated, starts }: Call, by: Denial["by"] | null): boo
 
 export function observation(c: Call, t: Turn): Observation {
   const limit = t.limits.observationChars;
-  if (c.run.kind === "failed") return observeOutcome(nameOf(c), { kind: "failed", error: c.mending?.error ?? "" }, limit);
+  if (c.run.kind === "failed") {
+    const seen = observeOutcome(nameOf(c), { kind: "failed", error: c.mending?.error ?? "" }, limit);
+    return { ...seen, text: c.mending?.shown ?? seen.text };
+  }
   if (c.run.kind === "ended") {
     const seen = observeOutcome(nameOf(c), c.run.outcome, limit);
     const notes = [c.standIn === null ? null : `${c.standIn} stood in for ${c.proposed.tool}, which failed`, c.run.note];
     const said = notes.flatMap((note) => (note === null ? [] : [`[${note}] `])).join("");
-    return said === "" ? seen : { ...seen, text: `${said}${seen.text}` };
+    return { ...seen, text: `${said}${c.shown ?? seen.text}` };
   }
   if (c.gated.kind === "denied") return observeRefusal(c.proposed.tool, c.gated.verdict);
   throw new Error(`call ${c.proposed.id} is not settled`);
@@ -81,13 +84,12 @@ export function observation(c: Call, t: Turn): Observation {
 
 export const userMessage = (text: string): Message => ({ role: "user", text, tokens: estimateTokens(text) + PER_MESSAGE });
 export const noteMessage = (text: string): Message => ({ role: "note", text, tokens: estimateTokens(text) + PER_MESSAGE });
-export const toolMessage = (c: ProposedCall, o: Observation): Message => ({
+export const toolMessage = ({ wireId, tool }: ProposedCall, { text, kind }: Observation): Message =>
+  toolMessageOf({ wireId, tool, text, isError: kind !== "result" });
+export const toolMessageOf = (result: Omit<Extract<Message, { role: "tool" }>, "role" | "tokens">): Message => ({
   role: "tool",
-  wireId: c.wireId,
-  tool: c.tool,
-  text: o.text,
-  isError: o.kind !== "result",
-  tokens: estimateTokens(o.text) + PER_MESSAGE,
+  ...result,
+  tokens: estimateTokens(result.text) + PER_MESSAGE,
 });
 export const assistantMessage = (parts: readonly Part[]): Message => ({
   role: "assistant",

@@ -8,10 +8,10 @@
 import { messageOf } from "../act/act.ts";
 import { expiry } from "../gate/approvals.ts";
 import { toolDigests } from "../gate/request.ts";
-import { type Admitted, admit, senderOf, wishName } from "../inbox/admit.ts";
+import { type Admitted, admit } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
-import type { Hold } from "../journal/port.ts";
+import type { Begin, Hold } from "../journal/port.ts";
 import { type Permit, type Receipt, turnstile } from "../permit/turnstile.ts";
 import {
   type ActionId,
@@ -20,6 +20,7 @@ import {
   type Decided,
   FaultError,
   type GrantId,
+  type Intent,
   type IntentId,
   isFault,
   type JournalEvent,
@@ -27,17 +28,21 @@ import {
   type Outcome,
   type Stamped,
   seq,
+  type Wish,
 } from "../vocab/index.ts";
 import { standing } from "./answering.ts";
 import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
+import { withConsequences, wordOfEnding } from "./delegating.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
 import { isBeginning, restsOn, scopesOf } from "./halting.ts";
+import { ears } from "./hearing.ts";
 import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
 import { nextRetry } from "./mending.ts";
 import { idOf, type Move, next } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
+import { PREPARING } from "./readying.ts";
 import { chooser } from "./recovering.ts";
 import { readState, stricter } from "./resume.ts";
 import { type Call, type FollowUp, nameOf, type State, type Turn } from "./state.ts";
@@ -54,6 +59,8 @@ export type Held = Readonly<{ state: State; hold: Hold; begin: readonly JournalE
 export async function drive(p: Ports, { state: s, hold, begin, left }: Held, limits: Limits, cancel: AbortSignal): Promise<State> {
   const batch: Stamped[] = [];
   const consumed: IntentId[] = [];
+  const opening: Begin[] = []; // delegates that begin with the batch
+  const telling: Intent[] = []; // what others are to hear with it
   const landed: Landing[] = [];
   const flights = new Map<string, Promise<void>>();
   const decidedAt = new Map<ActionId, Moment>();
@@ -79,6 +86,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         events,
         consumes: consumed.splice(0),
         unlessHalted: scopesOf(s, events),
+        opens: opening.splice(0),
+        tells: telling.splice(0),
       }),
     digestOfAction(s, p.hash),
   );
@@ -89,9 +98,11 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (event.kind === "turn.ended") {
       stop.renew();
       alarm.clear();
+      listening.turnEnded();
       retries.clear();
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
+    if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
     for (const settled of settlementAfter(s, event)) record(settled);
   }
@@ -143,13 +154,16 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     await p.breakers.refresh();
     for (const one of await p.inbox.pending(s.session)) {
       const { intent } = one;
-      if (consumed.includes(intent.id)) continue;
-      const admitted = judged(one);
+      if (consumed.includes(intent.id) || listening.isHearing(intent.id)) continue;
+      const became = listening.hear(one);
+      if (became === null) continue; // middleware takes its time: it stays in the inbox until then
       consumed.push(intent.id);
-      if (admitted.kind === "event") record(admitted.event);
-      else record({ kind: "intent.refused", intent: intent.id, by: senderOf(intent), wish: wishName(intent), reason: admitted.reason });
+      for (const event of became) record(event);
     }
   }
+
+  const consequences = (event: JournalEvent, wish: Wish) =>
+    withConsequences(s, event, wish, (call, outcome, ms) => evidence({ p, toolDigest }, call, outcome, ms));
 
   /** A row that cannot even be looked at is refused like any other: it must not block the session. */
   function judged(one: Arrived): Admitted {
@@ -199,6 +213,10 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         giveUp(move.call, "the process that ran it ended before it could say what became of it");
         return true;
       case "end":
+        if (flights.has(PREPARING)) {
+          abandon(move.ending); // middleware is still at its request: it is told to stop first, and named if it does not
+          return false;
+        }
         end(t, move);
         return true;
       case "act":
@@ -208,8 +226,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         stop.stopTurn(move.ending);
         return false;
       case "ask-model":
-        return reconsiderAnswer(t);
+        return reconsiderAnswer(t) || prepare(t);
       case "settle":
+      case "follow":
       case "wait":
         return false;
     }
@@ -282,6 +301,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     const before = call.gated.decided;
     const seen = decidedAt.get(idOf(call));
     const isCurrent =
+      before.action.kind !== "delegate" && // whether there is budget for it changes with every event
       seen?.changes === s.changes &&
       seen.orders === p.orders.now() &&
       seen.breakers === p.breakers.version() &&
@@ -315,12 +335,18 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     fly,
     isFlying: (name) => flights.has(name),
     land,
+    begin: (one) => opening.push(one),
+    look: () => look(),
+    time,
+    isTurnStopped: stop.isTurnStopped,
     tell,
     outliving,
     toolDigest,
     chooseFor,
   };
-  const announce = launcher(cockpit);
+  const { announce, prepare, abandon } = launcher(cockpit);
+  const took = (id: IntentId) => consumed.push(id);
+  const listening = ears({ p, s, fly, stopOf: stop.of, limits, cancel, judged, took, consequences });
 
   function fly(name: string, effect: () => Promise<Landing>): void {
     const { promise: over, resolve } = Promise.withResolvers<void>();
@@ -381,7 +407,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   }
 
   async function loop(): Promise<State> {
-    for (const event of begin) record(event);
+    for (const event of begin) for (const e of await listening.first(event)) record(e);
     for (let passes = 1; ; passes += 1) {
       if (passes > MAX_PASSES) throw new Error("the session does not come to rest"); // a bug: better a turn that fails than a process that spins
       await hear();

@@ -42,7 +42,8 @@ import { answered, asked, consumed, count, decided, expired, reopened } from "./
 import { hearHistory } from "./history.ts";
 import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
-import { type Call, isSettled, keyOf, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
+import { type Call, isDelegated, isSettled, keyOf, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -57,6 +58,7 @@ export function emptyState(session: SessionId, opened: Opened): State {
     agent: opened.agent,
     principal: opened.principal,
     surface: opened.surface,
+    parent: opened.parent,
     closed: false,
     labels: new Set<Label>(),
     messages: [],
@@ -170,6 +172,14 @@ export function evolve(s: State, entry: Entry): State {
         c.run = { kind: "not-started" };
         c.gated = UNDECIDED; // it never took effect: decided again, then run
       });
+    case "child.opened":
+      return inCall(s, e.call, (c, t) => {
+        c.child = { session: e.child, agent: e.agent, since: t.activeMs };
+      });
+    case "child.ended": // the call's own ending follows it
+      return inCall(s, e.call, (c, t) => {
+        t.activeMs = Math.max(t.activeMs, (c.child?.since ?? 0) + e.used.ms); // its time is the turn's too, wherever it was driven
+      });
     case "act.ended":
       return inCall(s, e.call, (c, t) => {
         const doing = c.run.kind === "running" || c.run.kind === "lost" ? c.run.decided : null;
@@ -191,6 +201,7 @@ export function evolve(s: State, entry: Entry): State {
             key,
             at: entry.at,
             gated: null,
+            shown: null,
           });
         }
         settle(s, t);
@@ -199,7 +210,7 @@ export function evolve(s: State, entry: Entry): State {
       const was = s.unknowns.get(e.call);
       s.unknowns.delete(e.call);
       const o = observeOutcome(was?.tool ?? "the call", e.outcome, s.turn?.limits.observationChars ?? 24_000);
-      return hear(s, noteMessage(`[late] the outcome of call ${e.call}, reported as unknown, is known now: ${o.text}`));
+      return hear(s, noteMessage(`[late] the outcome of call ${e.call}, reported as unknown, is known now: ${was?.shown ?? o.text}`));
     }
     case "unknown.reconcile-asked": {
       const unknown = s.unknowns.get(e.call);
@@ -229,15 +240,15 @@ export function evolve(s: State, entry: Entry): State {
     case "session.closed":
       s.closed = true;
       return s;
+    case "middleware.applied":
+      return rewritten(s, e);
+    case "middleware.failed":
+      return broken(s, e);
     case "budget.reserved":
       return reserve(s, e);
     case "budget.settled":
       return release(s, e);
     case "context.compacted":
-    case "middleware.applied":
-    case "middleware.failed":
-    case "child.opened":
-    case "child.ended":
       return s; // to be folded by what comes with them
     case "session.forked":
     case "note":
@@ -269,7 +280,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     number: e.turn,
     limits: e.limits,
     by: e.by,
-    speakers: [e.by.id],
+    speakers: [...new Set([e.by.id, ...(e.turn === 1 ? (s.parent?.speakers ?? []) : [])])],
     iterations: 0,
     usage: NO_USAGE,
     lost: NO_USAGE,
@@ -293,6 +304,8 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     aside: "",
     silent: 0,
     repeats: new Map(),
+    rewritten: { parts: null, calls: new Map() },
+    broken: null,
     cancel: null,
     halt: null,
     failure: null,
@@ -318,7 +331,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
     t.model = reopened(t, t.model);
     t.respond = reopened(t, t.respond);
     for (const c of t.calling) {
-      if (isSettled(c)) continue;
+      if (isSettled(c) || isDelegated(c)) continue; // what a delegate does is its own session's to tell
       if (c.run.kind === "running") c.run = { kind: "lost", decided: c.run.decided };
       else if (c.gated.kind === "allowed" && c.starts === 0) count(s, t, c, -1);
       c.gated = c.run.kind === "lost" ? { kind: "undecided", answered: c.leave } : reopened(t, c.gated);
@@ -381,10 +394,11 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   t.modelError = null;
   if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off
   t.finish = e.finish;
-  const text = textOf(e.parts);
-  const calls = e.parts.filter((p) => p.kind === "call");
-  if (e.parts.length > 0) say(s, assistantMessage(e.parts));
-  for (const c of calls) s.wireIds.add(c.wireId);
+  for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);
+  const parts = t.broken?.stage === "after-model" ? [] : (t.rewritten.parts ?? e.parts); // whose middleware failed is withheld
+  const text = textOf(parts);
+  const calls = parts.filter((p) => p.kind === "call");
+  if (parts.length > 0) say(s, assistantMessage(parts));
   if (t.respond.kind === "allowed") t.aside += text; // an early ending delivers only what the gate let be said
   if (calls.length > 0) {
     t.calling = calls.map(
@@ -392,18 +406,21 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
         proposed,
         gated: UNDECIDED,
         run: { kind: "not-started" },
-        edited: null,
+        ...arrangedFor(t, proposed.id),
+        shown: null,
         modified: false,
         leave: null,
         noticed: false,
         starts: 0,
         repeat: null,
+        child: null,
         standIn: null,
         edition: 0,
         retries: 0,
         mending: null,
       }),
     );
+    forget(t);
     t.silent = 0;
     noticeLast(s, t);
     return;
@@ -411,7 +428,12 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   const steered = s.queued.some((m) => m.role === "user");
   hearQueued(s);
   if (e.finish === "length") t.cutOff += text;
-  const nudge = nudgeOf(e.parts, e.finish, false);
+  const nudge = nudgeOf(
+    parts,
+    e.finish,
+    e.parts.some((p) => p.kind === "call"),
+  );
+  forget(t);
   t.silent = nudge === null ? 0 : t.silent + 1;
   if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
   else if (nudge !== null) goOn(s, t, isStuck(t) ? null : nudge);

@@ -4,6 +4,7 @@ import { withEdits } from "../gate/request.ts";
 import {
   type ActionId,
   type Decided,
+  doingOf,
   grantId,
   millis,
   principalName,
@@ -77,7 +78,7 @@ export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
     slice: gated.decided.slice,
     asks,
     about: aboutOf(gated.decided),
-    toolDigest: gated.decided.action.kind === "call" ? gated.decided.action.toolDigest : null,
+    toolDigest: doingOf(gated.decided.action)?.toolDigest ?? null,
     expiresAt,
     onExpiry,
     votes: [],
@@ -86,7 +87,7 @@ export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
   setGated(t, action, { kind: "asked", approval });
 }
 
-const aboutOf = ({ action, id }: Decided): Resource => (action.kind === "call" ? action.resource : { type: "Action", id });
+const aboutOf = ({ action, id }: Decided): Resource => doingOf(action)?.resource ?? { type: "Action", id };
 
 export function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
   const question = t.questions.get(e.approval);

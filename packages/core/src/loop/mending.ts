@@ -11,8 +11,18 @@ type Applied = Extract<SessionEvent, { kind: "recovery.applied" }>;
 /** Its tool has failed: for the first time, or again after something was done about it. */
 export function hasFailed(c: Call, decided: Decided, error: string): void {
   c.run = { kind: "failed", decided };
-  const before: Mending = c.mending ?? { stage: "choose", plan: null, step: 0, tries: 0, dueAt: null, error, digest: decided.digest };
-  c.mending = { ...before, stage: "choose", dueAt: null, error };
+  const before: Mending = c.mending ?? {
+    stage: "choose",
+    plan: null,
+    step: 0,
+    tries: 0,
+    dueAt: null,
+    error,
+    shown: null,
+    digest: decided.digest,
+  };
+  c.mending = { ...before, stage: "choose", dueAt: null, error, shown: c.shown };
+  c.shown = null; // whatever comes next is shown as itself
 }
 
 /** What was being tried is of no more use: denied, or nobody can tell. The next strategy's turn. */
@@ -83,6 +93,7 @@ export function askedFirst(c: Call, found: Applied["found"]): boolean {
 
 function endFailed(c: Call, note: string | null): void {
   const error = c.mending?.error ?? "";
+  c.shown = c.mending?.shown ?? null;
   c.run = { kind: "ended", outcome: { kind: "failed", error }, endsTurn: false, note };
 }
 

@@ -13,12 +13,24 @@ import { type ActionId, actionId, type Ending, type Millis } from "../vocab/inde
 import { account, outOfMoney, overBilled, payable, remaining, remainingMs, roomForOutput } from "./budgets.ts";
 import { isAgain, isResting, isToRecover } from "./mending.ts";
 import { isStuck } from "./nudges.ts";
-import { type Call, type FollowUp, type Gated, isSettled, nameOf, type Question, type State, type Turn, type Unknown } from "./state.ts";
+import {
+  type Call,
+  type FollowUp,
+  type Gated,
+  isDelegated,
+  isSettled,
+  nameOf,
+  type Question,
+  type State,
+  type Turn,
+  type Unknown,
+} from "./state.ts";
 
 export type Move =
   | { readonly kind: "gate"; readonly action: ActionId }
   | { readonly kind: "question"; readonly action: ActionId } // put to people; the session then waits for one of them
   | { readonly kind: "act"; readonly call: Call } // for the first time, or again after its hold was lost
+  | { readonly kind: "follow"; readonly call: Call } // a delegate is at work: drive it on, or wait for whoever does
   | { readonly kind: "reconcile"; readonly call: Call } // ask the tool what became of it
   | { readonly kind: "recover"; readonly call: Call } // it failed: pick what is done about it
   | { readonly kind: "give-up"; readonly call: Call } // nobody can tell: `unknown`
@@ -81,14 +93,16 @@ function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
   const fresh = ready.filter((c) => c.starts === 0 || isAgain(c));
   const within = fresh.slice(0, remaining(s, t, now).calls);
   const starting = payable(s, t, [...lost, ...within], isAsked).slice(0, places);
-  if (starting.length > 0) return starting.map((call) => ({ kind: isAsked(call) ? "reconcile" : "act", call }));
-  if (running.length > 0) return [];
+  if (starting.length > 0) return [...following(t), ...starting.map((call): Move => ({ kind: isAsked(call) ? "reconcile" : "act", call }))];
+  if (running.length > 0) return following(t);
   if (lost.length > 0) return lost.map((call) => ({ kind: "give-up", call })); // there is no money to run it again
   const [dear] = within;
   if (dear !== undefined) return ending(t, outOfMoney(s, t, nameOf(dear)));
   if (fresh.length > 0) return ending(t, { ending: "out-of-calls", detail: `${t.limits.calls} calls were started` });
   return [{ kind: "wait" }];
 }
+
+const following = (t: Turn): readonly Move[] => t.calling.filter(isDelegated).map((call) => ({ kind: "follow", call }));
 
 /** Lost, or failed and about to run again: a tool that can be asked is asked whether it happened. That is free. */
 const isAsked = (c: Call): boolean =>
@@ -158,12 +172,16 @@ function mustStop(s: State, t: Turn, now: Millis): Stop | null {
   if (t.cancel !== null) return { ending: "cancelled", detail: t.cancel.reason };
   if (t.failure !== null) return { ending: "failed", detail: t.failure };
   if (remainingMs(s, t, now) <= 0) return { ending: "timed-out", detail: `${t.limits.turnMs} ms of work` };
+  if (t.broken !== null) {
+    const { middleware, stage, error } = t.broken;
+    return { ending: "failed", detail: `middleware \`${middleware}\` failed (${stage}): ${error}` };
+  }
   return t.answer === null ? overBilled(s, t) : null; // to deliver an answer begins nothing
 }
 
 function stopping(t: Turn, stop: Stop): readonly Move[] {
   const isFlying = t.asking !== null || t.calling.some((c) => c.run.kind === "running");
-  return isFlying ? [{ kind: "stop", ending: stop.ending }] : ending(t, stop);
+  return isFlying ? [{ kind: "stop", ending: stop.ending }, ...following(t)] : ending(t, stop);
 }
 
 /** What has started is told of before its turn ends, also when it waits for a person. */

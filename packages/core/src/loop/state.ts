@@ -23,6 +23,8 @@ import {
   type Limits,
   type Millis,
   type Outcome,
+  type Parent,
+  type Part,
   type Plan,
   type Principal,
   type ProposedCall,
@@ -30,7 +32,9 @@ import {
   type Resource,
   type Seq,
   type SessionId,
+  type Stage,
   type Surface,
+  type ToolChange,
   type Usage,
   type Verdict,
 } from "../vocab/index.ts";
@@ -43,6 +47,8 @@ export type State = {
   agent: AgentFacts;
   principal: Principal;
   surface: Surface;
+  /** Of a delegate: whom it works for. */
+  readonly parent: Parent | null;
   closed: boolean;
   readonly labels: Set<Label>;
   /** The conversation, whole. What the model is shown is a window into it. */
@@ -98,6 +104,8 @@ export type Unknown = {
   readonly key: CallKey;
   readonly at: Millis;
   gated: Gated | null;
+  /** What middleware lets the model see of what came late. */
+  shown: string | null;
 };
 
 /** What the turn before this one came to. */
@@ -149,6 +157,10 @@ export type Turn = {
   silent: number;
   /** How often the same was called, by the digest of what it does. */
   readonly repeats: Map<Digest, number>;
+  /** By middleware, of the reply that is folded next. */
+  readonly rewritten: { parts: readonly Part[] | null; readonly calls: Map<CallId, ToolChange> };
+  /** The middleware that failed, and where. */
+  broken: { readonly middleware: string; readonly stage: Stage; readonly error: string } | null;
   cancel: { readonly by: Principal; readonly reason: string } | null;
   halt: { readonly by: Principal; readonly reason: string } | null;
   /** What went wrong for good: the turn ends `failed`, as soon as what is in flight has stopped. */
@@ -197,6 +209,10 @@ export type Call = {
   /** Arguments that stand in place of the proposed ones, and whether a policy put them there. */
   edited: JsonObject | null;
   modified: boolean;
+  /** Why middleware does not let it be. */
+  blocked: string | null;
+  /** What middleware lets the model see of its result. */
+  shown: string | null;
   /** The answer that was used up to start it: still good for this very call, should its process be lost. */
   leave: Answered | null;
   /** It was counted among the calls that do the same. */
@@ -205,6 +221,8 @@ export type Call = {
   starts: number;
   /** As declared when it first started. */
   repeat: Repeat | null;
+  /** The session that does it, of a delegation that has started. `since` is how long the turn had been active then. */
+  child: { readonly session: SessionId; readonly agent: string; readonly since: number } | null;
   /** The tool that runs in place of the one that was asked for. */
   standIn: string | null;
   /** Goes up when it is to run as something else, by another tool or with other arguments: its key then is another. */
@@ -228,6 +246,8 @@ export type Mending = Readonly<{
   /** When it may run again. */
   dueAt: Millis | null;
   error: string;
+  /** What middleware lets the model see of the error. */
+  shown: string | null;
   /** Of what failed first. */
   digest: Digest;
 }>;
@@ -249,6 +269,14 @@ export const keyOf = (s: Pick<State, "session">, c: Call): CallKey => callKey(s.
 
 /** Settled: it has its one observation. */
 export const isSettled = (c: Call): boolean => c.run.kind === "ended" || (c.gated.kind === "denied" && c.run.kind === "not-started");
+/** A delegate is at work on it, here, elsewhere, or waiting for a person: its session says. */
+export const isDelegated = (c: Call): c is Call & { readonly child: NonNullable<Call["child"]> } =>
+  c.child !== null && c.run.kind === "running";
+/** Whom an answer goes to: whoever started the turn, and for a delegate the agent that wanted it. */
+export const recipientOf = (s: State): Principal => {
+  const above = s.turn?.number === 1 ? s.parent?.lineage.at(-1) : undefined;
+  return above === undefined ? actingFor(s) : { kind: "agent", id: above };
+};
 /** On whose behalf: whoever started the turn, else who opened the session. */
 export const actingFor = (s: State): Principal => s.turn?.by ?? s.principal;
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });

@@ -60,6 +60,10 @@ export type Parent = Readonly<{
   depth: number;
   /** The agents above it, the first one first. */
   lineage: readonly string[];
+  /** No delegate below may be at a greater depth: the least that any of the agents above allows. */
+  deepest: number;
+  /** Everybody whose words the parent's turn followed: none of them is a stranger to what the delegate asks for. */
+  speakers: readonly string[];
 }>;
 
 export type SessionEvent =

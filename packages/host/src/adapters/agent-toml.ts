@@ -1,6 +1,6 @@
 /**
- * Agents as small TOML files: `name`, `instructions`, `model`, `tools` by name, `limits`, `recover`, `breaker`, `groups`, `skills`, `projectInstructions`,
- * `modelOptions`. Their tools are what the project's `tools/*.ts` export.
+ * Agents as small TOML files: `name`, `instructions`, `model`, `tools` by name, `limits`, `recover`, `breaker`, `groups`, `delegates`, `maxDepth`,
+ * `skills`, `projectInstructions`, `modelOptions`. Their tools are what the project's `tools/*.ts` export.
  *
  * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
  *     and column.
@@ -22,6 +22,8 @@ const agentSchema = z.strictObject({
   model: z.string(),
   tools: z.array(z.string()).default([]),
   groups: z.array(z.string()).default([]),
+  delegates: z.array(z.string()).default([]),
+  maxDepth: z.int().default(3),
   skills: z.array(z.string()).default([]),
   projectInstructions: z.boolean().default(false),
   recover: z.union([z.string(), z.array(z.union([z.string(), z.record(z.string(), z.json())])), z.record(z.string(), z.json())]).optional(),

@@ -78,23 +78,31 @@ function textIn(root: string, file: string, hash: Hash): FoundText | null {
 export type FoundFolder = Readonly<{ subject: string; name: string; folder: string }> &
   Readonly<({ kind: "readable" } & FolderFiles) | { kind: "unreadable"; detail: string }>;
 
-export function skillFolders({ root, skillsHome }: TrustPlace, hash: Hash): readonly FoundFolder[] {
-  const own = SKILLS.flatMap((place) => foldersIn(join(root, place), place, realPath(root) ?? root, hash));
+/** `wanted`: only those of these names are read; null for all. */
+export function skillFolders(
+  { root, skillsHome }: TrustPlace,
+  hash: Hash,
+  wanted: ReadonlySet<string> | null = null,
+): readonly FoundFolder[] {
+  const isWanted = (name: string): boolean => wanted?.has(name) ?? true;
+  const own = SKILLS.flatMap((place) => foldersIn(join(root, place), place, realPath(root) ?? root, hash, isWanted));
   if (skillsHome === null) return own;
-  return [...own, ...foldersIn(skillsHome, HOME_SKILLS, realPath(skillsHome) ?? skillsHome, hash)];
+  return [...own, ...foldersIn(skillsHome, HOME_SKILLS, realPath(skillsHome) ?? skillsHome, hash, isWanted)];
 }
 
-function foldersIn(parent: string, place: string, within: string, hash: Hash): readonly FoundFolder[] {
-  return namesIn(parent).flatMap((name): readonly FoundFolder[] => {
-    const folder = join(parent, name);
-    if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) return []; // a README beside the skills is none
-    const found = { subject: `${place}/${name}`, name, folder };
-    try {
-      return [{ ...found, kind: "readable", ...readFolder(folder, within, hash) }];
-    } catch (error) {
-      return [{ ...found, kind: "unreadable", detail: error instanceof Error ? error.message : String(error) }];
-    }
-  });
+function foldersIn(parent: string, place: string, within: string, hash: Hash, isWanted: (name: string) => boolean): readonly FoundFolder[] {
+  return namesIn(parent)
+    .filter(isWanted)
+    .flatMap((name): readonly FoundFolder[] => {
+      const folder = join(parent, name);
+      if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) return []; // a README beside the skills is none
+      const found = { subject: `${place}/${name}`, name, folder };
+      try {
+        return [{ ...found, kind: "readable", ...readFolder(folder, within, hash) }];
+      } catch (error) {
+        return [{ ...found, kind: "unreadable", detail: error instanceof Error ? error.message : String(error) }];
+      }
+    });
 }
 
 // ── MCP servers ──
