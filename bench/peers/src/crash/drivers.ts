@@ -1,0 +1,81 @@
+/** Who takes part, and by which package its version is told. Loaded on demand: a victim imports one framework alone. */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Driver } from "./driver.ts";
+
+export type Peer = Readonly<{
+  name: string;
+  /** As the table shows it. */
+  title: string;
+  /** Whose version counts. */
+  package: string;
+  /** Said with every figure. */
+  remark?: string;
+  load(): Promise<Driver>;
+}>;
+
+export const drivers: readonly Peer[] = [
+  { name: "orgate", title: "Orgate", package: "orgate", load: async () => (await import("./drivers/orgate.ts")).driver },
+  {
+    name: "langgraph",
+    title: "LangGraph, SqliteSaver",
+    package: "@langchain/langgraph",
+    load: async () => (await import("./drivers/langgraph.ts")).asyncDriver,
+  },
+  {
+    name: "langgraph-exit",
+    title: "LangGraph, SqliteSaver, durability `exit`",
+    package: "@langchain/langgraph",
+    load: async () => (await import("./drivers/langgraph.ts")).exitDriver,
+  },
+  {
+    name: "mastra",
+    title: "Mastra, LibSQL, saved per step",
+    package: "@mastra/core",
+    load: async () => (await import("./drivers/mastra.ts")).driver,
+  },
+  {
+    name: "mastra-durable",
+    title: "Mastra durable agent, LibSQL, recovery",
+    package: "@mastra/core",
+    load: async () => (await import("./drivers/mastra-durable.ts")).driver,
+  },
+  { name: "ai-sdk", title: "Vercel AI SDK", package: "ai", load: async () => (await import("./drivers/ai-sdk.ts")).driver },
+  {
+    name: "openai-agents",
+    title: "OpenAI Agents",
+    package: "@openai/agents",
+    load: async () => (await import("./drivers/openai-agents.ts")).driver,
+  },
+  { name: "pi", title: "pi-agent-core", package: "@earendil-works/pi-agent-core", load: async () => (await import("./drivers/pi.ts")).driver },
+  {
+    name: "voltagent",
+    title: "VoltAgent, LibSQL, saved per step",
+    package: "@voltagent/core",
+    load: async () => (await import("./drivers/voltagent.ts")).driver,
+  },
+  {
+    name: "strands",
+    title: "Strands, file sessions, saved per message",
+    package: "@strands-agents/sdk",
+    load: async () => (await import("./drivers/strands.ts")).driver,
+  },
+  {
+    name: "eve",
+    title: "eve, local world, lease 2 s",
+    package: "eve",
+    remark: "the lease of an interrupted step is set to 2 s here; by default it is 860 s, and so long nothing goes on",
+    load: async () => (await import("./drivers/eve.ts")).driver,
+  },
+];
+
+/** Looked up where this file's imports are looked up: a package's own manifest is often not among its exports. */
+export function versionOf({ package: name }: Peer): string {
+  const places = [join(import.meta.dirname, "../../voltagent")];
+  for (let at = import.meta.dirname; at !== dirname(at); at = dirname(at)) places.push(at);
+  for (const place of places) {
+    const manifest = join(place, "node_modules", name, "package.json");
+    if (existsSync(manifest)) return String(JSON.parse(readFileSync(manifest, "utf8")).version);
+  }
+  return "not installed";
+}

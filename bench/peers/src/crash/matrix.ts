@@ -1,0 +1,101 @@
+/** One case of one framework: first without a kill, which must be the same work for everybody, then with it, so many times. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Case, effectsOf, FINAL, resultOf } from "./cases.ts";
+import type { Run, Stand, Victim } from "./stand.ts";
+import type { Line, Outcome } from "./wire.ts";
+
+/** What a framework still wanted to write when it came to a stop is written by then: the kill is no race against its buffers. */
+const SETTLE_MS = 400;
+
+export type Finding = Readonly<{
+  lost: boolean;
+  effectsDoubled: number;
+  callsRepeated: number;
+  /** The call that was in flight at the kill, asked again: not a recorded reply, so told apart. */
+  inFlightRepeated: number;
+  /** Done before the kill, in a run that is lost: whoever starts over does them again. */
+  effectsStranded: number;
+  why: string | null;
+  ms: number;
+}>;
+
+const isLost = (o: Outcome | undefined): o is Extract<Outcome, { kind: "lost" }> => o?.kind === "lost";
+
+async function finish(victim: Victim, moves: number): Promise<Outcome> {
+  const how = await victim.gone;
+  const last = victim.outcomes.at(-1);
+  if (isLost(last)) return last;
+  if (last !== undefined && victim.outcomes.length === moves) return last;
+  if (how === "late") return { kind: "lost", why: "it had not come to an end when its time was over" };
+  return { kind: "lost", why: `the process ended (${how}): ${victim.complaint().slice(-300)}` };
+}
+
+/** Throws unless the work is what everybody's is: so many calls, so many effects, every result shown to the model, the same text. */
+export async function control(stand: Stand, peer: string, crashed: Case): Promise<void> {
+  const run = stand.open(peer, crashed, false);
+  const victim = run.start(crashed.control, false);
+  const outcome = await finish(victim, crashed.control.length);
+  const effects = effectsOf(crashed);
+  const problems: string[] = [];
+  if (outcome.kind !== "ended") problems.push(outcome.kind === "lost" ? outcome.why : "it is still parked");
+  else if (outcome.text !== FINAL) problems.push(`its text is \`${outcome.text}\``);
+  const asked = run.lines.filter((l) => l.kind === "asked");
+  if (asked.length !== crashed.beats.length) problems.push(`${asked.length} model calls, not ${crashed.beats.length}`);
+  const did = run.lines.flatMap((l) => (l.kind === "effect" ? [l.key] : []));
+  if (did.toSorted().join() !== effects.toSorted().join()) problems.push(`effects: ${did.join(", ")}`);
+  const seen = asked.at(-1)?.seen ?? [];
+  if (!effects.every((key) => seen.some((text) => text.includes(resultOf(key))))) problems.push(`the model saw: ${seen.join(" | ")}`);
+  run.close();
+  if (problems.length > 0) throw new Error(`${peer}, ${crashed.name}, without a kill: ${problems.join("; ")}\n${victim.complaint()}`);
+}
+
+export async function crash(stand: Stand, peer: string, crashed: Case): Promise<Finding> {
+  const run = stand.open(peer, crashed, true);
+  const began = performance.now();
+  const first = run.start(crashed.before, true);
+  await reached(run, first, crashed);
+  await sleep(SETTLE_MS);
+  await first.kill();
+  await run.markKilled();
+  const second = run.start(crashed.after, false);
+  const outcome = await finish(second, crashed.after.length);
+  const finding = judge(run.lines, outcome, Math.round(performance.now() - began));
+  run.close();
+  return finding;
+}
+
+/** The kill point: what is held is held, or the question is open. */
+async function reached(run: Run, victim: Victim, { hold }: Case): Promise<void> {
+  const failed = victim.until(isLost).then((o) => {
+    throw new Error(`the kill point was not reached: ${isLost(o) ? o.why : ""}`);
+  });
+  const there = hold === null ? victim.until(({ kind }) => kind === "parked") : run.until((l) => l.kind === "held");
+  await Promise.race([there, failed]);
+  failed.catch(() => {});
+}
+
+function judge(lines: readonly Line[], outcome: Outcome, ms: number): Finding {
+  const killed = lines.findIndex(({ kind }) => kind === "killed");
+  const [before, after] = [lines.slice(0, killed), lines.slice(killed)];
+  const steps = (of: readonly Line[], kind: "asked" | "answered"): readonly number[] => of.flatMap((l) => (l.kind === kind ? [l.step] : []));
+  const answered = new Set(steps(before, "answered"));
+  const inFlight = new Set(steps(before, "asked").filter((step) => !answered.has(step)));
+  const again = steps(after, "asked");
+  const effects = lines.flatMap((l) => (l.kind === "effect" ? [l.key] : []));
+  const fine = outcome.kind === "ended" && outcome.text === FINAL;
+  return {
+    lost: !fine,
+    effectsDoubled: effects.length - new Set(effects).size,
+    callsRepeated: again.filter((step) => answered.has(step)).length,
+    inFlightRepeated: again.filter((step) => inFlight.has(step)).length,
+    effectsStranded: fine ? 0 : new Set(before.flatMap((l) => (l.kind === "effect" ? [l.key] : []))).size,
+    why: fine ? null : reason(outcome, after),
+    ms,
+  };
+}
+
+function reason(outcome: Outcome, after: readonly Line[]): string {
+  const refused = after.find((l) => l.kind === "refused");
+  if (outcome.kind === "lost") return refused?.kind === "refused" && !outcome.why.includes(refused.why) ? `${outcome.why} (${refused.why})` : outcome.why;
+  return outcome.kind === "parked" ? "it is parked again" : `its text is \`${outcome.text}\``;
+}
