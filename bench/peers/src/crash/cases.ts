@@ -44,7 +44,7 @@ export type Move =
   | "start"
   /** The documented way to take a run up after a crash, with nothing new to say to it. */
   | "resume"
-  /** Finds the open question in the store, says yes, and goes on. */
+  /** Finds the open question in the store, says yes, and goes on; left out where nothing is asked. */
   | "answer";
 
 export type Case = Readonly<{
@@ -116,7 +116,7 @@ export const CASES: readonly Case[] = [
     beats: APPROVED,
     hold: "effect pay 1",
     before: ["start", "answer"],
-    after: ["resume"],
+    after: ["resume", "answer"],
     control: ["start", "answer"],
   },
   {

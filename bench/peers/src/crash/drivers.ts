@@ -47,7 +47,13 @@ export const drivers: readonly Peer[] = [
     package: "@openai/agents",
     load: async () => (await import("./drivers/openai-agents.ts")).driver,
   },
-  { name: "pi", title: "pi-agent-core", package: "@earendil-works/pi-agent-core", load: async () => (await import("./drivers/pi.ts")).driver },
+  { name: "pi", title: "pi-agent-core, Agent", package: "@earendil-works/pi-agent-core", load: async () => (await import("./drivers/pi.ts")).driver },
+  {
+    name: "pi-harness",
+    title: "pi-agent-core, AgentHarness, JSONL session",
+    package: "@earendil-works/pi-agent-core",
+    load: async () => (await import("./drivers/pi-harness.ts")).driver,
+  },
   {
     name: "voltagent",
     title: "VoltAgent, LibSQL, saved per step",

@@ -15,17 +15,17 @@ export type Finding = Readonly<{
   inFlightRepeated: number;
   /** Done before the kill, in a run that is lost: whoever starts over does them again. */
   effectsStranded: number;
+  /** What the person had said before the kill was asked again. */
+  askedAgain: boolean;
   why: string | null;
-  ms: number;
 }>;
 
 const isLost = (o: Outcome | undefined): o is Extract<Outcome, { kind: "lost" }> => o?.kind === "lost";
 
-async function finish(victim: Victim, moves: number): Promise<Outcome> {
+async function finish(victim: Victim): Promise<Outcome> {
   const how = await victim.gone;
   const last = victim.outcomes.at(-1);
-  if (isLost(last)) return last;
-  if (last !== undefined && victim.outcomes.length === moves) return last;
+  if (last !== undefined && how === "0") return last;
   if (how === "late") return { kind: "lost", why: "it had not come to an end when its time was over" };
   return { kind: "lost", why: `the process ended (${how}): ${victim.complaint().slice(-300)}` };
 }
@@ -34,7 +34,7 @@ async function finish(victim: Victim, moves: number): Promise<Outcome> {
 export async function control(stand: Stand, peer: string, crashed: Case): Promise<void> {
   const run = stand.open(peer, crashed, false);
   const victim = run.start(crashed.control, false);
-  const outcome = await finish(victim, crashed.control.length);
+  const outcome = await finish(victim);
   const effects = effectsOf(crashed);
   const problems: string[] = [];
   if (outcome.kind !== "ended") problems.push(outcome.kind === "lost" ? outcome.why : "it is still parked");
@@ -51,15 +51,15 @@ export async function control(stand: Stand, peer: string, crashed: Case): Promis
 
 export async function crash(stand: Stand, peer: string, crashed: Case): Promise<Finding> {
   const run = stand.open(peer, crashed, true);
-  const began = performance.now();
   const first = run.start(crashed.before, true);
   await reached(run, first, crashed);
   await sleep(SETTLE_MS);
   await first.kill();
   await run.markKilled();
   const second = run.start(crashed.after, false);
-  const outcome = await finish(second, crashed.after.length);
-  const finding = judge(run.lines, outcome, Math.round(performance.now() - began));
+  const outcome = await finish(second);
+  const askedAgain = crashed.before.includes("answer") && second.outcomes.some(({ kind }) => kind === "parked");
+  const finding = judge(run.lines, outcome, askedAgain);
   run.close();
   return finding;
 }
@@ -74,7 +74,7 @@ async function reached(run: Run, victim: Victim, { hold }: Case): Promise<void> 
   failed.catch(() => {});
 }
 
-function judge(lines: readonly Line[], outcome: Outcome, ms: number): Finding {
+function judge(lines: readonly Line[], outcome: Outcome, askedAgain: boolean): Finding {
   const killed = lines.findIndex(({ kind }) => kind === "killed");
   const [before, after] = [lines.slice(0, killed), lines.slice(killed)];
   const steps = (of: readonly Line[], kind: "asked" | "answered"): readonly number[] => of.flatMap((l) => (l.kind === kind ? [l.step] : []));
@@ -89,8 +89,8 @@ function judge(lines: readonly Line[], outcome: Outcome, ms: number): Finding {
     callsRepeated: again.filter((step) => answered.has(step)).length,
     inFlightRepeated: again.filter((step) => inFlight.has(step)).length,
     effectsStranded: fine ? 0 : new Set(before.flatMap((l) => (l.kind === "effect" ? [l.key] : []))).size,
+    askedAgain,
     why: fine ? null : reason(outcome, after),
-    ms,
   };
 }
 

@@ -67,6 +67,7 @@ function noteOf(peer: Peer, findings: readonly Finding[]): string {
   if (why !== null && why !== undefined) notes.push(why.replaceAll(/\s+/g, " ").slice(0, 240));
   const stranded = Math.max(...findings.map((f) => f.effectsStranded));
   if (stranded > 0) notes.push(`${stranded} effect(s) had happened: whoever starts over does them again`);
+  if (findings.some((f) => f.askedAgain)) notes.push("the approval was lost: the person was asked again, and said yes again");
   const inFlight = Math.max(...findings.map((f) => f.inFlightRepeated));
   if (inFlight > 0) notes.push(`the model call in flight at the kill was asked again (${inFlight})`);
   if (peer.remark !== undefined) notes.push(peer.remark);

@@ -10,7 +10,9 @@ const peer = drivers.find(({ name }) => name === orders.peer);
 if (peer === undefined) throw new Error(`there is no driver for ${orders.peer}`);
 const driver = await peer.load();
 const world = worldOf(orders.counter, orders.folder);
+let last: Outcome = { kind: "parked" };
 for (const move of orders.moves) {
+  if (move === "answer" && last.kind !== "parked") continue; // nothing is asked
   let outcome: Outcome;
   try {
     outcome = await driver[move](world);
@@ -19,6 +21,7 @@ for (const move of orders.moves) {
   }
   say(outcome);
   if (outcome.kind === "lost") break;
+  last = outcome;
 }
 if (orders.stay) setInterval(() => {}, 60_000);
 else process.exit();
