@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Driver } from "./driver.ts";
+import { buildApp } from "./drivers/eve-app.ts";
 
 export type Peer = Readonly<{
   name: string;
@@ -11,8 +12,12 @@ export type Peer = Readonly<{
   package: string;
   /** Said with every figure. */
   remark?: string;
+  /** Done once per matrix; returns what its victims find in their environment. */
+  prepare?(scratch: string): Readonly<Record<string, string>>;
   load(): Promise<Driver>;
 }>;
+
+const NO_APPROVALS = "no approvals of its own: the application asks in a hook that waits";
 
 export const drivers: readonly Peer[] = [
   { name: "orgate", title: "Orgate", package: "orgate", load: async () => (await import("./drivers/orgate.ts")).driver },
@@ -47,11 +52,12 @@ export const drivers: readonly Peer[] = [
     package: "@openai/agents",
     load: async () => (await import("./drivers/openai-agents.ts")).driver,
   },
-  { name: "pi", title: "pi-agent-core, Agent", package: "@earendil-works/pi-agent-core", load: async () => (await import("./drivers/pi.ts")).driver },
+  { name: "pi", title: "pi-agent-core, Agent", package: "@earendil-works/pi-agent-core", remark: NO_APPROVALS, load: async () => (await import("./drivers/pi.ts")).driver },
   {
     name: "pi-harness",
     title: "pi-agent-core, AgentHarness, JSONL session",
     package: "@earendil-works/pi-agent-core",
+    remark: NO_APPROVALS,
     load: async () => (await import("./drivers/pi-harness.ts")).driver,
   },
   {
@@ -71,13 +77,14 @@ export const drivers: readonly Peer[] = [
     title: "eve, local world, lease 2 s",
     package: "eve",
     remark: "the lease of an interrupted step is set to 2 s here; by default it is 860 s, and so long nothing goes on",
+    prepare: buildApp,
     load: async () => (await import("./drivers/eve.ts")).driver,
   },
 ];
 
 /** Looked up where this file's imports are looked up: a package's own manifest is often not among its exports. */
 export function versionOf({ package: name }: Peer): string {
-  const places = [join(import.meta.dirname, "../../voltagent")];
+  const places = ["voltagent", "strands", "eve"].map((folder) => join(import.meta.dirname, "../..", folder));
   for (let at = import.meta.dirname; at !== dirname(at); at = dirname(at)) places.push(at);
   for (const place of places) {
     const manifest = join(place, "node_modules", name, "package.json");

@@ -86,6 +86,7 @@ const bound = setTimeout(() => {
 }, TOTAL_MS);
 bound.unref();
 
+for (const { prepare } of peers) if (prepare !== undefined) stand.addEnv(prepare(stand.scratch));
 const began = performance.now();
 const rows: CrashRow[] = [];
 const failures: string[] = [];

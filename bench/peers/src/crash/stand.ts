@@ -32,6 +32,10 @@ export type Run = Readonly<{
 }>;
 
 export type Stand = Readonly<{
+  /** Gone when the stand closes. */
+  scratch: string;
+  /** For victims that are started from now on. */
+  addEnv(env: Readonly<Record<string, string>>): void;
   open(peer: string, crashed: Case, hold: boolean): Run;
   close(): Promise<void>;
 }>;
@@ -60,6 +64,7 @@ export async function openStand(): Promise<Stand> {
   });
   const send = (order: Order): void => void counter.send(order);
   let count = 0;
+  let extra: Readonly<Record<string, string>> = {};
 
   function open(peer: string, crashed: Case, hold: boolean): Run {
     const name = `r${++count}`;
@@ -85,7 +90,7 @@ export async function openStand(): Promise<Stand> {
     return {
       lines,
       until,
-      start: (moves, stay) => startVictim({ peer, counter: `${url}/${name}`, folder, moves, stay }, groups),
+      start: (moves, stay) => startVictim({ peer, counter: `${url}/${name}`, folder, moves, stay }, groups, extra),
       async markKilled() {
         const marked = until(({ kind }) => kind === "killed");
         send({ kind: "killed", run: name });
@@ -96,6 +101,10 @@ export async function openStand(): Promise<Stand> {
   }
 
   return {
+    scratch,
+    addEnv: (env) => {
+      extra = { ...extra, ...env };
+    },
     open,
     async close() {
       counter.removeAllListeners("exit");
@@ -107,8 +116,8 @@ export async function openStand(): Promise<Stand> {
   };
 }
 
-function startVictim(orders: Orders, groups: Set<number>): Victim {
-  const env = { ...process.env, NODE_ENV: "production", NODE_NO_WARNINGS: "1", ...QUIET };
+function startVictim(orders: Orders, groups: Set<number>, extra: Readonly<Record<string, string>>): Victim {
+  const env = { ...process.env, NODE_ENV: "production", NODE_NO_WARNINGS: "1", ...QUIET, ...extra };
   const child = spawn(process.execPath, [here("victim.ts"), JSON.stringify(orders)], {
     stdio: ["ignore", "pipe", "pipe"],
     detached: true, // a group of its own, so that what it starts dies with it

@@ -23,12 +23,15 @@ type Worker = ReturnType<typeof agentOf>;
 /** The caller keeps it, as the page has it. */
 const runIdOf = ({ folder }: World) => fileStore<string>(folder, "run-id.json");
 
+const messageOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "message" in error ? String(error.message) : String(error);
+
 async function follow({ output, cleanup }: Awaited<ReturnType<Worker["stream"]>>): Promise<Outcome> {
   let text = "";
   try {
     for await (const chunk of output.fullStream) {
       if (chunk.type === "tool-call-approval") return parked;
-      if (chunk.type === "error") return lost(`the run failed: ${JSON.stringify(chunk.payload.error)}`);
+      if (chunk.type === "error") return lost(`the run failed: ${messageOf(chunk.payload.error)}`);
       if (chunk.type === "text-delta") text += chunk.payload.text;
     }
     return ended(text);

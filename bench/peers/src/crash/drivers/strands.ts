@@ -14,9 +14,9 @@ import {
   type ModelStreamEvent,
   SessionManager,
   tool,
-} from "../../../strands/node_modules/@strands-agents/sdk/dist/src/index.node.js";
-import { LocalFileStorage } from "../../../strands/node_modules/@strands-agents/sdk/dist/src/storage/index.js";
-import { HumanInTheLoop } from "../../../strands/node_modules/@strands-agents/sdk/dist/src/vended-interventions/hitl/index.js";
+} from "@strands-agents/sdk";
+import { LocalFileStorage } from "@strands-agents/sdk/storage";
+import { HumanInTheLoop } from "@strands-agents/sdk/vended-interventions/hitl";
 import { INPUT } from "../cases.ts";
 import { type Driver, ended, lost, parked, type World } from "../driver.ts";
 import type { Context, Outcome } from "../wire.ts";

@@ -6,8 +6,8 @@
  */
 import { join } from "node:path";
 import * as z from "zod";
-import { Agent, createTool, Memory } from "../../../voltagent/node_modules/@voltagent/core/dist/index.mjs";
-import { LibSQLMemoryAdapter } from "../../../voltagent/node_modules/@voltagent/libsql/dist/index.mjs";
+import { Agent, createTool, Memory } from "@voltagent/core";
+import { LibSQLMemoryAdapter } from "@voltagent/libsql";
 import { modelV3 } from "../ai-model.ts";
 import { INPUT } from "../cases.ts";
 import { type Driver, ended, lost, parked, type World } from "../driver.ts";
