@@ -2,7 +2,7 @@
  * The fake model for the three that speak the AI SDK's provider interface (AI SDK 7: v4; Mastra and VoltAgent: v3, which differs in no part
  * used here). A plain object: `MockLanguageModelV4` keeps every prompt.
  */
-import type { LanguageModelV3, LanguageModelV4 } from "@ai-sdk/provider";
+import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { World } from "./driver.ts";
 import type { Context, Reply } from "./wire.ts";
 
@@ -59,18 +59,17 @@ function streamOf(reply: Reply) {
   });
 }
 
-const common = (world: World) => ({
+export const modelV4 = (world: World): LanguageModelV4 => ({
+  specificationVersion: "v4",
   provider: "counted",
   modelId: "worker",
   supportedUrls: {},
-  async doGenerate({ prompt }: { readonly prompt: Prompt }) {
+  async doGenerate({ prompt }) {
     const reply = await world.ask(contextOf(prompt));
     return { content: contentOf(reply), finishReason: finishOf(reply), usage, warnings: [] };
   },
-  async doStream({ prompt }: { readonly prompt: Prompt }) {
-    return { stream: streamOf(await world.ask(contextOf(prompt))) };
-  },
+  doStream: async ({ prompt }) => ({ stream: streamOf(await world.ask(contextOf(prompt))) }),
 });
 
-export const modelV3 = (world: World): LanguageModelV3 => ({ specificationVersion: "v3", ...common(world) });
-export const modelV4 = (world: World): LanguageModelV4 => ({ specificationVersion: "v4", ...common(world) });
+/** Mastra and VoltAgent bring copies of the interface of their own, and the copies do not fit each other: the caller says which it means. */
+export const modelV3 = <Theirs>(world: World): Theirs => ({ ...modelV4(world), specificationVersion: "v3" }) as Theirs;

@@ -90,13 +90,14 @@ function complete(stream: boolean, said: Reply, response: ServerResponse, json: 
           function: { name: tool, arguments: JSON.stringify({ n }) },
         }));
   const message = { role: "assistant", content: said.kind === "text" ? said.text : null, tool_calls };
-  if (!stream) return json(200, { ...base, object: "chat.completion", usage, choices: [{ index: 0, message, finish_reason }] });
+  if (!stream) {
+    json(200, { ...base, object: "chat.completion", usage, choices: [{ index: 0, message, finish_reason }] });
+    return;
+  }
   const chunk = (choice: object | null): string =>
     `data: ${JSON.stringify({ ...base, object: "chat.completion.chunk", choices: choice === null ? [] : [{ index: 0, ...choice }], ...(choice === null ? { usage } : {}) })}\n\n`;
   response.writeHead(200, { "content-type": "text/event-stream" });
-  response.end(
-    `${chunk({ delta: message, finish_reason: null })}${chunk({ delta: {}, finish_reason })}${chunk(null)}data: [DONE]\n\n`,
-  );
+  response.end(`${chunk({ delta: message, finish_reason: null })}${chunk({ delta: {}, finish_reason })}${chunk(null)}data: [DONE]\n\n`);
 }
 
 const server = createServer(async (request, response) => {

@@ -52,7 +52,13 @@ export const drivers: readonly Peer[] = [
     package: "@openai/agents",
     load: async () => (await import("./drivers/openai-agents.ts")).driver,
   },
-  { name: "pi", title: "pi-agent-core, Agent", package: "@earendil-works/pi-agent-core", remark: NO_APPROVALS, load: async () => (await import("./drivers/pi.ts")).driver },
+  {
+    name: "pi",
+    title: "pi-agent-core, Agent",
+    package: "@earendil-works/pi-agent-core",
+    remark: NO_APPROVALS,
+    load: async () => (await import("./drivers/pi.ts")).driver,
+  },
   {
     name: "pi-harness",
     title: "pi-agent-core, AgentHarness, JSONL session",

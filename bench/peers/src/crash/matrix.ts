@@ -1,24 +1,17 @@
-/** One case of one framework: first without a kill, which must be the same work for everybody, then with it, so many times. */
+/**
+ * One case of one framework: first without a kill, then with it.
+ *
+ * X5 a framework's figures count only after the same work without a kill was the same as everybody's: as many model calls, as many effects,
+ *    every result shown to the model, the same text.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Case, effectsOf, FINAL, resultOf } from "./cases.ts";
+import { type Finding, judge } from "./judge.ts";
 import type { Run, Stand, Victim } from "./stand.ts";
-import type { Line, Outcome } from "./wire.ts";
+import type { Outcome } from "./wire.ts";
 
 /** What a framework still wanted to write when it came to a stop is written by then: the kill is no race against its buffers. */
 const SETTLE_MS = 400;
-
-export type Finding = Readonly<{
-  lost: boolean;
-  effectsDoubled: number;
-  callsRepeated: number;
-  /** The call that was in flight at the kill, asked again: not a recorded reply, so told apart. */
-  inFlightRepeated: number;
-  /** Done before the kill, in a run that is lost: whoever starts over does them again. */
-  effectsStranded: number;
-  /** What the person had said before the kill was asked again. */
-  askedAgain: boolean;
-  why: string | null;
-}>;
 
 const isLost = (o: Outcome | undefined): o is Extract<Outcome, { kind: "lost" }> => o?.kind === "lost";
 
@@ -72,30 +65,4 @@ async function reached(run: Run, victim: Victim, { hold }: Case): Promise<void> 
   const there = hold === null ? victim.until(({ kind }) => kind === "parked") : run.until((l) => l.kind === "held");
   await Promise.race([there, failed]);
   failed.catch(() => {});
-}
-
-function judge(lines: readonly Line[], outcome: Outcome, askedAgain: boolean): Finding {
-  const killed = lines.findIndex(({ kind }) => kind === "killed");
-  const [before, after] = [lines.slice(0, killed), lines.slice(killed)];
-  const steps = (of: readonly Line[], kind: "asked" | "answered"): readonly number[] => of.flatMap((l) => (l.kind === kind ? [l.step] : []));
-  const answered = new Set(steps(before, "answered"));
-  const inFlight = new Set(steps(before, "asked").filter((step) => !answered.has(step)));
-  const again = steps(after, "asked");
-  const effects = lines.flatMap((l) => (l.kind === "effect" ? [l.key] : []));
-  const fine = outcome.kind === "ended" && outcome.text === FINAL;
-  return {
-    lost: !fine,
-    effectsDoubled: effects.length - new Set(effects).size,
-    callsRepeated: again.filter((step) => answered.has(step)).length,
-    inFlightRepeated: again.filter((step) => inFlight.has(step)).length,
-    effectsStranded: fine ? 0 : new Set(before.flatMap((l) => (l.kind === "effect" ? [l.key] : []))).size,
-    askedAgain,
-    why: fine ? null : reason(outcome, after),
-  };
-}
-
-function reason(outcome: Outcome, after: readonly Line[]): string {
-  const refused = after.find((l) => l.kind === "refused");
-  if (outcome.kind === "lost") return refused?.kind === "refused" && !outcome.why.includes(refused.why) ? `${outcome.why} (${refused.why})` : outcome.why;
-  return outcome.kind === "parked" ? "it is parked again" : `its text is \`${outcome.text}\``;
 }

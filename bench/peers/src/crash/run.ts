@@ -2,9 +2,6 @@
  * W5 and W6: every framework, every case, killed and taken up again.
  *   node bench/peers/src/crash/run.ts [--peers a,b] [--cases a,b] [--runs 3] [--jobs 3] [--json]
  * A run of the whole matrix writes docs/benchmarks/crash.json; a part of it only prints.
- *
- * X5 a framework's figures count only after the same work without a kill was the same as everybody's: as many model calls, as many effects,
- *    every result shown to the model, the same text.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +9,8 @@ import { parseArgs } from "node:util";
 import type { CrashRow } from "../crash-row.ts";
 import { CASES, type Case } from "./cases.ts";
 import { drivers, type Peer, versionOf } from "./drivers.ts";
-import { control, crash, type Finding } from "./matrix.ts";
+import { type Finding, noteOf } from "./judge.ts";
+import { control, crash } from "./matrix.ts";
 import { openStand, type Stand } from "./stand.ts";
 
 const OUT = join(import.meta.dirname, "../../../../docs/benchmarks/crash.json");
@@ -51,27 +49,9 @@ async function measure(stand: Stand, peer: Peer, crashed: Case, runs: number): P
     lost: findings.some(({ lost }) => lost),
     effectsDoubled: most((f) => f.effectsDoubled),
     callsRepeated: most((f) => f.callsRepeated),
-    note: noteOf(peer, findings),
+    note: noteOf(findings, peer.remark),
     runs,
   };
-}
-
-function noteOf(peer: Peer, findings: readonly Finding[]): string {
-  const notes: string[] = [];
-  const kinds = new Set(findings.map((f) => [f.lost, f.effectsDoubled, f.callsRepeated].join()));
-  if (kinds.size > 1)
-    notes.push(
-      `the repetitions differ, the worst is shown: ${findings.map((f) => `lost ${f.lost}, doubled ${f.effectsDoubled}, repeated ${f.callsRepeated}`).join("; ")}`,
-    );
-  const why = findings.find((f) => f.why !== null)?.why;
-  if (why !== null && why !== undefined) notes.push(why.replaceAll(/\s+/g, " ").slice(0, 240));
-  const stranded = Math.max(...findings.map((f) => f.effectsStranded));
-  if (stranded > 0) notes.push(`${stranded} effect(s) had happened: whoever starts over does them again`);
-  if (findings.some((f) => f.askedAgain)) notes.push("the approval was lost: the person was asked again, and said yes again");
-  const inFlight = Math.max(...findings.map((f) => f.inFlightRepeated));
-  if (inFlight > 0) notes.push(`the model call in flight at the kill was asked again (${inFlight})`);
-  if (peer.remark !== undefined) notes.push(peer.remark);
-  return notes.join(". ");
 }
 
 const peers = pick(drivers, values.peers);
@@ -98,7 +78,9 @@ async function work(): Promise<void> {
     try {
       const row = await measure(stand, peer, crashed, runs);
       rows.push(row);
-      say(`${crashed.name.padEnd(9)} ${row.peer.padEnd(42)} lost ${row.lost}  doubled ${row.effectsDoubled}  repeated ${row.callsRepeated}  ${row.note}`);
+      say(
+        `${crashed.name.padEnd(9)} ${row.peer.padEnd(42)} lost ${row.lost}  doubled ${row.effectsDoubled}  repeated ${row.callsRepeated}  ${row.note}`,
+      );
     } catch (error) {
       failures.push(`${crashed.name}, ${peer.title}: ${error instanceof Error ? error.message : String(error)}`);
       say(`${crashed.name.padEnd(9)} ${peer.title.padEnd(42)} FAILED ${failures.at(-1)}`);
@@ -110,7 +92,8 @@ await stand.close();
 clearTimeout(bound);
 
 const place = (row: CrashRow): number =>
-  peers.findIndex(({ title }) => title === row.peer) * CASES.length + CASES.findIndex(({ point, workload }) => point === row.case && workload === row.workload);
+  peers.findIndex(({ title }) => title === row.peer) * CASES.length +
+  CASES.findIndex(({ point, workload }) => point === row.case && workload === row.workload);
 rows.sort((a, b) => place(a) - place(b));
 if (values.json) console.log(JSON.stringify(rows, null, 2));
 say(`${rows.length} cells of ${runs} runs in ${Math.round((performance.now() - began) / 1_000)} s`);

@@ -1,6 +1,7 @@
 /** The process that is killed, and the one that comes after it: does as it is told with one run, and says what came of it. */
-import { drivers } from "./drivers.ts";
+
 import { lost, worldOf } from "./driver.ts";
+import { drivers } from "./drivers.ts";
 import { MARK, type Orders, type Outcome } from "./wire.ts";
 
 const orders: Orders = JSON.parse(process.argv[2] ?? "null");

@@ -7,8 +7,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { INPUT } from "../cases.ts";
@@ -66,7 +64,12 @@ type Event = z.infer<typeof Event>;
 async function* events(url: string, session: string, follow: boolean): AsyncGenerator<Event> {
   const response = await fetch(`${url}/session/${session}/stream${follow ? "" : "?follow=false"}`);
   if (!response.ok || response.body === null) throw new Error(`the stream says ${response.status}`);
-  for await (const line of createInterface({ input: Readable.fromWeb(response.body) })) if (line.trim() !== "") yield Event.parse(JSON.parse(line));
+  let rest = "";
+  for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.trim() !== "") yield Event.parse(JSON.parse(line));
+  }
 }
 
 /** What the session stands at after an event; null: it goes on. */
@@ -115,7 +118,9 @@ export const driver: Driver = {
     const session = sessionOf(world).read();
     if (session === null) return lost("there is no session");
     const past = await history(url, session);
-    const last = past.findLast((event) => outcomeAt(event, "") !== null || event.type === "input.resolved" || event.type === "step.started");
+    const last = past.findLast(
+      (event) => outcomeAt(event, "") !== null || event.type === "input.resolved" || event.type === "step.started",
+    );
     if (last !== undefined && outcomeAt(last, "")?.kind === "parked") return parked;
     return follow(url, session, last !== undefined && outcomeAt(last, "")?.kind === "ended" ? 0 : past.length);
   },

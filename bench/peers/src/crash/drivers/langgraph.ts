@@ -33,20 +33,22 @@ class CountedModel extends BaseChatModel {
       results: messages.flatMap((m) => (isToolMessage(m) ? [{ id: m.tool_call_id, text: m.text }] : [])),
     });
     const text = reply.kind === "text" ? reply.text : "";
-    const tool_calls = reply.kind === "text" ? [] : reply.calls.map(({ id, tool: name, n }) => ({ id, name, args: { n }, type: "tool_call" as const }));
+    const tool_calls =
+      reply.kind === "text" ? [] : reply.calls.map(({ id, tool: name, n }) => ({ id, name, args: { n }, type: "tool_call" as const }));
     return { generations: [{ text, message: new AIMessage({ content: text, tool_calls }) }] };
   }
 }
 
 const schema = z.object({ n: z.int() });
+type Args = z.infer<typeof schema>;
 const config = { configurable: { thread_id: "t1" } };
 
 function agentOf(world: World) {
   return createAgent({
     model: new CountedModel(world),
     tools: [
-      tool(({ n }) => world.effect({ tool: "step", n }), { name: "step", description: "Does one step.", schema }),
-      tool(({ n }) => world.effect({ tool: "pay", n }), { name: "pay", description: "Pays.", schema }),
+      tool(({ n }: Args) => world.effect({ tool: "step", n }), { name: "step", description: "Does one step.", schema }),
+      tool(({ n }: Args) => world.effect({ tool: "pay", n }), { name: "pay", description: "Pays.", schema }),
     ],
     middleware: [humanInTheLoopMiddleware({ interruptOn: { pay: true } })],
     checkpointer: SqliteSaver.fromConnString(join(world.folder, "checkpoints.db")),

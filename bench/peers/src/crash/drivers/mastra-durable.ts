@@ -11,10 +11,16 @@ import { INPUT } from "../cases.ts";
 import { type Driver, ended, lost, parked, type World } from "../driver.ts";
 import { fileStore } from "../file-store.ts";
 import type { Outcome } from "../wire.ts";
-import { storageOf, toolsOf } from "./mastra.ts";
+import { storageOf, type TakenModel, toolsOf } from "./mastra.ts";
 
 function agentOf(world: World) {
-  const agent = new Agent({ id: "worker", name: "worker", instructions: "Do the work.", model: modelV3(world), tools: toolsOf(world) });
+  const agent = new Agent({
+    id: "worker",
+    name: "worker",
+    instructions: "Do the work.",
+    model: modelV3<TakenModel>(world),
+    tools: toolsOf(world),
+  });
   const worker = createDurableAgent({ agent });
   new Mastra({ agents: { worker }, storage: storageOf(world), logger: false, recovery: { durableAgents: "auto" } });
   return worker;

@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import { Mastra } from "@mastra/core";
 import { Agent } from "@mastra/core/agent";
+import type { MastraModelConfig } from "@mastra/core/llm";
 import { createTool } from "@mastra/core/tools";
 import { LibSQLStore } from "@mastra/libsql";
 import { Memory } from "@mastra/memory";
@@ -17,6 +18,8 @@ import { type Driver, ended, lost, parked, type World } from "../driver.ts";
 const RUN = "run-1";
 const memory = { thread: "t1", resource: "r1" };
 const inputSchema = z.object({ n: z.int() });
+
+export type TakenModel = Extract<MastraModelConfig, { provider: string }>;
 
 export const toolsOf = (world: World) => ({
   step: createTool({ id: "step", description: "Does one step.", inputSchema, execute: ({ n }) => world.effect({ tool: "step", n }) }),
@@ -37,7 +40,7 @@ function agentOf(world: World): Agent {
     id: "worker",
     name: "worker",
     instructions: "Do the work.",
-    model: modelV3(world),
+    model: modelV3<TakenModel>(world),
     tools: toolsOf(world),
     memory: new Memory({ storage }),
   });

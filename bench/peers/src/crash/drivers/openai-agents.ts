@@ -13,7 +13,11 @@ import type { Context, Outcome } from "../wire.ts";
 setTracingDisabled(true);
 
 const textOf = (output: unknown): string =>
-  typeof output === "string" ? output : typeof output === "object" && output !== null && "text" in output ? String(output.text) : JSON.stringify(output);
+  typeof output === "string"
+    ? output
+    : typeof output === "object" && output !== null && "text" in output
+      ? String(output.text)
+      : JSON.stringify(output);
 
 function contextOf(input: string | readonly AgentInputItem[]): Context {
   const items = typeof input === "string" ? [] : input;
@@ -28,7 +32,10 @@ const modelOf = (world: World): Model => ({
     const reply = await world.ask(contextOf(input));
     const usage = new Usage({ inputTokens: 10, outputTokens: 5, totalTokens: 15, requests: 1 });
     if (reply.kind === "text")
-      return { usage, output: [{ type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text: reply.text }] }] };
+      return {
+        usage,
+        output: [{ type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text: reply.text }] }],
+      };
     return {
       usage,
       output: reply.calls.map(({ id, tool: name, n }) => ({

@@ -45,7 +45,9 @@ async function outcomeOf(lane: AgentLane, result: RunResult | Awaited<ReturnType
   const { value } = result;
   if (value.status !== "completed") return lost(`the run ${value.status}: ${"error" in value ? (value.error?.message ?? "") : ""}`);
   const entry = await lane.findEntry({ type: "message", order: "newestFirst" }, context);
-  return entry?.type === "message" && entry.message.role === "assistant" ? ended(contentText(entry.message.content)) : lost("there is no answer");
+  return entry?.type === "message" && entry.message.role === "assistant"
+    ? ended(contentText(entry.message.content))
+    : lost("there is no answer");
 }
 
 async function go(world: World, drive: (lane: AgentLane) => ReturnType<AgentLane["resume"]> | Promise<RunResult>): Promise<Outcome> {

@@ -2,7 +2,7 @@
  * pi-agent-core's `Agent`, as its README has it: the application stores each message as it ends (`message_end`, which the agent waits for)
  * and goes on with `continue()` from what it stored. An approval is a `beforeToolCall` hook that waits.
  */
-import { Agent, type AgentMessage } from "@earendil-works/pi-agent-core";
+import { Agent, type AgentMessage, type AgentTool } from "@earendil-works/pi-agent-core";
 import { contentText } from "@earendil-works/pi-ai";
 import { INPUT } from "../cases.ts";
 import { type Driver, ended, lost, parked, type World } from "../driver.ts";
@@ -19,16 +19,18 @@ function agentOf(world: World, desk: Desk): Agent {
   const store = storeOf(world);
   const messages = store.read() ?? [];
   const { models, model } = modelsOf(world);
-  const tools = (["step", "pay"] as const).map((name) => ({
-    name,
-    label: name,
-    description: name === "step" ? "Does one step." : "Pays.",
-    parameters,
-    execute: async (_id: string, { n }: { readonly n: number }) => ({
-      content: [{ type: "text" as const, text: await world.effect({ tool: name, n }) }],
-      details: {},
+  const tools = (["step", "pay"] as const).map(
+    (name): AgentTool<typeof parameters> => ({
+      name,
+      label: name,
+      description: name === "step" ? "Does one step." : "Pays.",
+      parameters,
+      execute: async (_id, { n }) => ({
+        content: [{ type: "text", text: await world.effect({ tool: name, n }) }],
+        details: {},
+      }),
     }),
-  }));
+  );
   const agent = new Agent({
     initialState: { systemPrompt: "Do the work.", model, tools, messages },
     streamFn: models.streamSimple.bind(models),

@@ -5,18 +5,10 @@
  * Nothing new is said to the run: `invoke([])`.
  */
 import { join } from "node:path";
-import * as z from "zod";
-import {
-  Agent,
-  type BaseModelConfig,
-  type Message,
-  Model,
-  type ModelStreamEvent,
-  SessionManager,
-  tool,
-} from "@strands-agents/sdk";
+import { Agent, type BaseModelConfig, type Message, Model, type ModelStreamEvent, SessionManager, tool } from "@strands-agents/sdk";
 import { LocalFileStorage } from "@strands-agents/sdk/storage";
 import { HumanInTheLoop } from "@strands-agents/sdk/vended-interventions/hitl";
+import * as z from "zod";
 import { INPUT } from "../cases.ts";
 import { type Driver, ended, lost, parked, type World } from "../driver.ts";
 import type { Context, Outcome } from "../wire.ts";

@@ -5,9 +5,9 @@
  * For a run that was cut off no call to go on is documented: what there is is the saved conversation, which the agent is called with again.
  */
 import { join } from "node:path";
-import * as z from "zod";
 import { Agent, createTool, Memory } from "@voltagent/core";
 import { LibSQLMemoryAdapter } from "@voltagent/libsql";
+import * as z from "zod";
 import { modelV3 } from "../ai-model.ts";
 import { INPUT } from "../cases.ts";
 import { type Driver, ended, lost, parked, type World } from "../driver.ts";
@@ -27,7 +27,13 @@ function agentOf(world: World): Agent {
     memory: memoryOf(world),
     tools: [
       createTool({ name: "step", description: "Does one step.", parameters, execute: ({ n }) => world.effect({ tool: "step", n }) }),
-      createTool({ name: "pay", description: "Pays.", parameters, needsApproval: true, execute: ({ n }) => world.effect({ tool: "pay", n }) }),
+      createTool({
+        name: "pay",
+        description: "Pays.",
+        parameters,
+        needsApproval: true,
+        execute: ({ n }) => world.effect({ tool: "pay", n }),
+      }),
     ],
     maxSteps: 20,
   });
