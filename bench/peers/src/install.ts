@@ -26,7 +26,11 @@ const MODULES = join(HERE, "node_modules");
 /** Each with a lock file of its own. */
 const FOLDERS: readonly string[] = [".", "voltagent", "strands", "eve"];
 /** Packages of those folders that the sources here import by name. */
-const LINKS: Readonly<Record<string, string>> = { "@voltagent/core": "voltagent", "@strands-agents/sdk": "strands" };
+const LINKS: Readonly<Record<string, string>> = {
+  "@voltagent/core": "voltagent",
+  "@voltagent/libsql": "voltagent",
+  "@strands-agents/sdk": "strands",
+};
 
 export function install(say: (line: string) => void): void {
   for (const folder of FOLDERS) installFolder(folder, say);
