@@ -1,6 +1,7 @@
 /** Who takes part, and by which package its version is told. Loaded on demand: a victim imports one framework alone. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Case } from "./cases.ts";
 import type { Driver } from "./driver.ts";
 import { buildApp } from "./drivers/eve-app.ts";
 
@@ -10,14 +11,19 @@ export type Peer = Readonly<{
   title: string;
   /** Whose version counts. */
   package: string;
-  /** Said with every figure. */
-  remark?: string;
+  /** Said with the figures of a case. */
+  remark?(crashed: Case): string | null;
   /** Done once per matrix; returns what its victims find in their environment. */
   prepare?(scratch: string): Readonly<Record<string, string>>;
   load(): Promise<Driver>;
 }>;
 
-const NO_APPROVALS = "no approvals of its own: the application asks in a hook that waits";
+const isAsked = ({ before, after }: Case): boolean => before.includes("answer") || after.includes("answer");
+const noApprovals = (crashed: Case): string | null =>
+  isAsked(crashed) ? "no approvals of its own: the application asks in a hook that waits, and nobody can look up what is asked" : null;
+/** Parked, no step is in flight. */
+const lease = ({ hold }: Case): string | null =>
+  hold === null ? null : "the lease of an interrupted step is set to 2 s here; by default it is 860 s, and nothing goes on before that";
 
 export const drivers: readonly Peer[] = [
   { name: "orgate", title: "Orgate", package: "orgate", load: async () => (await import("./drivers/orgate.ts")).driver },
@@ -56,14 +62,14 @@ export const drivers: readonly Peer[] = [
     name: "pi",
     title: "pi-agent-core, Agent",
     package: "@earendil-works/pi-agent-core",
-    remark: NO_APPROVALS,
+    remark: noApprovals,
     load: async () => (await import("./drivers/pi.ts")).driver,
   },
   {
     name: "pi-harness",
     title: "pi-agent-core, AgentHarness, JSONL session",
     package: "@earendil-works/pi-agent-core",
-    remark: NO_APPROVALS,
+    remark: noApprovals,
     load: async () => (await import("./drivers/pi-harness.ts")).driver,
   },
   {
@@ -82,7 +88,7 @@ export const drivers: readonly Peer[] = [
     name: "eve",
     title: "eve, local world, lease 2 s",
     package: "eve",
-    remark: "the lease of an interrupted step is set to 2 s here; by default it is 860 s, and so long nothing goes on",
+    remark: lease,
     prepare: buildApp,
     load: async () => (await import("./drivers/eve.ts")).driver,
   },

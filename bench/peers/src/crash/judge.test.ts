@@ -25,7 +25,7 @@ test("X6 the model call in flight at the kill is told apart from a repeated repl
 test("X6 what the model is told in place of a result is in the note", () => {
   const finding = judge([...inTool2, asked(3, "step 1 was done", "unknown: nobody can tell"), answered(3)], ended, false);
   expect(finding).toMatchObject({ lost: false, effectsDoubled: 0, callsRepeated: 0, told: "unknown: nobody can tell" });
-  expect(noteOf([finding], undefined)).toBe("the model was told: `unknown: nobody can tell`");
+  expect(noteOf([finding], null)).toBe("the model was told: `unknown: nobody can tell`");
 });
 
 test("X6 a run that ends in another text, parks again or cannot be taken up is lost, and doubled effects of it still count", () => {
@@ -38,5 +38,5 @@ test("X6 a run that ends in another text, parks again or cannot be taken up is l
 test("X6 repetitions that differ are said to, and the worst is shown", () => {
   const fine = judge([...inTool2, asked(3, ...done), answered(3)], ended, false);
   const doubled = judge([...inTool2, effect("step 2"), asked(3, ...done), answered(3)], ended, false);
-  expect(noteOf([fine, doubled], undefined)).toMatch(/^the repetitions differ, the worst is shown: lost false, doubled 0.*doubled 1/);
+  expect(noteOf([fine, doubled], null)).toMatch(/^the repetitions differ, the worst is shown: lost false, doubled 0.*doubled 1/);
 });

@@ -63,7 +63,7 @@ function reason(outcome: Outcome, after: readonly Line[]): string {
 }
 
 /** All repetitions in one line; the figures of a row are the worst of them. */
-export function noteOf(findings: readonly Finding[], remark: string | undefined): string {
+export function noteOf(findings: readonly Finding[], remark: string | null): string {
   const most = (of: (f: Finding) => number): number => Math.max(...findings.map(of));
   const notes: string[] = [];
   const figures = findings.map((f) => `lost ${f.lost}, doubled ${f.effectsDoubled}, repeated ${f.callsRepeated}`);
@@ -76,7 +76,11 @@ export function noteOf(findings: readonly Finding[], remark: string | undefined)
   const told = findings.find((f) => f.told !== null)?.told ?? null;
   if (told !== null) notes.push(`the model was told: \`${short(told)}\``);
   if (most((f) => f.inFlightRepeated) > 0) notes.push("the model call in flight at the kill was asked again");
-  if (remark !== undefined) notes.push(remark);
+  if (remark !== null) notes.push(remark);
   return notes.join(". ");
 }
-const short = (text: string): string => text.replaceAll(/\s+/g, " ").slice(0, 240);
+function short(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length <= MOST_CHARS ? line : `${line.slice(0, MOST_CHARS)}…`;
+}
+const MOST_CHARS = 180;

@@ -49,7 +49,7 @@ async function measure(stand: Stand, peer: Peer, crashed: Case, runs: number): P
     lost: findings.some(({ lost }) => lost),
     effectsDoubled: most((f) => f.effectsDoubled),
     callsRepeated: most((f) => f.callsRepeated),
-    note: noteOf(findings, peer.remark),
+    note: noteOf(findings, peer.remark?.(crashed) ?? null),
     runs,
   };
 }

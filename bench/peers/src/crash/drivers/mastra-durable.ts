@@ -2,6 +2,7 @@
  * Mastra's durable agent (beta) with crash recovery: `createDurableAgent`, snapshots of running runs kept (`recovery: "auto"`), and
  * `recover(runId)` for what `listActiveRuns()` finds; approval by `resume(runId, { approved: true })`,
  * https://mastra.ai/docs/harness/durable-agents (also in the package: dist/docs/references/docs-harness-durable-agents.md).
+ * `recoverActiveRuns({ runId })` was tried as well and reports the same failure (their issue 22636).
  */
 import { Mastra } from "@mastra/core";
 import { Agent } from "@mastra/core/agent";

@@ -1,7 +1,8 @@
 /**
  * Mastra's `Agent` with LibSQL, memory saved per step (`savePerStep`), https://mastra.ai/reference/agents/generate. A tool with
  * `requireApproval` suspends the run, `approveToolCallGenerate` goes on by its run id, https://mastra.ai/docs/agents/human-in-the-loop.
- * For a run that was not suspended there is no documented way to go on: that is what durable agents are for (see mastra-durable.ts).
+ * For a run that was not suspended no call to go on is documented (durable agents have one, see mastra-durable.ts): what there is is the
+ * conversation in memory, which the agent is called with again.
  */
 import { join } from "node:path";
 import { Mastra } from "@mastra/core";
@@ -53,8 +54,13 @@ export const driver: Driver = {
     return result.finishReason === "suspended" ? parked : ended(result.text);
   },
   async resume(world) {
-    const { runs } = await agentOf(world).listSuspendedRuns();
-    return runs.some(({ runId }) => runId === RUN) ? parked : lost("no suspended run is in the store, and no other can be taken up");
+    const agent = agentOf(world);
+    const { runs } = await agent.listSuspendedRuns();
+    if (runs.some(({ runId }) => runId === RUN)) return parked;
+    const { messages } = await new Memory({ storage: storageOf(world) }).recall({ threadId: memory.thread, resourceId: memory.resource });
+    if (messages.length === 0) return lost("neither a suspended run nor a message is in the store");
+    const result = await agent.generate(messages.slice(-1), { memory, savePerStep: true, maxSteps: 20 });
+    return result.finishReason === "suspended" ? parked : ended(result.text);
   },
   async answer(world) {
     const agent = agentOf(world);
