@@ -17,6 +17,7 @@ const isLost = (o: Outcome | undefined): o is Extract<Outcome, { kind: "lost" }>
 
 async function finish(victim: Victim): Promise<Outcome> {
   const how = await victim.gone;
+  if (!victim.isLoaded()) throw new Error(`the framework could not be loaded (${how}): ${victim.complaint().slice(-600)}`);
   const last = victim.outcomes.at(-1);
   if (last !== undefined && how === "0") return last;
   if (how === "late") return { kind: "lost", why: "it had not come to an end when its time was over" };

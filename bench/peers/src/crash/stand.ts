@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Case, Move } from "./cases.ts";
-import { type Line, MARK, type Order, type Orders, type Outcome, type Report } from "./wire.ts";
+import { type Line, MARK, type Order, type Orders, type Outcome, READY, type Report } from "./wire.ts";
 
 /** Nothing here takes this long on a busy machine; what does has not come back. */
 const BOUND_MS = 30_000;
@@ -19,6 +19,8 @@ export type Victim = Readonly<{
   kill(): Promise<void>;
   /** How it ended: its exit code, a signal, or `late`. */
   gone: Promise<string>;
+  /** Whether its framework could be loaded at all. */
+  isLoaded(): boolean;
   complaint(): string;
 }>;
 
@@ -129,10 +131,11 @@ function startVictim(orders: Orders, groups: Set<number>, extra: Readonly<Record
   groups.add(group);
   const outcomes: Outcome[] = [];
   const waiting = new Set<() => void>();
-  let [rest, complaint, late] = ["", "", false];
+  let [rest, complaint, late, loaded] = ["", "", false, false];
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     const texts = (rest + text).split("\n");
     rest = texts.pop() ?? "";
+    loaded ||= texts.includes(READY);
     for (const line of texts) if (line.startsWith(MARK)) outcomes.push(JSON.parse(line.slice(MARK.length)));
     for (const look of [...waiting]) look();
   });
@@ -152,6 +155,7 @@ function startVictim(orders: Orders, groups: Set<number>, extra: Readonly<Record
   return {
     outcomes,
     gone,
+    isLoaded: () => loaded,
     complaint: () => complaint.trim(),
     until: (fits) =>
       new Promise((resolve, reject) => {

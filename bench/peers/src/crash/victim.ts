@@ -2,7 +2,7 @@
 
 import { lost, worldOf } from "./driver.ts";
 import { drivers } from "./drivers.ts";
-import { MARK, type Orders, type Outcome } from "./wire.ts";
+import { MARK, type Orders, type Outcome, READY } from "./wire.ts";
 
 const orders: Orders = JSON.parse(process.argv[2] ?? "null");
 const say = (outcome: Outcome): void => void process.stdout.write(`${MARK}${JSON.stringify(outcome)}\n`);
@@ -10,6 +10,7 @@ const say = (outcome: Outcome): void => void process.stdout.write(`${MARK}${JSON
 const peer = drivers.find(({ name }) => name === orders.peer);
 if (peer === undefined) throw new Error(`there is no driver for ${orders.peer}`);
 const driver = await peer.load();
+process.stdout.write(`${READY}\n`);
 const world = worldOf(orders.counter, orders.folder);
 let last: Outcome = { kind: "parked" };
 for (const move of orders.moves) {

@@ -23,6 +23,8 @@ export type Outcome = Readonly<{ kind: "ended"; text: string }> | Readonly<{ kin
 
 /** How a victim's own lines are told from whatever its framework prints. */
 export const MARK = "@crash ";
+/** The framework is loaded: from here on, what goes wrong is its own. */
+export const READY = "@ready";
 
 // What the in-process models of the drivers and the counter say to each other.
 export type Context = Readonly<{ calls: readonly string[]; results: readonly Readonly<{ id: string; text: string }>[] }>;
