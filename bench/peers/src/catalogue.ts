@@ -31,7 +31,7 @@ const voltagent = () => import("./adapters/voltagent.ts");
 /** What every ratio is taken to, by workload. */
 export const OURS: Readonly<Record<WorkloadId, string>> = { W1: "orgate", W2: "orgate-sqlite", W3: "orgate", W4: "orgate", W7: "orgate" };
 
-const GROWS = "not tried: what it writes grows with the square of the iterations";
+const GROWS = "what it writes grows with the square of the iterations";
 
 export const VARIANTS: readonly Variant[] = [
   {
@@ -45,7 +45,7 @@ export const VARIANTS: readonly Variant[] = [
   {
     id: "floor-inserts",
     peer: "floor",
-    title: "bare loop and two bare FULL inserts (floor)",
+    title: "bare loop, two FULL inserts (floor)",
     package: "zod",
     in: ["W2"],
     load: async () => (await floors()).bareInserts,
@@ -70,7 +70,7 @@ export const VARIANTS: readonly Variant[] = [
   {
     id: "orgate-whole",
     peer: "orgate",
-    title: "Orgate, gated, whole history in every request",
+    title: "Orgate, gated, whole history",
     package: "orgate",
     in: ["W1"],
     load: async () => (await orgate()).orgateWhole,
@@ -136,10 +136,10 @@ export const VARIANTS: readonly Variant[] = [
   {
     id: "strands-files",
     peer: "strands",
-    title: "Strands, Cedar, file session (default: saved at the end)",
+    title: "Strands, Cedar, file session at the end (default)",
     package: "@strands-agents/sdk",
     in: ["W2"],
-    skip: { "W2:1000": "not tried: the loop itself grows with its history" },
+    skip: { "W2:1000": "its loop takes longer with every message of the history: minutes" },
     load: async () => (await strands()).strandsFiles,
   },
   {
@@ -170,7 +170,7 @@ export const VARIANTS: readonly Variant[] = [
   {
     id: "voltagent-libsql",
     peer: "voltagent",
-    title: "VoltAgent, LibSQL (default: saved per step)",
+    title: "VoltAgent, LibSQL per step (default)",
     package: "@voltagent/core",
     in: ["W2"],
     skip: { "W2:1000": GROWS },
@@ -179,7 +179,7 @@ export const VARIANTS: readonly Variant[] = [
   {
     id: "langgraph",
     peer: "langgraph",
-    title: "LangGraph createAgent, no checkpointer",
+    title: "LangGraph, no checkpointer",
     package: "@langchain/langgraph",
     in: ["W1", "W3"],
     load: async () => (await langgraph()).langgraph,
@@ -187,16 +187,16 @@ export const VARIANTS: readonly Variant[] = [
   {
     id: "langgraph-memory",
     peer: "langgraph",
-    title: "LangGraph createAgent, MemorySaver",
+    title: "LangGraph, MemorySaver",
     package: "@langchain/langgraph",
     in: ["W1"],
-    skip: { "W1:1000": "not tried: it keeps every state whole, about a gigabyte and minutes at 1,000" },
+    skip: { "W1:1000": "it keeps every state whole: minutes, and memory by the gigabyte" },
     load: async () => (await langgraph()).langgraphMemory,
   },
   {
     id: "langgraph-sqlite",
     peer: "langgraph",
-    title: "LangGraph, SqliteSaver (default: async)",
+    title: "LangGraph, SqliteSaver (default)",
     package: "@langchain/langgraph",
     in: ["W2"],
     skip: { "W2:1000": GROWS },
@@ -223,10 +223,10 @@ export const VARIANTS: readonly Variant[] = [
   {
     id: "mastra-libsql",
     peer: "mastra",
-    title: "Mastra, LibSQL (default: saved at the end)",
+    title: "Mastra, LibSQL at the end (default)",
     package: "@mastra/core",
     in: ["W2"],
-    skip: { "W2:1000": "not tried: the loop itself grows with its history" },
+    skip: { "W2:1000": "its loop takes longer with every message of the history: minutes" },
     load: async () => (await mastra()).mastraLibsql,
   },
   {
@@ -244,7 +244,7 @@ export const VARIANTS: readonly Variant[] = [
     title: "eve, local world",
     package: "eve",
     in: ["W2"],
-    skip: { "W2:1000": "not tried: minutes, and bytes per iteration grow" },
+    skip: { "W2:1000": "minutes, and bytes per iteration grow" },
     note: "a server of its own: CPU and bytes are of that process, wall includes a loopback request and a stream per run",
     load: async () => (await import("./adapters/eve.ts")).eve,
   },

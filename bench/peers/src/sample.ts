@@ -13,20 +13,8 @@ import type { Open, Opened, Usage } from "./adapter.ts";
 import { VARIANTS, type Variant } from "./catalogue.ts";
 import { MID_RUN, type Plan, planOf, type WorkloadId } from "./plan.ts";
 import { memory, resetPeak, writtenBy } from "./process.ts";
+import type { Cell, Figures, Told } from "./results.ts";
 import { resultOf, tracesOf, workOf } from "./workload.ts";
-
-/** Per iteration or decision, of `units` of them; memory in kilobytes. */
-export type Figures = Readonly<{
-  units: number;
-  cpuUs: number;
-  wallUs: number;
-  written: number | null;
-  disk: number | null;
-  rssBefore: number | null;
-  rssPeak: number | null;
-}>;
-export type Cell = Readonly<{ n: number; policies: number; what: "loop" | "decision" | "mid-run" }>;
-export type Told = Cell & (Readonly<{ kind: "figures" } & Figures> | Readonly<{ kind: "mid-run"; finished: number; found: number }>);
 
 const say = (told: Told): void => void writeSync(3, `${JSON.stringify(told)}\n`);
 
@@ -160,7 +148,7 @@ export function foundIn(folder: string, results: number): number {
 
 /** eve's world keeps values as `zstd` and a frame, in base64 in its JSON. */
 function unpacked(text: string): string {
-  const frames = text.matchAll(/enN0ZCi1L[A-Za-z0-9+/]+=*/g);
+  const frames = [...text.matchAll(/enN0ZCi1L[A-Za-z0-9+/]+=*/g)];
   return [text, ...frames.map(([found]) => zstdDecompressSync(Buffer.from(found, "base64").subarray(4)).toString("latin1"))].join("\n");
 }
 
@@ -199,6 +187,7 @@ if (import.meta.main) {
   if (variant === undefined) throw new Error(`there is no variant \`${id}\``);
   if (workload !== "W1" && workload !== "W2" && workload !== "W3" && workload !== "W7")
     throw new Error(`there is no workload \`${workload}\``);
+  process.on("SIGTERM", () => process.exit(1)); // `exit` is what a server started here is ended by
   if (values.mid) say(await midRun(await variant.load()));
   else await sample(variant, workload, values.quick);
   process.exit(0); // some frameworks keep timers
