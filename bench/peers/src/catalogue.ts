@@ -40,7 +40,7 @@ export const VARIANTS: readonly Variant[] = [
     title: "bare loop (floor)",
     package: "zod",
     in: ["W1", "W3"],
-    load: async () => (await floors()).bareLoop,
+    load: async () => (await import("./adapters/bare-loop.ts")).bareLoop,
   },
   {
     id: "floor-inserts",

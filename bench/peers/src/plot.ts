@@ -23,11 +23,13 @@ const OURS = "#e5484d";
 const FLOOR = "#8a8f98";
 
 const STYLE = `<style>
-text{font:13px system-ui,-apple-system,"Segoe UI",sans-serif;fill:#4b5563}
-.title{font-weight:600;font-size:15px;fill:#1f2937}
+text{font:13px system-ui,-apple-system,"Segoe UI",sans-serif;fill:#6f7883}
+.title{font-weight:600;font-size:15px}
 .ours{font-weight:700;fill:${OURS}}
+/* where nobody says which it is, a grey that is legible on both */
 .grid{stroke:#9ca3af;stroke-opacity:.3}
-@media (prefers-color-scheme:dark){text{fill:#aab2bd}.title{fill:#e5e7eb}.ours{fill:${OURS}}}
+@media (prefers-color-scheme:light){text{fill:#4b5563}.ours{fill:${OURS}}}
+@media (prefers-color-scheme:dark){text{fill:#aab2bd}.ours{fill:${OURS}}}
 </style>`;
 
 const escaped = (text: string): string =>

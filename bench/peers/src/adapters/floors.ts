@@ -1,6 +1,5 @@
 /**
- * What nobody can go below.
- * The bare loop is what anybody would write first: ask, check the arguments, run, append to a list. No record, no gate, no limits.
+ * The other floors.
  * The inserts are Node's own SQLite, WAL, synchronous FULL, one transaction each: one before the effect and one after it, which is what an
  * effect that must neither be lost nor doubled needs at the least.
  * The decision is the official engine with policies it has parsed before: https://docs.cedarpolicy.com and the types of @cedar-policy/cedar-wasm.
@@ -8,39 +7,10 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import * as cedar from "@cedar-policy/cedar-wasm/nodejs";
-import * as z from "zod";
 import type { Open } from "../adapter.ts";
 import { policiesText } from "../policies.ts";
-import { argsOf, argsText, PROMPT, type Work } from "../workload.ts";
-
-const input = z.strictObject({ n: z.number().int(), path: z.string(), query: z.string() });
-
-type Record = (text: string) => void;
-
-async function loop(work: Work, before: Record, after: Record): Promise<string> {
-  const messages: { role: string; text: string }[] = [{ role: "user", text: PROMPT }];
-  for (;;) {
-    const newest = messages.at(-1);
-    const reply = await Promise.resolve(work.ask(newest?.role === "tool" ? newest.text : null));
-    if (reply.kind === "text") return reply.text;
-    const text = argsText(reply.n);
-    before(text);
-    messages.push({ role: "assistant", text });
-    const result = await Promise.resolve(work.effect(input.parse(JSON.parse(text))));
-    after(result);
-    messages.push({ role: "tool", text: result });
-  }
-}
-
-export const bareLoop: Open = async ({ work }) => ({
-  run: () =>
-    loop(
-      work,
-      () => {},
-      () => {},
-    ),
-  close: async () => {},
-});
+import { argsOf } from "../workload.ts";
+import { loop } from "./bare-loop.ts";
 
 export const bareInserts: Open = async ({ work, folder }) => {
   const db = new DatabaseSync(join(folder, "bare.db"));
