@@ -96,8 +96,9 @@ export const drivers: readonly Peer[] = [
 
 /** Looked up where this file's imports are looked up: a package's own manifest is often not among its exports. */
 export function versionOf({ package: name }: Peer): string {
-  const places = ["voltagent", "strands", "eve"].map((folder) => join(import.meta.dirname, "../..", folder));
+  const places: string[] = [];
   for (let at = import.meta.dirname; at !== dirname(at); at = dirname(at)) places.push(at);
+  places.push(...["voltagent", "strands", "eve"].map((folder) => join(import.meta.dirname, "../..", folder))); // those that are not linked here
   for (const place of places) {
     const manifest = join(place, "node_modules", name, "package.json");
     if (existsSync(manifest)) return String(JSON.parse(readFileSync(manifest, "utf8")).version);

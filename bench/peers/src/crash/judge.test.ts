@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { FINAL } from "./cases.ts";
-import { judge, noteOf } from "./judge.ts";
+import { CASES, FINAL } from "./cases.ts";
+import { differences, judge, noteOf } from "./judge.ts";
 import type { Line } from "./wire.ts";
 
 const asked = (step: number, ...seen: readonly string[]): Line => ({ kind: "asked", step, seen });
@@ -11,6 +11,23 @@ const ended = { kind: "ended", text: FINAL } as const;
 const done = ["step 1 was done", "step 2 was done"];
 
 const inTool2 = [asked(1), answered(1), effect("step 1"), asked(2), answered(2), effect("step 2"), killed];
+
+test("X5 work without a kill counts only with every call, every effect, every result shown to the model, and the same text", () => {
+  const [inARow] = CASES;
+  if (inARow === undefined) throw new Error("there are no cases");
+  const whole = [asked(1), effect("step 1"), asked(2, "step 1 was done"), effect("step 2"), asked(3, ...done)];
+  const without = (at: number): readonly Line[] => whole.filter((_, i) => i !== at);
+  expect(differences(inARow, whole, ended)).toEqual([]);
+  expect(differences(inARow, whole, { kind: "ended", text: "sorry" })).toEqual(["its text is `sorry`"]);
+  expect(differences(inARow, whole, { kind: "parked" })).toEqual(["it is parked again"]);
+  expect(differences(inARow, without(0), ended)).toEqual(["2 model calls, not 3"]);
+  expect(differences(inARow, [...whole, asked(3, ...done)], ended)).toEqual(["4 model calls, not 3"]);
+  expect(differences(inARow, without(3), ended)).toEqual(["its effects are step 1"]);
+  expect(differences(inARow, [...whole, effect("step 2")], ended)).toEqual(["its effects are step 1, step 2, step 2"]);
+  expect(differences(inARow, [...whole.slice(0, 4), asked(3, "step 1 was done", "gone")], ended)).toEqual([
+    "the model saw step 1 was done | gone",
+  ]);
+});
 
 test("X6 an effect that took place again is doubled, and a reply that had been given and was asked for again is repeated", () => {
   const lines = [...inTool2, asked(2, "step 1 was done"), answered(2), effect("step 2"), asked(3, ...done), answered(3)];

@@ -1,11 +1,13 @@
 /**
  * What the counter saw, and what is said of it.
  *
+ * X5 a framework's figures count only after the same work without a kill was the same as everybody's: as many model calls, as many effects,
+ *    every result shown to the model, the same text.
  * X6 an effect counts as doubled for every time beyond the first that it took place, before or after the kill, in a run that came to its end
  *    or not; a model call as repeated when it was asked after the kill for a reply that had been given before it; the call that was in flight
  *    at the kill is told apart; a run is lost unless it comes to the same final text as without a kill.
  */
-import { FINAL, resultOf } from "./cases.ts";
+import { type Case, effectsOf, FINAL, resultOf } from "./cases.ts";
 import type { Line, Outcome } from "./wire.ts";
 
 export type Finding = Readonly<{
@@ -43,6 +45,20 @@ export function judge(lines: readonly Line[], outcome: Outcome, askedAgain: bool
     told: seen.find((text) => !results.some((result) => text.includes(result))) ?? null,
     why: fine ? null : reason(outcome, after),
   };
+}
+
+/** In what the work without a kill was not everybody's. */
+export function differences(crashed: Case, lines: readonly Line[], outcome: Outcome): readonly string[] {
+  const problems: string[] = [];
+  if (outcome.kind !== "ended" || outcome.text !== FINAL) problems.push(reason(outcome, lines));
+  const asked = lines.filter((l) => l.kind === "asked");
+  if (asked.length !== crashed.beats.length) problems.push(`${asked.length} model calls, not ${crashed.beats.length}`);
+  const [effects, did] = [effectsOf(crashed), effectsIn(lines)];
+  if (did.toSorted().join() !== effects.toSorted().join()) problems.push(`its effects are ${did.join(", ") || "none"}`);
+  const seen = asked.at(-1)?.seen ?? [];
+  if (!effects.every((key) => seen.some((text) => text.includes(resultOf(key)))))
+    problems.push(`the model saw ${seen.join(" | ") || "nothing"}`);
+  return problems;
 }
 
 const steps = (lines: readonly Line[], kind: "asked" | "answered"): readonly number[] =>

@@ -1,12 +1,7 @@
-/**
- * One case of one framework: first without a kill, then with it.
- *
- * X5 a framework's figures count only after the same work without a kill was the same as everybody's: as many model calls, as many effects,
- *    every result shown to the model, the same text.
- */
+/** One case of one framework: first without a kill, then with it. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Case, effectsOf, FINAL, resultOf } from "./cases.ts";
-import { type Finding, judge } from "./judge.ts";
+import type { Case } from "./cases.ts";
+import { differences, type Finding, judge } from "./judge.ts";
 import type { Run, Stand, Victim } from "./stand.ts";
 import type { Outcome } from "./wire.ts";
 
@@ -29,16 +24,7 @@ export async function control(stand: Stand, peer: string, crashed: Case): Promis
   const run = stand.open(peer, crashed, false);
   const victim = run.start(crashed.control, false);
   const outcome = await finish(victim);
-  const effects = effectsOf(crashed);
-  const problems: string[] = [];
-  if (outcome.kind !== "ended") problems.push(outcome.kind === "lost" ? outcome.why : "it is still parked");
-  else if (outcome.text !== FINAL) problems.push(`its text is \`${outcome.text}\``);
-  const asked = run.lines.filter((l) => l.kind === "asked");
-  if (asked.length !== crashed.beats.length) problems.push(`${asked.length} model calls, not ${crashed.beats.length}`);
-  const did = run.lines.flatMap((l) => (l.kind === "effect" ? [l.key] : []));
-  if (did.toSorted().join() !== effects.toSorted().join()) problems.push(`effects: ${did.join(", ")}`);
-  const seen = asked.at(-1)?.seen ?? [];
-  if (!effects.every((key) => seen.some((text) => text.includes(resultOf(key))))) problems.push(`the model saw: ${seen.join(" | ")}`);
+  const problems = differences(crashed, run.lines, outcome);
   run.close();
   if (problems.length > 0) throw new Error(`${peer}, ${crashed.name}, without a kill: ${problems.join("; ")}\n${victim.complaint()}`);
 }
