@@ -38,7 +38,7 @@ export const planOf = (workload: Exclude<WorkloadId, "W4">, quick: boolean): Pla
 /** W2, once per variant: half-way through this many iterations, how many finished results are in the store's files? */
 export const MID_RUN = 40;
 
-/** Without a word of a process for so long, it is ended and the cell says so. */
+/** A process that has worked for so long on one cell is ended, and the cell says so. */
 export const PATIENCE_MS = 120_000;
 
 function sized(n: number, runs: number) {

@@ -13,14 +13,14 @@ import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Open, Usage } from "../adapter.ts";
-import { writtenBy } from "../process.ts";
+import { cpuUsOf, statOf, writtenBy } from "../process.ts";
 import { PROMPT } from "../workload.ts";
 
 const EVE = join(import.meta.dirname, "../../eve");
 const BIN = join(EVE, "node_modules/eve/bin/eve.js");
 const SOURCES = join(import.meta.dirname, "..");
 const WAIT_MS = 60_000;
-const TICKS_PER_SECOND = 100; // of /proc, on every Linux that Node runs on
+const BUILD_MS = 300_000;
 const QUIET = { EVE_TELEMETRY_DISABLED: "1", NODE_ENV: "production" };
 
 type Server = Readonly<{ pid: number; url: string; app: string; desk: string }>;
@@ -38,10 +38,13 @@ function build(): string {
   const built = spawnSync(process.execPath, [BIN, "build"], {
     cwd: app,
     encoding: "utf8",
-    timeout: WAIT_MS,
+    timeout: BUILD_MS,
     env: { ...process.env, ...QUIET },
   });
-  if (!existsSync(join(app, ".output"))) throw new Error(`eve could not be built: ${built.stdout}${built.stderr}`.slice(0, 2_000));
+  if (!existsSync(join(app, ".output")))
+    throw new Error(
+      `eve could not be built (${built.error?.message ?? built.status}): ${built.stderr.replaceAll("\n", " ")}`.slice(0, 500),
+    );
   return app;
 }
 
@@ -55,8 +58,9 @@ async function freePort(): Promise<number> {
 }
 
 /** In a copy of the app: its store lies in its folder. */
-async function start(folder: string, pauseAt: number | null): Promise<Server> {
+async function start(pauseAt: number | null): Promise<Server> {
   const built = build();
+  const folder = mkdtempSync(join(process.env.ORGATE_BENCH_DIR ?? tmpdir(), "orgate-eve-"));
   const [app, desk] = [join(folder, "app"), join(folder, "desk")];
   mkdirSync(app);
   mkdirSync(desk);
@@ -89,20 +93,13 @@ function family(pid: number): readonly number[] {
   for (const member of found) found.push(...parents.filter(({ parent }) => parent === member).map((p) => p.pid));
   return found;
 }
-/** The fields after the name: state, parent, … */
-function statOf(pid: number): readonly string[] {
-  const file = `/proc/${pid}/stat`;
-  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
-  return text.slice(text.lastIndexOf(")") + 2).split(" ");
-}
 function usageOf(pid: number): Usage {
-  let [ticks, written] = [0, 0];
+  let [cpuUs, written] = [0, 0];
   for (const member of family(pid)) {
-    const stat = statOf(member);
-    ticks += Number(stat[11] ?? 0) + Number(stat[12] ?? 0);
+    cpuUs += cpuUsOf(member);
     written += writtenBy(member) ?? 0;
   }
-  return { cpuUs: (ticks * 1_000_000) / TICKS_PER_SECOND, written };
+  return { cpuUs, written };
 }
 
 const TURNING = /"type":\s*"(?:message\.completed|session\.(?:waiting|completed|failed)|turn\.failed)"/;
@@ -130,7 +127,7 @@ async function session(url: string): Promise<string> {
 }
 
 export const eve: Open = async ({ work, pause }) => {
-  running ??= start(mkdtempSync(join(tmpdir(), "orgate-eve-")), pause?.at ?? null);
+  running ??= start(pause?.at ?? null);
   const { pid, url, app, desk } = await running;
   const server = family(pid).at(-1) ?? pid; // `eve start` may only be the parent of the one that serves
   /** What it has counted since it was last asked; from then on so many iterations are due. */
