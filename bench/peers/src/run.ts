@@ -49,7 +49,7 @@ const QUIET: NodeJS.ProcessEnv = {
 
 const key = ({ workload, variant, round, mid }: Task): string => `${workload} ${variant} ${round + 1}${mid ? " mid-run" : ""}`;
 
-function tasksOf({ samples, only, peers, quick }: Options): readonly Task[] {
+export function tasksOf({ samples, only, peers, quick }: Options): readonly Task[] {
   const rounds = quick ? 1 : samples;
   const tasks: Task[] = [];
   for (let round = 0; round < rounds; round += 1)
@@ -61,6 +61,20 @@ function tasksOf({ samples, only, peers, quick }: Options): readonly Task[] {
       if (workload === "W2" && round === 0) tasks.push(...chosen.map((variant) => ({ workload, variant, round, mid: true })));
     }
   return tasks;
+}
+
+/** What a run that was broken off has left: all that it has no sample of, and what failed. */
+export function leftOf(tasks: readonly Task[], { samples }: Pick<Results, "samples">): readonly Task[] {
+  const known = new Set(samples.filter(({ failure }) => failure === null).map(key));
+  return tasks.filter((task) => !known.has(key(task)));
+}
+
+/** Throws where the two would not measure the same. */
+export function takenUp(before: Results, now: Results): Results {
+  if (before.digest !== now.digest || before.quick !== now.quick)
+    throw new Error("what would be measured now is not what results.json holds: run without --resume");
+  const samples = before.samples.filter(({ failure }) => failure === null);
+  return { ...before, samples, rounds: Math.max(before.rounds, now.rounds), complete: false };
 }
 
 async function perform(task: Task, quick: boolean, env: NodeJS.ProcessEnv): Promise<Sample> {
@@ -216,20 +230,9 @@ async function main(): Promise<void> {
   install(say);
   if (!values.quick) checkTypes();
   let results = fresh(options);
-  if (values.resume && existsSync(file)) {
-    const before = decodeResults(readFileSync(file, "utf8"));
-    if (before.digest !== results.digest || before.quick !== results.quick)
-      throw new Error("what would be measured now is not what results.json holds: run without --resume");
-    results = {
-      ...before,
-      samples: before.samples.filter(({ failure }) => failure === null),
-      rounds: Math.max(before.rounds, results.rounds),
-      complete: false,
-    };
-  }
+  if (values.resume && existsSync(file)) results = takenUp(decodeResults(readFileSync(file, "utf8")), results);
   const env: NodeJS.ProcessEnv = { ...process.env, ...QUIET, BENCH_EVE_APP: join(scratch, "eve") };
-  const known = new Set(results.samples.map(key));
-  const tasks = tasksOf(options).filter((task) => !known.has(key(task)));
+  const tasks = leftOf(tasksOf(options), results);
   const began = performance.now();
   try {
     for (const [i, task] of tasks.entries()) {
