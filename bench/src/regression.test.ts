@@ -9,7 +9,7 @@ const recorded = decodeCounts(readFileSync(join(import.meta.dirname, "..", "coun
 const scaled = (by: number, counts: Counts): Counts => decodeCounts(JSON.stringify(counts, (_, v) => (typeof v === "number" ? v * by : v)));
 
 test("X7 what an iteration adds is within ten times of what is recorded", async () => {
-  const found = await countIteration(20);
+  const found = await countIteration(100);
   expect(excessesOf(found, recorded)).toEqual([]);
   expect(found.modelCalls).toBe(1);
   expect(found.commits).toBe(recorded.commits);

@@ -20,6 +20,7 @@ import { agent, countingModel, lookup } from "./workload.ts";
 export type Counts = Readonly<Record<"events" | "commits" | "bytes" | "pages" | "cedarCalls" | "modelCalls", number>>;
 const NAMES: readonly (keyof Counts)[] = ["events", "commits", "bytes", "pages", "cedarCalls", "modelCalls"];
 
+const COUNTED = 200; // long enough that forgetting decisions shows: remembered, the ten questions of this work are asked once
 const ITERATIONS = 100;
 const ORDER_OF_MAGNITUDE = 10;
 const RECORDED = join(import.meta.dirname, "..", "counts.json");
@@ -156,7 +157,7 @@ const printRatios = (bytesPerIteration: number): Promise<void> =>
 
 if (import.meta.main) {
   const { values } = parseArgs({ options: { record: { type: "boolean", default: false }, counts: { type: "string", default: RECORDED } } });
-  const found = await countIteration(ITERATIONS);
+  const found = await countIteration(COUNTED);
   if (values.record) writeFileSync(values.counts, `${JSON.stringify(found, null, 2)}\n`);
   const recorded = decodeCounts(readFileSync(values.counts, "utf8"));
   for (const name of NAMES)
