@@ -3,6 +3,7 @@ import {
   agentFacts,
   approvalId,
   drive,
+  estimates,
   intentId,
   keyId,
   type Model,
@@ -10,6 +11,7 @@ import {
   openSession,
   ordersOf,
   type Ports,
+  seq,
   sessionId,
   tableGate,
   toolbox,
@@ -79,6 +81,8 @@ export async function session(iterations: number, gate: Gate = tableGate(PERMIT_
   const tools = toolbox(agent.tools, sha256);
   const ports: Ports = {
     model: countingModel(iterations),
+    summariser: countingModel(iterations),
+    counters: estimates,
     gate,
     tools,
     journal: store.journal,
@@ -124,7 +128,7 @@ const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
 /** What anybody would write first: ask, check, run, append to a list. No record, no gate, no limits. */
 async function bareLoop(iterations: number): Promise<void> {
   const model: Model = countingModel(iterations);
-  const messages: Parameters<Model["ask"]>[0]["messages"][number][] = [{ role: "user", text: "go", tokens: 0 }];
+  const messages: Parameters<Model["ask"]>[0]["messages"][number][] = [{ role: "user", text: "go", tokens: 0, entry: seq(1) }];
   let calls = 0;
   for (;;) {
     const reply = await model.ask({ system: "", messages, tools: [], temperature: 0, maxOutputTokens: 0, attempt: 1 }, () => {}, NEVER);
@@ -134,7 +138,7 @@ async function bareLoop(iterations: number): Promise<void> {
     if (checked.kind === "invalid") throw new Error(checked.issues.join("; "));
     calls += 1;
     const text = await Promise.resolve(resultOf(Number(checked.args.n)));
-    messages.push({ role: "tool", wireId: part.id, tool: part.tool, text, isError: false, tokens: 0 });
+    messages.push({ role: "tool", wireId: part.id, tool: part.tool, text, isError: false, tokens: 0, entry: seq(1) });
   }
   checkRun({ ending: "completed", calls }, iterations);
 }

@@ -38,6 +38,7 @@ import {
   withFreshKeys,
 } from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
+import { tokenizers } from "./adapters/tokenizers.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
 export { loadTomlAgents } from "./adapters/agent-toml.ts";
@@ -133,6 +134,8 @@ export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Li
   const tools = toolbox(agent.tools, sha256);
   const ports: Ports = {
     model: outside.model(agent),
+    summariser: outside.model(summariserOf(agent)),
+    counters: tokenizers,
     gate,
     tools,
     journal: place.store.journal,
@@ -145,8 +148,12 @@ export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Li
     hash: sha256,
     watch,
   };
-  return { ports, facts: agentFacts(agent, gate, tools, sha256) };
+  return { ports, facts: agentFacts(agent, gate, tools, sha256, tokenizers) };
 }
+
+/** The agent's own model unless its plan for the conversation names another. */
+const summariserOf = (agent: Agent): Agent =>
+  agent.context.kind === "summarise" && agent.context.model !== null ? { ...agent, model: agent.context.model } : agent;
 
 /** What a test or an embedder may bring of its own. */
 export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: Ids }>;

@@ -5,6 +5,7 @@
  * A2 The digest covers everything a session depends on: name, instructions, model and its options, limits, groups, the facts of every tool.
  */
 import {
+  type ContextPlan,
   checkLimits,
   type Digest,
   digestOf,
@@ -13,9 +14,13 @@ import {
   frozenCopy,
   type Hash,
   type JsonObject,
+  KEEP,
   type Limits,
+  PLAIN_WINDOW,
   type Prices,
+  TOKENIZERS,
   type Tool,
+  tokenizerOf,
   toolFacts,
 } from "../vocab/index.ts";
 import { inOrder } from "./define-tool.ts";
@@ -32,9 +37,20 @@ export type AgentDefinition = Readonly<{
   limits?: Partial<Limits>;
   /** Of the model, in currency per million tokens. Without them what a run costs is unknown, and money cannot be limited. */
   prices?: Prices;
+  /** What counts tokens: `estimate`, `o200k_base` or `cl100k_base`; by the model's name unless said. */
+  tokenizer?: string;
+  /** How a conversation is kept within `contextTokens`; the oldest go first unless said. */
+  context?: ContextDefinition;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
 }>;
+
+/** `keep` is how many of the newest units stay as they are; a unit is a call with its results, or a message. */
+export type ContextDefinition = Readonly<
+  | { kind: "window" }
+  | { kind: "mask"; keep?: number }
+  | { kind: "summarise"; keep?: number /** Another model than the agent's own. */; model?: string }
+>;
 
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
 const AGENT = Symbol.for("orgate.agent");
@@ -48,11 +64,13 @@ export type Agent = Readonly<{
   tools: readonly Tool[];
   limits: Limits;
   prices: Prices | null;
+  tokenizer: string;
+  context: ContextPlan;
   groups: readonly string[];
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "prices", "groups"];
+const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "prices", "tokenizer", "context", "groups"];
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export function defineAgent(given: AgentDefinition): Agent {
@@ -75,9 +93,30 @@ export function defineAgent(given: AgentDefinition): Agent {
   const prices = pricesOf(given.prices ?? null, where);
   const unpriced = unpricedLimit(limits, prices, where);
   if (unpriced !== null) throw new FaultError(unpriced);
+  const tokenizer = given.tokenizer ?? tokenizerOf(model);
+  if (!TOKENIZERS.includes(tokenizer))
+    throw invalid(where, `\`tokenizer\` is ${JSON.stringify(tokenizer)}`, `known are ${TOKENIZERS.join(", ")}`);
+  const context = contextOf(given.context ?? { kind: "window" }, where);
+  if (limits.cents !== null && context.kind === "summarise" && context.model !== null)
+    throw invalid(
+      where,
+      "`context` names another model, whose price is not known, and limit `cents` is given",
+      "leave out `model`, or `cents`",
+    );
 
-  const facts = { name: named, instructions, model, modelOptions, limits, prices, groups, tools: tools.map(toolFacts) };
-  const agent = { name: named, instructions, model, modelOptions, tools, limits: Object.freeze(limits), prices, groups };
+  const facts = { name: named, instructions, model, modelOptions, limits, prices, tokenizer, context, groups, tools: tools.map(toolFacts) };
+  const agent = {
+    name: named,
+    instructions,
+    model,
+    modelOptions,
+    tools,
+    limits: Object.freeze(limits),
+    prices,
+    tokenizer,
+    context,
+    groups,
+  };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
 
@@ -101,6 +140,23 @@ function groupsOf(given: readonly string[], where: string): readonly string[] {
   const wrong = Array.isArray(given) ? given.find((group) => !isName(group)) : given;
   if (wrong !== undefined) throw invalid(where, `\`groups\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
   return Object.freeze([...new Set(given)].sort());
+}
+
+function contextOf(given: ContextDefinition, where: string): ContextPlan {
+  const refuse = (detail: string): FaultError =>
+    invalid(where, `\`context\`: ${detail}`, 'use { kind: "window" }, { kind: "mask", keep } or { kind: "summarise", keep, model }');
+  if (typeof given !== "object" || given === null) throw refuse("it is no plan");
+  const { kind } = given;
+  if (kind !== "window" && kind !== "mask" && kind !== "summarise") throw refuse(`there is no kind ${JSON.stringify(kind) ?? "of it"}`);
+  const stray = strayKey(given, ["kind", ...(kind === "window" ? [] : ["keep"]), ...(kind === "summarise" ? ["model"] : [])]);
+  if (stray !== null) throw refuse(`${kind} has no \`${stray}\``);
+  if (given.kind === "window") return PLAIN_WINDOW;
+  const keep = given.keep ?? KEEP[given.kind];
+  if (!Number.isSafeInteger(keep) || keep < 1) throw refuse("`keep` must be a whole number of at least 1");
+  if (given.kind === "mask") return Object.freeze({ kind: "mask", keep });
+  const named = given.model ?? null;
+  if (named !== null && (typeof named !== "string" || !MODEL.test(named))) throw refuse("`model` is not `provider/name`");
+  return Object.freeze({ kind: "summarise", keep, model: named });
 }
 
 function pricesOf(given: Prices | null, where: string): Prices | null {

@@ -401,12 +401,12 @@ describe("nothing is overshot", () => {
         const at = { iteration: t.iterations + 1, attempt: 1 };
         tell({ kind: "model.asked", ...at, model: "m/m", purpose: "reply", request: sha256("r"), reserved, reservedMicros: micros });
         if (happening.lost) {
-          tell({ kind: "model.failed", ...at, error: "broke", broke: true, again: true });
+          tell({ kind: "model.failed", ...at, purpose: "reply", error: "broke", broke: true, again: true });
           return;
         }
         const usage = { input: Math.floor(reserved.input * happening.part), output: Math.floor(reserved.output * happening.part) };
         const cost = Math.ceil(usage.input * 3 + usage.output * 15);
-        tell({ kind: "model.replied", ...at, parts: [], finish: "calls", usage, micros: cost, model: "m/m", meta: null });
+        tell({ kind: "model.replied", ...at, purpose: "reply", parts: [], finish: "calls", usage, micros: cost, model: "m/m", meta: null });
         return;
       }
       case "delegate": {

@@ -39,7 +39,7 @@ import { type Answered, actingFor, type Gated, type State, type Turn, UNDECIDED 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
 
-type Needs = Pick<Ports, "gate" | "tools" | "model" | "hash" | "orders" | "journal">;
+type Needs = Pick<Ports, "gate" | "tools" | "model" | "summariser" | "hash" | "orders" | "journal">;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
 export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => Millis): Judge {
@@ -99,13 +99,28 @@ type Named = Readonly<{
   leave: Answered | null;
 }>;
 
-function toAction(p: Pick<Ports, "tools" | "model">, s: State, t: Turn | null, id: ActionId, toolDigest: (tool: Tool) => Digest): Named {
+function toAction(
+  p: Pick<Ports, "tools" | "model" | "summariser">,
+  s: State,
+  t: Turn | null,
+  id: ActionId,
+  toolDigest: (tool: Tool) => Digest,
+): Named {
   const unknown = id.startsWith("reconcile:") ? s.unknowns.get(callId(id.slice("reconcile:".length))) : undefined;
   if (unknown !== undefined)
     return { action: unknown.decided.action, refused: null, gated: UNDECIDED, modified: true, counted: true, leave: null };
   if (t === null) throw new Error(`there is no turn to decide ${id} in`);
   if (id.startsWith("model:"))
     return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false, counted: false, leave: null };
+  if (id.startsWith("summary:"))
+    return {
+      action: { kind: "model", model: p.summariser.id },
+      refused: null,
+      gated: t.summary.gated,
+      modified: false,
+      counted: false,
+      leave: null,
+    };
   if (id.startsWith("respond:"))
     return { action: { kind: "respond", to: actingFor(s) }, refused: null, gated: t.respond, modified: false, counted: false, leave: null };
   const call = t.calling.find((c) => (c.proposed.id as string) === id);

@@ -26,14 +26,16 @@ import {
   label,
   MICROS_PER_CENT,
   type Outcome,
+  type Prices,
   reconciledEvent,
   type Tool,
 } from "../vocab/index.ts";
 import { reservation, roomForOutput, settlement } from "./budgets.ts";
+import { summaryDigest, summaryFor, summaryRequest, summedEvent } from "./context.ts";
 import type { Move } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
 import { stricter } from "./resume.ts";
-import type { Answered, Call, State, Turn, Unknown } from "./state.ts";
+import type { Answered, Asking, Call, State, Turn, Unknown } from "./state.ts";
 
 /** What an effect brings home. */
 export type Landing = () => readonly JournalEvent[];
@@ -68,6 +70,7 @@ export function launcher(c: Cockpit): (move: Move) => (() => void) | null {
     if (move.kind === "settle") return settle(c, move.unknown);
     if (t === null) return null;
     if (move.kind === "ask-model") return askModel(c, t, prompt);
+    if (move.kind === "summarise") return summarise(c, t);
     if ((move.kind === "act" || move.kind === "reconcile") && move.call.gated.kind === "allowed")
       return startCall(c, t, move.kind, move.call, move.call.gated.decided);
     return null;
@@ -127,8 +130,49 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
       if (allowed.kind !== "model" || allowed.model !== p.model.id)
         throw new FaultError({ kind: "permit-refused", action, detail: "it names another model" });
       const reply = await unlessStopped(c.stopOf(null), (signal) => p.model.ask(request, preview, signal));
-      if ("error" in reply) return () => [{ kind: "model.failed", iteration, attempt, ...reply }];
-      return () => [repliedEvent(s, reply, iteration, attempt)];
+      if ("error" in reply) return () => [{ kind: "model.failed", iteration, attempt, purpose: "reply", ...reply }];
+      return () => [repliedEvent(s, reply, { iteration, attempt, purpose: "reply" }, s.agent.prices)];
+    });
+  };
+}
+
+/**
+ * C5 a model call of its own: gated, reserved, settled and journalled like any other, but no iteration, and never shown while it comes.
+ * What it says is put in place in the commit that records it.
+ */
+function summarise(c: Cockpit, t: Turn): (() => void) | null {
+  const { p, s } = c;
+  const plan = summaryFor(s, t);
+  if (t.summary.gated.kind !== "allowed" || plan === null) return null;
+  const { decided } = t.summary.gated;
+  const request = summaryRequest(s, t, plan);
+  const asked = { iteration: t.iterations + 1, attempt: request.attempt, purpose: "summary" } as const;
+  const reserved = { input: plan.room.input, output: plan.room.output };
+  const prices = p.summariser.id === p.model.id ? s.agent.prices : null;
+  consume(c, decided);
+  c.record({
+    kind: "model.asked",
+    ...asked,
+    model: p.summariser.id,
+    request: summaryDigest(p.summariser.id, request, p.hash),
+    reserved,
+    reservedMicros: costOf(prices, reserved),
+  });
+  return () => {
+    const permit = c.permitFor(decided.id);
+    checkHold(c);
+    c.fly("model", async () => {
+      const allowed = c.redeem(permit);
+      if (allowed.kind !== "model" || allowed.model !== p.summariser.id)
+        throw new FaultError({ kind: "permit-refused", action: decided.id, detail: "it names another model" });
+      const reply = await unlessStopped(c.stopOf(null), (signal) => p.summariser.ask(request, () => {}, signal));
+      if ("error" in reply) return () => [{ kind: "model.failed", ...asked, ...reply }];
+      return () => {
+        const said = reply.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
+        const isUsable = reply.finish !== "refused" && reply.finish !== "filtered";
+        const put = isUsable ? summedEvent(s, t, plan, said, reply.model) : null;
+        return [repliedEvent(s, reply, asked, prices), ...(put === null ? [] : [put])];
+      };
     });
   };
 }
@@ -162,16 +206,17 @@ function failure(error: unknown): Failed {
   return { error: messageOf(error), broke: true, again: false };
 }
 
-function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: number): JournalEvent {
+type Asked = Pick<Asking, "iteration" | "attempt" | "purpose">;
+
+function repliedEvent(s: State, reply: ModelReply, asked: Asked, prices: Prices | null): JournalEvent {
   const { finish, usage, model, meta } = reply;
   return {
     kind: "model.replied",
-    iteration,
-    attempt,
+    ...asked,
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
     usage,
-    micros: costOf(s.agent.prices, usage),
+    micros: costOf(prices, usage),
     model,
     meta,
   };

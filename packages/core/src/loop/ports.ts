@@ -4,6 +4,7 @@ import type { Inbox } from "../inbox/port.ts";
 import type { Orders } from "../journal/orders.ts";
 import type { Journal } from "../journal/port.ts";
 import type { Model, Preview } from "../reason/port.ts";
+import type { Counters } from "../reason/tokens.ts";
 import type { ApprovalId, Entry, Hash, Intent, IntentId, JournalEvent, Millis, SessionId, Tools } from "../vocab/index.ts";
 
 export type Clock = Readonly<{
@@ -41,6 +42,10 @@ export type SignAsWriter = (intent: Omit<Intent, "by" | "key" | "signature">) =>
 
 export type Ports = Readonly<{
   model: Model;
+  /** What sums up what no longer fits: the agent's own model unless its plan names another. */
+  summariser: Model;
+  /** What counts tokens. */
+  counters: Counters;
   gate: Gate;
   tools: Tools;
   journal: Journal;

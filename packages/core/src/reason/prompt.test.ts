@@ -1,15 +1,16 @@
 import { hash as nodeHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { digest, type Hash, ZERO } from "../vocab/index.ts";
+import { digest, type Hash, seq, ZERO } from "../vocab/index.ts";
 import type { Message } from "./port.ts";
 import { type PromptParts, prompter } from "./prompt.ts";
+import { newWindow } from "./window.ts";
 
 const sha256: Hash = (text) => digest(nodeHash("sha256", text, "hex"));
-const user = (text: string): Message => ({ role: "user", text, tokens: 1 });
+const user = (text: string): Message => ({ role: "user", text, tokens: 1, entry: seq(1) });
 const base: PromptParts = {
   system: "be brief",
   messages: [user("one"), user("two")],
-  window: { from: 0, task: 0, newest: 1, tokens: 2 },
+  window: { ...newWindow(), task: 0, newest: 1, tokens: 2 },
   tools: [],
   toolsDigest: ZERO,
   model: "m",
@@ -47,7 +48,7 @@ test("L79 the request holds what the window shows", () => {
   const { request } = prompter(sha256)({
     ...base,
     messages: [user("task"), user("gone"), user("new")],
-    window: { from: 2, task: 0, newest: 2, tokens: 2 },
+    window: { ...newWindow(), from: 2, task: 0, newest: 2, tokens: 2 },
   });
   expect(request.messages.map((m) => ("text" in m ? m.text : ""))).toEqual(["task", "new"]);
 });

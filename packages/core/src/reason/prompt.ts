@@ -20,8 +20,11 @@ export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRe
   let spoken: Digest = ZERO;
   return ({ system, messages, window, tools, toolsDigest, model, temperature, maxOutputTokens, attempt }) => {
     for (; count < messages.length; count += 1) spoken = hash(`${spoken}\n${canonical(messages[count])}`);
-    const { from, task } = window;
-    const digest = hash(canonical({ model, system, tools: toolsDigest, spoken, from, task, temperature, maxOutputTokens }));
+    const { from, task, masked } = window;
+    const summary = window.summary === null ? null : canonical(window.summary.message);
+    const digest = hash(
+      canonical({ model, system, tools: toolsDigest, spoken, from, task, masked, summary, temperature, maxOutputTokens }),
+    );
     return { request: { system, messages: shown(messages, window), tools, temperature, maxOutputTokens, attempt }, digest };
   };
 }

@@ -14,9 +14,11 @@ import type { Live, Ports } from "../loop/ports.ts";
 import { openSession, takeSession } from "../loop/resume.ts";
 import type { State } from "../loop/state.ts";
 import type { Model } from "../reason/port.ts";
+import { type Counters, estimates } from "../reason/tokens.ts";
 import {
   type AgentFacts,
   approvalId,
+  type ContextPlan,
   DEFAULT_LIMITS,
   type Entry,
   type EventKind,
@@ -54,6 +56,9 @@ export type WorldOptions = Readonly<{
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
   prices?: Prices;
+  context?: ContextPlan;
+  summariser?: Model;
+  counters?: Counters;
   /** The first process dies at the first of these, the second at the second, … */
   crashes?: readonly CrashPoint[];
   /** A chance to break a port on purpose: mutation tests hand in what must be noticed. */
@@ -111,7 +116,7 @@ export function world(options: WorldOptions): World {
     tools: box.digest,
     overheadTokens: 10,
     tokenizer: "estimate",
-    context: PLAIN_WINDOW,
+    context: options.context ?? PLAIN_WINDOW,
     prices: options.prices ?? null,
     charges: chargesOf(box),
   };
@@ -140,7 +145,9 @@ export function world(options: WorldOptions): World {
       return result;
     }
     const ports: Ports = spoil({
-      model: { id: model.id, ask: (request, preview, signal) => around("model", () => model.ask(request, preview, signal)) },
+      model: crashingModel(model, around),
+      summariser: crashingModel(options.summariser ?? model, around),
+      counters: options.counters ?? estimates,
       gate,
       tools: { ...box, find: (name) => crashing(box.find(name), around) },
       journal: { ...store.journal, append: (a) => around("append", () => store.journal.append(a)) },
@@ -237,6 +244,11 @@ export function world(options: WorldOptions): World {
 }
 
 type Around = <T>(of: CrashPoint["of"], effect: () => Promise<T>) => Promise<T>;
+
+const crashingModel = (model: Model, around: Around): Model => ({
+  id: model.id,
+  ask: (request, preview, signal) => around("model", () => model.ask(request, preview, signal)),
+});
 
 function crashing(tool: Tool | null, around: Around): Tool | null {
   if (tool === null) return null;
