@@ -2,12 +2,16 @@
 import {
   agentFacts,
   approvalId,
+  breakersOf,
+  DEFAULT_BREAKER,
   drive,
   estimates,
   intentId,
   keyId,
+  type Middleware,
   type Model,
   millis,
+  NO_CHILDREN,
   openSession,
   ordersOf,
   type Ports,
@@ -68,7 +72,11 @@ async function repeat(times: number, run: () => Promise<void>): Promise<void> {
 let sessions = 0;
 const padded = (n: number, digits: number): string => String(n).padStart(digits, "0");
 
-export async function session(iterations: number, gate: Gate = tableGate(PERMIT_ALL, sha256)): Promise<void> {
+export async function session(
+  iterations: number,
+  gate: Gate = tableGate(PERMIT_ALL, sha256),
+  middleware: readonly Middleware[] = [],
+): Promise<void> {
   let salt = 0;
   const seal = {
     writer: writerId("w1"),
@@ -85,9 +93,13 @@ export async function session(iterations: number, gate: Gate = tableGate(PERMIT_
     counters: estimates,
     gate,
     tools,
+    middleware,
     journal: store.journal,
     inbox: store.inbox,
+    children: NO_CHILDREN,
     orders: ordersOf(store.journal, () => millis(Date.now())),
+    breakers: breakersOf(store.journal, { now: () => millis(Date.now()), hash: sha256, self: { kind: "system", id: "bench" } }),
+    modelBreaker: DEFAULT_BREAKER,
     authenticate: () => ({ kind: "genuine" }),
     signAsWriter: (intent) => ({ ...intent, by: USER, key: null, signature: null }),
     clock: { now: () => millis(Date.now()), elapsed: () => 0, sleep },

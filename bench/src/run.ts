@@ -8,6 +8,7 @@ import { concurrent } from "./concurrent.ts";
 import { gateCold, gateHits, gateLoop, gateMillion, gateMix } from "./gate.ts";
 import type { Effort } from "./measure.ts";
 import { memoryLoop } from "./memory-loop.ts";
+import { middlewareLoop } from "./middleware-loop.ts";
 import { type Report, toText } from "./report.ts";
 import { resume } from "./resume.ts";
 import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
@@ -23,6 +24,7 @@ const iterations = 1_000;
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   "memory-loop": () => memoryLoop({ effort, iterations }),
+  middleware: () => middlewareLoop({ effort, iterations }),
   "sqlite-off": () => sqliteOff({ effort, iterations }),
   "sqlite-full": () => sqliteFull({ effort, iterations }),
   "gate-cold": () => gateCold({ effort, decisions: quick ? 500 : 2_000 }),

@@ -5,18 +5,23 @@ import {
   type Agent,
   type AgentFacts,
   agentFacts,
+  breakersOf,
   type Clock,
   FaultError,
   type Gate,
   type Ids,
   type Intent,
   type Live,
+  type Middleware,
   type Model,
+  NO_CHILDREN,
+  type OpenBreakers,
   type OpenOrders,
   ordersOf,
   type Ports,
   type SessionId,
   toolbox,
+  toolsOf,
 } from "@orgate/core";
 import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
@@ -41,12 +46,12 @@ import { modelFor } from "./adapters/model-offline.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
-export { loadTomlAgents } from "./adapters/agent-toml.ts";
+export { loadCodeSkills, loadTomlAgents } from "./adapters/agent-toml.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
-export type { Erased, ReadStore } from "./adapters/journal-sqlite.ts";
+export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { type Person, signIntent } from "./adapters/keyring.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
 export {
@@ -58,18 +63,20 @@ export {
   SURFACES,
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
-export { openProject } from "./adapters/project-toml.ts";
+export { findProject, openProject } from "./adapters/project-toml.ts";
 export {
   type Candidate,
   foldTrust,
-  INSTRUCTIONS,
   projectInstructions,
   type Standing,
+  skillFolders,
   standingOf,
   type Trusted,
+  type TrustPlace,
   trustCandidates,
 } from "./adapters/trust.ts";
 export { type Notify, webhook } from "./adapters/webhook.ts";
+export { skillFrom } from "./skill-folder.ts";
 
 export type PlaceOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */
@@ -85,6 +92,8 @@ export type Place = Readonly<{
   keyring: OpenKeyring;
   /** Grants and halts of the whole project, as this process sees them. */
   orders: OpenOrders;
+  /** What keeps failing, as this process sees it. */
+  breakers: OpenBreakers;
   /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
   listen(drives: (session: SessionId) => boolean): Promise<Door | null>;
   close(): Promise<void>;
@@ -106,7 +115,8 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     };
     const listen: Place["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
-    return { store, keys, keyring, orders: ordersFor(store), listen, close: () => store.close() };
+    const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
+    return { store, keys, keyring, orders: ordersFor(store), breakers, listen, close: () => store.close() };
   } catch (error) {
     await store.close();
     throw error;
@@ -129,18 +139,41 @@ function ordersFor({ journal, inbox }: Store): OpenOrders {
 
 export type Composed = Readonly<{ ports: Ports; facts: AgentFacts }>;
 
+/** K8 an agent without a skill that it names is not run: what it was written for may hang on it. */
+export function mustHaveSkills({ name, missing: [missing] }: Agent): void {
+  if (missing === undefined) return;
+  const { skill, detail, hint } = missing;
+  throw new FaultError({ kind: "agent-invalid", where: `agent \`${name}\``, detail: `skill \`${skill}\` cannot be used: ${detail}`, hint });
+}
+
+/** The other agents of the runtime: how one of them is found, and driven for whoever delegates to it. */
+export type Family = Pick<Ports["children"], "find" | "drive">;
+
 /** Everything one session of one agent needs. */
-export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Live) => void, outside: Outside = NODE): Composed {
-  const tools = toolbox(agent.tools, sha256);
+export function compose(
+  place: Place,
+  agent: Agent,
+  gate: Gate,
+  watch: (live: Live) => void,
+  outside: Outside = NODE,
+  family: Family = NO_CHILDREN,
+  middleware: readonly Middleware[] = agent.middleware,
+): Composed {
+  mustHaveSkills(agent);
+  const tools = toolbox(toolsOf(agent), sha256);
   const ports: Ports = {
     model: outside.model(agent),
     summariser: outside.model(summariserOf(agent)),
     counters: tokenizers,
     gate,
     tools,
+    middleware,
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,
+    children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
+    breakers: place.breakers,
+    modelBreaker: agent.breaker,
     authenticate: (intent) => place.keyring.authenticate(intent),
     signAsWriter: place.keyring.signAsWriter,
     clock: outside.clock,
@@ -154,6 +187,20 @@ export function compose(place: Place, agent: Agent, gate: Gate, watch: (live: Li
 /** The agent's own model unless its plan for the conversation names another. */
 const summariserOf = (agent: Agent): Agent =>
   agent.context.kind === "summarise" && agent.context.model !== null ? { ...agent, model: agent.context.model } : agent;
+
+/** What sessions of an agent record of it, and what limits it has, for those that delegate to it. */
+export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Family["find"] {
+  const known = new Map<string, Readonly<{ under: Gate["digest"]; delegate: ReturnType<Family["find"]> }>>();
+  return (name) => {
+    const found = known.get(name);
+    const agent = agents.get(name);
+    if (agent === undefined || agent.missing.length > 0) return null; // without a skill that it names it is not run
+    if (found?.under === gate.digest) return found.delegate;
+    const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers), limits: agent.limits };
+    known.set(name, { under: gate.digest, delegate });
+    return delegate;
+  };
+}
 
 /** What a test or an embedder may bring of its own. */
 export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: Ids }>;

@@ -1,4 +1,5 @@
 /** A project's settings, read once and never again. Every setting here has one reader; a key that nobody reads is an error, not a comment. */
+import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import * as z from "zod";
 
@@ -23,6 +24,7 @@ const projectSchema = z.strictObject({
       synchronous: z.enum(["full", "normal", "off"]).default("full"),
     })
     .prefault({}),
+  skills: z.strictObject({ home: z.boolean().default(false) }).prefault({}),
   groups: z.strictObject({ agents: groups, users: groups }).prefault({}),
   notify: z
     .strictObject({
@@ -35,6 +37,8 @@ const projectSchema = z.strictObject({
 export type Config = Readonly<{
   /** The project's folder, absolute. */
   root: string;
+  /** The working folder, absolute, links resolved: `root` or below it. */
+  from: string;
   /** Its `orgate.toml`. */
   file: string;
   name: string;
@@ -44,6 +48,8 @@ export type Config = Readonly<{
   tools: readonly string[];
   /** Absolute: where the policies lie. */
   policies: string;
+  /** Absolute: the person's own skills, where the project wants them; null where it does not. */
+  skillsHome: string | null;
   /** Group → members: what `AgentGroup` and `UserGroup` stand for in policies. */
   groups: Groups;
   /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
@@ -62,16 +68,18 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema.safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, groups, notify } = read.data;
+  const { project, journal, skills, groups, notify } = read.data;
   return {
     kind: "config",
     config: Object.freeze({
       root,
+      from: root,
       file,
       name: project.name,
       agents: Object.freeze(project.agents),
       tools: Object.freeze(project.tools),
       policies: join(root, "policies"),
+      skillsHome: skills.home ? join(homedir(), ".agents", "skills") : null,
       groups,
       journal: Object.freeze({ directory: resolve(root, journal.directory), synchronous: journal.synchronous }),
       notify: notify === undefined ? null : Object.freeze({ webhook: notify.webhook, secretEnv: notify.secret_env }),

@@ -1,6 +1,6 @@
 /** The front door of `orgate`: define agents and tools, create a runtime, run. */
 export * from "@orgate/core";
-export type { ListedQuestion, StandingGrant, StandingHalt } from "@orgate/core/journal";
+export type { ListedQuestion, Position, SessionPage, SessionSummary, StandingGrant, StandingHalt, Written } from "@orgate/core/journal";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { checkSignature, ed25519, nameKey, sha256 } from "./adapters/crypto-node.ts";
 export { openReadStore, type ReadStore } from "./adapters/journal-sqlite.ts";
@@ -23,3 +23,6 @@ export {
   type Runtime,
   type RuntimeOptions,
 } from "./runtime.ts";
+export type { Forking, NewSession, Sessions } from "./sessions.ts";
+export { readSkill } from "./skill-folder.ts";
+export type { Following, Subscribe, Words } from "./subscribing.ts";

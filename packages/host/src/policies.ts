@@ -17,6 +17,7 @@ import {
   FaultError,
   type FileDigest,
   type Gate,
+  type JsonObject,
   type Surface,
   type Tool,
   toolFacts,
@@ -229,11 +230,17 @@ function toolsOf(agents: readonly Agent[]): readonly Tool[] {
   const tools = new Map<string, Tool>();
   for (const tool of agents.flatMap((a) => a.tools)) {
     const other = tools.get(tool.name);
-    if (other !== undefined && digestOf(toolFacts(other), sha256) !== digestOf(toolFacts(tool), sha256))
+    if (other !== undefined && digestOf(sharedFacts(other), sha256) !== digestOf(sharedFacts(tool), sha256))
       throw new FaultError({ kind: "tool-twice", tool: tool.name });
     tools.set(tool.name, other ?? tool);
   }
   return [...tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** What the runtime makes for each agent has the same action, and a basis of its own. */
+function sharedFacts(tool: Tool): JsonObject {
+  const { name, inputSchema, effects, resourceTypes, basis } = tool;
+  return basis === null ? toolFacts(tool) : { name, inputSchema, effects, resourceTypes };
 }
 
 // ── in force ──

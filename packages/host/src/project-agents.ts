@@ -1,29 +1,15 @@
-/** The agents of a project: modules and TOML files alike, with the instructions that the project's own `AGENTS.md` adds once it is trusted. */
-import { type Agent, defineAgent, type Entry, isFault, type Journal, seq, TRUST } from "@orgate/core";
-import {
-  foldTrust,
-  INSTRUCTIONS,
-  loadAgents,
-  loadTomlAgents,
-  openLook,
-  projectInstructions,
-  type Standing,
-  sha256,
-  standingOf,
-  type Trusted,
-} from "./compose.ts";
+/** The agents of a project: modules and TOML files alike, with the skills and the instructions that the project brings for those who ask. */
+import { type Agent, describe, type Entry, equipAgent, FaultError, isFault, type Journal, seq, TRUST } from "@orgate/core";
+import { foldTrust, loadAgents, loadCodeSkills, loadTomlAgents, openLook, type Trusted } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { fileBad } from "./project-modules.ts";
+import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
 
 export type ProjectAgent = Readonly<{ agent: Agent; file: string }>;
-export type ProjectAgents = Readonly<{
-  agents: readonly ProjectAgent[];
-  /** Of `AGENTS.md`; null when there is none. */
-  instructions: Standing | null;
-}>;
+export type ProjectAgents = Readonly<{ agents: readonly ProjectAgent[]; skills: readonly ProjectSkill[] }>;
 
-/** A23 an agent is found by its name, whichever way it is written; one name is one agent. */
-export async function loadProjectAgents(config: Config): Promise<ProjectAgents> {
+/** A23 an agent is found by its name, whichever way it is written; one name is one agent. Only the skills that are named are read, unless all are asked for. */
+export async function loadProjectAgents(config: Config, which: "wanted" | "all" = "wanted"): Promise<ProjectAgents> {
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
   const modules = await loadAgents(
     config.root,
@@ -37,25 +23,24 @@ export async function loadProjectAgents(config: Config): Promise<ProjectAgents> 
     byName.set(agent.name, { agent, file });
   }
   const sorted = [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
-  const found = projectInstructions(config.root, sha256);
-  if (found === null) return { agents: sorted, instructions: null };
-  const standing = standingOf(INSTRUCTIONS, found.digest, await trustIn(config.journal.directory));
-  if (standing !== "trusted") return { agents: sorted, instructions: standing };
-  return { agents: sorted.map((one) => ({ ...one, agent: withInstructions(one.agent, found.text) })), instructions: standing };
-}
+  const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
+  const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
+  if (which === "wanted" && wanted.size === 0 && !asking) return { agents: sorted, skills: [] };
+  const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(config.root, config.tools);
+  const trusted = await trustIn(config.journal.directory);
+  const skills = projectSkills(config, trusted, code, which === "wanted" ? wanted : null);
+  const equipment = equipmentOf(config, trusted, skills);
+  return { agents: sorted.map(({ agent, file }) => ({ agent: equipped(agent, file), file })), skills };
 
-/** The text is part of the definition, so it counts in the agent's digest: a session records what it ran on. */
-export function withInstructions(agent: Agent, text: string): Agent {
-  const { name, instructions, model, modelOptions, tools, limits, groups } = agent;
-  return defineAgent({
-    name,
-    instructions: `${instructions}\n\n# ${INSTRUCTIONS} of this project\n\n${text.trim()}`,
-    model,
-    modelOptions,
-    tools,
-    limits,
-    groups,
-  });
+  function equipped(agent: Agent, file: string): Agent {
+    try {
+      return equipAgent(agent, equipment);
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error;
+      const { message, hint } = describe(error.fault);
+      throw fileBad(file, null, message, hint, error);
+    }
+  }
 }
 
 /** What is trusted, by the journal; nothing where there is no journal yet. */

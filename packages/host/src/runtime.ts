@@ -5,11 +5,14 @@ import {
   approvalId,
   type CallId,
   checkLimits,
+  type Digest,
   drive,
   type Entry,
   FaultError,
+  followChild,
   type Gate,
   type GrantId,
+  goUp,
   type Held,
   type Intent,
   isFault,
@@ -19,8 +22,12 @@ import {
   type Limits,
   type Live,
   label,
+  type Middleware,
   type Model,
+  middlewareOf,
+  openBelow,
   openSession,
+  type Parent,
   type Principal,
   type Resolution,
   type RunResult,
@@ -41,6 +48,8 @@ import {
   type Composed,
   compose,
   type Door,
+  delegatesOf,
+  type Family,
   NODE,
   type Notify,
   type Outside,
@@ -53,6 +62,8 @@ import { deliver } from "./delivery.ts";
 import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
 import { recordPolicies } from "./policy-record.ts";
+import { type Sessions, sessionsOf } from "./sessions.ts";
+import { openEar, type Subscribe, subscriber } from "./subscribing.ts";
 
 export type RuntimeOptions = Readonly<{
   /** Where journal and keys lie. */
@@ -70,6 +81,8 @@ export type RuntimeOptions = Readonly<{
   model?: (agent: Agent) => Model;
   /** Is told when a question waits for a person; `webhook` sends it on. */
   notify?: Notify;
+  /** The developer's own code around every turn, in order; an agent's own comes after it. */
+  middleware?: readonly Middleware[];
   /** Named in notices. */
   project?: string;
 }>;
@@ -77,6 +90,8 @@ export type RuntimeOptions = Readonly<{
 export type RunOptions = Readonly<{
   /** Goes on in this session; a new one is opened without it. */
   session?: SessionId;
+  /** Goes on in the session that has this id of the caller's own; one is opened under it when there is none. */
+  id?: string;
   principal?: Principal;
   labels?: readonly string[];
   history?: readonly Said[];
@@ -101,6 +116,10 @@ export type Runtime = Readonly<{
   wish(intent: Intent): Promise<"new" | "known">;
   /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
   followUp(session: SessionId, text: string, as: Person): Promise<Answered>;
+  /** Opened without a turn, found, listed, forked, closed. */
+  sessions: Sessions;
+  /** Follows a session, or everything, from any place on; reads the journal, so that nothing is lost to a slow reader. */
+  subscribe: Subscribe;
   approvals: Approvals;
   /** No effect is begun in `all`, `agent:NAME` or `tool:NAME` once this resolves, in any process; what runs is stopped. */
   halt(scope: string, reason: string, as: Person): Promise<void>;
@@ -134,31 +153,74 @@ export type Answered = Readonly<{ entry: Entry | null; result: RunResult | null 
 export type Inspect = Readonly<{
   sessions: Journal["sessions"];
   session: Journal["session"];
+  find: Journal["find"];
   /** The fold of all its events. Read-only: nothing is held. */
   state(session: SessionId): Promise<State>;
   events(session: SessionId): AsyncIterable<Entry>;
+  /** As defined: tools, model, limits. */
+  agents: readonly Agent[];
+  /** Which set of policies decides now. */
+  policies(): Digest;
   head: Place["store"]["head"];
 }>;
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { directory, gate, thread = "main", synchronous = "full", surface = "library" } = options;
   const agents = byName(options.agents);
+  checkDelegates(agents);
   const outside: Outside = options.model === undefined ? NODE : { ...NODE, model: options.model };
+  const middleware = new Map(
+    options.agents.map((a) => [a.name, middlewareOf([...(options.middleware ?? []), ...a.middleware], `agent \`${a.name}\``)]),
+  );
   const place = await openPlace({ directory, thread, synchronous });
   const { journal, inbox } = place.store;
   const stopRecording = isPolicies(gate) ? await recording(place, outside.clock.now, gate) : () => {};
 
   const agentOf = (name: string): Agent => agents.get(name) ?? missing(name, [...agents.keys()]);
-  function assemble(agent: Agent, watch: (live: Live) => void): Composed {
+  const ear = openEar();
+  function assemble(agent: Agent, watcher: (live: Live) => void): Composed {
+    const watch = (live: Live): void => {
+      ear.hear(live);
+      watcher(live);
+    };
     const { notify, project = null } = options;
-    if (notify === undefined) return compose(place, agent, gate, watch, outside);
-    const notice = noticesOf({ agent: agent.name, project }, notify.tell);
+    const own = middleware.get(agent.name) ?? [];
+    if (notify === undefined) return compose(place, agent, gate, watch, outside, family, own);
+    const parentOf = (session: SessionId) => parents.get(session) ?? null;
+    const notice = noticesOf({ agent: agent.name, project, parentOf }, notify.tell);
     const both = (live: Live): void => {
       watch(live);
       notice(live); // last: what a watcher does comes first, and an error here is nobody's but ours
     };
-    return compose(place, agent, gate, both, outside);
+    return compose(place, agent, gate, both, outside, family, own);
   }
+
+  const parents = new Map<SessionId, Parent>(); // of the delegates that are driven here
+  const ground = { journal, inbox, clock: outside.clock, ids: outside.ids, signAsWriter: place.keyring.signAsWriter };
+  const family: Family = {
+    find: delegatesOf(agents, gate),
+    drive: (child, _, stop) => followChild(ground, child, stop, (cancel) => driveSession(child, () => {}, cancel)),
+  };
+
+  /** Takes a session and drives it: one of an agent of this runtime, whoever opened it. */
+  async function driveSession(session: SessionId, watch: (live: Live) => void, signal: AbortSignal): Promise<State> {
+    const summary = await journal.session(session);
+    if (summary === null) throw new FaultError({ kind: "session-unknown", session });
+    const agent = agentOf(summary.agent);
+    const composed = assemble(agent, watch);
+    const held = await takeSession(composed.ports, session, composed.facts);
+    const { parent, turn } = held.state;
+    if (parent !== null) parents.set(session, parent);
+    try {
+      return await through(composed, held, turn?.limits ?? agent.limits, signal);
+    } finally {
+      parents.delete(session);
+    }
+  }
+
+  /** What its delegates ask is asked of whoever waits for it. */
+  const resultOf = async (state: State, { warnings }: Agent): Promise<RunResult> =>
+    toResult(state, warnings, await openBelow({ journal }, state));
 
   const closing = new AbortController();
   const runs = new Set<Promise<unknown>>();
@@ -182,7 +244,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     } finally {
       const left = (driven.get(session) ?? 1) - 1;
       if (left > 0) driven.set(session, left);
-      else driven.delete(session);
+      else {
+        driven.delete(session);
+        ear.silence(session);
+      }
     }
   }
 
@@ -220,7 +285,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const limits = limitsOf(agent, given.limits);
       const composed = assemble(agent, watch);
       const by = given.principal ?? options.principal;
-      const held = given.session === undefined ? await opened(composed, by, given) : await taken(composed, given.session);
+      const session = given.id === undefined ? given.session : await named(name, by, given.id, given);
+      const held = session === undefined ? await opened(composed, by, given) : await taken(composed, session);
       const start: JournalEvent = {
         kind: "turn.started",
         turn: held.state.turns + 1,
@@ -229,8 +295,20 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         limits,
         intent: null,
       };
-      return toResult(await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal)));
+      const state = await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal));
+      return resultOf(state, agent);
     });
+  }
+
+  async function named(
+    agent: string,
+    principal: Principal,
+    id: string,
+    { session, labels = [], history = [] }: RunOptions,
+  ): Promise<SessionId> {
+    const there = (await sessions.create({ agent, id, principal, labels, history })).session;
+    if (session === undefined || session === there) return there;
+    throw new FaultError({ kind: "external-taken", external: id, session: there });
   }
 
   function opened({ ports, facts }: Composed, principal: Principal, { labels = [], history = [] }: RunOptions): Promise<Held> {
@@ -254,12 +332,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   function resume(session: SessionId, given: Pick<RunOptions, "signal" | "on"> = {}): Run {
     return stream(given.on, tracked, async (watch, signal) => {
-      const summary = await journal.session(session);
-      if (summary === null) throw new FaultError({ kind: "session-unknown", session });
-      const agent = agentOf(summary.agent);
-      const composed = assemble(agent, watch);
-      const held = await takeSession(composed.ports, session, composed.facts);
-      return toResult(await through(composed, held, held.state.turn?.limits ?? agent.limits, either(given.signal, signal)));
+      const until = either(given.signal, signal);
+      const state = await driveSession(session, watch, until);
+      await goUp({ inbox }, state, (above) => driveSession(above, () => {}, until));
+      return resultOf(state, agentOf(state.agent.name));
     });
   }
 
@@ -325,20 +401,36 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   async function close(): Promise<void> {
     closing.abort("the runtime was closed");
     await Promise.allSettled(runs);
+    ended.abort();
     stopRecording();
     await (await door)?.close();
     await options.notify?.close();
     await place.close();
   }
 
+  const ended = new AbortController();
+  const { clock, ids } = outside;
+  const sessions = sessionsOf({
+    journal,
+    clock,
+    ids,
+    principal: options.principal,
+    surface,
+    factsOf: (name) => assemble(agentOf(name), () => {}).facts,
+  });
   const inspect: Inspect = {
     sessions: journal.sessions,
     session: journal.session,
+    find: journal.find,
     state: (session) => readState({ journal }, session),
     events,
+    agents: options.agents,
+    policies: () => gate.digest,
     head: place.store.head,
   };
   return {
+    sessions,
+    subscribe: subscriber(journal, ear, ended.signal),
     run,
     complete,
     resume,
@@ -378,6 +470,21 @@ function byName(agents: readonly Agent[]): ReadonlyMap<string, Agent> {
     map.set(agent.name, agent);
   }
   return map;
+}
+
+/** A name that is nobody's would be refused each time that the model calls it: better said before anything runs. */
+function checkDelegates(agents: ReadonlyMap<string, Agent>): void {
+  for (const { name, delegates } of agents.values()) {
+    const unknown = delegates.find((one) => !agents.has(one));
+    if (unknown === undefined) continue;
+    const hint = `known agents: ${[...agents.keys()].join(", ")}`;
+    throw new FaultError({
+      kind: "agent-invalid",
+      where: `agent \`${name}\``,
+      detail: `there is no agent \`${unknown}\` to delegate to`,
+      hint,
+    });
+  }
 }
 
 function missing(agent: string, known: readonly string[]): never {

@@ -11,6 +11,15 @@ export function readTextFile(file: string, maxBytes: number): string {
   }
 }
 
+/** The same for any regular file. */
+export function readBytes(file: string, maxBytes: number): Uint8Array {
+  try {
+    return readRegular(file, maxBytes);
+  } catch (error) {
+    throw new Error(troubleOf(error), { cause: error });
+  }
+}
+
 class Unfit extends Error {}
 
 /** A pipe has no end until somebody writes to it, and to open a device may do something: looked at first, and again once it is open. */

@@ -5,8 +5,12 @@
  * A2 The digest covers everything a session depends on: name, instructions, model and its options, limits, groups, the facts of every tool.
  */
 import {
+  type BreakerSettings,
+  type Choosing,
   type ContextPlan,
   checkLimits,
+  DEFAULT_BREAKER,
+  DELEGATE,
   type Digest,
   digestOf,
   type Fault,
@@ -16,15 +20,24 @@ import {
   type JsonObject,
   KEEP,
   type Limits,
+  type Middleware,
   PLAIN_WINDOW,
+  type Plan,
   type Prices,
+  type Recover,
+  readBreaker,
   TOKENIZERS,
   type Tool,
   tokenizerOf,
   toolFacts,
 } from "../vocab/index.ts";
-import { inOrder } from "./define-tool.ts";
+import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
+import { middlewareOf } from "./define-middleware.ts";
+import type { Skill } from "./define-skill.ts";
+import { inOrder, recoverOf } from "./define-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
+import { projectBlocks } from "./project-text.ts";
+import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
 
 export type AgentDefinition = Readonly<{
   name: string;
@@ -43,6 +56,20 @@ export type AgentDefinition = Readonly<{
   context?: ContextDefinition;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
+  /** Agents, by name, that it may have do something: its model gets the tool `delegate`, and policies decide each time. */
+  delegates?: readonly string[];
+  /** How many levels of delegates there may be below it; 3 unless said. */
+  maxDepth?: number;
+  /** After the runtime's own, in order. */
+  middleware?: readonly Middleware[];
+  /** What `defineSkill` returned, or the name of a skill that the project brings. */
+  skills?: readonly (Skill | string)[];
+  /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
+  projectInstructions?: boolean;
+  /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
+  recover?: Recover;
+  /** When its model, or a tool that does not say itself, is left alone after it kept failing. */
+  breaker?: Partial<BreakerSettings>;
 }>;
 
 /** `keep` is how many of the newest units stay as they are; a unit is a call with its results, or a message. */
@@ -57,23 +84,45 @@ const AGENT = Symbol.for("orgate.agent");
 
 export type Agent = Readonly<{
   name: string;
+  /** The system text: what was written, the skills by name, the project's own instructions. */
   instructions: string;
   model: string;
   modelOptions: JsonObject;
-  /** By name. */
+  /** By name; each knows what is done when it fails, where the agent or the tool itself says so. */
   tools: readonly Tool[];
   limits: Limits;
   prices: Prices | null;
   tokenizer: string;
   context: ContextPlan;
   groups: readonly string[];
+  delegates: readonly string[];
+  maxDepth: number;
+  middleware: readonly Middleware[];
+  breaker: BreakerSettings;
+  /** By name. */
+  skills: readonly Skill[];
+  /** Skills that it names and does not have: it is not run without them. */
+  missing: readonly Readonly<{ skill: string } & Unusable>[];
+  /** What it asks for and runs without. */
+  warnings: readonly string[];
+  /** As it was written: `equipAgent` starts from it. */
+  definition: AgentDefinition;
   digest(hash: Hash): Digest;
 }>;
 
-const FIELDS = ["name", "instructions", "model", "modelOptions", "tools", "limits", "prices", "tokenizer", "context", "groups"];
+const FIELDS =
+  "name instructions model modelOptions tools limits prices tokenizer context groups delegates maxDepth recover breaker skills projectInstructions middleware".split(
+    " ",
+  );
+const MAX_DEPTH = 3;
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
-export function defineAgent(given: AgentDefinition): Agent {
+export const defineAgent = (given: AgentDefinition): Agent => assembled(given, NO_EQUIPMENT);
+
+/** The same agent with what it asked for by name. What is not there stays missing, and is told with the reason. */
+export const equipAgent = ({ definition }: Agent, equipment: Equipment): Agent => assembled(definition, equipment);
+
+function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const named: unknown = given.name;
   if (!isName(named)) throw invalid("an agent", `\`name\` is ${JSON.stringify(named) ?? "missing"}`, `a name is ${NAME_RULE}`);
   const where = `agent \`${named}\``;
@@ -86,10 +135,20 @@ export function defineAgent(given: AgentDefinition): Agent {
     throw invalid(where, `\`model\` is ${JSON.stringify(model) ?? "missing"}`, "name it `provider/name`; `offline/echo` needs no key");
   const limits = checkLimits(given.limits ?? {}, where);
   if ("kind" in limits) throw new FaultError(limits);
-  const tools = toolsOf(given.tools ?? [], where);
+  const { skills, missing } = skillsOf(given.skills ?? [], equipment, where);
+  const breaker = given.breaker === undefined ? DEFAULT_BREAKER : readBreaker(given.breaker);
+  if (typeof breaker === "string") throw invalid(where, breaker, "each is a whole number of at least 1");
+  const recover = recoverOf(given.recover, (detail) => invalid(where, detail, "the guide's page on recovery has them all"));
+  const own = recovering(joined(toolsOf(given.tools ?? [], where), skills, where), recover, breaker, where);
+  const loader = skills.length + missing.length === 0 ? [] : [skillLoader(skills)];
+  const tools = Object.freeze(inOrder([...own, ...loader]));
+  const asks = given.projectInstructions ?? false;
+  if (typeof asks !== "boolean")
+    throw invalid(where, "`projectInstructions` is neither true nor false", "true to use the project's AGENTS.md");
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
-  const groups = groupsOf(given.groups ?? [], where);
+  const groups = namesOf(given.groups ?? [], "groups", where);
+  const middleware = middlewareOf(given.middleware ?? [], where);
   const prices = pricesOf(given.prices ?? null, where);
   const unpriced = unpricedLimit(limits, prices, where);
   if (unpriced !== null) throw new FaultError(unpriced);
@@ -104,21 +163,44 @@ export function defineAgent(given: AgentDefinition): Agent {
       "leave out `model`, or `cents`",
     );
 
-  const facts = { name: named, instructions, model, modelOptions, limits, prices, tokenizer, context, groups, tools: tools.map(toolFacts) };
-  const agent = {
+  const delegates = namesOf(given.delegates ?? [], "delegates", where);
+  if (delegates.includes(named)) throw invalid(where, "it names itself among its `delegates`", "an agent delegates to others");
+  const { maxDepth = MAX_DEPTH } = given;
+  if (!Number.isSafeInteger(maxDepth) || maxDepth < 1)
+    throw invalid(where, `\`maxDepth\` is ${String(maxDepth)}`, "use a whole number of at least 1; without `delegates` there are none");
+
+  const brought = asks ? equipment.instructions : [];
+  const system = [instructions, skillIndex(skills, where), ...projectBlocks(brought)].filter((text) => text !== "").join("\n\n");
+  const plain = {
     name: named,
-    instructions,
+    instructions: system,
     model,
     modelOptions,
-    tools,
     limits: Object.freeze(limits),
     prices,
     tokenizer,
     context,
     groups,
+    delegates,
+    maxDepth,
+    breaker,
+  };
+  const facts = { ...plain, tools: tools.map(withRecovery), ...middlewareNames(middleware) };
+  const agent = {
+    ...plain,
+    tools,
+    middleware,
+    skills,
+    missing,
+    warnings: asks ? equipment.warnings : [],
+    definition: Object.freeze({ ...given }),
   };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
 }
+
+/** Code has no digest; which ones there are, and in which order, has. An agent without any is what it was before there were any. */
+const middlewareNames = (middleware: readonly Middleware[]) =>
+  middleware.length === 0 ? {} : { middleware: middleware.map((m) => m.name) };
 
 export const isAgent = (value: unknown): value is Agent => typeof value === "object" && value !== null && AGENT in value;
 
@@ -129,16 +211,38 @@ function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
     const made: unknown = tool;
     if (typeof made !== "object" || made === null || !("check" in made) || !("resource" in made))
       throw invalid(where, `\`tools[${i}]\` is no tool`, "make it with `defineTool`");
+    if (tool.name === DELEGATE) throw invalid(where, `\`${DELEGATE}\` is no name for a tool`, "it is what the model calls to delegate");
+    if (tool.name === LOAD_SKILL) throw invalid(where, `\`tools[${i}]\` is named \`${LOAD_SKILL}\``, "that name is reserved: rename it");
     if (seen.has(tool.name)) throw invalid(where, `two tools are named \`${tool.name}\``, "rename one of them");
     seen.add(tool.name);
   }
-  return Object.freeze(inOrder(given));
+  return given;
 }
 
-/** In order, each once: the same groups are the same digest. */
-function groupsOf(given: readonly string[], where: string): readonly string[] {
-  const wrong = Array.isArray(given) ? given.find((group) => !isName(group)) : given;
-  if (wrong !== undefined) throw invalid(where, `\`groups\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
+/** What the agent says holds for each tool that does not say itself; a stand-in is a tool of the same agent's. */
+function recovering(tools: readonly Tool[], recover: Plan | Choosing | null, breaker: BreakerSettings, where: string): readonly Tool[] {
+  const names = tools.map((t) => t.name);
+  const filled = tools.map((t) => Object.freeze({ ...t, recover: t.recover ?? recover, breaker: t.breaker ?? breaker }));
+  for (const { name, recover: plan } of filled) {
+    if (plan === null || typeof plan === "function") continue;
+    const gone = plan.find((one) => one.kind === "fallback" && !names.includes(one.tool));
+    if (gone?.kind !== "fallback") continue;
+    throw invalid(where, `\`${name}\` falls back to \`${gone.tool}\`, which is no tool of this agent's`, `it has: ${names.join(", ")}`);
+  }
+  return Object.freeze(filled);
+}
+
+/** A function is code, and code is not part of a digest. */
+const withRecovery = (tool: Tool): JsonObject => ({
+  ...toolFacts(tool),
+  recover: typeof tool.recover === "function" ? "function" : tool.recover,
+  breaker: tool.breaker,
+});
+
+/** In order, each once: the same names are the same digest. */
+function namesOf(given: readonly string[], field: string, where: string): readonly string[] {
+  const wrong = Array.isArray(given) ? given.find((one) => !isName(one)) : given;
+  if (wrong !== undefined) throw invalid(where, `\`${field}\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
   return Object.freeze([...new Set(given)].sort());
 }
 

@@ -11,7 +11,9 @@
  */
 import * as z from "zod";
 import {
+  type BreakerSettings,
   type Checked,
+  type Choosing,
   digestOf,
   type Effect,
   FaultError,
@@ -21,9 +23,13 @@ import {
   type JsonObject,
   type Label,
   label,
+  type Plan,
   type Reconciled,
+  type Recover,
   type Repeat,
   type Resource,
+  readBreaker,
+  readPlan,
   type Tool,
   type ToolContext,
   type Tools,
@@ -53,15 +59,22 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   resourceTypes?: readonly string[];
   endsTurn?: boolean;
   timeoutMs?: number;
+  /** What is done when it fails: one strategy, several tried in order, or a function that chooses. Unsaid: what the agent says. */
+  recover?: Recover;
+  /** When it is left alone after it kept failing. */
+  breaker?: Partial<BreakerSettings>;
+  /** The MCP server it comes from. */
+  server?: string;
   /** The most one call may cost, in cents of the currency of the agent's prices. Set aside before it starts; `context.spent` says what it was. */
   maxCents?: number;
   run: (input: Parsed<In>, context: ToolContext) => Promise<Returned<Out>> | Returned<Out>;
   reconcile?: (input: Parsed<In>, context: ToolContext) => Promise<Reconciled>;
 }>;
 
-const FIELDS = "name description input output repeat effects labels resource resourceTypes endsTurn timeoutMs maxCents run reconcile".split(
-  " ",
-);
+const FIELDS =
+  "name description input output repeat effects labels resource resourceTypes endsTurn timeoutMs maxCents recover breaker server run reconcile".split(
+    " ",
+  );
 const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];
 const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
 const LABEL = /^[a-z][a-z0-9:_-]{0,63}$/;
@@ -91,6 +104,12 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
   if (typeof maxCents !== "number" || !Number.isFinite(maxCents) || maxCents < 0) throw refuse("`maxCents` must be a number of at least 0");
   if (given.endsTurn !== undefined && typeof given.endsTurn !== "boolean") throw refuse("`endsTurn` must be true or false");
 
+  const recover = recoverOf(given.recover, refuse);
+  const breaker = given.breaker === undefined ? null : readBreaker(given.breaker);
+  if (typeof breaker === "string") throw refuse(breaker);
+  const server: unknown = given.server ?? null;
+  if (server !== null && !isName(server)) throw refuse(`\`server\` is ${NAME_RULE}`);
+
   const input = inputOf(given.input, refuse);
   const output = given.output === undefined ? null : schemaOf(given.output, "output", refuse);
   const touches = given.resource ?? (() => ({ type: "Tool", id: name }));
@@ -112,6 +131,10 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     timeoutMs,
     maxCents,
     resourceTypes,
+    basis: null,
+    recover,
+    breaker,
+    server,
     check: (args: Json) => check(args, input.schema, resource),
     resource,
     run: async (args: JsonObject, context: ToolContext) => fitting(await run(typed(args), context), output, context),
@@ -144,6 +167,14 @@ export const inOrder = (tools: readonly Tool[]): readonly Tool[] =>
   tools.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 
 type Refuse = (detail: string) => FaultError;
+
+/** Data is checked here and now; what a function answers is checked when it does. */
+export function recoverOf(given: Recover | undefined, refuse: Refuse): Plan | Choosing | null {
+  if (given === undefined || typeof given === "function") return given ?? null;
+  const read = readPlan(given);
+  if (read.kind === "refused") throw refuse(`\`recover\`: ${read.detail}`);
+  return read.plan;
+}
 
 function inputOf(given: Schema, refuse: Refuse): { readonly schema: StandardSchema; readonly json: JsonObject } {
   const schema = schemaOf(given, "input", refuse);

@@ -63,6 +63,8 @@ export function askOf(action: Action, facts: Facts, known: Known): Asked {
       const as = same !== null && hasEffects(same, effects) ? same : { uid: actionUid(`tool:${tool}`), parents: effects.map(actionUid) };
       return { principal, action: as, resource: thing(resource), told: { facts, call: action } };
     }
+    case "delegate":
+      return { principal, action: DELEGATING, resource: entityOf(known.agent(action.to)), told: { facts, call: null } };
     case "model":
       return { principal, action: MODEL, resource: thing({ type: "Model", id: action.model }), told: { facts, call: null } };
     case "respond": {
@@ -88,6 +90,8 @@ function resourceOf(act: UserAct): CedarEntity {
       return thing({ type: "Work", id: act.scope });
     case "edit-policy":
       return thing({ type: "PolicySet", id: act.surface });
+    case "set-breaker":
+      return thing({ type: "Breaker", id: act.breaker });
   }
 }
 
@@ -99,6 +103,7 @@ export function hasEffects(tool: Member, effects: readonly string[]): boolean {
 const actionUid = (id: string): Uid => ({ type: "Action", id });
 const bare = (id: string): Member => ({ uid: actionUid(id), parents: [] });
 const MODEL = bare("model");
+const DELEGATING = bare("delegate");
 const RESPOND = bare("respond");
 const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
   approve: bare("approve"),
@@ -106,6 +111,7 @@ const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
   "read-journal": bare("read-journal"),
   "edit-policy": bare("edit-policy"),
   halt: bare("halt"),
+  "set-breaker": bare("set-breaker"),
 };
 
 const thing = (uid: Uid, attrs: CedarRecord = {}): CedarEntity => ({ uid, parents: [], attrs: { id: uid.id, ...attrs } });

@@ -7,7 +7,7 @@ import { argTypes, isPlain, RESERVED, type RecordType, toSchemaType, type Untype
 
 export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
 export const AGENT_ACTIONS = ["model", "respond", "delegate", "recall", "remember"] as const;
-export const USER_ACTIONS = ["approve", "resolve", "read-journal", "edit-policy", "halt"] as const;
+export const USER_ACTIONS = ["approve", "resolve", "read-journal", "edit-policy", "halt", "set-breaker"] as const;
 
 /** Who and what there is to write policies about. */
 export type Cast = Readonly<{
@@ -38,6 +38,7 @@ const OWN_TYPES = new Set([
   "Session",
   "PolicySet",
   "Work",
+  "Breaker",
 ]);
 
 export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
@@ -73,6 +74,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     ["read-journal", "Session"],
     ["edit-policy", "PolicySet"],
     ["halt", "Work"],
+    ["set-breaker", "Breaker"],
   ];
   for (const [id, type] of userActions)
     actions[id] = { appliesTo: { principalTypes: ["User"], resourceTypes: [type], context: record({}) } };
@@ -92,6 +94,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     Session: entity(id),
     PolicySet: entity(id),
     Work: entity(id),
+    Breaker: entity(id),
   };
   const spaces: Record<string, Record<string, Json>> = {};
   for (const type of resourceTypes) {

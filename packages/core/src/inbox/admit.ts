@@ -20,6 +20,10 @@ export type Standing = Readonly<{
   mayAnswer(user: string, wish: Extract<Wish, { kind: "answer" }>): Leave;
   mayResolve(user: string, call: CallId): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
   isUnknown(call: CallId): boolean;
+  /** Whether this session works on that call, and its ending has not been told yet. */
+  isOpenChild(call: CallId, child: string): boolean;
+  /** Set aside, and not seen to yet. */
+  isSetAside(call: CallId): boolean;
 }>;
 
 export type Admitted = { readonly kind: "event"; readonly event: JournalEvent } | { readonly kind: "refused"; readonly reason: string };
@@ -31,7 +35,7 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
   const { id, by, wish } = arrived.intent;
   if (!isPrincipal(by)) return refuse("it does not say whose it is");
   if (!isWish(wish)) return refuse("it is no wish that anybody understands");
-  if (at.closed) return refuse("the session is closed");
+  if (at.closed && wish.kind !== "dismiss") return refuse("the session is closed"); // what it set aside is still to be seen to
   switch (wish.kind) {
     case "say":
       if (at.running) return refuse("a turn is in progress: steer it, cancel it, or wait for its end");
@@ -54,8 +58,17 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
       return answer(arrived, wish, at);
     case "resolve":
       return resolve(arrived.intent, wish, at);
+    case "dismiss":
+      return dismiss(arrived.intent, wish, at);
     case "unreadable":
       return refuse(`it cannot be read: ${wish.detail}`);
+    case "child-ended": {
+      if (by.kind !== "system") return refuse("only the runtime tells of a delegate's ending");
+      const { call, child, ending, output, detail, used } = wish;
+      return at.isOpenChild(call, child)
+        ? event({ kind: "child.ended", call, child, ending, output, detail, used, intent: id })
+        : refuse("no such delegate is at work here");
+    }
     case "late":
       if (by.kind !== "system") return refuse("only the runtime reports a late outcome");
       return at.isUnknown(wish.call)
@@ -90,6 +103,13 @@ function resolve({ id, by }: Intent, { call, as, note }: Extract<Wish, { kind: "
   return event({ kind: "unknown.resolved", call, as, by, note, intent: id });
 }
 
+function dismiss({ id, by }: Intent, { call, note }: Extract<Wish, { kind: "dismiss" }>, at: Standing): Admitted {
+  if (by.kind !== "user") return refuse("only a person dismisses what was set aside");
+  if (!at.isSetAside(call)) return refuse(`no call \`${call}\` is set aside`);
+  const leave = at.mayResolve(by.id, call);
+  return leave.kind === "may-not" ? refuse(leave.reason) : event({ kind: "dead-letter.dismissed", call, by, note, intent: id });
+}
+
 // ── untrusted: whoever can write a row can write anything into it ──
 
 /** Who it says it is from; a refusal has to be written down whatever that is. */
@@ -114,9 +134,19 @@ function isWish(given: unknown): boolean {
   if (kind === "answer") return isText(given["approval"]) && isText(given["digest"]) && isAnswer(given["answer"]);
   if (kind === "resolve")
     return isText(given["call"]) && isText(given["note"]) && isOneOf(given["as"], "happened", "did-not-happen", "abandon", "reconcile");
+  if (kind === "dismiss") return isText(given["call"]) && isText(given["note"]);
   if (kind === "unreadable") return isText(given["detail"]);
+  if (kind === "child-ended")
+    return (
+      isText(given["call"]) && isText(given["child"]) && isText(given["ending"]) && isUsed(given["used"]) && Array.isArray(given["labels"])
+    );
   return kind === "late" && isText(given["call"]) && isOutcome(given["outcome"]);
 }
+
+const isUsed = (given: unknown): boolean =>
+  isRecord(given) &&
+  ["iterations", "tokens", "calls", "ms"].every((of) => Number.isSafeInteger(given[of])) &&
+  (given["micros"] === null || Number.isSafeInteger(given["micros"]));
 
 function isAnswer(given: unknown): boolean {
   if (!isRecord(given)) return false;

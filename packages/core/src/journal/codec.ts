@@ -164,6 +164,7 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "turn.halted": true,
   "unknown.resolved": true,
   "unknown.reconcile-asked": true,
+  "dead-letter.dismissed": true,
   "intent.refused": true,
   "session.closed": true,
   "turn.ended": true,

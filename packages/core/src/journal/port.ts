@@ -4,8 +4,22 @@
  * J2 an append is conditional on the stream's last sequence number, and on the hold for a session's stream; a conflict rejects only itself.
  * J3 any bad entry, the last included, stops its stream and is named; nothing is skipped or cut off.
  */
-import type { ApprovalId, Entry, Epoch, IntentId, KeyId, Millis, Seq, SessionId, Stamped, StreamId, WriterId } from "../vocab/index.ts";
+import type {
+  ApprovalId,
+  Entry,
+  Epoch,
+  Intent,
+  IntentId,
+  KeyId,
+  Millis,
+  Seq,
+  SessionId,
+  Stamped,
+  StreamId,
+  WriterId,
+} from "../vocab/index.ts";
 import type { StoredCommit, StoredEntry } from "./codec.ts";
+import type { ListedDeadLetter } from "./dead-letters.ts";
 import type { ListedQuestion, QuestionPage } from "./questions.ts";
 import type { SessionSummary } from "./summary.ts";
 import type { Likeness, OpenUnknown } from "./unknowns.ts";
@@ -24,11 +38,18 @@ export type Append = Readonly<{
   consumes: readonly IntentId[];
   /** Refused with `halted` when one of these scopes is halted at the very moment of the commit. What starts an effect names its scopes. */
   unlessHalted: readonly string[];
+  /** Sessions that begin in the same transaction: whoever takes them first holds them. Refused when one is there already. */
+  opens?: readonly Begin[];
+  /** Put into the inboxes of other sessions in the same transaction; one that is known already is left as it is. */
+  tells?: readonly Intent[];
 }>;
+
+/** The first events of a session that nobody holds yet. */
+export type Begin = Readonly<{ session: SessionId; events: readonly Stamped[] }>;
 
 export type Journal = Readonly<{
   writer: WriterId;
-  /** Resolves with the sequence number of the first event. Rejects with `append-conflict`, `hold-lost`, `halted`, `intent-refused` or `journal-unwritable`. */
+  /** Resolves with the sequence number of the first event. Rejects with `append-conflict`, `hold-lost`, `halted`, `external-taken`, `grant-revoked`, `intent-refused` or `journal-unwritable`. */
   append(append: Append): Promise<Seq>;
   /** Entries after `after`, in order, chain checked, at most `most`. Rejects with `entry-bad` or `entry-erased`. */
   read(stream: StreamId, after: Seq, most: number): Promise<readonly Entry[]>;
@@ -38,6 +59,8 @@ export type Journal = Readonly<{
   /** True while this very hold is the valid one: checked right before an effect where a hold can be lost. */
   holds(hold: Hold): boolean;
   session(session: SessionId): Promise<SessionSummary | null>;
+  /** By the caller's own id, which means one session: a second with the same is refused with `external-taken`. */
+  find(external: string): Promise<SessionSummary | null>;
   /** Newest first. */
   sessions(page: SessionPage): Promise<readonly SessionSummary[]>;
   /** What waits for a person in any session, in the order in which it was asked; reads no session. */
@@ -46,8 +69,26 @@ export type Journal = Readonly<{
   question(approval: ApprovalId): Promise<readonly ListedQuestion[]>;
   /** Open unknowns of any session that such a call looks like, oldest first, as of now: a decision is made in one go, and cannot wait. */
   unknownsLike(sought: Likeness): readonly OpenUnknown[];
+  /** Calls of any session that failed and were set aside, in that order; reads no session. */
+  deadLetters(page: QuestionPage): Promise<readonly ListedDeadLetter[]>;
+  /** Streams whose name begins so, in order of name, with the last sequence number of each. Reads no entry. */
+  streams(prefix: string): Promise<readonly Readonly<{ stream: StreamId; seq: Seq }>[]>;
+  /**
+   * What became durable in any stream after this position, in that order, at most `most`. Positions count from 1, without gaps, over all writers,
+   * and never change. What is erased or bad is named in its place: one session's trouble does not keep the others from being read.
+   */
+  tail(after: Position, most: number): Promise<readonly Written[]>;
+  /** The last one; 0 before the first entry. */
+  position(): Promise<Position>;
+  /** Calls back when something may have been appended, with the stream, or null when another process wrote (at most 100 ms late). Returns the way to stop. */
+  watch(changed: (stream: StreamId | null) => void): () => void;
   close(): Promise<void>;
 }>;
+
+/** A place in the journal as a whole. */
+export type Position = number;
+export type Written = Readonly<{ position: Position; stream: StreamId; seq: Seq; at: Millis }> &
+  Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased" } | { kind: "bad"; detail: string }>;
 
 export type SessionPage = Readonly<{
   state: SessionSummary["state"] | null;

@@ -4,8 +4,12 @@ import { addUsage, isSessionStream, NO_USAGE } from "../vocab/index.ts";
 
 export type SessionSummary = Readonly<{
   session: SessionId;
+  /** The caller's own name for it. */
+  external: string | null;
   agent: string;
   principal: Principal;
+  /** Of a delegate: the session that it works for. */
+  parent: SessionId | null;
   surface: Surface;
   openedAt: Millis;
   lastAt: Millis;
@@ -25,9 +29,22 @@ export type SessionSummary = Readonly<{
 export function summarise(before: SessionSummary | null, { stream, seq, at, event: e }: Entry): SessionSummary | null {
   if (e.kind === "session.opened") {
     if (!isSessionStream(stream)) return null;
-    const { agent, principal, surface } = e;
+    const { agent, principal, surface, external } = e;
+    const parent = e.parent?.session ?? null;
     const fresh = { turns: 0, ending: null, iterations: 0, usage: NO_USAGE, openQuestions: 0, openUnknowns: 0 };
-    return { session: stream, agent: agent.name, principal, surface, openedAt: at, lastAt: at, seq, state: "idle", ...fresh };
+    return {
+      session: stream,
+      external,
+      agent: agent.name,
+      principal,
+      parent,
+      surface,
+      openedAt: at,
+      lastAt: at,
+      seq,
+      state: "idle",
+      ...fresh,
+    };
   }
   if (before === null) return null;
   const s = { ...before, seq, lastAt: at };

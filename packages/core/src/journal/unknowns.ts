@@ -64,7 +64,7 @@ function* backwards(entries: readonly Pick<Entry, "event">[], earlier: () => Ite
 }
 
 /** As it was decided when it last started; what was decided about it afterwards did not start it. */
-function startedAs(call: CallId, newestFirst: Iterable<JournalEvent>): Likeness | null {
+export function startedAs(call: CallId, newestFirst: Iterable<JournalEvent>): Likeness | null {
   let hasStarted = false;
   for (const e of newestFirst) {
     if (e.kind === "act.started" && e.call === call) hasStarted = true;

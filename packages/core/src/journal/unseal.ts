@@ -1,5 +1,5 @@
 /** From stored entries back to events, the chain checked on the way: the one reading path of every journal adapter (J3). */
-import { type Entry, FaultError, type Hash, type Stamped, type StreamId, seq } from "../vocab/index.ts";
+import { type Digest, type Entry, FaultError, type Hash, isFault, type Stamped, type StreamId, seq } from "../vocab/index.ts";
 import { decodePayload, entryHash, type GetBlob, payloadHash, type StoredEntry } from "./codec.ts";
 import type { StreamHead } from "./seal.ts";
 import { type SessionSummary, summarise } from "./summary.ts";
@@ -33,6 +33,20 @@ export function unseal(
   }
   return entries;
 }
+
+/** The same for one entry on its own, where trouble with one must not hide the others. */
+export function unsealOne(e: StoredEntry, previous: Digest | null, ports: UnsealPorts): ReadOne {
+  if (previous === null) return { kind: "bad", detail: "the entry before it is missing" };
+  try {
+    const [entry] = unseal(e.stream, { seq: seq(e.seq - 1), hash: previous }, [e], ports);
+    return entry === undefined ? { kind: "bad", detail: "it is missing" } : { kind: "entry", entry };
+  } catch (error) {
+    if (isFault(error) && error.fault.kind === "entry-erased") return { kind: "erased" };
+    if (isFault(error) && error.fault.kind === "entry-bad") return { kind: "bad", detail: error.fault.detail };
+    throw error;
+  }
+}
+type ReadOne = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased" } | { kind: "bad"; detail: string }>;
 
 /** A reader knows where the stream ends: entries that are missing at its end are named as well, never taken for its end. */
 export function checkEnd(stream: StreamId, last: Pick<StreamHead, "seq" | "hash">, head: Pick<StreamHead, "seq" | "hash">): void {

@@ -22,7 +22,11 @@ export const UPCASTS: Upcasts = {
   "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null })],
   "model.replied": [(p) => ({ ...p, purpose: "reply", micros: null })],
   "model.failed": [(p) => ({ ...p, purpose: "reply" })],
-  "recovery.applied": [(p) => ({ ...p, strategy: "reconcile", step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null })],
+  "recovery.applied": [
+    (p) => ({ ...p, strategy: "reconcile", plan: [], step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null }),
+  ],
+  /** Before strategies every failure went to the model at once. */
+  "act.ended": [(p) => ({ ...p, recovering: false })],
   "turn.cancel-asked": [(p) => ({ ...p, all: false })],
   "turn.ended": [(p) => ({ ...p, micros: null })],
 };

@@ -19,7 +19,7 @@ import {
   type SessionEvent,
   totalTokens,
 } from "../vocab/index.ts";
-import type { Call, State, Turn } from "./state.ts";
+import { type Call, nameOf, type State, type Turn } from "./state.ts";
 
 /** Rule 5: a model call that was lost or broke off is repeated at most twice. */
 export const MAX_ATTEMPTS = 3;
@@ -182,7 +182,7 @@ export const chargeOf = (s: State, tool: string): number => s.agent.charges[tool
 export function payable(s: State, t: Turn, calls: readonly Call[], isFree: (c: Call) => boolean): readonly Call[] {
   let left = moneyLeft(s, t) ?? Number.POSITIVE_INFINITY;
   return calls.filter((c) => {
-    const charge = isFree(c) ? 0 : chargeOf(s, c.proposed.tool);
+    const charge = isFree(c) ? 0 : chargeOf(s, nameOf(c));
     if (charge > left) return false;
     left -= charge;
     return true;

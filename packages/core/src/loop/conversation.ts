@@ -4,7 +4,7 @@ import type { Message, Words } from "../reason/port.ts";
 import { type Count, PER_MESSAGE } from "../reason/tokens.ts";
 import { widen } from "../reason/window.ts";
 import type { Observation, Part, ProposedCall, Seq, Verdict } from "../vocab/index.ts";
-import { type Call, type Gated, isSettled, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Call, type Gated, isSettled, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s, stamped(s, words, entry));
 
@@ -62,15 +62,29 @@ export function settle(s: State, t: Turn): void {
   const all = t.calling;
   t.calling = [];
   sayResults(s, t, all, (c) => observation(c, t));
-  t.refusedInARow = all.every((c) => c.gated.kind === "denied" && c.starts === 0) ? t.refusedInARow + 1 : 0;
+  const counting = all.filter((c) => !isRefusedBy(c, "breaker")); // what keeps failing is nobody's refusal
+  if (counting.length > 0) t.refusedInARow = counting.every((c) => isRefusedBy(c, null)) ? t.refusedInARow + 1 : 0;
   t.over = all.every((c) => c.run.kind === "ended" && c.run.endsTurn);
   reopen(t);
   if (s.queued.some((m) => m.role === "user")) t.over = false; // a person spoke meanwhile: that comes first
   hearQueued(s);
 }
 
+const isRefusedBy = ({ run, gated, starts }: Call, by: Denial["by"] | null): boolean =>
+  run.kind === "not-started" && starts === 0 && gated.kind === "denied" && (by === null || gated.verdict.by === by);
+
 export function observation(c: Call, t: Turn): Observation {
-  if (c.run.kind === "ended") return observeOutcome(c.proposed.tool, c.run.outcome, t.limits.observationChars);
+  const limit = t.limits.observationChars;
+  if (c.run.kind === "failed") {
+    const seen = observeOutcome(nameOf(c), { kind: "failed", error: c.mending?.error ?? "" }, limit);
+    return { ...seen, text: c.mending?.shown ?? seen.text };
+  }
+  if (c.run.kind === "ended") {
+    const seen = observeOutcome(nameOf(c), c.run.outcome, limit);
+    const notes = [c.standIn === null ? null : `${c.standIn} stood in for ${c.proposed.tool}, which failed`, c.run.note];
+    const said = notes.flatMap((note) => (note === null ? [] : [`[${note}] `])).join("");
+    return { ...seen, text: `${said}${c.shown ?? seen.text}` };
+  }
   if (c.gated.kind === "denied") return observeRefusal(c.proposed.tool, c.gated.verdict);
   throw new Error(`call ${c.proposed.id} is not settled`);
 }
@@ -110,15 +124,14 @@ function fitted(o: Observation, tokens: number, most: number, count: Count): Obs
 
 export const userMessage = (text: string): Words => ({ role: "user", text });
 export const noteMessage = (text: string): Words => ({ role: "note", text });
-export const toolMessage = (c: ProposedCall, o: Observation): Words => ({
+export const toolMessage = ({ wireId, tool }: ProposedCall, { text, kind }: Observation): Words =>
+  toolMessageOf({ wireId, tool, text, isError: kind !== "result" });
+export const toolMessageOf = (result: Omit<Extract<Words, { role: "tool" }>, "role">): Words => ({
   role: "tool",
-  wireId: c.wireId,
-  tool: c.tool,
-  text: o.text,
-  isError: o.kind !== "result",
+  ...result,
 });
 export const assistantMessage = (parts: readonly Part[]): Words => ({ role: "assistant", parts });
 
-const tokensOf = (words: Words, count: Count): number =>
+export const tokensOf = (words: Words, count: Count): number =>
   PER_MESSAGE + (words.role === "assistant" ? words.parts.reduce((n, p) => n + partTokens(p, count), 0) : count(words.text));
 const partTokens = (p: Part, count: Count): number => count(p.text) + (p.kind === "call" ? count(p.tool) + PER_MESSAGE : 0);

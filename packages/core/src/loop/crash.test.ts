@@ -6,6 +6,7 @@ import { hash as nodeHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { defineMiddleware } from "../agents/define-middleware.ts";
 import type { Row } from "../gate/table.ts";
 import type { Model } from "../reason/port.ts";
 import {
@@ -19,7 +20,16 @@ import {
   type World,
   world,
 } from "../testing/index.ts";
-import { type Digest, digest, FaultError, type Hash, type JsonObject, type ToolContext, type Wish } from "../vocab/index.ts";
+import {
+  type Digest,
+  digest,
+  FaultError,
+  type Hash,
+  type JsonObject,
+  type Middleware,
+  type ToolContext,
+  type Wish,
+} from "../vocab/index.ts";
 import type { Ports } from "./ports.ts";
 import type { State } from "./state.ts";
 
@@ -58,11 +68,13 @@ type Weather = Readonly<{
   few: Readonly<{ tool: string; most: number }> | null;
   /** What people answer, one after the other and over again. */
   yes: readonly boolean[];
+  /** The developer's own code at every stage, answering at once or in its own time. */
+  middleware: "none" | "sync" | "async";
   /** Said right after the n-th append, counted over all processes. */
   pokes: readonly Readonly<{ after: number; wish: Wish }>[];
 }>;
 
-const CALM: Weather = { toolsAtOnce: 5, calls: 200, iterations: 25, asked: null, few: null, yes: [true], pokes: [] };
+const CALM: Weather = { toolsAtOnce: 5, calls: 200, iterations: 25, asked: null, few: null, yes: [true], middleware: "none", pokes: [] };
 
 const toolNames = fc.constantFrom(...Object.values(SCRIPT_TOOLS));
 const pokes = fc.record({
@@ -76,6 +88,7 @@ const weathers: fc.Arbitrary<Weather> = fc.record({
   asked: fc.option(toolNames, { freq: 2 }),
   few: fc.option(fc.record({ tool: toolNames, most: fc.integer({ min: 1, max: 2 }) }), { freq: 2 }),
   yes: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
+  middleware: fc.constantFrom("none", "none", "none", "sync", "async"),
   pokes: fc.oneof(fc.constant([]), fc.array(pokes, { maxLength: 2 })),
 });
 const crashes = fc.array(arb.crashPoints(8), { minLength: 1, maxLength: 3 });
@@ -89,6 +102,26 @@ function rowsOf({ asked, few }: Weather): readonly Row[] {
     { id: "enough", action: `tool:${tool}`, verdict: "deny" },
     ...asking,
     ...PERMIT_ALL,
+  ];
+}
+
+/** Marks whatever it may change, at every stage: what is marked twice was seen twice. */
+const MARK = "\u2021";
+function marking(how: Weather["middleware"]): readonly Middleware[] {
+  if (how === "none") return [];
+  const answer = <T>(value: T): T | Promise<T> => (how === "sync" ? value : Promise.resolve(value));
+  return [
+    defineMiddleware({
+      name: "mark",
+      userMessage: (text) => answer(text + MARK),
+      beforeModel: ({ system }, { note, iteration }) => {
+        note("asked", iteration);
+        return answer({ system: system + MARK });
+      },
+      afterModel: ({ text }) => answer(text.trim() === "" ? {} : { text: text + MARK }),
+      beforeTool: ({ args }) => answer({ kind: "arguments", args: { ...(args as JsonObject), say: MARK } } as const),
+      afterTool: ({ text }) => answer(text + MARK),
+    }),
   ];
 }
 
@@ -117,6 +150,7 @@ function stage(
     tools: scriptTools(effect, happened),
     rows: rowsOf(weather),
     limits: { toolsAtOnce, calls, iterations },
+    middleware: marking(weather.middleware),
     crashes: crashing,
     spoil: (p) =>
       spoil(
@@ -185,12 +219,43 @@ function checkRules({ w, outside, weather }: Staged): void {
     w.entries().map((e) => e.seq),
     "J4 sequences without gap",
   ).toEqual(w.entries().map((_, i) => i + 1));
-  const calls = w.events("model.replied").flatMap((e) => e.parts.flatMap((p) => (p.kind === "call" ? [p.wireId] : [])));
+  const calls = heard(w).flatMap((e) => e.parts.flatMap((p) => (p.kind === "call" ? [p.wireId] : [])));
   const results = w.state().messages.flatMap((m) => (m.role === "tool" ? [m.wireId] : []));
   expect(results, "L13 one observation per call, in order").toEqual(calls);
   checkLimits(w, weather);
+  checkMarks(w, weather);
   checkLeave(w, weather);
   checkTold(w);
+}
+
+/** Replies that became part of the conversation: one that was stopped while middleware looked at it is withheld, on record only. */
+function heard(w: World) {
+  const events = w.entries().map((e) => e.event);
+  return events.flatMap((e, i) => {
+    const before = events[i - 1];
+    const isWithheld = before?.kind === "middleware.failed" && before.stage === "after-model";
+    return e.kind === "model.replied" && !isWithheld ? [e] : [];
+  });
+}
+
+/** Each thing that middleware may change was changed once, whatever crashed. */
+function checkMarks(w: World, { middleware }: Weather): void {
+  if (middleware === "none") return;
+  const marks = (text: string) => text.split(MARK).length - 1;
+  const shown = new Map<string, number[]>();
+  const ran: string[] = [];
+  for (const { event: e } of w.entries()) {
+    if (e.kind === "turn.started") expect(marks(e.input), "H2 a word is seen once").toBe(1);
+    else if (e.kind === "input.steered") expect(marks(e.text), "H2 a word is seen once").toBe(1);
+    else if (e.kind === "middleware.applied" && e.change.kind === "observation" && e.call !== null)
+      shown.set(e.call, [...(shown.get(e.call) ?? []), marks(e.change.text)]);
+    else if (e.kind === "middleware.failed" && e.stage === "after-tool" && e.call !== null)
+      shown.set(e.call, [1]); // stopped while it looked: withheld
+    else if (e.kind === "act.ended" && e.outcome.kind === "done") ran.push(e.call);
+    else if (e.kind === "gate.decided" && e.action.kind === "call" && e.action.args !== null)
+      expect(e.action.args["say"], "H7 what is decided is what was rewritten").toBe(MARK);
+  }
+  for (const call of ran) expect(shown.get(call), "H2 a result is shown once").toEqual([1]);
 }
 
 function checkLimits(w: World, { calls, iterations, toolsAtOnce, few }: Weather): void {
@@ -238,7 +303,7 @@ function checkTold(w: World): void {
   expect(untold, "L22 no started call is left untold").toEqual([]);
 }
 
-describe("crashes", () => {
+describe("crashes", { timeout: 120_000 }, () => {
   test("L8 a crash around any append, effect or model call: nothing twice, nothing unallowed, nothing lost, one ending", async () => {
     let resumed = 0;
     await fc.assert(
@@ -272,12 +337,14 @@ describe("crashes", () => {
     ];
     for (const of of ["append", "effect", "model"] as const)
       for (const when of ["before", "after"] as const)
-        for (let nth = 0; nth < 14; nth += 1) {
-          const staged = stage({ input: "go", steps }, [{ of, when, nth }]);
-          await toTheEnd(staged, "go");
-          checkRules(staged);
-          expect(staged.w.state().last).toMatchObject({ ending: "completed", output: "done", iterations: 4 });
-        }
+        for (let nth = 0; nth < 14; nth += 1)
+          for (const middleware of ["none", "async"] as const) {
+            const staged = stage({ input: "go", steps }, [{ of, when, nth }], { ...CALM, middleware });
+            await toTheEnd(staged, "go");
+            checkRules(staged);
+            const output = middleware === "none" ? "done" : `done${MARK}`;
+            expect(staged.w.state().last).toMatchObject({ ending: "completed", output, iterations: 4 });
+          }
   });
 });
 
@@ -294,7 +361,7 @@ async function equalWhereOutcomesAre(script: Script, { w, weather }: Staged): Pr
   expect(w.state().last).toMatchObject({ ...calm.w.state().last, activeMs: expect.anything() });
 }
 
-describe("breaks that must be noticed", () => {
+describe("breaks that must be noticed", { timeout: 120_000 }, () => {
   /** The property above, on a runtime broken on purpose: it has to fail. */
   async function isNoticed(spoil: (p: Ports, w: () => World) => Ports): Promise<boolean> {
     const property = fc.asyncProperty(arb.scripts, crashes, weathers, async (script, crashing, weather) => {

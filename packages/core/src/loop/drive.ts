@@ -8,10 +8,10 @@
 import { messageOf } from "../act/act.ts";
 import { expiry } from "../gate/approvals.ts";
 import { toolDigests } from "../gate/request.ts";
-import { type Admitted, admit, senderOf, wishName } from "../inbox/admit.ts";
+import { type Admitted, admit } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
-import type { Hold } from "../journal/port.ts";
+import type { Begin, Hold } from "../journal/port.ts";
 import { type Permit, type Receipt, turnstile } from "../permit/turnstile.ts";
 import {
   type ActionId,
@@ -19,6 +19,8 @@ import {
   canonical,
   type Decided,
   FaultError,
+  type GrantId,
+  type Intent,
   type IntentId,
   isFault,
   type JournalEvent,
@@ -26,19 +28,25 @@ import {
   type Outcome,
   type Stamped,
   seq,
+  type Wish,
 } from "../vocab/index.ts";
 import { standing } from "./answering.ts";
 import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
 import { compactedEvent } from "./context.ts";
+import { withConsequences, wordOfEnding } from "./delegating.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
-import { isBeginning, scopesOf } from "./halting.ts";
+import { isBeginning, restsOn, scopesOf } from "./halting.ts";
+import { ears } from "./hearing.ts";
 import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
+import { nextRetry } from "./mending.ts";
 import { idOf, type Move, next } from "./next.ts";
 import type { Live, Ports } from "./ports.ts";
+import { PREPARING } from "./readying.ts";
+import { chooser } from "./recovering.ts";
 import { readState, stricter } from "./resume.ts";
-import type { Call, FollowUp, State, Turn } from "./state.ts";
+import { type Call, type FollowUp, nameOf, type State, type Turn } from "./state.ts";
 import { stops } from "./stops.ts";
 import { alarmOf, steadyTime } from "./time.ts";
 
@@ -52,6 +60,8 @@ export type Held = Readonly<{ state: State; hold: Hold; begin: readonly JournalE
 export async function drive(p: Ports, { state: s, hold, begin, left }: Held, limits: Limits, cancel: AbortSignal): Promise<State> {
   const batch: Stamped[] = [];
   const consumed: IntentId[] = [];
+  const opening: Begin[] = []; // delegates that begin with the batch
+  const telling: Intent[] = []; // what others are to hear with it
   const landed: Landing[] = [];
   const flights = new Map<string, Promise<void>>();
   const decidedAt = new Map<ActionId, Moment>();
@@ -63,7 +73,10 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   let wake = () => {};
   const time = steadyTime(p.clock, s);
   const alarm = alarmOf(p.clock, () => wake()); // rings when the turn's time is up
+  const retries = alarmOf(p.clock, () => wake()); // rings when a call is due to run again
   const decide = judge(p, toolDigest, time);
+  const choose = chooser(p, s);
+  const chooseFor = (t: Turn, call: Call) => choose(t, call, time());
 
   const pass = turnstile(
     async (events) =>
@@ -74,6 +87,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         events,
         consumes: consumed.splice(0),
         unlessHalted: scopesOf(s, events),
+        opens: opening.splice(0),
+        tells: telling.splice(0),
       }),
     digestOfAction(s, p.hash),
   );
@@ -84,14 +99,17 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (event.kind === "turn.ended") {
       stop.renew();
       alarm.clear();
+      listening.turnEnded();
+      retries.clear();
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
+    if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
     for (const settled of settlementAfter(s, event)) record(settled);
   }
 
-  /** What a decision made now has seen: the labels, outcomes and unknowns, and the grants and halts. */
-  const moment = (): Moment => ({ changes: s.changes, orders: p.orders.now() });
+  /** What a decision made now has seen: the labels, outcomes and unknowns, the grants and halts, and what is left alone. */
+  const moment = (): Moment => ({ changes: s.changes, orders: p.orders.now(), breakers: p.breakers.version() });
 
   /** A watcher's error is its own: the run does not depend on who looks. */
   function tell(live: Live): void {
@@ -102,7 +120,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     }
   }
 
-  /** Durable, or it throws and nothing more is done. False: work was halted at that very moment, and nothing of it was begun. */
+  /** Durable, or it throws and nothing more is done. False: work was halted or a grant revoked at that very moment, and nothing of it was begun. */
   async function flush(): Promise<boolean> {
     if (batch.length === 0) return true;
     const events = batch.splice(0);
@@ -111,8 +129,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       const receipt = await pass.append(events);
       for (const { event } of events) if (event.kind === "gate.decided" && event.verdict.kind === "allow") receipts.set(event.id, receipt);
     } catch (error) {
-      if (!isFault(error, "halted") || durable === 0) throw error;
-      await takeBack(events, taken);
+      if (durable === 0 || !(isFault(error, "halted") || isFault(error, "grant-revoked"))) throw error;
+      const { fault } = error;
+      await takeBack(events, taken, fault.kind === "grant-revoked" ? fault.grant : null);
       return false;
     }
     for (const [i, { at, event }] of events.entries())
@@ -122,26 +141,30 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   }
 
   /** Nothing of a refused batch is there. What had happened is recorded again, what was to be begun is not. */
-  async function takeBack(events: readonly Stamped[], taken: readonly IntentId[]): Promise<void> {
+  async function takeBack(events: readonly Stamped[], taken: readonly IntentId[], revoked: GrantId | null): Promise<void> {
     await p.orders.refresh();
-    Object.assign(s, await readState(p, s.session, p.counters));
-    for (const { event } of events) if (!isBeginning(event)) record(event);
-    decidedAt.clear(); // the halt came after these decisions: each is looked at again
+    Object.assign(s, await readState(p, s.session, p));
+    for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked)) record(event);
+    decidedAt.clear(); // the order came after these decisions: each is looked at again
     consumed.push(...taken);
   }
 
   async function drain(): Promise<void> {
     arrived = false;
     await p.orders.refresh();
+    await p.breakers.refresh();
     for (const one of await p.inbox.pending(s.session)) {
       const { intent } = one;
-      if (consumed.includes(intent.id)) continue;
-      const admitted = judged(one);
+      if (consumed.includes(intent.id) || listening.isHearing(intent.id)) continue;
+      const became = listening.hear(one);
+      if (became === null) continue; // middleware takes its time: it stays in the inbox until then
       consumed.push(intent.id);
-      if (admitted.kind === "event") record(admitted.event);
-      else record({ kind: "intent.refused", intent: intent.id, by: senderOf(intent), wish: wishName(intent), reason: admitted.reason });
+      for (const event of became) record(event);
     }
   }
+
+  const consequences = (event: JournalEvent, wish: Wish) =>
+    withConsequences(s, event, wish, (call, outcome, ms) => evidence({ p, toolDigest }, call, outcome, ms));
 
   /** A row that cannot even be looked at is refused like any other: it must not block the session. */
   function judged(one: Arrived): Admitted {
@@ -185,10 +208,16 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       case "expire":
         record({ kind: "approval.expired", approval: move.question.approval, result: move.question.onExpiry });
         return true;
+      case "recover":
+        return recover(t, move.call);
       case "give-up":
         giveUp(move.call, "the process that ran it ended before it could say what became of it");
         return true;
       case "end":
+        if (flights.has(PREPARING)) {
+          abandon(move.ending); // middleware is still at its request: it is told to stop first, and named if it does not
+          return false;
+        }
         end(t, move);
         return true;
       case "act":
@@ -202,8 +231,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       case "summarise":
         return false;
       case "ask-model":
-        return reconsiderAnswer(t);
+        return reconsiderAnswer(t) || prepare(t);
       case "settle":
+      case "follow":
       case "wait":
         return false;
     }
@@ -249,13 +279,23 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     record({ kind: "turn.ended", turn, ending, output, detail, usage, lost, micros: costOfTurn(s, t), iterations, calls, activeMs });
   }
 
+  /** False when what stands in has to be read first: that leaves the process. */
+  function recover(t: Turn, call: Call): boolean {
+    const choice = chooseFor(t, call);
+    if (choice?.kind !== "apply") return false;
+    record(choice.event);
+    return true;
+  }
+
   function giveUp(call: Call, detail: string): void {
     const outcome: Outcome =
       call.repeat === "read" ? { kind: "failed", error: `hold-lost: ${detail}` } : { kind: "unknown", cause: "hold-lost", detail };
-    const tool = p.tools.find(call.proposed.tool);
+    const tool = p.tools.find(nameOf(call));
     for (const event of tool === null ? [] : labelsOf(s, tool, call.proposed.id)) record(event); // should it speak later after all
-    if (outcome.kind !== "unknown") for (const event of settlement(s, call.proposed.id, call.proposed.tool, null)) record(event);
-    record({ kind: "act.ended", call: call.proposed.id, outcome, evidence: evidence({ p, toolDigest }, call, null, 0), endsTurn: false });
+    if (outcome.kind !== "unknown") for (const event of settlement(s, call.proposed.id, nameOf(call), null)) record(event);
+    const proof = evidence({ p, toolDigest }, call, null, 0);
+    const recovering = outcome.kind === "failed";
+    record({ kind: "act.ended", call: call.proposed.id, outcome, evidence: proof, endsTurn: false, recovering });
   }
 
   /**
@@ -264,14 +304,19 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
    */
   function reconsider(t: Turn, call: Call): boolean {
     if (call.gated.kind !== "allowed") return false;
-    const tool = p.tools.find(call.proposed.tool);
+    const tool = p.tools.find(nameOf(call));
     if (call.run.kind === "lost" && (tool === null || stricter(call.repeat ?? "once", tool.repeat) !== call.repeat)) {
       giveUp(call, "its tool is gone or may no longer be repeated");
       return true;
     }
     const before = call.gated.decided;
     const seen = decidedAt.get(idOf(call));
-    const isCurrent = seen?.changes === s.changes && seen.orders === p.orders.now() && p.gate.digest === s.agent.policies;
+    const isCurrent =
+      before.action.kind !== "delegate" && // whether there is budget for it changes with every event
+      seen?.changes === s.changes &&
+      seen.orders === p.orders.now() &&
+      seen.breakers === p.breakers.version() &&
+      p.gate.digest === s.agent.policies;
     if (isCurrent && isDoubtedAsBefore(p, s, before)) return false; // nothing has happened since, here or in another session
     const now = decide(s, t, idOf(call));
     decidedAt.set(idOf(call), moment());
@@ -301,11 +346,18 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     fly,
     isFlying: (name) => flights.has(name),
     land,
+    begin: (one) => opening.push(one),
+    look: () => look(),
+    time,
+    isTurnStopped: stop.isTurnStopped,
     tell,
     outliving,
     toolDigest,
+    chooseFor,
   };
-  const announce = launcher(cockpit);
+  const { announce, prepare, abandon } = launcher(cockpit);
+  const took = (id: IntentId) => consumed.push(id);
+  const listening = ears({ p, s, fly, stopOf: stop.of, limits, cancel, judged, took, consequences });
 
   function fly(name: string, effect: () => Promise<Landing>): void {
     const { promise: over, resolve } = Promise.withResolvers<void>();
@@ -343,7 +395,10 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       wake = resolve;
     });
     if (!alarm.isSet() && s.turn !== null && !stop.isTurnStopped()) alarm.set(remainingMs(s, s.turn, time()));
+    const due = nextRetry(s.turn);
+    if (due !== null) retries.set(due - time());
     await woken;
+    retries.clear();
     wake = () => {};
   }
 
@@ -363,7 +418,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   }
 
   async function loop(): Promise<State> {
-    for (const event of begin) record(event);
+    for (const event of begin) for (const e of await listening.first(event)) record(e);
     for (let passes = 1; ; passes += 1) {
       if (passes > MAX_PASSES) throw new Error("the session does not come to rest"); // a bug: better a turn that fails than a process that spins
       await hear();
@@ -374,7 +429,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       passes = 0;
       for (const launch of launches) launch?.();
       await giveGrants();
-      if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue()) return s; // parked or ended: a parked session costs nothing
+      await p.breakers.settle();
+      if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue() && nextRetry(s.turn) === null) return s; // parked or ended: a parked session costs nothing
       await idle();
     }
   }
@@ -391,6 +447,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   } finally {
     for (const stopWatching of unwatch) stopWatching();
     alarm.clear();
+    retries.clear();
     cancel.removeEventListener("abort", onCancel);
   }
 }
@@ -398,7 +455,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
 /** Moves between two commits are a few for each call of a reply. */
 const MAX_PASSES = 1_000;
 
-type Moment = Readonly<{ changes: number; orders: Orders }>;
+type Moment = Readonly<{ changes: number; orders: Orders; breakers: number }>;
 
 /** The very same leave: verdict (and the answer or grant it stands on), policies, action, and what was read. */
 const isSame = (a: Decided, b: Decided): boolean =>

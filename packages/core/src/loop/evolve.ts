@@ -11,6 +11,7 @@ import {
   type CallId,
   callId,
   type Decided,
+  type Digest,
   type Entry,
   epoch,
   type Label,
@@ -40,8 +41,11 @@ import {
   userMessage,
 } from "./conversation.ts";
 import { answered, asked, consumed, count, decided, expired, reopened } from "./gating.ts";
+import { hearHistory } from "./history.ts";
+import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
-import { type Call, isSettled, NO_SUMMARY, type State, type Turn, UNDECIDED } from "./state.ts";
+import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
+import { type Call, isDelegated, isSettled, keyOf, NO_SUMMARY, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -57,6 +61,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     agent: opened.agent,
     principal: opened.principal,
     surface: opened.surface,
+    parent: opened.parent,
     closed: false,
     labels: new Set<Label>(),
     messages: [],
@@ -66,6 +71,8 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     replies: 0,
     allowedCalls: new Map(),
     unknowns: new Map(),
+    deadLetters: new Map(),
+    results: new Map(),
     changes: 0,
     counted: 0,
     grantsDue: [],
@@ -102,9 +109,7 @@ export function evolve(s: State, entry: Entry): State {
   switch (e.kind) {
     case "session.opened":
       for (const l of e.labels) s.labels.add(l);
-      for (const said of e.history)
-        if (said.role !== "tool")
-          say(s, said.role === "user" ? userMessage(said.text) : assistantMessage([{ kind: "text", text: said.text, meta: null }]));
+      hearHistory(s, e.history);
       return s;
     case "agent.changed":
       s.agent = e.agent;
@@ -162,29 +167,54 @@ export function evolve(s: State, entry: Entry): State {
     case "act.started":
       return inCall(s, e.call, (c, t) => {
         if (c.gated.kind !== "allowed") return;
-        if (c.starts === 0) t.calls += 1;
+        if (c.starts === 0 || isAgain(c)) t.calls += 1;
+        if (c.starts > 0 && c.run.kind === "failed") c.retries += 1;
         c.starts = e.start;
         c.repeat ??= e.repeat;
         c.run = { kind: "running", decided: c.gated.decided, epoch: e.epoch };
       });
     case "recovery.applied":
-      if (e.strategy !== "reconcile") return s;
-      if (s.unknowns.has(e.call)) return reconciled(s, e);
-      return inCall(s, e.call, (c) => {
+      if (e.strategy === "reconcile" && s.unknowns.has(e.call)) return reconciled(s, e);
+      return inCall(s, e.call, (c, t) => {
+        if (e.strategy === "dead-letter") s.deadLetters.set(e.call, nameOf(c));
+        if (e.strategy !== "reconcile") return applied(s, t, c, e);
+        if (askedFirst(c, e.found)) return;
         if (e.found !== "did-not-happen") return; // the others are followed by `act.ended`
         c.run = { kind: "not-started" };
         c.gated = UNDECIDED; // it never took effect: decided again, then run
       });
+    case "child.opened":
+      return inCall(s, e.call, (c, t) => {
+        c.child = { session: e.child, agent: e.agent, since: t.activeMs };
+      });
+    case "child.ended": // the call's own ending follows it
+      return inCall(s, e.call, (c, t) => {
+        t.activeMs = Math.max(t.activeMs, (c.child?.since ?? 0) + e.used.ms); // its time is the turn's too, wherever it was driven
+      });
     case "act.ended":
       return inCall(s, e.call, (c, t) => {
         const doing = c.run.kind === "running" || c.run.kind === "lost" ? c.run.decided : null;
-        c.run = { kind: "ended", outcome: e.outcome, endsTurn: e.endsTurn };
         c.entry = entry.seq;
         s.changes += 1;
+        if (e.recovering && doing !== null && e.outcome.kind === "failed") return hasFailed(c, doing, e.outcome.error);
+        c.run = { kind: "ended", outcome: e.outcome, endsTurn: e.endsTurn, note: null };
+        if (e.outcome.kind === "done" && doing !== null) keepResult(s, doing.digest, entry);
         if (e.outcome.kind === "unknown" && doing?.action.kind === "call") {
           const { tool, resource } = doing.action;
           const { digest } = doing;
-          s.unknowns.set(e.call, { call: e.call, tool, resource, digest, decided: doing, outcome: e.outcome, at: entry.at, gated: null });
+          const key = keyOf(s, c);
+          s.unknowns.set(e.call, {
+            call: e.call,
+            tool,
+            resource,
+            digest,
+            decided: doing,
+            outcome: e.outcome,
+            key,
+            at: entry.at,
+            gated: null,
+            shown: null,
+          });
         }
         settle(s, t);
       });
@@ -192,7 +222,7 @@ export function evolve(s: State, entry: Entry): State {
       const was = s.unknowns.get(e.call);
       s.unknowns.delete(e.call);
       const o = observeOutcome(was?.tool ?? "the call", e.outcome, s.turn?.limits.observationChars ?? 24_000);
-      return hear(s, noteMessage(`[late] the outcome of call ${e.call}, reported as unknown, is known now: ${o.text}`));
+      return hear(s, noteMessage(`[late] the outcome of call ${e.call}, reported as unknown, is known now: ${was?.shown ?? o.text}`));
     }
     case "unknown.reconcile-asked": {
       const unknown = s.unknowns.get(e.call);
@@ -206,6 +236,9 @@ export function evolve(s: State, entry: Entry): State {
       const note = e.note === "" ? "" : `: ${e.note}`;
       return hear(s, noteMessage(`[resolved] ${was?.tool ?? "the call"} (${e.call}), whose outcome was unknown: ${RESOLVED[e.as]}${note}`));
     }
+    case "dead-letter.dismissed":
+      s.deadLetters.delete(e.call);
+      return s;
     case "turn.halted":
       return inTurn(s, (t) => {
         t.halt = { by: e.by, reason: e.reason };
@@ -219,6 +252,10 @@ export function evolve(s: State, entry: Entry): State {
     case "session.closed":
       s.closed = true;
       return s;
+    case "middleware.applied":
+      return rewritten(s, e);
+    case "middleware.failed":
+      return broken(s, e);
     case "budget.reserved":
       return reserve(s, e);
     case "budget.settled":
@@ -226,11 +263,6 @@ export function evolve(s: State, entry: Entry): State {
     case "context.compacted":
       return compacted(s, e);
     case "session.forked":
-    case "middleware.applied":
-    case "middleware.failed":
-    case "child.opened":
-    case "child.ended":
-      return s; // to be folded by what comes with them
     case "note":
     case "grant.used":
     case "intent.refused":
@@ -260,7 +292,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     number: e.turn,
     limits: e.limits,
     by: e.by,
-    speakers: [e.by.id],
+    speakers: [...new Set([e.by.id, ...(e.turn === 1 ? (s.parent?.speakers ?? []) : [])])],
     iterations: 0,
     usage: NO_USAGE,
     lost: NO_USAGE,
@@ -285,8 +317,11 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     aside: "",
     silent: 0,
     repeats: new Map(),
+    rewritten: { parts: null, calls: new Map() },
+    broken: null,
     cancel: null,
     halt: null,
+    failure: null,
     over: false,
     questions: new Map(),
   };
@@ -312,7 +347,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
     t.summary = { ...t.summary, gated: reopened(t, t.summary.gated) };
     t.respond = reopened(t, t.respond);
     for (const c of t.calling) {
-      if (isSettled(c)) continue;
+      if (isSettled(c) || isDelegated(c)) continue; // what a delegate does is its own session's to tell
       if (c.run.kind === "running") c.run = { kind: "lost", decided: c.run.decided };
       else if (c.gated.kind === "allowed" && c.starts === 0) count(s, t, c, -1);
       c.gated = c.run.kind === "lost" ? { kind: "undecided", answered: c.leave } : reopened(t, c.gated);
@@ -325,6 +360,15 @@ function lose(t: Turn): void {
   t.lost = addUsage(t.lost, t.asking?.reserved ?? NO_USAGE);
   if (t.asking !== null) pay(t, t.asking.reservedMicros);
 }
+
+/** The oldest give way: what nobody has asked for in so many other calls is not fresh either. */
+function keepResult(s: State, digest: Digest, { seq: place, at }: Entry): void {
+  s.results.delete(digest);
+  s.results.set(digest, { seq: place, at });
+  const [oldest] = s.results.keys();
+  if (s.results.size > MOST_RESULTS && oldest !== undefined) s.results.delete(oldest);
+}
+const MOST_RESULTS = 1_000;
 
 /** A person wants the tool asked; only a plain yes of the gate lets it be, anything else ends the wish. */
 function reconcileDecided(s: State, e: Decided): State {
@@ -367,10 +411,11 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   t.summary = NO_SUMMARY;
   if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off
   t.finish = e.finish;
-  const text = textOf(e.parts);
-  const calls = e.parts.filter((p) => p.kind === "call");
-  if (e.parts.length > 0) say(s, assistantMessage(e.parts));
-  for (const c of calls) s.wireIds.add(c.wireId);
+  for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);
+  const parts = t.broken?.stage === "after-model" ? [] : (t.rewritten.parts ?? e.parts); // whose middleware failed is withheld
+  const text = textOf(parts);
+  const calls = parts.filter((p) => p.kind === "call");
+  if (parts.length > 0) say(s, assistantMessage(parts));
   if (t.respond.kind === "allowed") t.aside += text; // an early ending delivers only what the gate let be said
   if (calls.length > 0) {
     t.calling = calls.map(
@@ -379,14 +424,21 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
         entry: s.seq,
         gated: UNDECIDED,
         run: { kind: "not-started" },
-        edited: null,
+        ...arrangedFor(t, proposed.id),
+        shown: null,
         modified: false,
         leave: null,
         noticed: false,
         starts: 0,
         repeat: null,
+        child: null,
+        standIn: null,
+        edition: 0,
+        retries: 0,
+        mending: null,
       }),
     );
+    forget(t);
     t.silent = 0;
     noticeLast(s, t);
     return;
@@ -394,7 +446,12 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   const steered = s.queued.some((m) => m.role === "user");
   hearQueued(s);
   if (e.finish === "length") t.cutOff += text;
-  const nudge = nudgeOf(e.parts, e.finish, false);
+  const nudge = nudgeOf(
+    parts,
+    e.finish,
+    e.parts.some((p) => p.kind === "call"),
+  );
+  forget(t);
   t.silent = nudge === null ? 0 : t.silent + 1;
   if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
   else if (nudge !== null) goOn(s, t, isStuck(t) ? null : nudge);
@@ -421,13 +478,13 @@ function summed(s: State, t: Turn, e: Of<"model.replied">): void {
 /** One that had started is never told as not run (`next` settles those before it ends a turn), unless its tool says that nothing came of it. */
 const unsettled = (c: Call, ending: string): Observation =>
   c.run.kind === "not-started"
-    ? observeUnstarted(c.proposed.tool, ending)
-    : observeOutcome(c.proposed.tool, { kind: "unknown", cause: "hold-lost", detail: `the turn ended first (${ending})` }, 1_000);
+    ? observeUnstarted(nameOf(c), ending)
+    : observeOutcome(nameOf(c), { kind: "unknown", cause: "hold-lost", detail: `the turn ended first (${ending})` }, 1_000);
 
 function endTurn(s: State, e: Of<"turn.ended">): State {
   const t = s.turn;
   if (t === null) return s;
-  sayResults(s, t, t.calling, (c) => (isSettled(c) ? observation(c, t) : unsettled(c, e.ending)));
+  sayResults(s, t, t.calling, (c) => (isSettled(c) || c.run.kind === "failed" ? observation(c, t) : unsettled(c, e.ending)));
   hearQueued(s);
   const { kind: _, ...last } = e;
   s.last = last;

@@ -4,6 +4,7 @@ import { withEdits } from "../gate/request.ts";
 import {
   type ActionId,
   type Decided,
+  doingOf,
   grantId,
   millis,
   principalName,
@@ -12,8 +13,9 @@ import {
   type Verdict,
 } from "../vocab/index.ts";
 import { refuseAnswer, settle } from "./conversation.ts";
+import { refusedAgain, setBack } from "./mending.ts";
 import { noticeRepeat } from "./nudges.ts";
-import { type Answered, actingFor, type Call, type Gated, type Question, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Answered, actingFor, type Call, type Gated, nameOf, type Question, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
 
@@ -28,6 +30,7 @@ export function decided(s: State, t: Turn, e: Decided, at: number): void {
     if (after.kind === "allowed") count(s, t, call, 1);
   }
   setGated(t, e.id, after);
+  if (call !== null && after.kind === "denied") setBack(call);
   if (call !== null && e.verdict.kind === "modify" && e.action.kind === "call" && e.action.args !== null) {
     call.edited = withEdits(e.action.args, e.verdict.edits);
     call.modified = true;
@@ -76,7 +79,7 @@ export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
     slice: gated.decided.slice,
     asks,
     about: aboutOf(gated.decided),
-    toolDigest: gated.decided.action.kind === "call" ? gated.decided.action.toolDigest : null,
+    toolDigest: doingOf(gated.decided.action)?.toolDigest ?? null,
     expiresAt,
     onExpiry,
     votes: [],
@@ -85,7 +88,7 @@ export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
   setGated(t, action, { kind: "asked", approval });
 }
 
-const aboutOf = ({ action, id }: Decided): Resource => (action.kind === "call" ? action.resource : { type: "Action", id });
+const aboutOf = ({ action, id }: Decided): Resource => doingOf(action)?.resource ?? { type: "Action", id };
 
 export function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
   const question = t.questions.get(e.approval);
@@ -106,7 +109,10 @@ export function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
   };
   t.questions.set(e.approval, now);
   const call = callOf(t, question.action);
-  if (answer.kind === "edit" && call !== null) call.edited = answer.args;
+  if (answer.kind === "edit" && call !== null) {
+    call.edited = answer.args;
+    if (call.starts > 0) call.edition += 1;
+  }
   if (now.answer === null) return; // not yet enough people
   if (answer.kind === "grant" && call !== null) remember(s, t, now, call, e);
   const good: Answered = now;
@@ -124,7 +130,7 @@ function remember(s: State, t: Turn, q: Question, call: Call, e: Of<"approval.an
     by: e.by,
     agent: s.agent.name,
     onBehalfOf: actingFor(s),
-    tool: call.proposed.tool,
+    tool: nameOf(call),
     toolDigest: q.toolDigest,
     scope,
     resource: about,
@@ -155,8 +161,11 @@ function refused(s: State, t: Turn, question: Question, by: Extract<Verdict, { k
   t.questions.set(question.approval, question);
   const because = question.asks.map((a) => a.policy);
   setGated(t, question.action, { kind: "denied", verdict: { kind: "deny", by, because, faults: [], reason } });
-  if (callOf(t, question.action) !== null) settle(s, t);
-  else if (t.answer !== null) refuseAnswer(s, t, { by, reason });
+  const call = callOf(t, question.action);
+  if (call !== null) {
+    refusedAgain(call, reason);
+    settle(s, t);
+  } else if (t.answer !== null) refuseAnswer(s, t, { by, reason });
 }
 
 /** An answer that was given and not yet used is still good; it is checked again when the action is. */
@@ -193,7 +202,7 @@ function setGated(t: Turn, action: ActionId, gated: Gated): void {
 
 /** A decided `allow` is counted at once, so that the next decision of the same reply already sees it. */
 export function count(s: State, t: Turn, call: Call, by: 1 | -1): void {
-  const tool = call.proposed.tool;
+  const tool = nameOf(call);
   s.counted += 1;
   t.allowedCalls.set(tool, (t.allowedCalls.get(tool) ?? 0) + by);
   s.allowedCalls.set(tool, (s.allowedCalls.get(tool) ?? 0) + by);

@@ -7,6 +7,7 @@ import { covers } from "../gate/approvals.ts";
 import { actionDigest, type Contracted, contract, withEdits } from "../gate/request.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
+import { cut } from "../observe/observe.ts";
 import {
   type Action,
   type ActionId,
@@ -17,6 +18,8 @@ import {
   type Decision,
   type Digest,
   digestOf,
+  doingOf,
+  ESCALATED,
   type Facts,
   type Hash,
   type Millis,
@@ -31,35 +34,42 @@ import {
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
+import { type Breaker, breakerOfModel, breakersOfTool } from "./breakers.ts";
 import { centsSpent } from "./budgets.ts";
-import { answeredOf } from "./gating.ts";
+import { contractOf } from "./delegating.ts";
+import { answeredOf, callOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
-import { type Answered, actingFor, type Gated, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
 
-type Needs = Pick<Ports, "gate" | "tools" | "model" | "summariser" | "hash" | "orders" | "journal">;
+type Needs = Pick<
+  Ports,
+  "gate" | "tools" | "model" | "summariser" | "children" | "hash" | "orders" | "journal" | "breakers" | "modelBreaker"
+>;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
 export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => Millis): Judge {
   return (s, t, id) => {
-    const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest);
+    const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest, now);
     const digest = digestOfAction(s, p.hash)(action);
     const { verdict, slice, read, shadow } =
       refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
-    const careful = id.startsWith("reconcile:") ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
+    const doubted = id.startsWith("reconcile:") ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
+    const careful = withEscalation(doubted, t, id);
     const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
+    const granted = t === null ? given : withGrant(given, action, { digest, slice, now: now() }, s, t, p);
     return {
       kind: "gate.decided",
       id,
       action,
       digest,
       slice,
-      verdict: t === null ? given : withGrant(given, action, { digest, slice, now: now() }, s, t, p),
+      verdict: t === null ? granted : withBreakers(granted, action, p, `${s.session}/${id}`),
       read,
       shadow,
     };
@@ -99,13 +109,9 @@ type Named = Readonly<{
   leave: Answered | null;
 }>;
 
-function toAction(
-  p: Pick<Ports, "tools" | "model" | "summariser">,
-  s: State,
-  t: Turn | null,
-  id: ActionId,
-  toolDigest: (tool: Tool) => Digest,
-): Named {
+type ToAction = Pick<Ports, "tools" | "model" | "summariser" | "children">;
+
+function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDigest: (tool: Tool) => Digest, now: () => Millis): Named {
   const unknown = id.startsWith("reconcile:") ? s.unknowns.get(callId(id.slice("reconcile:".length))) : undefined;
   if (unknown !== undefined)
     return { action: unknown.decided.action, refused: null, gated: UNDECIDED, modified: true, counted: true, leave: null };
@@ -122,23 +128,31 @@ function toAction(
       leave: null,
     };
   if (id.startsWith("respond:"))
-    return { action: { kind: "respond", to: actingFor(s) }, refused: null, gated: t.respond, modified: false, counted: false, leave: null };
+    return {
+      action: { kind: "respond", to: recipientOf(s) },
+      refused: null,
+      gated: t.respond,
+      modified: false,
+      counted: false,
+      leave: null,
+    };
   const call = t.calling.find((c) => (c.proposed.id as string) === id);
   if (call === undefined) throw new Error(`there is no call ${id} to decide`);
-  const tool = p.tools.find(call.proposed.tool);
   const contracted =
-    t.finish === "length"
-      ? cutOff(call.proposed, tool, toolDigest)
-      : contract(call.proposed, tool, tool === null ? null : toolDigest(tool), call.edited);
+    t.finish === "length" ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest) : contractOf(p, s, t, call, toolDigest, now());
   return {
     action: contracted.action,
-    refused: contracted.kind === "refused" ? contracted.verdict : null,
+    refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
     gated: call.gated,
     modified: call.modified,
     counted: call.gated.kind === "allowed" || call.starts > 0, // what has started stays counted, also while it is decided again
     leave: call.starts > 0 ? call.leave : null,
   };
 }
+
+/** Middleware's word, given before the gate was asked: it can refuse, never permit. */
+const blockedBy = (reason: string | null): Named["refused"] =>
+  reason === null ? null : { kind: "deny", by: "middleware", because: [], faults: [], reason };
 
 /** Calls of a reply that was cut off are never run: their arguments may have been cut too. */
 function cutOff(call: Parameters<typeof contract>[0], tool: Tool | null, toolDigest: (tool: Tool) => Digest): Contracted {
@@ -210,12 +224,29 @@ export const MAX_DEFERRED = 8;
 
 /** Q10 while work or a tool is halted its calls are refused, whatever the policy permits. */
 function withHalts(verdict: Verdict, action: Action, agent: string, orders: Orders): Verdict {
-  if (action.kind !== "call" || verdict.kind === "deny") return verdict;
-  const all = haltOf(orders, agent);
-  const halt = all ?? orders.halts.get(`tool:${action.tool}`);
+  const doing = doingOf(action);
+  if (doing === null || verdict.kind === "deny") return verdict;
+  const all = haltOf(orders, agent) ?? (action.kind === "delegate" ? haltOf(orders, action.to) : null);
+  const halt = all ?? orders.halts.get(`tool:${doing.tool}`);
   if (halt === undefined) return verdict;
   const what = all === null ? "calls of this tool are halted" : "work is halted";
   return { kind: "deny", by: "halt", because: verdict.because, faults: [], reason: `${what}: ${halt.reason}` };
+}
+
+/** F20 what keeps failing is left alone, whatever the policy permits; no person is asked about it meanwhile. */
+function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): Verdict {
+  if (verdict.kind !== "allow" && verdict.kind !== "ask") return verdict;
+  const breakers = breakersFor(action, p);
+  const reason = breakers.map((b) => p.breakers.refusal(b, key)).find((why) => why !== null);
+  if (reason != null) return { kind: "deny", by: "breaker", because: verdict.because, faults: [], reason };
+  if (verdict.kind === "allow") for (const breaker of breakers) p.breakers.pass(breaker, key);
+  return verdict;
+}
+
+function breakersFor(action: Action, p: Needs): readonly Breaker[] {
+  if (action.kind === "model") return action.model === p.model.id ? [breakerOfModel(p)] : []; // of another one, which sums up, nothing is kept
+  const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
+  return tool === null ? [] : breakersOfTool(tool);
 }
 
 /** A grant writes its own decision at each use: it stands in the verdict, and `grant.used` with what it started. */
@@ -227,8 +258,9 @@ function withGrant(
   t: Turn,
   p: Needs,
 ): Verdict {
-  if (verdict.kind !== "ask" || action.kind !== "call") return verdict;
-  const { tool, toolDigest, resource } = action;
+  const doing = doingOf(action);
+  if (verdict.kind !== "ask" || doing === null) return verdict;
+  const { tool, toolDigest, resource } = doing;
   const policies = verdict.asks.map((a) => a.policy);
   const sought = {
     agent: s.agent.name,
@@ -274,7 +306,6 @@ export function isDoubtedAsBefore(p: Pick<Ports, "journal">, s: State, { action,
 
 /** One question for each unknown that it looks like: an answer about one says nothing about another. */
 function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
-  if (verdict.kind !== "allow" && verdict.kind !== "ask") return verdict;
   const questions = alike.map(
     ({ name, tool, cause, policy }): Ask => ({
       policy,
@@ -282,6 +313,20 @@ function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
       terms: PLAIN_TERMS,
     }),
   );
+  return withAsks(verdict, questions);
+}
+
+/** A call that failed and is for a person to decide about: asked whatever the policies permit. */
+function withEscalation(verdict: Verdict, t: Turn | null, id: ActionId): Verdict {
+  const call = t === null ? null : callOf(t, id);
+  if (call?.run.kind !== "failed" || call.mending?.stage !== "person") return verdict;
+  const effect = call.repeat === "once" ? ", and may have had an effect" : "";
+  const question = `${nameOf(call)} failed${effect} (${cut(call.mending.error, 200)}): run it again?`;
+  return withAsks(verdict, [{ policy: policyId(`${ESCALATED}/${id}/${call.starts}`), question, terms: PLAIN_TERMS }]);
+}
+
+function withAsks(verdict: Verdict, questions: readonly Ask[]): Verdict {
+  if (verdict.kind !== "allow" && verdict.kind !== "ask") return verdict;
   const [first, ...more] = [...(verdict.kind === "ask" ? verdict.asks : []), ...questions];
   if (questions.length === 0 || first === undefined) return verdict;
   return { kind: "ask", because: [...verdict.because, ...questions.map((q) => q.policy)], asks: [first, ...more] };

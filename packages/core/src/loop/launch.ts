@@ -3,7 +3,8 @@
  * Nothing here touches the state: a landing is a function that the driver calls when it is its turn.
  */
 import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
-import type { Hold } from "../journal/port.ts";
+import type { Begin, Hold } from "../journal/port.ts";
+import { cut, observeOutcome } from "../observe/observe.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import { checkReply, parseReply } from "../reason/parse.ts";
 import type { ModelReply, Preview } from "../reason/port.ts";
@@ -12,30 +13,37 @@ import {
   type ActionId,
   actionId,
   type CallId,
-  callKey,
-  canonical,
   costOf,
+  DELEGATE,
   type Decided,
   type Digest,
   digestOf,
   type Evidence,
   FaultError,
-  frozenCopy,
   type JournalEvent,
   type Json,
   label,
   MICROS_PER_CENT,
+  type Millis,
   type Outcome,
   type Prices,
   reconciledEvent,
+  seq,
   type Tool,
 } from "../vocab/index.ts";
-import { reservation, roomForOutput, settlement } from "./budgets.ts";
-import { summaryDigest, summaryFor, summaryRequest, summedEvent } from "./context.ts";
+import { breakerOfModel, breakersOfTool, classifyCall, classifyModel } from "./breakers.ts";
+import { requestTokens, reservation, roomForOutput, settlement } from "./budgets.ts";
+import { openingOf } from "./delegating.ts";
+import { onReply, onResult } from "./middleware.ts";
 import type { Move } from "./next.ts";
+import { noteEvent } from "./notes.ts";
 import type { Live, Ports } from "./ports.ts";
+import type { Plain, Ready } from "./preparing.ts";
+import { readying, sceneOf } from "./readying.ts";
+import type { Choice } from "./recovering.ts";
 import { stricter } from "./resume.ts";
-import type { Answered, Asking, Call, State, Turn, Unknown } from "./state.ts";
+import { type Answered, type Asking, type Call, keyOf, nameOf, type State, type Turn, type Unknown } from "./state.ts";
+import { summarise } from "./summarising.ts";
 
 /** What an effect brings home. */
 export type Landing = () => readonly JournalEvent[];
@@ -50,6 +58,12 @@ export type Cockpit = Readonly<{
   redeem: Redeem;
   /** Fires when the turn is stopped, or the calls of this tool are. */
   stopOf(tool: string | null): AbortSignal;
+  /** A session that begins with the batch. */
+  begin(one: Begin): void;
+  /** Something may have arrived. */
+  look(): void;
+  time(): Millis;
+  isTurnStopped(): boolean;
   fly(name: string, effect: () => Promise<Landing>): void;
   isFlying(name: string): boolean;
   land(landing: Landing): void;
@@ -58,23 +72,38 @@ export type Cockpit = Readonly<{
   /** A tool's own code that outlives its call: the hold is kept until it has ended. */
   outliving(over: Promise<void>): void;
   toolDigest(tool: Tool): Digest;
+  /** What is to be done about a call that failed. */
+  chooseFor(t: Turn, call: Call): Choice | null;
 }>;
 
-const NOTE_MAX = 16_384;
+export type Launcher = Readonly<{
+  /** Before a request is announced: middleware looks at it. True: something was recorded, and what comes next has to be asked again. */
+  prepare(t: Turn): boolean;
+  /** Records what a move is about to do, and hands back the doing of it. */
+  announce(move: Move): (() => void) | null;
+  /** The turn is to end while middleware is still at its request. */
+  abandon(why: string): void;
+}>;
 
-/** Records what a move is about to do, and hands back the doing of it. */
-export function launcher(c: Cockpit): (move: Move) => (() => void) | null {
+export function launcher(c: Cockpit): Launcher {
   const prompt = prompter(c.p.hash);
-  return (move) => {
+  const requests = readying(c, (t) => plainRequest(c, t, prompt));
+  const followed = new Map<CallId, Followed>();
+  const announce: Launcher["announce"] = (move) => {
     const t = c.s.turn;
     if (move.kind === "settle") return settle(c, move.unknown);
     if (t === null) return null;
-    if (move.kind === "ask-model") return askModel(c, t, prompt);
+    if (move.kind === "follow") return follow(c, move.call, followed);
+    if (move.kind === "act" && move.call.gated.kind === "allowed" && move.call.gated.decided.action.kind === "delegate")
+      return startDelegate(c, t, move.call, move.call.gated.decided, followed);
+    if (move.kind === "ask-model") return askModel(c, t, requests.ready(t));
     if (move.kind === "summarise") return summarise(c, t);
+    if (move.kind === "recover") return lookUp(c, t, move.call);
     if ((move.kind === "act" || move.kind === "reconcile") && move.call.gated.kind === "allowed")
       return startCall(c, t, move.kind, move.call, move.call.gated.decided);
     return null;
   };
+  return { prepare: requests.prepare, announce, abandon: requests.abandon };
 }
 
 /** The approval or the grant that let it be is used up, or used, in the commit that starts it. */
@@ -88,11 +117,7 @@ const isGrant = (
   id: NonNullable<Extract<Decided["verdict"], { kind: "allow" }>["approval"]>,
 ): id is Extract<JournalEvent, { kind: "grant.used" }>["grant"] => id.startsWith("g_");
 
-function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (() => void) | null {
-  const { p, s } = c;
-  if (t.model.kind !== "allowed") return null;
-  const action = t.model.decided.id;
-  const [iteration, attempt] = [t.iterations + 1, t.attempts + 1];
+function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): Plain {
   const { input, output } = roomForOutput(s, t);
   const reserved = { input, output };
   const { messages, window } = s;
@@ -106,10 +131,22 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
     model: p.model.id,
     temperature,
     maxOutputTokens: reserved.output,
-    attempt,
+    attempt: t.attempts + 1,
   });
-  const speaks = t.respond.kind === "allowed"; // unless the answer may be delivered, its words are withheld (rule 2)
+  return { request, digest, reserved, tokens: requestTokens(s) };
+}
+
+/** Null: it may not be made yet. */
+function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null {
+  const { p, s } = c;
+  if (t.model.kind !== "allowed" || ready === null) return null;
+  const { request, digest, reserved } = ready;
+  const action = t.model.decided.id;
+  const [iteration, attempt] = [t.iterations + 1, t.attempts + 1];
+  // Unless the answer may be delivered as it comes, its words are withheld (rule 2): by the gate, or because middleware has yet to see them.
+  const speaks = t.respond.kind === "allowed" && p.middleware.every((m) => m.afterModel === null);
   consume(c, t.model.decided);
+  for (const event of ready.events) c.record(event);
   c.record({
     kind: "model.asked",
     iteration,
@@ -129,49 +166,13 @@ function askModel(c: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): (()
       const allowed = c.redeem(permit);
       if (allowed.kind !== "model" || allowed.model !== p.model.id)
         throw new FaultError({ kind: "permit-refused", action, detail: "it names another model" });
-      const reply = await unlessStopped(c.stopOf(null), (signal) => p.model.ask(request, preview, signal));
-      if ("error" in reply) return () => [{ kind: "model.failed", iteration, attempt, purpose: "reply", ...reply }];
-      return () => [repliedEvent(s, reply, { iteration, attempt, purpose: "reply" }, s.agent.prices)];
-    });
-  };
-}
-
-/**
- * C5 a model call of its own: gated, reserved, settled and journalled like any other, but no iteration, and never shown while it comes.
- * What it says is put in place in the commit that records it.
- */
-function summarise(c: Cockpit, t: Turn): (() => void) | null {
-  const { p, s } = c;
-  const plan = summaryFor(s, t);
-  if (t.summary.gated.kind !== "allowed" || plan === null) return null;
-  const { decided } = t.summary.gated;
-  const request = summaryRequest(s, t, plan);
-  const asked = { iteration: t.iterations + 1, attempt: request.attempt, purpose: "summary" } as const;
-  const reserved = { input: plan.room.input, output: plan.room.output };
-  const prices = p.summariser.id === p.model.id ? s.agent.prices : null;
-  consume(c, decided);
-  c.record({
-    kind: "model.asked",
-    ...asked,
-    model: p.summariser.id,
-    request: summaryDigest(p.summariser.id, request, p.hash),
-    reserved,
-    reservedMicros: costOf(prices, reserved),
-  });
-  return () => {
-    const permit = c.permitFor(decided.id);
-    checkHold(c);
-    c.fly("model", async () => {
-      const allowed = c.redeem(permit);
-      if (allowed.kind !== "model" || allowed.model !== p.summariser.id)
-        throw new FaultError({ kind: "permit-refused", action: decided.id, detail: "it names another model" });
-      const reply = await unlessStopped(c.stopOf(null), (signal) => p.summariser.ask(request, () => {}, signal));
-      if ("error" in reply) return () => [{ kind: "model.failed", ...asked, ...reply }];
+      const stop = c.stopOf(null);
+      const reply = await unlessStopped(stop, (signal) => p.model.ask(request, preview, signal));
+      const what = classifyModel(reply, stop.aborted);
+      const landing = "error" in reply ? failedLanding(reply, iteration, attempt) : await repliedLanding(c, reply, iteration, attempt);
       return () => {
-        const said = reply.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
-        const isUsable = reply.finish !== "refused" && reply.finish !== "filtered";
-        const put = isUsable ? summedEvent(s, t, plan, said, reply.model) : null;
-        return [repliedEvent(s, reply, asked, prices), ...(put === null ? [] : [put])];
+        p.breakers.report(breakerOfModel(p), `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
+        return landing();
       };
     });
   };
@@ -179,8 +180,20 @@ function summarise(c: Cockpit, t: Turn): (() => void) | null {
 
 type Failed = Readonly<{ error: string; broke: boolean; again: boolean }>;
 
+const failedLanding =
+  (failed: Failed, iteration: number, attempt: number): Landing =>
+  () => [{ kind: "model.failed", iteration, attempt, purpose: "reply", ...failed }];
+
+/** What was said, once middleware has seen it: what that changed comes right before it. */
+async function repliedLanding(c: Cockpit, reply: ModelReply, iteration: number, attempt: number): Promise<Landing> {
+  const { middleware } = c.p;
+  const replied = repliedEvent(c.s, reply, { iteration, attempt, purpose: "reply" }, c.s.agent.prices);
+  const before = middleware.length === 0 ? [] : await onReply(middleware, sceneOf(c, iteration), replied);
+  return () => [...before, replied];
+}
+
 /** A model that does not listen to the signal is not waited for. */
-async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<ModelReply>): Promise<ModelReply | Failed> {
+export async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<ModelReply>): Promise<ModelReply | Failed> {
   let onStop = () => {};
   const stopped = new Promise<Failed>((resolve) => {
     onStop = () => resolve({ error: `stopped: ${String(signal.reason)}`, broke: true, again: false });
@@ -208,7 +221,12 @@ function failure(error: unknown): Failed {
 
 type Asked = Pick<Asking, "iteration" | "attempt" | "purpose">;
 
-function repliedEvent(s: State, reply: ModelReply, asked: Asked, prices: Prices | null): JournalEvent {
+export function repliedEvent(
+  s: State,
+  reply: ModelReply,
+  asked: Asked,
+  prices: Prices | null,
+): Extract<JournalEvent, { kind: "model.replied" }> {
   const { finish, usage, model, meta } = reply;
   return {
     kind: "model.replied",
@@ -224,7 +242,7 @@ function repliedEvent(s: State, reply: ModelReply, asked: Asked, prices: Prices 
 
 function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, decided: Decided): (() => void) | null {
   const { p, hold } = c;
-  const tool = p.tools.find(call.proposed.tool);
+  const tool = p.tools.find(nameOf(call));
   if (tool === null) return null;
   const bill: Bill = { micros: null };
   const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill);
@@ -237,9 +255,47 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
     checkHold(c);
     const began = p.clock.now();
     const ms = () => p.clock.now() - began;
-    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), { call, tool, bill, ms: ms() }));
-    else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), { call, tool, bill, ms: ms() }));
+    const done = (): Done => ({ call, tool, bill, ms: ms() });
+    if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), done(), run.stop.aborted));
+    else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), done()));
   };
+}
+
+/** Announced with its delegate's first entries; what flies is the driving of that session, which any process may take over. */
+function startDelegate(c: Cockpit, t: Turn, call: Call, decided: Decided, followed: Map<CallId, Followed>): (() => void) | null {
+  const { p, s, hold } = c;
+  const id = call.proposed.id;
+  const opening = openingOf(p, s, t, call, decided.action, c.time());
+  if (opening === null) return null;
+  consume(c, decided);
+  const key = keyOf(s, call);
+  c.record({ kind: "act.started", call: id, key, digest: decided.digest, epoch: hold.epoch, start: 1, repeat: "idempotent" });
+  for (const event of opening.events) c.record(event);
+  c.begin(opening.begin);
+  return () => {
+    const permit = c.permitFor(decided.id);
+    checkHold(c);
+    c.redeem(permit); // used up by the start: from here on the delegate is a session like any other
+    follow(c, call, followed)?.();
+  };
+}
+
+/** When it was last seen to: while the turn went on, or after it was stopped. */
+type Followed = "driven" | "stopped";
+
+/** Once in a drive, and once more when the turn is stopped: a delegate that waits for a person is taken up by whoever brings the answer. */
+function follow(c: Cockpit, call: Call, followed: Map<CallId, Followed>): (() => void) | null {
+  const { child, proposed } = call;
+  const now: Followed = c.isTurnStopped() ? "stopped" : "driven";
+  const before = followed.get(proposed.id);
+  if (child === null || c.isFlying(proposed.id) || before === now || before === "stopped") return null;
+  followed.set(proposed.id, now);
+  return () =>
+    c.fly(proposed.id, async () => {
+      await c.p.children.drive(child.session, child.agent, c.stopOf(DELEGATE));
+      c.look(); // the word of its ending came with it
+      return () => [];
+    });
 }
 
 /** Of this very call, used up when it first started. */
@@ -253,7 +309,7 @@ type Done = Readonly<{ call: Call; tool: Tool; bill: Bill; ms: number }>;
 function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill): Run {
   const id = call.proposed.id;
   const note = (name: string, value: Json) => {
-    const event = noteEvent(call, name, value); // copied at once: the tool may go on changing it
+    const event = noteEvent(nameOf(call), id, name, value); // copied at once: the tool may go on changing it
     if (c.isFlying(id)) c.land(() => [event]);
   };
   const spent = (cents: number) => {
@@ -261,7 +317,7 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
     bill.micros = Math.ceil(cents * MICROS_PER_CENT);
     if (cents > tool.maxCents) note("spent-beyond-maximum", { cents, maxCents: tool.maxCents });
   };
-  const context = { session: c.s.session, key: callKey(c.s.session, id), epoch: c.hold.epoch, start: call.starts + 1, note, spent };
+  const context = { session: c.s.session, key: keyOf(c.s, call), epoch: c.hold.epoch, start: call.starts + 1, note, spent };
   return {
     tool,
     repeat: stricter(call.repeat ?? tool.repeat, tool.repeat),
@@ -273,14 +329,21 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
 }
 
 /** Right before an effect: where a hold can be lost, this is the last look. */
-function checkHold({ p, s, hold }: Cockpit): void {
+export function checkHold({ p, s, hold }: Cockpit): void {
   if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
 }
 
-function actLanding(c: Cockpit, { outcome, late, over }: Acted, done: Done): Landing {
+async function actLanding(c: Cockpit, { outcome, late, over }: Acted, done: Done, stopped: boolean): Promise<Landing> {
   c.outliving(over);
   void late?.then((o) => (o === null ? undefined : reportLate(c, done.call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
-  return () => endedEvents(c, done, outcome);
+  const reason = outcome.kind === "done" ? "" : outcome.kind === "failed" ? outcome.error : `${outcome.cause}: ${outcome.detail}`;
+  const landing = await endedLanding(c, done, outcome);
+  return () => {
+    const key = `${c.s.session}/${done.call.proposed.id}`;
+    for (const breaker of breakersOfTool(done.tool))
+      c.p.breakers.report(breaker, key, classifyCall(breaker, outcome, stopped), cut(reason, 500));
+    return landing();
+  };
 }
 
 async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Promise<void> {
@@ -290,18 +353,36 @@ async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Prom
 
 const foundOf = (result: Found) => (result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail });
 
-function foundLanding(c: Cockpit, result: Found, done: Done): Landing {
+async function foundLanding(c: Cockpit, result: Found, done: Done): Promise<Landing> {
   const found = foundOf(result);
   const detail = found.kind === "cannot-tell" ? found.detail : "";
   const said = reconciledEvent(done.call.proposed.id, found.kind, detail);
-  switch (found.kind) {
-    case "did-not-happen":
-      return () => [said];
-    case "happened":
-      return () => [said, ...endedEvents(c, done, { kind: "done", output: found.output })];
-    case "cannot-tell":
-      return () => [said, ...endedEvents(c, done, { kind: "unknown", cause: "not-reconciled", detail })];
-  }
+  if (found.kind === "did-not-happen") return () => [said];
+  if (found.kind === "cannot-tell" && done.call.mending?.stage === "ask-tool") return () => [said]; // it failed, and is not run again
+  const outcome: Outcome =
+    found.kind === "happened" ? { kind: "done", output: found.output } : { kind: "unknown", cause: "not-reconciled", detail };
+  const landing = await endedLanding(c, done, outcome);
+  return () => [said, ...landing()];
+}
+
+/** A result that stands in is read from the journal, and journalled again with where it comes from. */
+function lookUp(c: Cockpit, t: Turn, call: Call): (() => void) | null {
+  const name = `recover:${call.proposed.id}`;
+  const choice = c.isFlying(name) ? null : c.chooseFor(t, call);
+  if (choice?.kind !== "look") return null;
+  const { at, event } = choice;
+  return () =>
+    c.fly(name, async () => {
+      const [entry] = await c.p.journal.read(c.s.session, seq(at - 1), 1);
+      const outcome = entry?.event.kind === "act.ended" ? entry.event.outcome : null;
+      if (outcome?.kind !== "done") throw new FaultError({ kind: "entry-bad", stream: c.s.session, seq: at, detail: "it holds no result" });
+      const seen = await middlewareOn(c, call, outcome);
+      return () => {
+        if (c.s.turn !== t || call.run.kind !== "failed") return []; // it ended meanwhile
+        const tool = c.p.tools.find(call.proposed.tool);
+        return [...(tool === null ? [] : labelsOf(c.s, tool, event.call)), ...seen, { ...event, output: outcome.output }];
+      };
+    });
 }
 
 /** A person wants the tool asked about a call whose outcome is unknown, perhaps of a turn long ago. */
@@ -311,7 +392,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
   if (unknown.gated?.kind !== "allowed" || c.isFlying(name)) return null;
   const context = {
     session: c.s.session,
-    key: callKey(c.s.session, unknown.call),
+    key: unknown.key,
     epoch: c.hold.epoch,
     start: 1,
     note: () => {},
@@ -341,7 +422,26 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
   };
 }
 
-function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcome): readonly JournalEvent[] {
+/** What ended, once middleware has seen it. */
+async function endedLanding(c: Cockpit, done: Done, outcome: Outcome): Promise<Landing> {
+  const seen = await middlewareOn(c, done.call, outcome);
+  return () => endedEvents(c, done, outcome, seen);
+}
+
+async function middlewareOn(c: Cockpit, call: Call, outcome: Outcome): Promise<readonly JournalEvent[]> {
+  const { middleware } = c.p;
+  const t = c.s.turn;
+  if (middleware.length === 0 || t === null) return [];
+  const { id } = call.proposed;
+  const tool = nameOf(call);
+  const action = "decided" in call.run ? call.run.decided.action : null;
+  const limit = t.limits.observationChars;
+  const { text } = observeOutcome(tool, outcome, limit);
+  const result = { call: { id, tool, args: action?.kind === "call" ? action.args : null }, outcome, text, limit };
+  return (await onResult(middleware, { ...sceneOf(c, t.iterations), call: id }, result)).events;
+}
+
+function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcome, seen: readonly JournalEvent[]): readonly JournalEvent[] {
   const endsTurn = tool.endsTurn && outcome.kind === "done";
   const ended: JournalEvent = {
     kind: "act.ended",
@@ -349,9 +449,10 @@ function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcom
     outcome,
     evidence: evidence(c, call, outcome, ms),
     endsTurn,
+    recovering: outcome.kind === "failed",
   };
   const settled = outcome.kind === "unknown" ? [] : settlement(c.s, call.proposed.id, tool.name, bill.micros);
-  return [...labelsOf(c.s, tool, call.proposed.id), ...settled, ended];
+  return [...labelsOf(c.s, tool, call.proposed.id), ...settled, ...seen, ended];
 }
 
 /** Whatever words of a tool reach the model, its labels come with them. */
@@ -366,7 +467,7 @@ export function evidence(
   outcome: Outcome | null,
   durationMs: number,
 ): Evidence {
-  const tool = p.tools.find(call.proposed.tool);
+  const tool = p.tools.find(nameOf(call));
   const decided = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided : null;
   const outputDigest = outcome?.kind === "done" ? digestOf(outcome.output, p.hash) : null;
   const none = () => digestOf(null, p.hash);
@@ -377,24 +478,4 @@ export function evidence(
     durationMs,
     starts: call.starts,
   };
-}
-
-/** A tool's note is its own: what is too long or not JSON is left out with a word, and never stops the drive. */
-function noteEvent(call: Call, name: string, value: Json): JournalEvent {
-  return {
-    kind: "note",
-    from: call.proposed.tool,
-    call: call.proposed.id,
-    name: messageOf(name).slice(0, 64).toWellFormed(),
-    value: fitting(value),
-  };
-}
-
-function fitting(value: Json): Json {
-  try {
-    const own = frozenCopy(value);
-    return canonical(own).length <= NOTE_MAX ? own : `[left out: a note holds at most ${NOTE_MAX} characters]`;
-  } catch {
-    return "[left out: a note is JSON]";
-  }
 }

@@ -12,14 +12,28 @@
 import { type ActionId, actionId, type Compacting, type Ending, type Millis } from "../vocab/index.ts";
 import { account, MAX_ATTEMPTS, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./budgets.ts";
 import { compaction } from "./context.ts";
+import { isAgain, isResting, isToRecover } from "./mending.ts";
 import { isStuck } from "./nudges.ts";
-import { type Call, type FollowUp, type Gated, isSettled, type Question, type State, type Turn, type Unknown } from "./state.ts";
+import {
+  type Call,
+  type FollowUp,
+  type Gated,
+  isDelegated,
+  isSettled,
+  nameOf,
+  type Question,
+  type State,
+  type Turn,
+  type Unknown,
+} from "./state.ts";
 
 export type Move =
   | { readonly kind: "gate"; readonly action: ActionId }
   | { readonly kind: "question"; readonly action: ActionId } // put to people; the session then waits for one of them
   | { readonly kind: "act"; readonly call: Call } // for the first time, or again after its hold was lost
+  | { readonly kind: "follow"; readonly call: Call } // a delegate is at work: drive it on, or wait for whoever does
   | { readonly kind: "reconcile"; readonly call: Call } // ask the tool what became of it
+  | { readonly kind: "recover"; readonly call: Call } // it failed: pick what is done about it
   | { readonly kind: "give-up"; readonly call: Call } // nobody can tell: `unknown`
   | { readonly kind: "settle"; readonly unknown: Unknown } // a person wants the tool asked about an old unknown
   | { readonly kind: "expire"; readonly question: Question } // by due time, not by when a timer ran
@@ -65,7 +79,9 @@ function movesOfUnknowns(s: State): readonly Move[] {
 }
 
 function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
-  const open = t.calling.filter((c) => !isSettled(c));
+  const failed = t.calling.filter(isToRecover);
+  if (failed.length > 0) return failed.map((call) => ({ kind: "recover", call }));
+  const open = t.calling.filter((c) => !isSettled(c) && !isResting(c, now));
   const hopeless = open.filter((c) => c.run.kind === "lost" && (recovery(c) === "give-up" || c.gated.kind === "denied"));
   if (hopeless.length > 0) return hopeless.map((call) => ({ kind: "give-up", call }));
   const undecided = open.filter((c) => c.run.kind !== "running" && (c.gated.kind === "undecided" || isDue(c.gated, s, now)));
@@ -76,19 +92,24 @@ function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
   const running = open.filter((c) => c.run.kind === "running");
   const ready = open.filter((c) => c.gated.kind === "allowed" && c.run.kind !== "running");
   const places = Math.max(0, t.limits.toolsAtOnce - running.length);
-  const lost = ready.filter((c) => c.starts > 0); // these have started: no limit may leave them untold
-  const fresh = ready.filter((c) => c.starts === 0);
-  const isAsked = (c: Call) => c.run.kind === "lost" && recovery(c) === "reconcile"; // to ask what became of it is free
+  const lost = ready.filter((c) => c.starts > 0 && !isAgain(c)); // these have started: no limit may leave them untold
+  const fresh = ready.filter((c) => c.starts === 0 || isAgain(c));
   const within = fresh.slice(0, remaining(s, t, now).calls);
   const starting = payable(s, t, [...lost, ...within], isAsked).slice(0, places);
-  if (starting.length > 0) return starting.map((call) => ({ kind: isAsked(call) ? "reconcile" : "act", call }));
-  if (running.length > 0) return [];
+  if (starting.length > 0) return [...following(t), ...starting.map((call): Move => ({ kind: isAsked(call) ? "reconcile" : "act", call }))];
+  if (running.length > 0) return following(t);
   if (lost.length > 0) return lost.map((call) => ({ kind: "give-up", call })); // there is no money to run it again
   const [dear] = within;
-  if (dear !== undefined) return ending(t, outOfMoney(s, t, dear.proposed.tool));
+  if (dear !== undefined) return ending(t, outOfMoney(s, t, nameOf(dear)));
   if (fresh.length > 0) return ending(t, { ending: "out-of-calls", detail: `${t.limits.calls} calls were started` });
   return [{ kind: "wait" }];
 }
+
+const following = (t: Turn): readonly Move[] => t.calling.filter(isDelegated).map((call) => ({ kind: "follow", call }));
+
+/** Lost, or failed and about to run again: a tool that can be asked is asked whether it happened. That is free. */
+const isAsked = (c: Call): boolean =>
+  c.run.kind === "lost" ? recovery(c) === "reconcile" : c.run.kind === "failed" && c.mending?.stage === "ask-tool";
 
 /** Something a decision may read has changed, or its time is up (the gate is asked once more, and a further defer then denies). */
 const isDue = (gated: Gated, s: State, now: Millis): boolean =>
@@ -105,7 +126,7 @@ function movesOfAnswer(s: State, t: Turn, text: string, isUp: IsUp): readonly Mo
 
 function movesToModel(t: Turn, isUp: IsUp): readonly Move[] {
   const asked = actionId(`model:${t.iterations + 1}`);
-  if (t.model.kind === "denied") return [end(t, "denied", t.model.verdict.reason)];
+  if (t.model.kind === "denied") return [end(t, t.model.verdict.by === "breaker" ? "failed" : "denied", t.model.verdict.reason)];
   const answering: readonly Move[] =
     t.respond.kind === "undecided" ? [{ kind: "gate", action: actionId(`respond:${t.iterations + 1}`) }] : [];
   return [...answering, ...(decide(t.model, asked, isUp) ?? [{ kind: "ask-model" }])];
@@ -169,13 +190,18 @@ type Stop = { readonly ending: Ending; readonly detail: string | null };
 function mustStop(s: State, t: Turn, now: Millis): Stop | null {
   if (t.halt !== null) return { ending: "halted", detail: t.halt.reason };
   if (t.cancel !== null) return { ending: "cancelled", detail: t.cancel.reason };
+  if (t.failure !== null) return { ending: "failed", detail: t.failure };
   if (remainingMs(s, t, now) <= 0) return { ending: "timed-out", detail: `${t.limits.turnMs} ms of work` };
+  if (t.broken !== null) {
+    const { middleware, stage, error } = t.broken;
+    return { ending: "failed", detail: `middleware \`${middleware}\` failed (${stage}): ${error}` };
+  }
   return t.answer === null ? overBilled(s, t) : null; // to deliver an answer begins nothing
 }
 
 function stopping(t: Turn, stop: Stop): readonly Move[] {
   const isFlying = t.asking !== null || t.calling.some((c) => c.run.kind === "running");
-  return isFlying ? [{ kind: "stop", ending: stop.ending }] : ending(t, stop);
+  return isFlying ? [{ kind: "stop", ending: stop.ending }, ...following(t)] : ending(t, stop);
 }
 
 /** What has started is told of before its turn ends, also when it waits for a person. */
@@ -195,7 +221,7 @@ const sofar = (t: Turn): string | null => (t.aside === "" ? null : t.aside);
 
 /** Rule 4, for a call whose hold was lost. It is not started for ever: what brought the process down may be the call itself. */
 export function recovery(c: Call): "again" | "reconcile" | "give-up" {
-  if (c.starts >= MAX_STARTS) return "give-up";
+  if (c.starts - c.retries >= MAX_STARTS) return "give-up";
   switch (c.repeat) {
     case "read":
     case "idempotent":

@@ -12,12 +12,14 @@ import {
   type Principal,
   type Repeat,
   type Said,
+  type Seq,
   type SessionId,
   type Surface,
   seq,
 } from "../vocab/index.ts";
 import type { Held } from "./drive.ts";
 import { emptyState, evolve, fold } from "./evolve.ts";
+import { checkHistory } from "./history.ts";
 import type { Ports } from "./ports.ts";
 import type { State } from "./state.ts";
 
@@ -33,10 +35,15 @@ export type Opening = Readonly<{
 
 export async function openSession(p: Pick<Ports, "journal" | "ids" | "counters">, opening: Opening): Promise<Held> {
   checkHistory(opening.history);
+  return beginSession(p, opening);
+}
+
+/** With a history that is known to be one, because it was drawn from a session. */
+export async function beginSession(p: Pick<Ports, "journal" | "ids" | "counters">, opening: Opening): Promise<Held> {
   const session = p.ids.session();
   const hold = await p.journal.take(session);
   const opened = { kind: "session.opened", ...opening } as const;
-  return { state: emptyState(session, opened, p.counters), hold, begin: [opened, taken(p, hold)], left: { running: 0 } };
+  return { state: emptyState(session, opened, p.counters), hold, begin: [opened, takenEvent(p, hold)], left: { running: 0 } };
 }
 
 /** Rejects with `session-held` while its holder lives, with `session-unknown`, or with whatever is wrong with its entries. */
@@ -44,50 +51,40 @@ export async function takeSession(p: Pick<Ports, "journal" | "counters">, sessio
   if ((await p.journal.session(session)) === null) throw new FaultError({ kind: "session-unknown", session });
   const hold = await p.journal.take(session);
   try {
-    const state = await readState(p, session, p.counters);
+    const state = await readState(p, session, p);
     if (state.agent.name !== agent.name) throw new FaultError({ kind: "agent-other", session, agent: state.agent.name });
     const changed: readonly JournalEvent[] = canonical(agent) === canonical(state.agent) ? [] : [{ kind: "agent.changed", agent }];
-    return { state, hold, begin: [taken(p, hold), ...changed], left: { running: 0 } };
+    return { state, hold, begin: [takenEvent(p, hold), ...changed], left: { running: 0 } };
   } catch (error) {
     await p.journal.release(hold);
     throw error;
   }
 }
 
-/** The fold of a whole stream, without holding it. */
+/** The fold of a whole stream, or of its first entries, without holding it. */
 export async function readState(
   p: { readonly journal: Pick<Journal, "read"> },
   session: SessionId,
-  counters: Counters = estimates,
+  { upTo = ALL, counters = estimates }: Readonly<{ upTo?: Seq; counters?: Counters }> = {},
 ): Promise<State> {
-  const first = await p.journal.read(session, seq(0), CHUNK);
+  const first = await p.journal.read(session, seq(0), Math.min(CHUNK, upTo));
   const state = fold(first, counters);
   if (state === null)
     throw new FaultError({ kind: "entry-bad", stream: session, seq: seq(1), detail: "a session starts with `session.opened`" });
   for (let chunk: readonly Entry[] = first; chunk.length === CHUNK; ) {
-    chunk = await p.journal.read(session, state.seq, CHUNK);
+    chunk = state.seq === upTo ? [] : await p.journal.read(session, state.seq, Math.min(CHUNK, upTo - state.seq));
     for (const entry of chunk) evolve(state, entry);
   }
   return state;
 }
 const CHUNK = 2_000;
+const ALL: Seq = seq(Number.MAX_SAFE_INTEGER);
 
-const taken = (p: Pick<Ports, "journal">, hold: Hold): JournalEvent => ({
+export const takenEvent = (p: Pick<Ports, "journal">, hold: Hold): JournalEvent => ({
   kind: "hold.taken",
   epoch: hold.epoch,
   writer: p.journal.writer,
 });
-
-function checkHistory(history: readonly Said[]): void {
-  for (const [index, said] of history.entries()) {
-    if (typeof said.text !== "string" || said.text === "")
-      throw new FaultError({ kind: "history-invalid", index, detail: "it has no text" });
-    if (said.role !== "user" && said.role !== "assistant")
-      throw new FaultError({ kind: "history-invalid", index, detail: `role \`${String(said.role)}\`` });
-    if (index === 0 && said.role !== "user")
-      throw new FaultError({ kind: "history-invalid", index, detail: "the first message is not the user's" });
-  }
-}
 
 const STRICTNESS: Readonly<Record<Repeat, number>> = { read: 0, idempotent: 1, reconcile: 2, once: 3 };
 /** A tool edited to be repeatable does not make a call repeatable that had started before. */

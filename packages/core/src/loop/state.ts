@@ -3,35 +3,42 @@ import type { Vote } from "../gate/approvals.ts";
 import type { Message } from "../reason/port.ts";
 import type { Counters } from "../reason/tokens.ts";
 import type { Window } from "../reason/window.ts";
-import type {
-  ActionId,
-  AgentFacts,
-  Allotment,
-  Answer,
-  ApprovalId,
-  Ask,
-  CallId,
-  Decided,
-  Digest,
-  Epoch,
-  Finish,
-  IntentId,
-  JournalEvent,
-  JsonObject,
-  Label,
-  Limits,
-  Millis,
-  Outcome,
-  Principal,
-  ProposedCall,
-  Purpose,
-  Repeat,
-  Resource,
-  Seq,
-  SessionId,
-  Surface,
-  Usage,
-  Verdict,
+import {
+  type ActionId,
+  type AgentFacts,
+  type Allotment,
+  type Answer,
+  type ApprovalId,
+  type Ask,
+  type CallId,
+  type CallKey,
+  callKey,
+  type Decided,
+  type Digest,
+  type Epoch,
+  type Finish,
+  type IntentId,
+  type JournalEvent,
+  type JsonObject,
+  type Label,
+  type Limits,
+  type Millis,
+  type Outcome,
+  type Parent,
+  type Part,
+  type Plan,
+  type Principal,
+  type ProposedCall,
+  type Purpose,
+  type Repeat,
+  type Resource,
+  type Seq,
+  type SessionId,
+  type Stage,
+  type Surface,
+  type ToolChange,
+  type Usage,
+  type Verdict,
 } from "../vocab/index.ts";
 
 export type State = {
@@ -44,6 +51,8 @@ export type State = {
   agent: AgentFacts;
   principal: Principal;
   surface: Surface;
+  /** Of a delegate: whom it works for. */
+  readonly parent: Parent | null;
   closed: boolean;
   readonly labels: Set<Label>;
   /** The conversation, whole. What the model is shown is a window into it. */
@@ -59,6 +68,10 @@ export type State = {
   readonly allowedCalls: Map<string, number>;
   /** Calls that may or may not have taken effect, until somebody settles them. */
   readonly unknowns: Map<CallId, Unknown>;
+  /** Calls that failed and were set aside, with their tool, until a person has seen to them. */
+  readonly deadLetters: Map<CallId, string>;
+  /** The last `done` of each action: where a later failure of the very same finds it. */
+  readonly results: Map<Digest, Readonly<{ seq: Seq; at: Millis }>>;
   /** Goes up with what a decision made before may have to be made again for: labels, outcomes, unknowns. */
   changes: number;
   /** Goes up with the counters: decisions of the same reply count each other, and are not made again for it. */
@@ -91,8 +104,12 @@ export type Unknown = {
   readonly digest: Digest;
   readonly decided: Decided;
   readonly outcome: Extract<Outcome, { kind: "unknown" }>;
+  /** What its tool knows it by. */
+  readonly key: CallKey;
   readonly at: Millis;
   gated: Gated | null;
+  /** What middleware lets the model see of what came late. */
+  shown: string | null;
 };
 
 /** What the turn before this one came to. */
@@ -146,8 +163,14 @@ export type Turn = {
   silent: number;
   /** How often the same was called, by the digest of what it does. */
   readonly repeats: Map<Digest, number>;
+  /** By middleware, of the reply that is folded next. */
+  readonly rewritten: { parts: readonly Part[] | null; readonly calls: Map<CallId, ToolChange> };
+  /** The middleware that failed, and where. */
+  broken: { readonly middleware: string; readonly stage: Stage; readonly error: string } | null;
   cancel: { readonly by: Principal; readonly reason: string } | null;
   halt: { readonly by: Principal; readonly reason: string } | null;
+  /** What went wrong for good: the turn ends `failed`, as soon as what is in flight has stopped. */
+  failure: string | null;
   /** Every call of the last reply ran and says that it ends the turn. */
   over: boolean;
   readonly questions: Map<ApprovalId, Question>;
@@ -194,6 +217,10 @@ export type Call = {
   /** Arguments that stand in place of the proposed ones, and whether a policy put them there. */
   edited: JsonObject | null;
   modified: boolean;
+  /** Why middleware does not let it be. */
+  blocked: string | null;
+  /** What middleware lets the model see of its result. */
+  shown: string | null;
   /** The answer that was used up to start it: still good for this very call, should its process be lost. */
   leave: Answered | null;
   /** It was counted among the calls that do the same. */
@@ -202,17 +229,62 @@ export type Call = {
   starts: number;
   /** As declared when it first started. */
   repeat: Repeat | null;
+  /** The session that does it, of a delegation that has started. `since` is how long the turn had been active then. */
+  child: { readonly session: SessionId; readonly agent: string; readonly since: number } | null;
+  /** The tool that runs in place of the one that was asked for. */
+  standIn: string | null;
+  /** Goes up when it is to run as something else, by another tool or with other arguments: its key then is another. */
+  edition: number;
+  /** Starts that a failure led to: no lost process is to blame for them. */
+  retries: number;
+  /** What is done about its failure; null until it fails. */
+  mending: Mending | null;
 };
+
+export type Mending = Readonly<{
+  /**
+   * `choose`: a strategy is to be picked, the last one once more perhaps. `next`: the last one is of no more use. `again`: it runs once more.
+   * `ask-tool`: its tool is asked first whether it happened. `person`: one of them decides.
+   */
+  stage: "choose" | "next" | "again" | "ask-tool" | "person";
+  /** The strategy that was applied and those after it; null before the first. */
+  plan: Plan | null;
+  step: number;
+  tries: number;
+  /** When it may run again. */
+  dueAt: Millis | null;
+  error: string;
+  /** What middleware lets the model see of the error. */
+  shown: string | null;
+  /** Of what failed first. */
+  digest: Digest;
+}>;
 
 export type Running =
   | { readonly kind: "not-started" }
   | { readonly kind: "running"; readonly decided: Decided; readonly epoch: Epoch }
   /** Its hold was lost while it ran: run again, ask the tool, or give up, by `repeat`. */
   | { readonly kind: "lost"; readonly decided: Decided }
-  | { readonly kind: "ended"; readonly outcome: Outcome; readonly endsTurn: boolean };
+  /** Its tool failed, and something is done about it. */
+  | { readonly kind: "failed"; readonly decided: Decided }
+  /** `note` is told to the model beside the outcome. */
+  | { readonly kind: "ended"; readonly outcome: Outcome; readonly endsTurn: boolean; readonly note: string | null };
+
+/** What runs: the tool that was asked for, or the one that stands in. */
+export const nameOf = (c: Call): string => c.standIn ?? c.proposed.tool;
+export const asItRuns = (c: Call): ProposedCall => (c.standIn === null ? c.proposed : { ...c.proposed, tool: c.standIn });
+export const keyOf = (s: Pick<State, "session">, c: Call): CallKey => callKey(s.session, c.proposed.id, c.edition);
 
 /** Settled: it has its one observation. */
 export const isSettled = (c: Call): boolean => c.run.kind === "ended" || (c.gated.kind === "denied" && c.run.kind === "not-started");
+/** A delegate is at work on it, here, elsewhere, or waiting for a person: its session says. */
+export const isDelegated = (c: Call): c is Call & { readonly child: NonNullable<Call["child"]> } =>
+  c.child !== null && c.run.kind === "running";
+/** Whom an answer goes to: whoever started the turn, and for a delegate the agent that wanted it. */
+export const recipientOf = (s: State): Principal => {
+  const above = s.turn?.number === 1 ? s.parent?.lineage.at(-1) : undefined;
+  return above === undefined ? actingFor(s) : { kind: "agent", id: above };
+};
 /** On whose behalf: whoever started the turn, else who opened the session. */
 export const actingFor = (s: State): Principal => s.turn?.by ?? s.principal;
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });

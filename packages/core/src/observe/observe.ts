@@ -16,10 +16,17 @@ export function observeOutcome(tool: string, outcome: Outcome, limit: number): O
 }
 
 export function observeRefusal(tool: string, verdict: Extract<Verdict, { kind: "deny" }>): Observation {
-  const by = verdict.by === "contract" ? "not run" : verdict.by === "person" ? "denied by a person" : "denied by policy";
+  const by = DENIED[verdict.by] ?? "denied by policy";
   const policies = verdict.because.length > 0 ? ` (${verdict.because.join(", ")})` : "";
   return { kind: "refusal", text: `[${by}] ${tool}${policies}: ${verdict.reason}` };
 }
+
+const DENIED: Readonly<Partial<Record<Extract<Verdict, { kind: "deny" }>["by"], string>>> = {
+  contract: "not run",
+  breaker: "not run",
+  person: "denied by a person",
+  middleware: "denied by middleware",
+};
 
 /** A call that had not started when its turn ended. */
 export const observeUnstarted = (tool: string, ending: string): Observation => ({

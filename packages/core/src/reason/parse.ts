@@ -17,7 +17,7 @@ export function parseReply(parts: readonly ReplyPart[], iteration: number, used:
 }
 
 /** Some providers send nothing at all for a call without arguments. The value is what the journal will read back: an escape can name half a character. */
-function parseArgs(text: string): ParsedArgs {
+export function parseArgs(text: string): ParsedArgs {
   const read = readJson(text.trim() === "" ? "{}" : text);
   return read.kind === "json"
     ? { kind: "json", value: frozenCopy(read.value) }

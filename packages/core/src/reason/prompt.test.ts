@@ -36,6 +36,8 @@ test.each<[string, Partial<PromptParts>]>([
   ["another message", { messages: [...base.messages, user("three")] }],
   ["where the window starts", { window: { ...base.window, from: 1 } }],
   ["which task is pinned", { window: { ...base.window, task: 1 } }],
+  ["a result that is one line now", { window: { ...base.window, lines: new Map([[1, user("left out")]]) } }],
+  ["the summary", { window: { ...base.window, summary: { message: user("sum"), first: seq(1), last: seq(2) } } }],
   ["the tools", { toolsDigest: sha256("tools") }],
   ["the model", { model: "n" }],
   ["the temperature", { temperature: 0.4 }],

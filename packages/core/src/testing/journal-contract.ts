@@ -11,6 +11,8 @@ import {
   type Entry,
   epoch,
   type Fault,
+  GRANTS,
+  grantId,
   type Intent,
   type IntentId,
   intentId,
@@ -29,6 +31,7 @@ import {
   type SessionId,
   type Stamped,
   type StreamId,
+  type SystemEvent,
   seq,
   sessionId,
   streamId,
@@ -159,6 +162,7 @@ export const lost = (call: string): SessionEvent => ({
   outcome: { kind: "unknown", cause: "hold-lost", detail: "gone" },
   evidence: { toolDigest: ZERO, actionDigest: ZERO, outputDigest: null, durationMs: 0, starts: 1 },
   endsTurn: false,
+  recovering: false,
 });
 const told = (call: string, found: "happened" | "did-not-happen" | "cannot-tell"): SessionEvent => reconciledEvent(callId(call), found, "");
 const resolved = (call: string): SessionEvent => ({
@@ -294,6 +298,90 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect([...records.commits(journal.writer)].length).toBe(1);
   });
 
+  const telling = (id: string): Intent => ({ ...say(id, S2, "told"), by: { kind: "system", id: "w" } });
+
+  rule("J70 what an append opens and tells is written with it, in one sealed commit, and nobody holds what it opened", async (store) => {
+    const { journal, inbox, records } = await store.open();
+    const hold = await journal.take(S1);
+    const begun = { session: S2, events: [stamp(opened("reader")), stamp(note("task"))] };
+    let woken = 0;
+    const stop = inbox.watch(S2, () => {
+      woken += 1;
+    });
+    const [first] = await Promise.all([
+      journal.append({ ...append(hold, 0, [opened("echo")]), opens: [begun], tells: [telling("i_told")] }),
+      journal.append(append(NOTES, 0, [note("beside it")])),
+    ]);
+    stop();
+    expect(first).toBe(1);
+    expect(woken > 0).toBe(true);
+    const commits = [...records.commits(journal.writer)];
+    expect(commits.length).toBe(1);
+    expect(parseRanges(commits[0]?.ranges ?? "")).toEqual([
+      { stream: S1, first: 1, count: 1 },
+      { stream: S2, first: 1, count: 2 },
+      { stream: NOTES, first: 1, count: 1 },
+    ]);
+    expect(valuesOf(await all(journal, S2))).toEqual(["session.opened", "task"]);
+    expect(await journal.session(S2)).toMatchObject({ session: S2, agent: "reader", seq: 2 });
+    expect((await inbox.pending(S2)).map((a) => a.intent)).toEqual([telling("i_told")]);
+    const next = await store.open();
+    const child = await next.journal.take(S2); // by whoever comes first
+    expect(child.epoch).toBe(1);
+    await next.journal.append(append(child, 2, [note("goes on")], [intentId("i_told")]));
+    expect(await inbox.state(intentId("i_told"))).toBe("taken");
+    await journal.append({ ...append(hold, 1, [note("again")]), tells: [telling("i_told")] });
+    expect(await inbox.state(intentId("i_told"))).toBe("taken"); // known, and not put again
+  });
+
+  rule("J70 an append that is refused opens nothing and tells nobody, whatever it was refused for", async (store) => {
+    const { journal, inbox, records } = await store.open();
+    const hold = await journal.take(S1);
+    await journal.append(append(hold, 0, [opened("echo")]));
+    const begun = (session: SessionId) => ({ session, events: [stamp(opened("reader"))] });
+    const S3 = sessionId("s_contract0003");
+    await journal.append({
+      ...append(streamId("halt"), 0, []),
+      events: [{ at: millis(1), event: { kind: "work.halted", scope: "agent:reader", by: { kind: "user", id: "ana" }, reason: "" } }],
+    });
+    const held = await journal.take(S3); // it has no entry yet, and is somebody's all the same
+    const wants = { tells: [telling("i_never")], opens: [begun(S2)] };
+    const outcomes = await Promise.all([
+      faultOf(journal.append({ ...append(hold, 7, [note("conflict")]), ...wants })),
+      faultOf(journal.append({ ...append(hold, 1, [note("halted")]), ...wants, unlessHalted: ["agent:reader"] })),
+      faultOf(journal.append({ ...append(hold, 1, [note("held")]), ...wants, opens: [begun(S2), begun(S3)] })),
+      faultOf(journal.append({ ...append(hold, 1, [note("there")]), ...wants, opens: [begun(S2), begun(S1)] })),
+      faultOf(journal.append({ ...append(hold, 1, [note("twice")]), ...wants, opens: [begun(S2), begun(S2)] })),
+      faultOf(journal.append(append(hold, 1, [note("fine")]))),
+    ]);
+    const conflict = "append-conflict";
+    expect(outcomes.map((f) => f?.kind ?? null)).toEqual([conflict, "halted", conflict, conflict, conflict, null]);
+    expect(valuesOf(await all(journal, S1))).toEqual(["session.opened", "fine"]);
+    expect(await all(journal, S2)).toEqual([]);
+    expect(await journal.session(S2)).toBe(null);
+    expect(await inbox.state(intentId("i_never"))).toBe("absent");
+    expect([...records.commits(journal.writer)].length).toBe(3);
+    await journal.append({ ...append(hold, 2, [note("now")]), opens: [begun(S2)] });
+    expect((await all(journal, S2)).length).toBe(1);
+    await journal.release(held);
+  });
+
+  rule("J70 a process that dies has opened and told all of an append or nothing of it", async (store) => {
+    const a = await store.open();
+    const hold = await a.journal.take(S1);
+    const append1 = a.journal.append({
+      ...append(hold, 0, [opened("echo")]),
+      opens: [{ session: S2, events: [stamp(opened("reader"))] }],
+      tells: [telling("i_told")],
+    });
+    await faultOf(append1);
+    await a.die();
+    const b = await store.open();
+    expect((await all(b.journal, S1)).length).toBe(1);
+    expect((await all(b.journal, S2)).length).toBe(1);
+    expect(await b.inbox.state(intentId("i_told"))).toBe("pending");
+  });
+
   rule("J5 a commit error fails all who wait and everything after, and nothing of it is there", async (store) => {
     const { journal } = await store.open();
     const hold = await journal.take(S1);
@@ -376,6 +464,152 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(next.journal.holds(hold)).toBe(false);
     expect((await faultOf(next.journal.append(append(hold, 1, [note("old hold")]))))?.kind).toBe("hold-lost");
     expect((await next.journal.take(S1)).epoch).toBe(2);
+  });
+
+  rule(
+    "J50 a session's own id means one session: two processes that open it at once, one wins, and the other is told which",
+    async (store) => {
+      const [a, b] = [await store.open(), await store.open()];
+      const [h1, h2] = [await a.journal.take(S1), await b.journal.take(S2)];
+      const named = (agent: string): SessionEvent => ({ ...opened(agent), external: "ticket 17 \u{1f600}" }) as SessionEvent;
+      const faults = await Promise.all([
+        faultOf(a.journal.append(append(h1, 0, [named("echo"), note(1)]))),
+        faultOf(b.journal.append(append(h2, 0, [named("other")]))),
+      ]);
+      const won = faults[0] === null ? S1 : S2;
+      expect(faults.filter((f) => f !== null)).toEqual([{ kind: "external-taken", external: "ticket 17 \u{1f600}", session: won }]);
+      for (const { journal } of [a, b]) {
+        expect(await journal.find("ticket 17 \u{1f600}")).toMatchObject({ session: won, external: "ticket 17 \u{1f600}" });
+        expect(await journal.find("ticket 1")).toBe(null);
+      }
+      const lost = won === S1 ? S2 : S1;
+      expect(await all(a.journal, lost)).toEqual([]);
+      expect(await a.journal.session(lost)).toBe(null);
+      const c = await store.open();
+      expect((await c.journal.find("ticket 17 \u{1f600}"))?.session).toBe(won);
+    },
+  );
+
+  rule("J51 a grant that is revoked is not used, in the very transaction that would write it, in whichever process", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const hold = await a.journal.take(S1);
+    const used: SessionEvent = { kind: "grant.used", grant: grantId("g_1"), action: actionId("1.0") };
+    const other: SessionEvent = { kind: "grant.used", grant: grantId("g_2"), action: actionId("1.1") };
+    await a.journal.append(append(hold, 0, [opened("echo"), used]));
+    const revoked: SystemEvent = { kind: "grant.revoked", grant: grantId("g_1"), by: { kind: "user", id: "ana" }, reason: "enough" };
+    await b.journal.append({ ...append(GRANTS, 0, []), events: [{ at: millis(1), event: revoked }] });
+    const outcomes = await Promise.all([
+      faultOf(a.journal.append(append(hold, 2, [note("x"), used]))),
+      faultOf(a.journal.append(append(NOTES, 0, [note("beside it")]))),
+    ]);
+    expect(outcomes).toEqual([{ kind: "grant-revoked", grant: "g_1" }, null]);
+    await a.journal.append(append(hold, 2, [other]));
+    expect((await all(a.journal, S1)).map((e) => e.event)).toEqual([opened("echo"), used, other]);
+  });
+
+  rule(
+    "J52 the journal as a whole is read in the order in which it became durable, without gaps, by every process alike",
+    async (store) => {
+      const [a, b] = [await store.open(), await store.open()];
+      expect(await a.journal.position()).toBe(0);
+      const [h1, h2] = [await a.journal.take(S1), await b.journal.take(S2)];
+      await a.journal.append(append(h1, 0, [opened("echo"), note(1)]));
+      await b.journal.append(append(h2, 0, [opened("echo")]));
+      await Promise.all([a.journal.append(append(h1, 2, [note(2)])), a.journal.append(append(NOTES, 0, [note(3)]))]);
+      await faultOf(a.journal.append(append(h1, 0, [note("refused")])));
+      await b.journal.append(append(h2, 1, [note(4), note(5)]));
+      const whole = await b.journal.tail(0, 100);
+      expect(whole.map((w) => w.position)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+      expect(whole.map((w) => [w.stream, w.seq])).toEqual([
+        [S1, 1],
+        [S1, 2],
+        [S2, 1],
+        [S1, 3],
+        [NOTES, 1],
+        [S2, 2],
+        [S2, 3],
+      ]);
+      expect(whole.map((w) => w.kind === "entry" && w.entry)).toEqual(
+        [...(await all(a.journal, S1)).slice(0, 2), ...(await all(a.journal, S2)).slice(0, 1)].concat(
+          (await all(a.journal, S1)).slice(2),
+          await all(a.journal, NOTES),
+          (await all(a.journal, S2)).slice(1),
+        ),
+      );
+      expect(await a.journal.tail(3, 2)).toEqual(whole.slice(3, 5));
+      expect(await a.journal.tail(7, 10)).toEqual([]);
+      expect(await a.journal.position()).toBe(7);
+    },
+  );
+
+  rule("J52 what is bad is named in its place, and keeps nobody from reading the others", async (store) => {
+    const { journal } = await store.open();
+    const hold = await journal.take(S1);
+    await journal.append(append(hold, 0, [opened("echo"), note(1)]));
+    await journal.append(append(NOTES, 0, [note(2)]));
+    await store.spoil(S1, seq(2));
+    const whole = await journal.tail(0, 100);
+    expect(whole.map((w) => w.kind)).toEqual(["entry", "bad", "entry"]);
+    expect(whole[1]).toMatchObject({ stream: S1, seq: 2, detail: "its hash does not match its payload" });
+  });
+
+  rule("J53 whoever watches is told of what any process appends, and no more once it has stopped", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const told: (StreamId | null)[] = [];
+    let wake = (): void => {};
+    const stop = a.journal.watch((stream) => {
+      told.push(stream);
+      wake();
+      throw new Error("an onlooker's own trouble");
+    });
+    const one = (): Promise<void> =>
+      new Promise((resolve) => {
+        wake = resolve;
+        if (told.length > 0) resolve();
+      });
+    await a.journal.append(append(NOTES, 0, [note(1)]));
+    await one();
+    expect(told.includes(NOTES) || told.includes(null)).toBe(true);
+    told.length = 0;
+    const seen = one();
+    await b.journal.append(append(NOTES, 1, [note(2)]));
+    await seen;
+    stop();
+    told.length = 0;
+    await a.journal.append(append(NOTES, 2, [note(3)]));
+    expect(told).toEqual([]);
+  });
+
+  rule("F30 what was set aside is listed for every session, from then until a person has seen to it", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const held = await a.journal.take(S1);
+    const aside: SessionEvent = { ...reconciledEvent(callId("1.0"), "happened", "the disk is full"), strategy: "dead-letter", found: null };
+    await a.journal.append(append(held, 0, [opened("desk"), callDecided("1.0"), started("1.0")]));
+    await a.journal.append(append(held, 3, [aside]));
+    const [letter] = await b.journal.deadLetters({ after: 0, most: 10 });
+    expect(letter).toMatchObject({ session: S1, call: "1.0", agent: "desk", tool: "send", error: "the disk is full" });
+    expect(await b.journal.deadLetters({ after: letter?.arrival ?? 0, most: 10 })).toEqual([]);
+    const seen: SessionEvent = {
+      kind: "dead-letter.dismissed",
+      call: callId("1.0"),
+      by: { kind: "user", id: "ana" },
+      note: "",
+      intent: intentId("i_1"),
+    };
+    await a.journal.append(append(held, 4, [seen]));
+    expect(await b.journal.deadLetters({ after: 0, most: 10 })).toEqual([]);
+  });
+
+  rule("F23 streams are found by how their names begin, with where they end", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    for (const name of ["breaker:tool.b", "breaker:tool.a", "breakerx", "other"])
+      await a.journal.append(append(streamId(name), 0, [note(1)]));
+    await b.journal.append(append(streamId("breaker:tool.a"), 1, [note(2), note(3)]));
+    expect(await a.journal.streams("breaker:")).toEqual([
+      { stream: "breaker:tool.a", seq: 3 },
+      { stream: "breaker:tool.b", seq: 1 },
+    ]);
+    expect(await b.journal.streams("nothing:")).toEqual([]);
   });
 
   rule("J3 a bad entry is named, wherever it stands", async (store) => {

@@ -8,6 +8,7 @@ import {
   type BlobRef,
   changesOf,
   checkEnd,
+  deadLetterChanges,
   decodePayload,
   EMPTY_STREAM,
   FIRST_COMMIT,
@@ -16,6 +17,7 @@ import {
   type Hold,
   isAlike,
   type Journal,
+  type ListedDeadLetter,
   type ListedQuestion,
   leavesUnknown,
   type OpenUnknown,
@@ -30,6 +32,7 @@ import {
   sealEntries,
   summariseSealed,
   unseal,
+  unsealOne,
   withQuestions,
 } from "../journal/index.ts";
 import {
@@ -37,6 +40,8 @@ import {
   epoch,
   type Fault,
   FaultError,
+  frozenCopy,
+  type GrantId,
   type Intent,
   type IntentId,
   isSessionStream,
@@ -63,12 +68,18 @@ export type MemoryDisk = Readonly<{
   commits: Map<WriterId, StoredCommit[]>;
   blobs: Map<string, string>;
   sessions: Map<SessionId, SessionSummary>;
+  externals: Map<string, SessionId>;
+  /** Every entry of every stream, as it became durable. */
+  order: { readonly stream: StreamId; readonly seq: Seq }[];
+  onlookers: Set<(stream: StreamId | null) => void>;
   questions: ListedQuestion[];
   unknowns: OpenUnknown[];
+  deadLetters: ListedDeadLetter[];
   lastArrival: { number: number };
   holds: Map<SessionId, HoldRow>;
   inbox: Map<IntentId, InboxRow>;
   halts: Set<string>;
+  revoked: Set<GrantId>;
   watchers: Set<{ readonly session: SessionId; readonly arrived: () => void }>;
   alive: Set<object>;
   /** Not null: every commit fails with this from now on, as on a full disk. */
@@ -82,12 +93,17 @@ export function memoryDisk(): MemoryDisk {
     commits: new Map(),
     blobs: new Map(),
     sessions: new Map(),
+    externals: new Map(),
+    order: [],
+    onlookers: new Set(),
     questions: [],
     unknowns: [],
+    deadLetters: [],
     lastArrival: { number: 0 },
     holds: new Map(),
     inbox: new Map(),
     halts: new Set(),
+    revoked: new Set(),
     watchers: new Set(),
     alive: new Set(),
     broken: { detail: null },
@@ -121,16 +137,34 @@ function listQuestions(disk: MemoryDisk, { session, agent }: SessionSummary, eve
   return kept.filter((q) => q.session === session).length;
 }
 
+/** In the commit of the events that set them aside and see to them. */
+function listDeadLetters(
+  disk: MemoryDisk,
+  { session, agent }: SessionSummary,
+  events: readonly Stamped[],
+  stored: () => readonly StoredEntry[],
+): void {
+  const { gone, put } = deadLetterChanges(session, agent, events, () => earlierIn(disk, stored()));
+  const kept = disk.deadLetters.filter((d) => d.session !== session || !gone.includes(d.call));
+  for (const letter of put) {
+    disk.lastArrival.number += 1;
+    kept.push({ ...letter, arrival: disk.lastArrival.number });
+  }
+  if (gone.length + put.length > 0) disk.deadLetters.splice(0, disk.deadLetters.length, ...kept);
+}
+
+function* earlierIn(disk: MemoryDisk, stored: readonly StoredEntry[]): Iterable<JournalEvent> {
+  for (const { kind, payload } of stored) {
+    const read = payload === null ? null : decodePayload(kind, payload, (address) => disk.blobs.get(address) ?? null);
+    if (read?.kind === "event") yield read.event;
+  }
+}
+
 /** In the commit of the events that leave and settle them. */
 function listUnknowns(disk: MemoryDisk, session: SessionId, events: readonly Stamped[], stored: () => readonly StoredEntry[]): void {
   const before = new Map(disk.unknowns.filter((u) => u.session === session).map((u) => [u.call, u]));
   if (before.size === 0 && !events.some(({ event }) => leavesUnknown(event))) return;
-  const earlier = () =>
-    stored().flatMap(({ kind, payload }) => {
-      const read = payload === null ? null : decodePayload(kind, payload, (address) => disk.blobs.get(address) ?? null);
-      return read?.kind === "event" ? [read.event] : [];
-    });
-  const open = foldUnknowns(before, session, events, earlier);
+  const open = foldUnknowns(before, session, events, () => earlierIn(disk, stored()));
   const others = disk.unknowns.filter((u) => u.session !== session);
   disk.unknowns.splice(0, disk.unknowns.length, ...others, ...open.values());
 }
@@ -167,9 +201,12 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     const settle: (() => void)[] = [];
     for (const w of batch) {
       try {
-        const entries = write(w.append);
-        sealed.push(entries);
-        settle.push(() => w.done(entries[0]?.seq ?? seq(0)));
+        const [own, ...begun] = write(w.append);
+        sealed.push(own, ...begun);
+        settle.push(() => {
+          w.done(own[0]?.seq ?? seq(0));
+          for (const { session } of w.append.tells ?? []) for (const at of [...disk.watchers]) if (at.session === session) at.arrived();
+        });
       } catch (error) {
         settle.push(() => w.failed(error));
       }
@@ -181,12 +218,37 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       disk.commits.set(ports.writer, commits);
     }
     for (const tell of settle) tell();
+    for (const stream of new Set(sealed.flat().map((e) => e.stream))) for (const look of [...disk.onlookers]) look(stream);
   }
 
-  function write({ stream, after, hold, events, consumes, unlessHalted }: Append): StoredEntry[] {
-    const head = disk.heads.get(stream) ?? EMPTY_STREAM;
-    const fault = refusal({ stream, after, hold, head, consumes, unlessHalted });
+  /** All of an append or nothing: its own entries first, then those of the sessions that begin with it. */
+  function write(append: Append): [StoredEntry[], ...StoredEntry[][]] {
+    const { stream, events, consumes, opens = [], tells = [] } = append;
+    const fault = refusal({ ...append, head: disk.heads.get(stream) ?? EMPTY_STREAM });
     if (fault !== null) throw new FaultError(fault);
+    const taken = opens.find(
+      ({ session }, i) => disk.heads.has(session) || disk.holds.has(session) || opens.findIndex((o) => o.session === session) < i,
+    )?.session;
+    if (taken !== undefined)
+      throw new FaultError({ kind: "append-conflict", stream: taken, expected: seq(0), found: disk.heads.get(taken)?.seq ?? seq(0) });
+    const own = writeStream(stream, events);
+    const begun = opens.map((begin) => writeStream(begin.session, begin.events));
+    for (const id of consumes) {
+      const row = disk.inbox.get(id);
+      if (row !== undefined) row.intent = null;
+    }
+    for (const intent of tells)
+      if (!disk.inbox.has(intent.id))
+        disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: frozenCopy(intent), arrivedAt: now() });
+    for (const { event } of events) {
+      obey(disk.halts, event);
+      if (event.kind === "grant.revoked") disk.revoked.add(event.grant);
+    }
+    return [own, ...begun];
+  }
+
+  function writeStream(stream: StreamId, events: readonly Stamped[]): StoredEntry[] {
+    const head = disk.heads.get(stream) ?? EMPTY_STREAM;
     const blobs: [string, string][] = [];
     const entries = sealEntries(stream, head, events, ports, (text): BlobRef => {
       const sha256 = ports.hash(text);
@@ -199,24 +261,26 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     const before = disk.entries.get(stream) ?? [];
     before.push(...entries);
     disk.entries.set(stream, before);
+    for (const { seq } of entries) disk.order.push({ stream, seq });
+    for (const { event: e } of events)
+      if (e.kind === "session.opened" && e.external !== null && isSessionStream(stream)) disk.externals.set(e.external, stream);
     disk.heads.set(stream, { seq: last.seq, hash: last.entryHash, at: last.at });
     if (isSessionStream(stream)) {
       const summary = summariseSealed(disk.sessions.get(stream) ?? null, entries, events);
       if (summary !== null) {
         const sealed = events.map(({ event }, i) => ({ at: entries[i]?.at ?? millis(0), event }));
-        listUnknowns(disk, stream, sealed, () => before.slice(0, -entries.length).reverse()); // copied only when it is read: a run is long
+        const earlier = () => before.slice(0, -entries.length).reverse(); // copied only when it is read: a run is long
+        listUnknowns(disk, stream, sealed, earlier);
+        listDeadLetters(disk, summary, sealed, earlier);
         disk.sessions.set(stream, withQuestions(summary, listQuestions(disk, summary, sealed)));
       }
     }
-    for (const id of consumes) {
-      const row = disk.inbox.get(id);
-      if (row !== undefined) row.intent = null;
-    }
-    for (const { event } of events) obey(disk.halts, event);
     return [...entries];
   }
 
-  function refusal(a: Pick<Append, "stream" | "after" | "hold" | "consumes" | "unlessHalted"> & { head: StreamHead }): Fault | null {
+  function refusal(
+    a: Pick<Append, "stream" | "after" | "hold" | "consumes" | "unlessHalted" | "events"> & { head: StreamHead },
+  ): Fault | null {
     const halted = a.unlessHalted.find((scope) => disk.halts.has(scope));
     if (halted !== undefined) return { kind: "halted", scope: halted };
     if (isSessionStream(a.stream)) {
@@ -228,6 +292,12 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       const row = disk.inbox.get(id);
       if (row === undefined || row.intent === null || row.session !== a.stream || a.consumes.indexOf(id) !== a.consumes.lastIndexOf(id))
         return { kind: "intent-refused", intent: id, detail: `intent \`${id}\` is not pending` };
+    }
+    for (const { event: e } of a.events) {
+      if (e.kind === "grant.used" && disk.revoked.has(e.grant)) return { kind: "grant-revoked", grant: e.grant };
+      const session = e.kind === "session.opened" && e.external !== null ? disk.externals.get(e.external) : undefined;
+      if (e.kind === "session.opened" && e.external !== null && session !== undefined)
+        return { kind: "external-taken", external: e.external, session };
     }
     return null;
   }
@@ -276,10 +346,39 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     },
     holds,
     session: async (session) => disk.sessions.get(session) ?? null,
+    find: async (external) => {
+      const session = disk.externals.get(external);
+      return session === undefined ? null : (disk.sessions.get(session) ?? null);
+    },
     sessions: async (page) => pageOf(disk.sessions.values(), page),
     questions: async ({ after, most }) => disk.questions.filter((q) => q.arrival > after).slice(0, most),
     question: async (approval) => disk.questions.filter((q) => q.approval === approval),
     unknownsLike: (sought) => disk.unknowns.filter((u) => isAlike(u, sought)).sort((a, b) => a.at - b.at),
+    deadLetters: async ({ after, most }) => disk.deadLetters.filter((d) => d.arrival > after).slice(0, most),
+    streams: async (prefix) =>
+      [...disk.heads]
+        .flatMap(([stream, { seq }]) => (stream.startsWith(prefix) ? [{ stream, seq }] : []))
+        .sort((a, b) => (a.stream < b.stream ? -1 : 1)),
+    tail: async (after, most) =>
+      disk.order.slice(after, after + most).flatMap(({ stream, seq }, i) => {
+        const all = disk.entries.get(stream) ?? [];
+        const stored = all.find((e) => e.seq === seq);
+        const before = seq === 1 ? EMPTY_STREAM.hash : (all.find((e) => e.seq === seq - 1)?.entryHash ?? null);
+        if (stored === undefined) return [];
+        return [{ position: after + i + 1, stream, seq, at: stored.at, ...unsealOne(stored, before, { hash: ports.hash, getBlob }) }];
+      }),
+    position: async () => disk.order.length,
+    watch(changed) {
+      const look = (stream: StreamId | null): void => {
+        try {
+          if (stopped === null) changed(stream);
+        } catch {
+          // an onlooker's error is its own: what is written does not depend on who looks
+        }
+      };
+      disk.onlookers.add(look);
+      return () => disk.onlookers.delete(look);
+    },
     async close() {
       flush();
       stop("it is closed");

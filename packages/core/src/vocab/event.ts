@@ -60,6 +60,10 @@ export type Parent = Readonly<{
   depth: number;
   /** The agents above it, the first one first. */
   lineage: readonly string[];
+  /** No delegate below may be at a greater depth: the least that any of the agents above allows. */
+  deepest: number;
+  /** Everybody whose words the parent's turn followed: none of them is a stranger to what the delegate asks for. */
+  speakers: readonly string[];
 }>;
 
 export type SessionEvent =
@@ -141,7 +145,8 @@ export type SessionEvent =
   | Readonly<{ kind: "act.started"; call: CallId; key: CallKey; digest: Digest; epoch: Epoch; start: number; repeat: Repeat }>
   /**
    * What was done about a call that failed or whose hold was lost. `reconcile`: its tool was asked what became of it, and `found` is the answer.
-   * `tries` counts how often this strategy was applied to this call, `step` is its place in the list.
+   * `plan` is this strategy and those that are tried should it fail; `tries` counts how often it was applied to this call, `step` is its
+   * place in the list.
    */
   | Readonly<{
       kind: "recovery.applied";
@@ -149,6 +154,7 @@ export type SessionEvent =
       strategy: Recovery["kind"] | "reconcile";
       found: Reconciled["kind"] | null;
       detail: string;
+      plan: readonly Recovery[];
       step: number;
       tries: number;
       /** When a retry is due. */
@@ -188,7 +194,8 @@ export type SessionEvent =
       used: Allotment;
       intent: IntentId;
     }>
-  | Readonly<{ kind: "act.ended"; call: CallId; outcome: Outcome; evidence: Evidence; endsTurn: boolean }>
+  /** `recovering`: it failed, and `recovery.applied` says what is done about it; until then it is not settled. */
+  | Readonly<{ kind: "act.ended"; call: CallId; outcome: Outcome; evidence: Evidence; endsTurn: boolean; recovering: boolean }>
   | Readonly<{ kind: "act.late"; call: CallId; outcome: Outcome; intent: IntentId }>
   | Readonly<{ kind: "labels.added"; labels: readonly Label[]; from: CallId | null }>
   | Readonly<{ kind: "note"; from: string; call: CallId | null; name: string; value: Json }>
@@ -209,6 +216,8 @@ export type SessionEvent =
     }>
   /** A person wants the tool asked what became of the call. */
   | Readonly<{ kind: "unknown.reconcile-asked"; call: CallId; by: Principal; intent: IntentId }>
+  /** A person has seen to a call that was set aside. */
+  | Readonly<{ kind: "dead-letter.dismissed"; call: CallId; by: Principal; note: string; intent: IntentId }>
   | Readonly<{ kind: "intent.refused"; intent: IntentId; by: Principal; wish: string; reason: string }>
   | Readonly<{ kind: "session.closed"; by: Principal; reason: string }>
   | Readonly<{
@@ -291,11 +300,13 @@ export type Compacting = "window" | "mask" | "summarise";
 
 export type Purpose = "reply" | "summary";
 
-/** Imported history: what was said before this session, validated when it opens. Every call is answered once, in order, before anything else is said. */
+/** What was said before this session, imported or forked; validated when it opens. Every call is answered once, in order, before anything else is said. */
 export type Said =
   | Readonly<{ role: "user"; text: string }>
   | Readonly<{ role: "assistant"; text: string; calls?: readonly SaidCall[] }>
-  | Readonly<{ role: "tool"; id: string; text: string; isError: boolean }>;
+  | Readonly<{ role: "tool"; id: string; text: string; isError: boolean }>
+  /** The runtime's own word, brought along by a fork; nobody imports one. */
+  | Readonly<{ role: "note"; text: string }>;
 /** `text` is the arguments as JSON text. */
 export type SaidCall = Readonly<{ id: string; tool: string; text: string }>;
 
@@ -310,6 +321,7 @@ export const reconciledEvent = (
   strategy: "reconcile",
   found,
   detail,
+  plan: [],
   step: 0,
   tries: 1,
   dueAt: null,

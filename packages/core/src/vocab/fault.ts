@@ -1,5 +1,5 @@
 /** What stops driving or refuses to start. Plain data: journalled, printed, sent over sockets, matched on by `kind`. */
-import type { ActionId, CallId, Epoch, IntentId, Seq, SessionId, StreamId } from "./ids.ts";
+import type { ActionId, CallId, Epoch, GrantId, IntentId, Seq, SessionId, StreamId } from "./ids.ts";
 
 export type Fault =
   // the journal
@@ -19,7 +19,9 @@ export type Fault =
   | { readonly kind: "session-closed"; readonly session: SessionId }
   | { readonly kind: "agent-other"; readonly session: SessionId; readonly agent: string }
   | { readonly kind: "session-busy"; readonly session: SessionId }
+  | { readonly kind: "external-taken"; readonly external: string; readonly session: SessionId }
   // permits, tools, models
+  | { readonly kind: "grant-revoked"; readonly grant: GrantId }
   | { readonly kind: "permit-refused"; readonly action: ActionId | CallId; readonly detail: string }
   | { readonly kind: "tool-twice"; readonly tool: string }
   | { readonly kind: "tool-invalid"; readonly tool: string; readonly detail: string }
@@ -106,7 +108,7 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
     case "history-invalid":
       return line(
         `message ${f.index} of the imported history is invalid: ${f.detail}`,
-        "import text messages of `user` and `assistant` only, the first by `user`",
+        "import messages of `user`, `assistant` and `tool`, the first by `user`, each call answered once and in order before anything else is said",
       );
     case "halted":
       return line(`work is halted (${f.scope})`, "ask who halted it; `orgate resume-work` lets it go on");
@@ -127,6 +129,13 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       return line(`session \`${f.session}\` belongs to agent \`${f.agent}\``, "run it with that agent, or open a new session");
     case "session-busy":
       return line(`session \`${f.session}\` has a turn in progress`, "steer it, cancel it, or wait for its end");
+    case "external-taken":
+      return line(
+        `the id \`${f.external}\` is that of session \`${f.session}\``,
+        "it has another agent, principal or origin: choose another id, or go on in that session",
+      );
+    case "grant-revoked":
+      return line(`grant \`${f.grant}\` was revoked`, "what it covered asks again");
     case "permit-refused":
       return line(`no permit for \`${f.action}\`: ${f.detail}`, "only what a durable `allow` names may run, once");
     case "tool-twice":

@@ -33,7 +33,9 @@ export const sessionId = (text: string): SessionId => text as SessionId;
 export const streamId = (text: string): StreamId => text as StreamId;
 export const callId = (text: string): CallId => text as CallId;
 export const actionId = (text: string): ActionId => text as ActionId;
-export const callKey = (session: SessionId, call: CallId): CallKey => `${session}/${call}` as CallKey;
+/** `edition` counts what the call has become: with other arguments, or by another tool, it is something else to whoever knows it by its key. */
+export const callKey = (session: SessionId, call: CallId, edition = 0): CallKey =>
+  `${session}/${call}${edition === 0 ? "" : `~${edition}`}` as CallKey;
 export const approvalId = (text: string): ApprovalId => text as ApprovalId;
 export const grantId = (text: string): GrantId => text as GrantId;
 export const intentId = (text: string): IntentId => text as IntentId;

@@ -4,6 +4,7 @@ export * from "./context.ts";
 export * from "./ending.ts";
 export * from "./event.ts";
 export * from "./fault.ts";
+export * from "./hidden.ts";
 export * from "./ids.ts";
 export * from "./intent.ts";
 export * from "./json-text.ts";

@@ -1,6 +1,7 @@
 /** A tool as the loop knows it. `agents/define-tool.ts` makes one from what a user writes. */
 import type { Json, JsonObject } from "./canonical.ts";
 import type { CallKey, Digest, Epoch, Label, SessionId } from "./ids.ts";
+import type { BreakerSettings, Choosing, Plan } from "./recovery.ts";
 
 /**
  * How a call may be repeated after its outcome was lost: `read` and `idempotent` run again with the same key,
@@ -50,6 +51,14 @@ export type Tool = ToolSpec &
     maxCents: number;
     /** The types of what it touches, for policies to be checked against; empty when its definition does not say. */
     resourceTypes: readonly string[];
+    /** What its calls depend on beside all this, where the runtime makes a tool for one agent: the texts of its skills. Null for all others. */
+    basis: JsonObject | null;
+    /** What is done when it fails; null: what the agent says, and else the error goes to the model. */
+    recover: Plan | Choosing | null;
+    /** When it is left alone after it kept failing; null: as the agent says. */
+    breaker: BreakerSettings | null;
+    /** The MCP server it comes from, whose breaker its calls share; null for all others. */
+    server: string | null;
     check(args: Json): Checked;
     resource(args: JsonObject): Resource;
     run(args: JsonObject, context: ToolContext): Promise<Json>;
@@ -59,9 +68,10 @@ export type Tool = ToolSpec &
 
 /** Everything about a tool that an approval, a policy or a resumed session may depend on. Code is not part of it. */
 export function toolFacts(tool: Tool): JsonObject {
-  const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, maxCents } = tool;
+  const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, maxCents, basis } = tool;
   const costs = maxCents === 0 ? {} : { maxCents };
-  return { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, ...costs };
+  const facts = { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, ...costs };
+  return basis === null ? facts : { ...facts, basis };
 }
 
 /** The tools port. Fixed for a turn; what is not in it does not exist. */

@@ -17,8 +17,27 @@ export type Action =
       inexact: readonly string[];
       resource: Resource;
     }>
+  /** Another agent is to do something. What it is to do is in `args`, for people to see; the gate is told whom, never what (rule 7). */
+  | Readonly<{ kind: "delegate"; call: CallId; to: string; agentDigest: Digest | null; args: JsonObject }>
   | Readonly<{ kind: "model"; model: string }>
   | Readonly<{ kind: "respond"; to: Principal }>;
+
+/** The name that the model calls to delegate; no tool may have it. */
+export const DELEGATE = "delegate";
+
+/** What is called, on what, with what: for questions, grants and lists. Null for what is no call of the model's. */
+export type Doing = Readonly<{ tool: string; toolDigest: Digest | null; resource: Resource; args: JsonObject | null }>;
+export function doingOf(action: Action): Doing | null {
+  switch (action.kind) {
+    case "call":
+      return action;
+    case "delegate":
+      return { tool: DELEGATE, toolDigest: action.agentDigest, resource: { type: "Agent", id: action.to }, args: action.args };
+    case "model":
+    case "respond":
+      return null;
+  }
+}
 
 /** What the gate is told beside the action: identities, labels, counters. No prose (rule 7). */
 export type Facts = Readonly<{
@@ -86,8 +105,11 @@ export type UserAct =
   | Readonly<{ kind: "approve"; approval: string; agent: string; tool: string; requester: string }>
   | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
   | Readonly<{ kind: "halt"; scope: string }>
+  | Readonly<{ kind: "set-breaker"; breaker: string }>
   | Readonly<{ kind: "read-journal"; session: string }>
   | Readonly<{ kind: "edit-policy"; surface: string }>;
 
+/** A call failed, and its strategy is to ask a person: asked by the runtime itself. */
+export const ESCALATED: PolicyId = "orgate:escalated" as PolicyId;
 /** Rule 4: asked by the runtime itself, whatever the policies permit. */
 export const UNKNOWN_OPEN: PolicyId = "orgate:unknown-open" as PolicyId;

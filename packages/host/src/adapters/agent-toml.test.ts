@@ -81,6 +81,13 @@ test.each<[string, string, string]>([
   ["a bad model", AGENT.replace("offline/clerk", "clerk"), "agents/clerk.toml:3:1: agent `clerk`: `model`"],
   ["a bad limit", `${AGENT}[limits]\niterations = 0\n`, "agents/clerk.toml:6:1: agent `clerk`: limit `iterations` is 0"],
   ["a bad group", `${AGENT}groups = ["two words"]\n`, "agents/clerk.toml:5:1: agent `clerk`: `groups`"],
+  ["a bad skill", `${AGENT}skills = ["Two Words"]\n`, "agents/clerk.toml:5:1: agent `clerk`: `skills[0]` is no skill"],
+  ["a skill twice", `${AGENT}skills = ["a", "a"]\n`, "agent `clerk`: two skills are named `a`"],
+  [
+    "instructions asked for in words",
+    `${AGENT}projectInstructions = "yes"\n`,
+    "agents/clerk.toml:5:1: `projectInstructions`: invalid input",
+  ],
   ["a date", `${AGENT}[modelOptions]\nat = 2026-01-01\n`, "agents/clerk.toml:6:1: `modelOptions.at`"],
 ])("A21 %s is refused with file, line and column", async (_, text, line) => {
   expect(await refusal(text)).toContain(line);

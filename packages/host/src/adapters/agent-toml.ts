@@ -1,12 +1,13 @@
 /**
- * Agents as small TOML files: `name`, `instructions`, `model`, `tools` by name, `limits`, `groups`, `modelOptions`. Their tools are what
- * the project's `tools/*.ts` export.
+ * Agents as small TOML files: `name`, `instructions`, `model`, `tools` by name, `limits`, `groups`, `delegates`, `maxDepth`, `skills`,
+ * `projectInstructions`, `modelOptions`. Their tools are what the project's `tools/*.ts` export.
  *
  * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
  *     and column.
  */
 import { realpathSync } from "node:fs";
-import { type Agent, defineAgent, describe, FaultError, type Tool } from "@orgate/core";
+import { relative } from "node:path";
+import { type Agent, defineAgent, describe, FaultError, isSkill, type Skill, type Tool } from "@orgate/core";
 import * as z from "zod";
 import { fileBad, importedModule, projectFiles } from "../project-modules.ts";
 import { readTextFile } from "../text-file.ts";
@@ -21,6 +22,10 @@ const agentSchema = z.strictObject({
   model: z.string(),
   tools: z.array(z.string()).default([]),
   groups: z.array(z.string()).default([]),
+  delegates: z.array(z.string()).default([]),
+  maxDepth: z.int().default(3),
+  skills: z.array(z.string()).default([]),
+  projectInstructions: z.boolean().default(false),
   limits: z.record(z.string(), z.number()).default({}),
   prices: z.strictObject({ input: z.number(), output: z.number() }).exactOptional(),
   tokenizer: z.string().exactOptional(),
@@ -49,8 +54,10 @@ export async function loadTomlAgents(root: string, patterns: readonly string[], 
 async function loadTools(root: string, patterns: readonly string[]): Promise<ToolBox> {
   const box = new Map<string, { tool: Tool; file: string }>();
   for (const file of projectFiles(root, patterns, "tools")) {
-    const tools = new Set(Object.values(await importedModule(file, root)).filter(isTool));
-    if (tools.size === 0) throw fileBad(file, null, "exports no tool", "export what `defineTool` returns, by name or as the default");
+    const exported = Object.values(await importedModule(file, root));
+    const tools = new Set(exported.filter(isTool));
+    if (tools.size === 0 && !exported.some(isSkill))
+      throw fileBad(file, null, "exports no tool", "export what `defineTool` returns, by name or as the default");
     for (const tool of tools) {
       const other = box.get(tool.name);
       if (other !== undefined && other.tool !== tool)
@@ -59,6 +66,24 @@ async function loadTools(root: string, patterns: readonly string[]): Promise<Too
     }
   }
   return box;
+}
+
+/** Skills in code: what the modules of `tools` export, for agents that name them. */
+export async function loadCodeSkills(
+  root: string,
+  patterns: readonly string[],
+): Promise<readonly Readonly<{ skill: Skill; place: string }>[]> {
+  const folder = realpathSync(root);
+  const found = new Map<string, { skill: Skill; place: string }>();
+  for (const file of projectFiles(folder, patterns, "tools")) {
+    for (const skill of Object.values(await importedModule(file, folder)).filter(isSkill)) {
+      const other = found.get(skill.name);
+      if (other !== undefined && other.skill !== skill)
+        throw fileBad(file, null, `skill \`${skill.name}\` is already defined in ${other.place}`, "rename one of them");
+      found.set(skill.name, other ?? { skill, place: relative(folder, file) });
+    }
+  }
+  return [...found.values()];
 }
 
 const isTool = (value: unknown): value is Tool =>

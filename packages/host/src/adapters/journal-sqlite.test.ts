@@ -34,8 +34,9 @@ import {
 import { afterEach, expect, test } from "vitest";
 import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
 import { openReadStore, type ReadStore, type Store } from "./journal-sqlite.ts";
+import { DEAD_LETTERS_SQL } from "./sqlite-dead-letters.ts";
 import { QUESTIONS_SQL } from "./sqlite-questions.ts";
-import { sessionsSql, sha256 } from "./sqlite-reader.ts";
+import { STREAMS_SQL, sessionsSql, sha256 } from "./sqlite-reader.ts";
 import { UNKNOWNS_SQL } from "./sqlite-unknowns.ts";
 
 const folders: string[] = [];
@@ -189,6 +190,8 @@ test("J11 lists and lookups use an index: no table is scanned, nothing is sorted
       "SELECT number FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1",
       ...Object.values(QUESTIONS_SQL),
       ...Object.values(UNKNOWNS_SQL),
+      ...Object.values(DEAD_LETTERS_SQL),
+      STREAMS_SQL,
     ];
     for (const sql of queries) for (const row of db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()) plans.push(String(row.detail));
   });
@@ -242,6 +245,47 @@ test("G4 open unknowns are listed again from the entries where the table is miss
   expect(second.journal.unknownsLike(sought)).toEqual(before);
   await second.erase(session, seq(2), seq(2));
   expect(second.journal.unknownsLike(sought)).toEqual([]);
+});
+
+test("F30 what was set aside is listed again from the entries where the table is missing, and forgotten with its session's content", async () => {
+  const directory = folder();
+  const first = open(directory);
+  const session = sessionId("s_aside00001");
+  const hold = await first.journal.take(session);
+  const aside = (call: string) => ({ ...reconciledEvent(callId(call), "happened", "full"), strategy: "dead-letter", found: null }) as const;
+  const dismissed = {
+    kind: "dead-letter.dismissed",
+    call: callId("1.1"),
+    by: { kind: "user", id: "ana" },
+    note: "",
+    intent: intentId("i_1"),
+  } as const;
+  const events = [
+    opened("echo"),
+    callDecided("1.0"),
+    started("1.0"),
+    callDecided("1.1"),
+    started("1.1"),
+    aside("1.1"),
+    aside("1.0"),
+    dismissed,
+  ];
+  const to = { stream: session, hold, consumes: [], unlessHalted: [] };
+  await first.journal.append({ ...to, after: seq(0), events: events.map((event, i) => ({ at: millis(1_000 + i), event })) });
+  const page = { after: 0, most: 10 };
+  const bare = async (store: ReturnType<typeof openReadStore>) =>
+    (await store.journal.deadLetters(page)).map(({ arrival: _, ...letter }) => letter);
+  const before = await bare(first);
+  expect(before.map((d) => [d.session, d.call, d.at, d.error])).toEqual([[session, "1.0", 1_006, "full"]]);
+  await first.close();
+  edit(directory, (db) => db.exec("DROP TABLE dead_letters"));
+  const looking = openReadStore({ directory });
+  expect(await bare(looking)).toEqual(before);
+  await looking.close();
+  const second = open(directory);
+  expect(await bare(second)).toEqual(before);
+  await second.erase(session, seq(2), seq(2));
+  expect(await bare(second)).toEqual([]);
 });
 
 test("J12 a database of another format, of another kind, or that is none is refused with its name", async () => {

@@ -6,11 +6,13 @@
  * Appends are sealed here, and written by a writer in this thread or in one of its own.
  */
 import { createHmac, randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type Append,
   type BlobRef,
   changesOf,
+  deadLetterChanges,
   EMPTY_STREAM,
   foldQuestions,
   foldUnknowns,
@@ -27,12 +29,14 @@ import {
   type StreamHead,
   sealCommit,
   sealEntries,
+  setsAside,
   summariseSealed,
   unknownChanges,
   type Waiting as WaitingQuestions,
   withQuestions,
 } from "@orgate/core/journal";
 import {
+  canonical,
   type Entry,
   type Epoch,
   epoch,
@@ -51,6 +55,7 @@ import {
 import { type Inbox, openInbox } from "./inbox-sqlite.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
+import { claimsOf } from "./sqlite-claims.ts";
 import { type HoldRow, openReader, type SqliteReader, sha256 } from "./sqlite-reader.ts";
 import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
@@ -71,7 +76,21 @@ export type StoreOptions = Readonly<{
 
 /** What needs no slot: looking, and putting an intent into the inbox. */
 export type ReadStore = Readonly<{
-  journal: Pick<Journal, "read" | "session" | "sessions" | "questions" | "question" | "unknownsLike">;
+  journal: Pick<
+    Journal,
+    | "read"
+    | "session"
+    | "find"
+    | "sessions"
+    | "questions"
+    | "question"
+    | "unknownsLike"
+    | "deadLetters"
+    | "streams"
+    | "tail"
+    | "position"
+    | "watch"
+  >;
   inbox: Inbox;
   records: Records;
   /** The last commit of each writer: what `verify --head` compares. */
@@ -92,6 +111,9 @@ export type Store = Omit<ReadStore, "journal"> &
   }>;
 export type { Erased } from "./sqlite-writer.ts";
 
+/** Whether anything was ever written here: before the first run there is nothing to look at. */
+export const hasJournal = (directory: string): boolean => existsSync(placesIn(directory).database);
+
 /** Throws `journal-unreadable`. With `create`, a project that has no journal yet gets an empty one. */
 export function openReadStore({ directory, create = false }: { readonly directory: string; readonly create?: boolean }): ReadStore {
   const places = placesIn(directory);
@@ -99,7 +121,7 @@ export function openReadStore({ directory, create = false }: { readonly director
   const reader = openReader(db, places);
   const inbox = openInbox(db, places.database, openWriter(db, places));
   return {
-    journal: readingPart(reader),
+    journal: { ...readingPart(reader), watch: (changed) => inbox.watchChanges(() => changed(null)) },
     inbox,
     records: reader.records,
     head: () => headOf(reader),
@@ -123,8 +145,9 @@ export function openStore(options: StoreOptions): Store {
     const writer: AnyWriter = thread === "main" ? openWriter(db, places) : openWriterThread({ places, open });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
-    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey });
     const inbox = openInbox(db, places.database, writer);
+    const [told, watchOthers] = [inbox.wake, inbox.watchChanges];
+    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey, told, watchOthers });
     let closing: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await journal.close();
@@ -150,6 +173,8 @@ export function openStore(options: StoreOptions): Store {
   }
 }
 
+const NO_CHANGES = { gone: [], put: [] } as const;
+
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** What the writer of a stream knows of it, so that it need not ask: checked by the database when it is used. */
 type Known = Readonly<{ head: StreamHead; summary: SessionSummary | null; questions: WaitingQuestions; unknowns: OpenUnknowns }>;
@@ -160,11 +185,15 @@ type JournalParts = Readonly<{
   owner: Owner;
   isAlive: (hold: HoldRow) => boolean;
   blobKey: string | Uint8Array;
+  /** An append has put something into the inbox of this session. */
+  told: (session: SessionId) => void;
+  watchOthers: Inbox["watchChanges"];
 }>;
 
-function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: JournalParts): Journal {
+function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, watchOthers }: JournalParts): Journal {
   const known = new Map<StreamId, Known>();
   const held = new Map<SessionId, Epoch>();
+  const onlookers = new Set<(stream: StreamId | null) => void>();
   let last = reader.writerHead(owner.writer);
   let stopped: Fault | null = null;
   let queue: Waiting[] = [];
@@ -187,12 +216,36 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
     return fresh;
   }
 
+  type Ahead = Map<StreamId, Known>;
+
+  /** An append and the sessions that begin with it: written together or not at all. */
+  function seal(append: Append, ahead: Ahead): readonly SealedAppend[] | "later" {
+    const { tells = [], opens = [], unlessHalted } = append;
+    const before = new Map(ahead);
+    const own = sealStream({ ...append, begins: false }, ahead);
+    if (own === "later") return own;
+    try {
+      const begun = opens.map(({ session, events }) => {
+        const begin = { stream: session, after: seq(0), hold: null, events, consumes: [], unlessHalted, begins: true };
+        const sealed = sealStream(begin, ahead);
+        if (sealed === "later") throw new FaultError({ kind: "append-conflict", stream: session, expected: seq(0), found: seq(0) });
+        return sealed;
+      });
+      return [{ ...own, tells: tells.map((intent) => ({ id: intent.id, session: intent.session, intent: canonical(intent) })) }, ...begun];
+    } catch (error) {
+      ahead.clear(); // nothing of it is written: those after it are not to see it
+      for (const [stream, known] of before) ahead.set(stream, known);
+      throw error;
+    }
+  }
+
   /** `ahead` is what the appends before this one, in the same batch, will have made of their streams. */
-  function seal({ stream, after, hold, events, consumes, unlessHalted }: Append, ahead: Map<StreamId, Known>): SealedAppend | "later" {
+  function sealStream(append: Append & { readonly begins: boolean }, ahead: Ahead): SealedAppend | "later" {
+    const { stream, after, hold, events, consumes, unlessHalted, begins } = append;
     const isSession = isSessionStream(stream);
-    if (isSession && (hold?.session !== stream || held.get(stream) !== hold.epoch))
+    if (isSession && !begins && (hold?.session !== stream || held.get(stream) !== hold.epoch))
       throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
-    if (ahead.has(stream) && events.some(({ event }) => leavesUnknown(event))) return "later"; // it looks back at what those before it write
+    if (ahead.has(stream) && events.some(({ event }) => leavesUnknown(event) || setsAside(event))) return "later"; // it looks back at what those before it write
     let { head, summary, questions, unknowns } = ahead.get(stream) ?? known.get(stream) ?? load(stream);
     if (head.seq !== after) {
       if (ahead.has(stream)) return "later"; // whether it conflicts is known when those before it are written, or refused
@@ -219,14 +272,18 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
       stream,
       head,
       epoch: under,
+      begins,
       entries,
       blobs,
       consumes,
+      tells: [],
       unlessHalted,
       halts: haltsIn(events),
+      claims: claimsOf(events),
       summary: value === null ? null : { value, listed },
       questions: changesOf(questions, waiting),
       unknowns: unknownChanges(unknowns, open),
+      deadLetters: line === null ? NO_CHANGES : deadLetterChanges(line.session, line.agent, sealed, () => reader.newestFirst(stream)),
     };
   }
 
@@ -235,7 +292,8 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
     for (let left = batch; left.length > 0; ) {
       const ahead = new Map<StreamId, Known>();
       const appends: SealedAppend[] = [];
-      const waiting: Waiting[] = [];
+      const whose: Waiting[] = []; // of each of them
+      const firsts = new Map<Waiting, Seq>();
       const later: Waiting[] = [];
       for (const w of left) {
         try {
@@ -244,8 +302,9 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
             later.push(w);
             continue;
           }
-          appends.push(sealed);
-          waiting.push(w);
+          appends.push(...sealed);
+          whose.push(...sealed.map(() => w));
+          firsts.set(w, sealed[0]?.entries[0]?.seq ?? seq(0));
         } catch (error) {
           w.failed(error);
         }
@@ -259,16 +318,16 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
       if (result.kind === "done") {
         last = { number: sealed.number, hash: sealed.hash };
         for (const [stream, now] of ahead) if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
-        waiting.forEach((w, i) => {
-          w.done(appends[i]?.entries[0]?.seq ?? seq(0));
-        });
+        for (const [w, first] of firsts) w.done(first);
+        for (const { tells } of appends) for (const { session } of tells) told(session);
+        for (const stream of ahead.keys()) for (const look of [...onlookers]) look(stream);
         left = later;
         continue;
       }
       for (const stream of ahead.keys()) known.delete(stream);
-      const refused = waiting[result.index];
+      const refused = whose[result.index];
       refused?.failed(new FaultError(result.fault));
-      left = left.filter((w) => w !== refused && (waiting.includes(w) || later.includes(w)));
+      left = left.filter((w) => w !== refused && (firsts.has(w) || later.includes(w)));
     }
   }
 
@@ -315,6 +374,21 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
       known.delete(hold.session);
       await writer.release(hold.session, hold.epoch, owner);
     },
+    watch(changed) {
+      const look = (stream: StreamId | null): void => {
+        try {
+          changed(stream);
+        } catch {
+          // an onlooker's error is its own: what is written does not depend on who looks
+        }
+      };
+      onlookers.add(look);
+      const stop = watchOthers(() => look(null));
+      return () => {
+        onlookers.delete(look);
+        stop();
+      };
+    },
     holds: (hold: Hold) => stopped === null && held.get(hold.session) === hold.epoch,
     async close() {
       while (busy || queue.length > 0) await nextTurn();
@@ -323,7 +397,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey }: Journal
   };
 }
 
-function readingPart(reader: SqliteReader): ReadStore["journal"] {
+function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> {
   return {
     async read(stream, after, most) {
       const entries: Entry[] = [];
@@ -337,10 +411,15 @@ function readingPart(reader: SqliteReader): ReadStore["journal"] {
       return entries;
     },
     session: async (session) => reader.session(session),
+    find: async (external) => reader.find(external),
     sessions: async (page) => reader.sessions(page),
     questions: async (page) => reader.questions.page(page),
     question: async (approval) => reader.questions.byId(approval),
     unknownsLike: (sought) => reader.unknowns.like(sought),
+    deadLetters: async (page) => reader.deadLetters.page(page),
+    streams: async (prefix) => reader.streams(prefix),
+    tail: async (after, most) => reader.tail(after, most),
+    position: async () => reader.position(),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * What no tool writes, whatever the policies permit: what decides, what is run, and the record (`policies/`, `agents/`, `tools/`,
- * `orgate.toml`, `.orgate/`, `AGENTS.md`). Every tool that writes files does it through here.
+ * `orgate.toml`, `.orgate/`, `AGENTS.md`, `skills/`, `.agents/skills/`). Every tool that writes files does it through here.
  *
  * T30 a path is judged by where it leads: links, `..`, places that do not exist yet, other spellings that a file system may take for the
  *     same name, and other names of the same file (hard links) are all seen through.
@@ -35,6 +35,8 @@ export const PROTECTED: readonly string[] = [
   "orgate.toml",
   ".orgate",
   "AGENTS.md",
+  "skills",
+  ".agents/skills",
   ".policies.next",
   ".policies.before",
 ];

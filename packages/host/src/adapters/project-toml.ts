@@ -8,7 +8,7 @@ import { realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
 import { type Config, toConfig } from "../config.ts";
-import { readTextFile } from "../text-file.ts";
+import { isBelow, readTextFile, realPath } from "../text-file.ts";
 import { type Place, placeOf, readToml } from "../toml-text.ts";
 
 export { placeOf };
@@ -26,6 +26,12 @@ export function findProject(from: string): string {
 
 /** `project` is what `--project` says, null when it was not given. */
 export function openProject(project: string | null, from: string): Config {
+  const config = projectAt(project, from);
+  const real = realPath(from);
+  return real !== null && isBelow(real, config.root) ? Object.freeze({ ...config, from: real }) : config;
+}
+
+function projectAt(project: string | null, from: string): Config {
   if (project === null) return readProject(findProject(from));
   const folder = resolve(from, project);
   if (!isThere(join(folder, FILE)))

@@ -5,6 +5,7 @@ import {
   checkEnd,
   EMPTY_STREAM,
   FIRST_COMMIT,
+  type Position,
   type Records,
   type SessionPage,
   type SessionSummary,
@@ -12,7 +13,9 @@ import {
   type StoredEntry,
   type StreamHead,
   unseal,
+  unsealOne,
   type WriterHead,
+  type Written,
 } from "@orgate/core/journal";
 import {
   type Digest,
@@ -33,6 +36,8 @@ import {
   writerId,
 } from "@orgate/core/vocab";
 import { readBlobFile } from "./sqlite-blobs.ts";
+import { externalReader, mendClaims } from "./sqlite-claims.ts";
+import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./sqlite-dead-letters.ts";
 import { mendQuestions, type QuestionReader, questionReader } from "./sqlite-questions.ts";
 import { type Places, reading } from "./sqlite-schema.ts";
 import { eventsIn, mendUnknowns, type UnknownReader, unknownReader } from "./sqlite-unknowns.ts";
@@ -55,13 +60,22 @@ export type SqliteReader = Readonly<{
   writerHead(writer: WriterId): WriterHead;
   incarnation(writer: WriterId): number;
   session(session: SessionId): SessionSummary | null;
+  find(external: string): SessionSummary | null;
   sessions(page: SessionPage): readonly SessionSummary[];
+  /** In the order in which it became durable, fewer than asked for when there is much. */
+  tail(after: Position, most: number): readonly Written[];
+  position(): Position;
   questions: QuestionReader;
   unknowns: UnknownReader;
+  deadLetters: DeadLetterReader;
+  streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[];
   /** A stream from its end, for what is not far from it; what cannot be read is passed over. */
   newestFirst(stream: StreamId): Iterable<JournalEvent>;
   records: Records;
 }>;
+
+/** By the table's own order: no scan. */
+export const STREAMS_SQL = "SELECT stream, seq FROM streams WHERE stream >= ? AND stream < ? || char(1114111) AND seq > 0 ORDER BY stream";
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -69,11 +83,18 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
   const begin = db.prepare("BEGIN");
   const end = db.prepare("COMMIT");
   const streamRow = db.prepare("SELECT seq, hash, at, epoch, holder, incarnation, pid FROM streams WHERE stream = ?");
+  const streamsLike = db.prepare(STREAMS_SQL);
   const hashAt = db.prepare("SELECT entry_hash FROM entries WHERE stream = ? AND seq = ?");
   const entriesAfter = db.prepare(
     "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
   );
   entriesAfter.setReturnArrays(true);
+  // Writers take turns, entries are never removed, and the rowid of a new row is one more than the last: the order in which commits became durable.
+  const writtenAfter = db.prepare(
+    "SELECT seq, at, kind, previous, payload_hash, entry_hash, salt, payload, stream, rowid FROM entries WHERE rowid > ? ORDER BY rowid LIMIT ?",
+  );
+  writtenAfter.setReturnArrays(true);
+  const lastPosition = db.prepare("SELECT max(rowid) AS last FROM entries");
   const entriesBefore = db.prepare("SELECT seq, kind, payload FROM entries WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT ?");
   const nextStream = db.prepare("SELECT stream FROM entries WHERE stream > ? ORDER BY stream LIMIT 1");
   const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
@@ -155,6 +176,14 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
   };
   mendQuestions(db, () => records);
   mendUnknowns(db, () => records);
+  mendDeadLetters(db, () => records);
+  mendClaims(db, () => records);
+  const sessionWith = externalReader(db, safely);
+
+  function session(name: SessionId): SessionSummary | null {
+    const row = safely(() => summaryOf.get(name));
+    return row === undefined ? null : toSummary(row);
+  }
   return {
     stream,
     chunk(name, after, most) {
@@ -180,10 +209,26 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
       return row === undefined ? FIRST_COMMIT : { number: Number(row.number), hash: digest(String(row.hash)) };
     },
     incarnation: (writer) => Number(safely(() => incarnationOf.get(writer))?.incarnation ?? 0),
-    session(session) {
-      const row = safely(() => summaryOf.get(session));
-      return row === undefined ? null : toSummary(row);
+    session,
+    find(external) {
+      const name = sessionWith(external);
+      return name === null ? null : session(name);
     },
+    tail(after, most) {
+      const rows = snapshot(() =>
+        (writtenAfter.all(after, Math.min(most, CHUNK)) as unknown as SQLOutputValue[][]).map((row) => {
+          const name = streamId(String(row[8]));
+          const stored = toStoredEntry(name, row);
+          const before = stored.seq === 1 ? EMPTY_STREAM.hash : hashAt.get(name, stored.seq - 1)?.entry_hash;
+          return { position: Number(row[9]), stored, before: before === undefined ? null : digest(String(before)) };
+        }),
+      );
+      return rows.map(({ position, stored, before }) => {
+        const { stream: name, seq: place, at } = stored;
+        return { position, stream: name, seq: place, at, ...unsealOne(stored, before, { hash: sha256, getBlob }) };
+      });
+    },
+    position: () => Number(safely(() => lastPosition.get())?.last ?? 0),
     sessions({ state, agent, before, most }) {
       const sql = sessionsSql(state !== null, agent !== null);
       const statement = lists.get(sql) ?? db.prepare(sql);
@@ -194,6 +239,9 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
     },
     questions: questionReader(db, safely),
     unknowns: unknownReader(db, safely),
+    deadLetters: deadLetterReader(db, safely),
+    streams: (prefix) =>
+      safely(() => streamsLike.all(prefix, prefix)).map((row) => ({ stream: streamId(String(row.stream)), seq: seq(Number(row.seq)) })),
     *newestFirst(name) {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {
         const rows = safely(() => entriesBefore.all(name, before, NEAR));
@@ -229,7 +277,8 @@ function toStoredEntry(stream: StreamId, row: readonly SQLOutputValue[]): Stored
 }
 
 const toCommit = (row: Row): StoredCommit => ({ ...row }) as unknown as StoredCommit;
-const toSummary = (row: Row): SessionSummary => JSON.parse(String(row.summary)) as SessionSummary;
+/** One that was written before there were ids of one's own, or delegates, has neither. */
+const toSummary = (row: Row): SessionSummary => ({ external: null, parent: null, ...JSON.parse(String(row.summary)) }) as SessionSummary;
 
 function toStreamRow(row: Row): StreamRow {
   return {

@@ -4,6 +4,8 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FORMAT } from "@orgate/core/journal";
 import { FaultError } from "@orgate/core/vocab";
+import { CLAIMS_SCHEMA } from "./sqlite-claims.ts";
+import { DEAD_LETTERS_SCHEMA } from "./sqlite-dead-letters.ts";
 import { QUESTIONS_SCHEMA } from "./sqlite-questions.ts";
 import { UNKNOWNS_SCHEMA } from "./sqlite-unknowns.ts";
 
@@ -46,6 +48,8 @@ CREATE INDEX sessions_by_agent ON sessions (agent, opened_at, session);
 CREATE INDEX sessions_by_both ON sessions (agent, state, opened_at, session);
 ${QUESTIONS_SCHEMA}
 ${UNKNOWNS_SCHEMA}
+${DEAD_LETTERS_SCHEMA}
+${CLAIMS_SCHEMA}
 CREATE TABLE inbox (
   arrival INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, intent TEXT, taken INTEGER NOT NULL, arrived_at INTEGER NOT NULL
 ) STRICT;

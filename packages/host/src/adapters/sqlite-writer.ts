@@ -3,7 +3,15 @@
  * Entries arrive sealed. Each write is conditional on what its sealer saw, checked inside the transaction, because other processes write too.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { QuestionChanges, SessionSummary, StoredCommit, StoredEntry, StreamHead, UnknownChanges } from "@orgate/core/journal";
+import type {
+  DeadLetterChanges,
+  QuestionChanges,
+  SessionSummary,
+  StoredCommit,
+  StoredEntry,
+  StreamHead,
+  UnknownChanges,
+} from "@orgate/core/journal";
 import {
   type Epoch,
   epoch,
@@ -19,6 +27,8 @@ import {
   ZERO,
 } from "@orgate/core/vocab";
 import { type NewBlob, openBlobs } from "./sqlite-blobs.ts";
+import { type Claims, claimWriter } from "./sqlite-claims.ts";
+import { deadLetterWriter } from "./sqlite-dead-letters.ts";
 import { questionWriter } from "./sqlite-questions.ts";
 import { messageOf, type Places, writing } from "./sqlite-schema.ts";
 import { unknownWriter } from "./sqlite-unknowns.ts";
@@ -29,17 +39,22 @@ export type Owner = Readonly<{ writer: WriterId; incarnation: number; pid: numbe
 export type SealedAppend = Readonly<{
   stream: StreamId;
   head: Pick<StreamHead, "seq" | "hash">;
+  /** Null for a stream that nobody holds: one that belongs to no session, or a session that begins here and now. */
   epoch: Epoch | null;
+  begins: boolean;
   entries: readonly StoredEntry[];
   blobs: readonly NewBlob[];
   consumes: readonly IntentId[];
+  tells: readonly Readonly<{ id: IntentId; session: SessionId; intent: string }>[];
   unlessHalted: readonly string[];
   /** What this append halts or lets go on; null for both: nothing. */
   halts: readonly Readonly<{ scope: string; on: boolean }>[];
+  claims: Claims;
   /** Null for a stream that is not a session's. `listed` says whether what lists filter by has changed. */
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
   questions: QuestionChanges;
   unknowns: UnknownChanges;
+  deadLetters: DeadLetterChanges;
 }>;
 export type Batch = Readonly<{ appends: readonly SealedAppend[]; commit: StoredCommit; owner: Owner }>;
 /** `refused`: nothing was written; the append at `index` cannot be, and why. */
@@ -64,6 +79,8 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
   const blobs = openBlobs(db, places.blobs);
   const questions = questionWriter(db);
   const unknowns = unknownWriter(db);
+  const deadLetters = deadLetterWriter(db);
+  const claim = claimWriter(db);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commitNow = db.prepare("COMMIT");
   const headOf = db.prepare("SELECT seq, hash, epoch, holder, incarnation FROM streams WHERE stream = ?");
@@ -113,10 +130,11 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
   function writeAppend(a: SealedAppend, index: number, { commit, owner }: Batch): void {
     const last = a.entries.at(-1);
     if (last === undefined) throw new RangeError("an append has at least one event");
-    const moved =
-      a.epoch === null
-        ? moveHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash).changes === 1 ||
-          (a.head.seq === 0 && newStream.run(a.stream, last.seq, last.entryHash, last.at).changes === 1)
+    const begin = (): boolean => newStream.run(a.stream, last.seq, last.entryHash, last.at).changes === 1;
+    const moved = a.begins
+      ? begin() // a row that is there already, if only for its hold, is somebody else's session
+      : a.epoch === null
+        ? moveHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash).changes === 1 || (a.head.seq === 0 && begin())
         : moveHeldHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash, a.epoch, owner.writer, owner.incarnation)
             .changes === 1;
     if (!moved) throw new Refused(index, whyNot(a, owner));
@@ -124,11 +142,14 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
       const scope = a.unlessHalted.find((one) => isHalted.get(one) !== undefined);
       if (scope !== undefined) throw new Refused(index, { kind: "halted", scope });
     }
+    const taken = claim(a.stream, a.claims);
+    if (taken !== null) throw new Refused(index, taken);
     for (const { scope, on } of a.halts) on ? halt.run(scope) : letGoOn.run(scope, scope);
     for (const id of a.consumes) {
       if (consume.run(id, a.stream).changes === 1) continue;
       throw new Refused(index, { kind: "intent-refused", intent: id, detail: `intent \`${id}\` is not pending` });
     }
+    for (const { id, session, intent } of a.tells) putIntent.run(id, session, intent, Date.now());
     for (const blob of a.blobs) blobs.add(blob);
     for (const e of a.entries)
       addEntry.run(e.stream, e.seq, e.at, e.kind, e.previous, e.payloadHash, e.entryHash, e.salt, e.payload, commit.writer, commit.number);
@@ -139,14 +160,16 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
       else touchSession.run(text, s.session);
       questions.keep(s.session, a.questions);
       unknowns.keep(s.session, a.unknowns);
+      deadLetters.keep(s.session, a.deadLetters);
     }
   }
 
-  function whyNot({ stream, head, epoch: at }: SealedAppend, owner: Owner): Fault {
+  function whyNot({ stream, head, epoch: at, begins }: SealedAppend, owner: Owner): Fault {
     const row = headOf.get(stream);
     if (at !== null && (row?.epoch !== at || row.holder !== owner.writer || row.incarnation !== owner.incarnation))
       return { kind: "hold-lost", session: stream as SessionId, epoch: at };
     const found = seq(Number(row?.seq ?? 0));
+    if (begins) return { kind: "append-conflict", stream, expected: head.seq, found };
     if (found === head.seq) return { kind: "entry-bad", stream, seq: found, detail: "it was changed underneath its writer" };
     return { kind: "append-conflict", stream, expected: head.seq, found };
   }
@@ -180,6 +203,7 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
         if (isSessionStream(stream)) {
           questions.forget(stream); // it cannot go on, and what it would touch is content too
           unknowns.forget(stream);
+          deadLetters.forget(stream);
         }
         const entries = Number(erasePayloads.run(stream, first, last).changes);
         return { entries, blobs: blobs.drop(addresses), intents: Number(dropIntents.run(stream).changes) };

@@ -3,77 +3,109 @@
  *
  * A22 what is not trusted, or is no longer what was trusted, is not used.
  */
-import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
-import { type Digest, digest, digestOf, type Entry, type Hash, type JournalEvent, type Principal, readJson } from "@orgate/core";
+import { readdirSync, statSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { type Digest, digestOf, type Entry, type Hash, type JournalEvent, type Principal, readJson } from "@orgate/core";
+import { type FolderFiles, readFolder } from "../skill-folder.ts";
 import { isBelow, readTextFile, realPath } from "../text-file.ts";
 
 export const INSTRUCTIONS = "AGENTS.md";
 const MCP_FILE = ".mcp.json";
-const SKILLS = "skills";
+const SKILLS = [".agents/skills", "skills"];
+const HOME_SKILLS = "~/.agents/skills";
 const MAX_BYTES = 1024 * 1024;
+const MAX_INSTRUCTIONS = 64 * 1024;
 
 /** `subject` is what people and the journal call it: `AGENTS.md`, `skills/NAME`, `mcp:NAME`. Unreadable: shown, and never trusted. */
 export type Candidate = Readonly<
   { subject: string; kind: "readable"; digest: Digest } | { subject: string; kind: "unreadable"; detail: string }
 >;
 
-/** All that there is to trust in a project, by name. */
-export function trustCandidates(root: string, hash: Hash): readonly Candidate[] {
-  return [...instructions(root, hash), ...skills(root, hash), ...servers(root, hash)];
-}
+/** Where to look. `from` is the working folder; `skillsHome` the person's own skills, null where the project does not want them. */
+export type TrustPlace = Readonly<{ root: string; from: string; skillsHome: string | null }>;
 
-/** The text that is to be trusted or not, with its digest; null when there is none. */
-export function projectInstructions(root: string, hash: Hash): Readonly<{ text: string; digest: Digest }> | null {
-  const file = join(root, INSTRUCTIONS);
-  const real = realPath(file);
-  if (real === null || !isBelow(real, realPath(root) ?? root)) return null;
-  try {
-    const text = readTextFile(real, MAX_BYTES);
-    return { text, digest: hash(text) };
-  } catch {
-    return null;
-  }
-}
-
-function instructions(root: string, hash: Hash): readonly Candidate[] {
-  if (!namesIn(root).includes(INSTRUCTIONS)) return [];
-  const found = projectInstructions(root, hash);
-  return found === null
-    ? [{ subject: INSTRUCTIONS, kind: "unreadable", detail: "it is no readable text file of the project" }]
-    : [{ subject: INSTRUCTIONS, kind: "readable", digest: found.digest }];
-}
-
-/** A skill is its whole folder: text and scripts alike. */
-function skills(root: string, hash: Hash): readonly Candidate[] {
-  return namesIn(join(root, SKILLS)).map((name): Candidate => {
-    const subject = `${SKILLS}/${name}`;
-    try {
-      return { subject, kind: "readable", digest: digestOf(folderDigests(join(root, SKILLS, name), realPath(root) ?? root), hash) };
-    } catch (error) {
-      return { subject, kind: "unreadable", detail: error instanceof Error ? error.message : String(error) };
-    }
+/** All that there is to trust in a project, by name. `known`: what was trusted from another working folder is looked at too. */
+export function trustCandidates(place: TrustPlace, hash: Hash, known: Iterable<string> = []): readonly Candidate[] {
+  const files = new Set([...instructionFiles(place), ...[...known].filter((subject) => isInstructions(subject, place.root))]);
+  return [
+    ...[...files].flatMap((file) => textIn(place.root, file, hash) ?? []),
+    ...skillFolders(place, hash),
+    ...servers(place.root, hash),
+  ].map((found): Candidate => {
+    const { subject } = found;
+    return found.kind === "readable"
+      ? { subject, kind: found.kind, digest: found.digest }
+      : { subject, kind: found.kind, detail: found.detail };
   });
 }
 
-function folderDigests(path: string, root: string): Readonly<Record<string, Digest>> {
-  const found: Record<string, Digest> = {};
-  const visit = (at: string, below: string): void => {
-    const real = realPath(at);
-    if (real === null || !isBelow(real, root)) throw new Error(`${below || "it"} leads out of the project`);
-    const inner = namesIn(real, true);
-    if (inner === null)
-      found[below] = digest(
-        createHash("sha256")
-          .update(readTextFile(real, 16 * MAX_BYTES))
-          .digest("hex"),
-      );
-    else for (const name of inner) visit(join(at, name), below === "" ? name : `${below}/${name}`);
-  };
-  visit(path, "");
-  return found;
+// ── AGENTS.md ──
+
+export type FoundText = Candidate & Readonly<{ kind: "readable"; text: string } | { kind: "unreadable" }>;
+
+/** The project's own instructions, from its folder down to the working folder. */
+export const projectInstructions = (place: TrustPlace, hash: Hash): readonly FoundText[] =>
+  instructionFiles(place).flatMap((file) => textIn(place.root, file, hash) ?? []);
+
+/** From the project's folder down, as subjects. */
+function instructionFiles({ root, from }: TrustPlace): readonly string[] {
+  const files = [INSTRUCTIONS];
+  for (let folder = from; isBelow(folder, root); folder = dirname(folder))
+    files.splice(1, 0, `${relative(root, folder).replaceAll(sep, "/")}/${INSTRUCTIONS}`);
+  return files;
 }
+
+const isInstructions = (subject: string, root: string): boolean =>
+  subject.endsWith(`/${INSTRUCTIONS}`) && !subject.startsWith("~") && isBelow(join(root, subject), root);
+
+function textIn(root: string, file: string, hash: Hash): FoundText | null {
+  const path = join(root, file);
+  const real = realPath(path);
+  if (real === null && !namesIn(dirname(path)).includes(INSTRUCTIONS)) return null;
+  const unreadable = (detail: string): FoundText => ({ subject: file, kind: "unreadable", detail });
+  if (real === null || !isBelow(real, realPath(root) ?? root)) return unreadable("it is no readable text file of the project");
+  try {
+    const text = readTextFile(real, MAX_INSTRUCTIONS);
+    return { subject: file, kind: "readable", text, digest: hash(text) };
+  } catch (error) {
+    return unreadable(`it is no readable text file of the project: it ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+// ── skills ──
+
+/** A skill is its whole folder: texts and whatever lies beside them. */
+export type FoundFolder = Readonly<{ subject: string; name: string; folder: string }> &
+  Readonly<({ kind: "readable" } & FolderFiles) | { kind: "unreadable"; detail: string }>;
+
+/** `wanted`: only those of these names are read; null for all. */
+export function skillFolders(
+  { root, skillsHome }: TrustPlace,
+  hash: Hash,
+  wanted: ReadonlySet<string> | null = null,
+): readonly FoundFolder[] {
+  const isWanted = (name: string): boolean => wanted?.has(name) ?? true;
+  const own = SKILLS.flatMap((place) => foldersIn(join(root, place), place, realPath(root) ?? root, hash, isWanted));
+  if (skillsHome === null) return own;
+  return [...own, ...foldersIn(skillsHome, HOME_SKILLS, realPath(skillsHome) ?? skillsHome, hash, isWanted)];
+}
+
+function foldersIn(parent: string, place: string, within: string, hash: Hash, isWanted: (name: string) => boolean): readonly FoundFolder[] {
+  return namesIn(parent)
+    .filter(isWanted)
+    .flatMap((name): readonly FoundFolder[] => {
+      const folder = join(parent, name);
+      if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) return []; // a README beside the skills is none
+      const found = { subject: `${place}/${name}`, name, folder };
+      try {
+        return [{ ...found, kind: "readable", ...readFolder(folder, within, hash) }];
+      } catch (error) {
+        return [{ ...found, kind: "unreadable", detail: error instanceof Error ? error.message : String(error) }];
+      }
+    });
+}
+
+// ── MCP servers ──
 
 /** Each server by itself, as `.mcp.json` has it. */
 function servers(root: string, hash: Hash): readonly Candidate[] {
@@ -91,13 +123,11 @@ function servers(root: string, hash: Hash): readonly Candidate[] {
   }
 }
 
-function namesIn(folder: string): readonly string[];
-function namesIn(folder: string, orFile: true): readonly string[] | null;
-function namesIn(folder: string, orFile = false): readonly string[] | null {
+function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).sort();
-  } catch (error) {
-    return orFile && error instanceof Error && "code" in error && error.code === "ENOTDIR" ? null : [];
+  } catch {
+    return [];
   }
 }
 

@@ -47,6 +47,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {
       input: { type: "string", value: "TEXT", help: "what you say; `-` reads it from stdin" },
       session: { type: "string", value: "ID", help: "go on in this session" },
+      id: { type: "string", value: "NAME", help: "go on in the session of this id of your own, or open one under it" },
       watch: { type: "boolean", help: "reload the policies when their files change; a set that does not load changes nothing" },
       as: AS,
     },
@@ -80,6 +81,31 @@ export const COMMANDS: readonly CommandSpec[] = [
     notes: ["Decisions with their policies, acts with their outcomes, holds, open questions, and outcomes that nobody knows."],
     examples: ["orgate sessions show s_0mh3k2", "orgate sessions show s_0mh3k2 --json"],
     load: async () => (await import("../commands/sessions.ts")).show,
+  },
+  {
+    name: "sessions fork",
+    summary: "another session that begins with what was said in this one",
+    args: [SESSION],
+    options: {
+      at: { type: "string", value: "N", help: "only up to this entry (`orgate sessions show` numbers them)" },
+      id: { type: "string", value: "NAME", help: "an id of your own for it" },
+      as: AS,
+    },
+    notes: [
+      "Only what was said comes along, with its labels: calls without an outcome are told as unknown, questions and grants stay behind.",
+      "The session itself is only read: it may be running, waiting or closed.",
+    ],
+    examples: ["orgate sessions fork s_0mh3k2", "orgate sessions fork s_0mh3k2 --at 12 --id second-try"],
+    load: async () => (await import("../commands/sessions.ts")).fork,
+  },
+  {
+    name: "sessions close",
+    summary: "end a session for good: it takes no turn any more",
+    args: [SESSION],
+    options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
+    notes: ["A turn in progress is cancelled or waited for first."],
+    examples: ['orgate sessions close s_0mh3k2 --reason "solved"'],
+    load: async () => (await import("../commands/sessions.ts")).close,
   },
   {
     name: "sessions resume",
@@ -305,6 +331,26 @@ export const COMMANDS: readonly CommandSpec[] = [
     notes: ["A folder that does not load, or that you may not apply, changes nothing; the refusal is journalled."],
     examples: ["orgate policy apply next-policies --dry-run", "orgate policy apply next-policies"],
     load: async () => (await import("../commands/policy-apply.ts")).apply,
+  },
+  {
+    name: "skills list",
+    summary: "the skills the project brings: which can be used, by whom, and why not",
+    args: [],
+    options: {},
+    notes: [
+      "Found in skills/ and .agents/skills/, in ~/.agents/skills where orgate.toml says so, and in what the modules of tools/ export.",
+    ],
+    examples: ["orgate skills list", "orgate skills list --json"],
+    load: async () => (await import("../commands/skills.ts")).list,
+  },
+  {
+    name: "skills show",
+    summary: "all of one skill, as an agent would read it",
+    args: [{ name: "NAME", required: true, help: "its name" }],
+    options: {},
+    notes: ["Hidden and control characters are shown escaped. Shown whether it is trusted or not: read it, then `orgate trust add`."],
+    examples: ["orgate skills show refunds"],
+    load: async () => (await import("../commands/skills.ts")).show,
   },
   {
     name: "trust list",

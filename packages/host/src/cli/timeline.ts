@@ -115,7 +115,15 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [e.start > 1 && e.repeat !== "reconcile" ? live("↻", "accent", text) : line("·", "dim", text)];
       }
       case "recovery.applied":
-        return [live("↻", "accent", `${nameOf(e.call)}: ${recoveryText(e)}${e.detail === "" ? "" : `, ${visible(e.detail)}`}`)];
+        return [
+          (e.strategy === "ask-model" ? line : live)(
+            "↻",
+            "accent",
+            `${nameOf(e.call)}: ${recoveryText(e)}${e.detail === "" ? "" : `, ${visible(e.detail)}`}`,
+          ),
+        ];
+      case "dead-letter.dismissed":
+        return [live("!", "accent", `${principalName(e.by)} has seen to ${nameOf(e.call)}${e.note === "" ? "" : `: ${visible(e.note)}`}`)];
       case "session.forked":
         return [
           line(
@@ -236,13 +244,15 @@ function decided({ action, verdict, id }: Of<"gate.decided">): Line {
   const what =
     action.kind === "call"
       ? `${visible(action.tool)} ${id} ${action.args === null ? "" : shortened(visible(canonical(action.args)), ARGS_SHOWN)}`.trimEnd()
-      : action.kind === "model"
-        ? `model ${action.model}`
-        : `respond to ${principalName(action.to)}`;
+      : action.kind === "delegate"
+        ? `delegate to ${visible(action.to)} ${id}`
+        : action.kind === "model"
+          ? `model ${action.model}`
+          : `respond to ${principalName(action.to)}`;
   const tone: Tone = verdict.kind === "allow" ? "good" : verdict.kind === "deny" ? "bad" : "warn";
   const mark = verdict.kind === "allow" ? "✓" : verdict.kind === "deny" ? "✗" : "?";
   const { word, why } = verdictText(verdict);
-  const shown = action.kind === "call" || verdict.kind !== "allow";
+  const shown = action.kind === "call" || action.kind === "delegate" || verdict.kind !== "allow";
   return { mark, tone: shown ? tone : "dim", text: `${word}: ${what}${why}`, more: [], live: shown };
 }
 

@@ -4,20 +4,13 @@
  * V1 control, hidden and bidirectional characters are shown escaped (`\u{202e}`), so that a terminal obeys nobody's text and what is read
  *    is what is there. Line feeds and tabs of a text in several lines stay.
  */
-
-/** What has no shape of its own, or changes that of others. Emoji that are joined or coloured in the usual way are left whole. */
-const HIDDEN =
-  /(?<!\p{Extended_Pictographic})\ufe0f|(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|\u200d(?!\p{Extended_Pictographic})|(?![\ufe0f\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-
-const NAMES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\u001b": "\\e" };
-const escaped = (c: string): string => NAMES[c] ?? `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`;
+import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 
 /** On one line. */
-export const visible = (text: string): string => text.replace(HIDDEN, escaped);
+export const visible = escapeHidden;
 
 /** With its lines and tabs; Windows line ends become ours. */
-export const visibleLines = (text: string): string =>
-  text.replaceAll("\r\n", "\n").replace(HIDDEN, (c) => (c === "\n" || c === "\t" ? c : escaped(c)));
+export const visibleLines = escapeHiddenLines;
 
 /** For text that comes in pieces: a character cut in two is held back until its other half has come. */
 export function visibleStream(): (piece: string) => string {

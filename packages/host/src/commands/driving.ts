@@ -6,7 +6,7 @@ import { bell, type Screen } from "../cli/screen.ts";
 import { count, duration } from "../cli/table.ts";
 import { type Line, narrator } from "../cli/timeline.ts";
 import { visible, visibleLines, visibleStream } from "../cli/visible.ts";
-import { type Notify, webhook } from "../compose.ts";
+import { mustHaveSkills, type Notify, webhook } from "../compose.ts";
 import type { Notice } from "../notices.ts";
 import { createRuntime, type Run, type RunOptions, type Runtime } from "../runtime.ts";
 import { type Desk, tell } from "./project.ts";
@@ -166,14 +166,14 @@ const money = (cost: number): string => (cost === 0 || cost >= 0.01 ? cost.toFix
 export const exitOf = (result: RunResult): number =>
   result.state === "waiting" ? EXIT.waiting : result.ending === "completed" ? EXIT.success : EXIT.failure;
 
-/** What the project brings along and nobody has trusted, or no longer in this form, is not used: who runs it should know. */
-export function adviseOnTrust({ instructions }: Desk, given: Given, screen: Screen): void {
-  if (instructions !== "untrusted" && instructions !== "changed") return;
-  const why = instructions === "changed" ? "has changed since it was trusted" : "is not trusted";
-  tell(given, screen, `AGENTS.md of this project ${why}, so it is not used: \`orgate trust add AGENTS.md\` after reading it`);
+/** What the agent asks for and runs without: who runs it should know. With --json it stands in the result. */
+export function adviseOnTrust({ agents }: Desk, name: string, given: Given, screen: Screen): void {
+  for (const text of agents.find((agent) => agent.name === name)?.warnings ?? []) tell(given, screen, text);
 }
 
+/** It is there, and has what it names: found before anything is said or opened. */
 export function knownAgent({ agents }: Desk, name: string): void {
-  if (!agents.some((agent) => agent.name === name))
-    throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map((agent) => agent.name) });
+  const found = agents.find((agent) => agent.name === name);
+  if (found === undefined) throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map((agent) => agent.name) });
+  mustHaveSkills(found);
 }

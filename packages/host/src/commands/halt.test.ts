@@ -36,7 +36,7 @@ test("A43 Q43 a halt ends what runs elsewhere, says so, survives restarts, is li
   const halted = await desk.orgate("halt", "--reason", "stop it", "--as", "ana");
   expect(halted.code).toBe(0);
   expect(halted.stdout).toMatch(
-    /^halted all work: .*`orgate resume-work all`\nit reached 1 session in 1 process:\n {2}s_\w+ clerk \(process \d+\): its turn has ended\n$/,
+    /^halted all work: .*`orgate resume-work all`\nit reached 1 session in 1 process:\n {2}s_\w+ clerk(?: \(process \d+\))?: its turn has ended\n$/,
   );
   const ended = await run.ended;
   expect(JSON.parse(ended.stdout)).toMatchObject({ ending: "halted", detail: "stop it", unknowns: [{ tool: "charge" }] });
@@ -111,6 +111,24 @@ test.each<[string, (desk: Desk) => void, string]>([
     expect((await desk.orgate("journal", "verify")).code).toBe(0);
   },
 );
+
+test("A43 a project file that cannot be understood keeps nobody from halting, nor from seeing what is halted", async () => {
+  const desk = await newDesk();
+  const run = await charging(desk);
+  const good = desk.read("orgate.toml");
+  for (const [text, why] of [
+    ["= 1", "orgate.toml:1:1: not TOML"],
+    [`${good}\n[halt]\nnever = true\n`, "there is no setting `halt`"],
+  ] as const) {
+    desk.write("orgate.toml", text);
+    const halted = await desk.orgate("halt", "--reason", "stop it", "--as", "eve");
+    expect([halted.code, halted.stdout]).toEqual([0, expect.stringContaining("halted all work")]);
+    expect(halted.stdout).toContain(why);
+    await expectRefusals(desk, [[["resume-work", "--reason", "x", "--as", "ana"], 1, why]]);
+  }
+  expect(JSON.parse((await run.ended).stdout)).toMatchObject({ ending: "halted", detail: "stop it" });
+  expect(await desk.json("halts")).toMatchObject([{ scope: "all", reason: "stop it" }]);
+});
 
 test("Q43 whose key is withdrawn halts nothing, also where no policy can decide", async () => {
   const desk = await newDesk();

@@ -5,18 +5,19 @@
  *     A name that nobody knows is halted all the same, and said to be unknown. A project whose policies or agents do not load can be halted
  *     by whoever is certified in it, and is told that nothing was decided; to let it go on takes policies.
  */
+import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { principalName, type SessionId } from "@orgate/core";
-import type { SessionSummary } from "@orgate/core/journal";
+import { isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
+import type { Journal, Position, SessionSummary, Written } from "@orgate/core/journal";
 import { haltWork, resumeWork, standingOrders } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { age, count, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { NODE, type Person, type Place } from "../compose.ts";
+import { findProject, hasJournal, NODE, openLook, type Person, type Place } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { usage } from "./approvals.ts";
-import { certified, type Desk, deskOf, looking, personOf, projectOf, tell, writing } from "./project.ts";
+import { certified, type Desk, deskOf, personOf, projectOf, tell, writing } from "./project.ts";
 
 function scopeOf([what = "all", name]: readonly string[]): string {
   if (what === "all") {
@@ -30,18 +31,19 @@ function scopeOf([what = "all", name]: readonly string[]): string {
 
 type Ordered = Readonly<{ place: Place; scope: string; reason: string; person: Person }>;
 
+type Opened<D> = Readonly<{ desk: D; config: Pick<Config, "journal"> }>;
+
 async function ordering<D>(
   given: Given,
   screen: Screen,
-  open: (config: Config) => Promise<D>,
+  open: (given: Given) => Promise<Opened<D>>,
   order: (desk: D, at: Ordered) => Promise<number>,
 ): Promise<number> {
   const scope = scopeOf(given.args);
   const reason = given.text("reason");
   if (reason === null || reason.trim() === "")
     throw usage("--reason is missing", "say why: the agents' turns end with it, and the journal keeps it");
-  const config = projectOf(given);
-  const desk = await open(config);
+  const { desk, config } = await open(given);
   const person = personOf(given, screen);
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
@@ -49,23 +51,45 @@ async function ordering<D>(
   });
 }
 
+async function deskIn(given: Given): Promise<Opened<Desk>> {
+  const config = projectOf(given);
+  return { desk: await deskOf(config), config };
+}
+
 type DeskOrNot = Readonly<{ desk: Desk; undecided: null } | { desk: null; undecided: string }>;
 
 /** The kill switch must work when the project does not: what keeps it from being decided is told, and keeps nobody from halting. */
-async function deskIfAny(config: Config): Promise<DeskOrNot> {
+async function deskIfAny(given: Given): Promise<Opened<DeskOrNot>> {
+  const config = configIfAny(given);
+  if ("undecided" in config) return { desk: { desk: null, undecided: config.undecided }, config };
   try {
-    return { desk: await deskOf(config), undecided: null };
+    return { desk: { desk: await deskOf(config), undecided: null }, config };
   } catch (error) {
-    return { desk: null, undecided: error instanceof Error ? error.message : String(error) };
+    return { desk: { desk: null, undecided: messageOf(error) }, config };
   }
 }
 
+/** Where `orgate.toml` cannot be understood, the journal that lies where journals lie is the project's. */
+function configIfAny(given: Given): Config | (Pick<Config, "journal"> & Readonly<{ undecided: string }>) {
+  try {
+    return projectOf(given);
+  } catch (error) {
+    if (!isFault(error, "file-bad")) throw error;
+    const root = given.project === null ? findProject(given.cwd) : resolve(given.cwd, given.project);
+    const directory = join(root, ".orgate");
+    if (!hasJournal(directory)) throw error;
+    return { journal: { directory, synchronous: "full" }, undecided: `${error.message}; the journal in \`${directory}\` was taken` };
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 export const halt: Run = (given, screen) =>
   ordering(given, screen, deskIfAny, async ({ desk, undecided }, { place, scope, reason, person }) => {
-    const busy = await atWork(place, scope);
-    await haltWork({ place, gate: desk?.gate ?? null, person }, scope, reason);
+    const before = await place.store.journal.position();
+    await haltWork({ place, gate: desk?.gate ?? null, person }, scope, reason); // first of all: looking takes time
     const unknown = desk === null ? null : unknownIn(desk, scope);
-    const reached = await whatBecame(place, scope, busy);
+    const reached = await whatBecame(place, scope, before);
     if (given.json) {
       const known = desk === null ? null : unknown === null;
       screen.line(JSON.stringify({ halted: scope, reason, by: person.name, reached, known, undecided }));
@@ -84,7 +108,7 @@ export const halt: Run = (given, screen) =>
   });
 
 export const resume: Run = (given, screen) =>
-  ordering(given, screen, deskOf, async ({ gate }, { place, scope, reason, person }) => {
+  ordering(given, screen, deskIn, async ({ gate }, { place, scope, reason, person }) => {
     await place.orders.refresh();
     const before = place.orders.now().halts;
     const lifted = scope === "all" ? [...before.keys()] : [...before.keys()].filter((s) => s === scope);
@@ -102,10 +126,12 @@ export const resume: Run = (given, screen) =>
     return EXIT.success;
   });
 
-export const list: Run = (given, screen) =>
-  looking(given, async (look) => {
+export const list: Run = async (given, screen) => {
+  const { directory } = configIfAny(given).journal;
+  const look = hasJournal(directory) ? openLook(directory) : null;
+  try {
     const now = NODE.clock.now();
-    const { halts } = await standingOrders(look.journal, now);
+    const { halts } = look === null ? { halts: [] } : await standingOrders(look.journal, now);
     if (given.json) screen.line(JSON.stringify(halts));
     else if (halts.length === 0) screen.line("nothing is halted");
     else
@@ -116,7 +142,10 @@ export const list: Run = (given, screen) =>
       ))
         screen.line(line);
     return EXIT.success;
-  });
+  } finally {
+    await look?.close();
+  }
+};
 
 const nameOf = (scope: string): string => (scope === "all" ? "all work" : scope.replace(":", " "));
 const words = (scope: string): string => scope.replace(":", " ");
@@ -154,15 +183,34 @@ async function atWork({ store }: Place, scope: string): Promise<readonly AtWork[
   return busy;
 }
 
-/** A halt of all or of an agent ends their turns, which is waited for; a tool's ends its calls, and they go on. */
-async function whatBecame({ store: { journal } }: Place, scope: string, busy: readonly AtWork[]): Promise<readonly Reached[]> {
-  if (scope.startsWith("tool:")) return busy.map((one) => ({ ...one, state: "going-on" }));
+/**
+ * A halt of all or of an agent ends their turns, which is waited for; a tool's ends its calls, and they go on.
+ * What had ended by the time anybody looked is known from the journal: it says which turns were halted since.
+ */
+async function whatBecame(place: Place, scope: string, before: Position): Promise<readonly Reached[]> {
+  const { journal } = place.store;
+  const busy = new Map((await atWork(place, scope)).map((one) => [one.session, one]));
+  if (scope.startsWith("tool:")) return [...busy.values()].map((one) => ({ ...one, state: "going-on" }));
   const over = new Set<SessionId>();
+  let seen = before;
   for (const until = performance.now() + PATIENCE_MS; ; await pause(LOOK_EVERY_MS)) {
-    for (const { session } of busy) if ((await journal.session(session))?.state === "idle") over.add(session);
-    if (over.size === busy.length || performance.now() >= until) break;
+    for (let found = await journal.tail(seen, PAGE); found.length > 0; found = await journal.tail(seen, PAGE)) {
+      seen = found.at(-1)?.position ?? seen;
+      for (const { session, agent } of await haltedIn(journal, found, scope))
+        if (!busy.has(session)) busy.set(session, { session, agent, process: null });
+    }
+    for (const session of busy.keys()) if ((await journal.session(session))?.state === "idle") over.add(session);
+    if (over.size === busy.size || performance.now() >= until) break;
   }
-  return busy.map((one) => ({ ...one, state: over.has(one.session) ? "ended" : "stopping" }));
+  return [...busy.values()].map((one) => ({ ...one, state: over.has(one.session) ? "ended" : "stopping" }));
+}
+
+async function haltedIn(journal: Pick<Journal, "session">, found: readonly Written[], scope: string): Promise<readonly SessionSummary[]> {
+  const halted = found.flatMap((w) =>
+    w.kind === "entry" && w.entry.event.kind === "turn.halted" && w.entry.event.scope === scope ? [w.stream] : [],
+  );
+  const summaries = await Promise.all(halted.filter(isSessionStream).map((session) => journal.session(session)));
+  return summaries.filter((s) => s !== null);
 }
 
 const STATES = { ended: "its turn has ended", stopping: "its turn has not ended yet", "going-on": "it goes on without that tool" };
@@ -176,5 +224,6 @@ function printReached(screen: Screen, scope: string, reached: readonly Reached[]
   screen.line(
     `it reached ${count(reached.length, "session")} in ${count(processes, "process", "processes")}${scope.startsWith("tool:") ? "" : ":"}`,
   );
-  for (const r of reached) screen.line(`  ${r.session} ${visible(r.agent)} (process ${r.process ?? "?"}): ${STATES[r.state]}`);
+  for (const { session, agent, process, state } of reached)
+    screen.line(`  ${session} ${visible(agent)}${process === null ? "" : ` (process ${process})`}: ${STATES[state]}`);
 }

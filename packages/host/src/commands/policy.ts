@@ -214,6 +214,8 @@ function resourceText(action: Action): string {
   switch (action.kind) {
     case "call":
       return `${action.resource.type}::${JSON.stringify(action.resource.id)}`;
+    case "delegate":
+      return `Agent::${JSON.stringify(action.to)}`;
     case "model":
       return `Model::${JSON.stringify(action.model)}`;
     case "respond":

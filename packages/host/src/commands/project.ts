@@ -4,7 +4,7 @@ import { type Agent, FaultError, isSessionId, type SessionId } from "@orgate/cor
 import { isPersonName, type Journal, type SessionSummary } from "@orgate/core/journal";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { type Look, openLook, openPlace, openProject, type Person, type Place, personsOf, type Standing } from "../compose.ts";
+import { hasJournal, type Look, openLook, openPlace, openProject, type Person, type Place, personsOf } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { openPolicies, type Policies } from "../policies.ts";
 import { loadProjectAgents } from "../project-agents.ts";
@@ -22,8 +22,12 @@ export async function looking<T>(given: Given, work: (look: Look, config: Config
   }
 }
 
+/** The same where there may be nothing to look at yet: a project's journal begins with its first run. */
+export const lookingIfAny = <T>(given: Given, work: (look: Look) => Promise<T>, none: () => T): Promise<T> | T =>
+  hasJournal(projectOf(given).journal.directory) ? looking(given, work) : none();
+
 /** With the right to append. */
-export async function writing<T>(config: Config, work: (place: Place) => Promise<T>): Promise<T> {
+export async function writing<T>(config: Pick<Config, "journal">, work: (place: Place) => Promise<T>): Promise<T> {
   const { directory, synchronous } = config.journal;
   const place = await openPlace({ directory, thread: "main", synchronous });
   try {
@@ -37,15 +41,13 @@ export type Desk = Readonly<{
   config: Config;
   agents: readonly Agent[];
   gate: Policies;
-  /** Of the project's own `AGENTS.md`; null when there is none. */
-  instructions: Standing | null;
 }>;
 
 /** Everything that can be wrong with a project is found here, before anything is opened for writing. */
 export async function deskOf(config: Config): Promise<Desk> {
   const loaded = await loadProjectAgents(config);
   const agents = loaded.agents.map(({ agent }) => agent);
-  return { config, agents, gate: openPolicies(config, agents, "cli"), instructions: loaded.instructions };
+  return { config, agents, gate: openPolicies(config, agents, "cli") };
 }
 
 /** A16 who runs a command is --as, else $ORGATE_USER, else the only key there is, else a key that is made for the user of the machine. */
@@ -104,9 +106,9 @@ export function tell(given: Given, screen: Screen, text: string): void {
 const PAGE = 500;
 const SHORTEST = 4;
 
-/** A15 an id may be shortened to its beginning or its end, as long as it means one session. */
-export async function sessionOf(journal: Pick<Journal, "session" | "sessions">, text: string): Promise<SessionSummary> {
-  const exact = isSessionId(text) ? await journal.session(text) : null;
+/** A15 an id may be shortened to its beginning or its end, as long as it means one session; one's own id is written whole. */
+export async function sessionOf(journal: Pick<Journal, "session" | "find" | "sessions">, text: string): Promise<SessionSummary> {
+  const exact = isSessionId(text) ? await journal.session(text) : await journal.find(text);
   if (exact !== null) return exact;
   const found: SessionSummary[] = [];
   const part = text.replace(/^s_/, "");

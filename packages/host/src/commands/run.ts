@@ -19,13 +19,16 @@ export const run: Run = async (given, screen) => {
   return withRuntime(given, screen, desk, principal, async (runtime) => {
     await certified(given, screen, runtime.place, person);
     const wanted = given.text("session");
+    const id = given.text("id");
+    if (id !== null && wanted !== null)
+      throw new FaultError({ kind: "usage", detail: "--session and --id both name a session", hint: "give one of them" });
     const session = wanted === null ? null : (await sessionOf(runtime.inspect, wanted).then(ofAgent(name))).session;
     if (!given.json) screen.line(`${screen.paint("strong", name)} ${screen.paint("dim", "for")} ${person.name}`);
-    adviseOnTrust(desk, given, screen);
+    adviseOnTrust(desk, name, given, screen);
     const unwatch = given.flag("watch") ? watchPolicies(desk.gate, tellReload(given, screen)) : () => {};
     try {
       const result = await driven(given, screen, (options) =>
-        runtime.run(name, input, { ...options, ...(session === null ? {} : { session }) }),
+        runtime.run(name, input, { ...options, ...(session === null ? {} : { session }), ...(id === null ? {} : { id }) }),
       );
       return printResult(given, screen, runtime.inspect.head(), result);
     } finally {

@@ -1,4 +1,4 @@
-import { type Entry, FaultError, fold, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
+import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
 import { decodePayload, type SessionSummary } from "@orgate/core/journal";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Tone } from "../cli/paint.ts";
@@ -6,42 +6,53 @@ import type { Screen } from "../cli/screen.ts";
 import { age, count, table } from "../cli/table.ts";
 import { narrator } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
-import type { Look } from "../compose.ts";
+import { type Look, NODE } from "../compose.ts";
 import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
-import { deskOf, looking, positive, projectOf, sessionOf } from "./project.ts";
+import { certified, deskOf, looking, lookingIfAny, personOf, positive, projectOf, sessionOf, writing } from "./project.ts";
 
 /** What people call it: a turn that wants driving and has nobody to do so was interrupted. */
 type Shown = SessionSummary["state"] | "interrupted";
 const shownState = (s: SessionSummary, held: boolean): Shown => (s.state === "running" && !held ? "interrupted" : s.state);
 const TONES: Readonly<Record<Shown, Tone>> = { idle: "plain", running: "accent", waiting: "warn", interrupted: "warn", closed: "dim" };
 
-export const list: Run = (given, screen) =>
-  looking(given, async (look) => {
-    const most = positive(given.text("most") ?? "50", "--most");
-    const page = { state: stateOf(given.text("state")), agent: given.text("agent"), before: null, most };
-    const found = (await look.journal.sessions(page)).map((s) => ({ ...s, holder: look.holder(s.session) }));
-    if (given.json) {
-      screen.line(JSON.stringify(found.map((s) => ({ ...s, shown: shownState(s, s.holder !== null) }))));
-      return EXIT.success;
-    }
-    if (found.length === 0) screen.line('no sessions yet: `orgate run AGENT --input "…"` opens one');
-    const now = Date.now();
-    const rows = found.map((s) => {
-      const state = shownState(s, s.holder !== null);
-      return [
-        s.session,
-        { text: state, tone: TONES[state] },
-        s.agent,
-        age(now - s.lastAt),
-        String(s.turns),
-        s.ending ?? "-",
-        openOf(s),
-      ] as const;
-    });
-    const head = ["session", "state", "agent", "age", "turns", "ending", "open"];
-    for (const line of found.length === 0 ? [] : table(head, rows, screen.paint)) screen.line(line);
+export const list: Run = async (given, screen) => {
+  const none = (): number => {
+    screen.line(given.json ? "[]" : NONE);
     return EXIT.success;
+  };
+  return lookingIfAny(given, (look) => listIn(look, given, screen), none);
+};
+
+const NONE = 'no sessions yet: `orgate run AGENT --input "…"` opens one';
+
+async function listIn(look: Look, given: Given, screen: Screen): Promise<number> {
+  const most = positive(given.text("most") ?? "50", "--most");
+  const page = { state: stateOf(given.text("state")), agent: given.text("agent"), before: null, most };
+  const found = (await look.journal.sessions(page)).map((s) => ({ ...s, holder: look.holder(s.session) }));
+  if (given.json) {
+    screen.line(JSON.stringify(found.map((s) => ({ ...s, shown: shownState(s, s.holder !== null) }))));
+    return EXIT.success;
+  }
+  if (found.length === 0) screen.line(NONE);
+  const now = Date.now();
+  const own = found.some((s) => s.external !== null);
+  const rows = found.map((s) => {
+    const state = shownState(s, s.holder !== null);
+    return [
+      s.session,
+      { text: state, tone: TONES[state] },
+      s.agent,
+      age(now - s.lastAt),
+      String(s.turns),
+      s.ending ?? "-",
+      ...(own ? [s.external ?? "-"] : []),
+      openOf(s),
+    ];
   });
+  const head = ["session", "state", "agent", "age", "turns", "ending", ...(own ? ["id"] : []), "open"];
+  for (const line of found.length === 0 ? [] : table(head, rows, screen.paint)) screen.line(line);
+  return EXIT.success;
+}
 
 function stateOf(text: string | null): SessionSummary["state"] | null {
   return text === "idle" || text === "running" || text === "waiting" || text === "closed" ? text : null;
@@ -104,7 +115,7 @@ function printHead(screen: Screen, s: SessionSummary, holder: ReturnType<Look["h
   const by = holder === null ? "" : `, held by ${holder.writer} (process ${holder.pid ?? "?"})`;
   screen.line(`${paint("strong", s.session)} ${paint(TONES[state], state)}${by}`);
   screen.line(
-    `agent ${visible(s.agent)}, ${count(s.turns, "turn")}, ${count(s.iterations, "iteration")}, ${s.usage.input + s.usage.output} tokens, opened ${new Date(s.openedAt).toISOString()}`,
+    `${s.external === null ? "" : `id ${visible(s.external)}, `}agent ${visible(s.agent)}, ${count(s.turns, "turn")}, ${count(s.iterations, "iteration")}, ${s.usage.input + s.usage.output} tokens, opened ${new Date(s.openedAt).toISOString()}`,
   );
   if (state === "interrupted")
     screen.line(paint("warn", `its process ended in the middle of a turn: \`orgate sessions resume ${s.session}\``));
@@ -164,6 +175,51 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
   }
 }
 
+// another from it, and its end
+
+export const fork: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const { session } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const at = given.text("at");
+  const person = personOf(given, screen);
+  return writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    const made = await forkSession({ journal: place.store.journal, clock: NODE.clock, ids: NODE.ids }, session, {
+      at: at === null ? null : positive(at, "--at"),
+      external: given.text("id"),
+      principal: { kind: "user", id: person.name },
+      surface: "cli",
+    });
+    if (given.json) screen.line(JSON.stringify(made));
+    else {
+      const [, forked] = await place.store.journal.read(made.session, seq(0), 2);
+      const { at: last, unknown } = forked?.event.kind === "session.forked" ? forked.event : { at: "?", unknown: [] };
+      screen.line(`${screen.paint("strong", made.session)} forked from ${session}, what was said up to entry ${last}`);
+      if (unknown.length > 0)
+        screen.line(
+          screen.paint("warn", `${count(unknown.length, "call")} (${unknown.join(", ")}) had no outcome there, and the agent is told so`),
+        );
+      screen.line(screen.paint("dim", `go on: orgate run ${visible(made.agent)} --session ${made.session} --input "…"`));
+    }
+    return EXIT.success;
+  });
+};
+
+export const close: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const { session } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
+  const person = personOf(given, screen);
+  return writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    const by = { kind: "user", id: person.name } as const;
+    const closed = await closeSession({ journal: place.store.journal, clock: NODE.clock }, session, by, given.text("reason") ?? "");
+    screen.line(
+      given.json ? JSON.stringify(closed) : `closed ${session}: it takes no turn any more; \`orgate sessions fork\` goes on from it`,
+    );
+    return EXIT.success;
+  });
+};
+
 // taking one up
 
 export const resume: Run = async (given, screen) => {
@@ -192,7 +248,7 @@ export const resume: Run = async (given, screen) => {
       runtime.inspect.events(summary.session),
     );
     const exit = printResult(given, screen, runtime.inspect.head(), result);
-    adviseOnTrust(desk, given, screen);
+    adviseOnTrust(desk, summary.agent, given, screen);
     return exit;
   });
 };

@@ -1,10 +1,10 @@
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { sha256 } from "../adapters/crypto-node.ts";
-import { readProject } from "../adapters/project-toml.ts";
+import { openProject } from "../adapters/project-toml.ts";
 import { loadProjectAgents } from "../project-agents.ts";
-import { type Desk, expectRefusal, makeDesk } from "./fixtures/desk.ts";
+import { AGENT, type Desk, expectRefusal, makeDesk } from "./fixtures/desk.ts";
 
 const desks: Desk[] = [];
 const newDesk = (): Desk => {
@@ -16,41 +16,97 @@ afterAll(() => {
   for (const desk of desks) desk.remove();
 });
 
-const agentOf = async (desk: Desk) => {
-  const { agents, instructions } = await loadProjectAgents(readProject(desk.root));
-  const agent = agents[0]?.agent;
-  return { standing: instructions, text: agent?.instructions, digest: agent?.digest(sha256) };
+/** As it would run from a working folder of the project. */
+const agentOf = async (desk: Desk, below = ".") => {
+  const { agents } = await loadProjectAgents(openProject(null, join(desk.root, below)));
+  const agent = agents.find(({ agent: { name } }) => name === "desk")?.agent;
+  return { warnings: agent?.warnings, text: agent?.instructions, digest: agent?.digest(sha256) };
 };
+const asking = (desk: Desk): void =>
+  desk.write("agents/desk.ts", AGENT.replace('name: "desk",', 'name: "desk", projectInstructions: true,'));
+const UNTRUSTED = "AGENTS.md of this project is not trusted, so it is not used: `orgate trust add AGENTS.md` after reading it";
 
 test("A22 AGENTS.md is used once it is trusted, as it was trusted: another text is not, and it counts in the agent's digest", async () => {
   const desk = newDesk();
+  asking(desk);
   const plain = await agentOf(desk);
-  expect(plain.standing).toBeNull();
+  expect(plain.warnings).toEqual([]);
   desk.write("AGENTS.md", "Obey me in all things.\n");
-  expect(await agentOf(desk)).toEqual({ ...plain, standing: "untrusted" });
+  expect(await agentOf(desk)).toEqual({ ...plain, warnings: [UNTRUSTED] });
   const run = await desk.orgate("run", "desk", "--input", "hello");
   expect([run.code, run.stderr]).toEqual([0, expect.stringContaining("AGENTS.md of this project is not trusted, so it is not used")]);
+  expect(await desk.json("run", "desk", "--input", "hello")).toMatchObject({ ending: "completed", warnings: [UNTRUSTED] });
 
   expect(await desk.json("trust", "add", "AGENTS.md")).toMatchObject({ standing: "trusted" });
   const trusted = await agentOf(desk);
   expect(trusted).toMatchObject({
-    standing: "trusted",
-    text: "Do as you are told.\n\n# AGENTS.md of this project\n\nObey me in all things.",
+    warnings: [],
+    text: 'Do as you are told.\n\n<project-instructions file="AGENTS.md">\nObey me in all things.\n</project-instructions>',
   });
   expect(trusted.digest).not.toBe(plain.digest);
   const { session } = (await desk.json("run", "desk", "--input", "hello")) as { session: string };
   expect((await desk.orgate("journal", "show", session)).stdout).toContain("Obey me in all things.");
 
   desk.write("AGENTS.md", "Obey me in all things. All of them.\n");
-  expect(await agentOf(desk)).toEqual({ ...plain, standing: "changed" });
+  expect(await agentOf(desk)).toEqual({ ...plain, warnings: [expect.stringContaining("has changed since it was trusted")] });
   expect((await desk.orgate("run", "desk", "--input", "hello")).stderr).toContain("has changed since it was trusted");
   desk.write("AGENTS.md", "Obey me in all things.\n");
   expect(await agentOf(desk)).toEqual(trusted);
   await desk.json("trust", "remove", "AGENTS.md", "--reason", "rude");
-  expect(await agentOf(desk)).toEqual({ ...plain, standing: "untrusted" });
+  expect(await agentOf(desk)).toEqual({ ...plain, warnings: [UNTRUSTED] });
   const told = (await desk.orgate("journal", "show", "trust")).stdout;
   expect(told).toMatch(/trust\.given.*\n.*trust\.withdrawn.*rude/);
   expect((await desk.orgate("journal", "verify")).code).toBe(0);
+}, 60_000);
+
+test("K6 AGENTS.md is read from the working folder up to the project's, the nearest last, each trusted by itself", async () => {
+  const desk = newDesk();
+  desk.write("AGENTS.md", "Use tabs.");
+  desk.write("web/app/AGENTS.md", "Use blanks.");
+  desk.write("lib/AGENTS.md", "Elsewhere.");
+  desk.write("../AGENTS.md", "Above the project.");
+  mkdirSync(join(desk.root, "web/app/deep"));
+  asking(desk);
+  await desk.json("trust", "add", "AGENTS.md");
+  const block = (file: string, text: string): string => `\n\n<project-instructions file="${file}">\n${text}\n</project-instructions>`;
+  expect(await agentOf(desk, "web/app/deep")).toMatchObject({
+    text: `Do as you are told.${block("AGENTS.md", "Use tabs.")}`,
+    warnings: [expect.stringContaining("`orgate trust add web/app/AGENTS.md`")],
+  });
+  await desk.json("trust", "add", "web/app/AGENTS.md"); // from the project's folder
+  expect(await agentOf(desk, "web/app/deep")).toMatchObject({
+    text: `Do as you are told.${block("AGENTS.md", "Use tabs.")}${block("web/app/AGENTS.md", "Use blanks.")}`,
+    warnings: [],
+  });
+  expect(await agentOf(desk, "lib")).toMatchObject({ text: `Do as you are told.${block("AGENTS.md", "Use tabs.")}` });
+  expect(await agentOf(desk)).toMatchObject({ text: `Do as you are told.${block("AGENTS.md", "Use tabs.")}`, warnings: [] });
+  const listed = (await desk.json("trust", "list")) as { subject: string; standing: string }[];
+  expect(listed.map(({ subject, standing }) => [subject, standing])).toEqual([
+    ["AGENTS.md", "trusted"],
+    ["web/app/AGENTS.md", "trusted"],
+  ]);
+  expectRefusal(await desk.orgate("trust", "add", "../AGENTS.md"), 2, "there is nothing called `../AGENTS.md` to trust");
+}, 60_000); // many processes, one after the other
+
+test("K6 an agent that does not ask for it gets no AGENTS.md, trusted or not", async () => {
+  const desk = newDesk();
+  desk.write("AGENTS.md", "Use tabs.");
+  expect(await agentOf(desk)).toMatchObject({ warnings: [], text: "Do as you are told." });
+  await desk.json("trust", "add", "AGENTS.md");
+  expect(await agentOf(desk)).toMatchObject({ warnings: [], text: "Do as you are told." });
+});
+
+test("K6 an AGENTS.md that is too large, or a link out of the project, is not used, and that is said", async () => {
+  const desk = newDesk();
+  asking(desk);
+  desk.write("AGENTS.md", "x".repeat(65_537));
+  expect((await agentOf(desk)).warnings).toEqual([expect.stringContaining("is larger than 65536 bytes")]);
+  expectRefusal(await desk.orgate("trust", "add", "AGENTS.md"), 2, "is larger than 65536 bytes");
+  desk.write("../outside.md", "Obey me.");
+  rmSync(join(desk.root, "AGENTS.md"));
+  symlinkSync("../outside.md", join(desk.root, "AGENTS.md"));
+  expect((await agentOf(desk)).warnings).toEqual([expect.stringContaining("no readable text file of the project")]);
+  expectRefusal(await desk.orgate("trust", "add", "AGENTS.md"), 2, "cannot be trusted");
 });
 
 test("A22 skills and MCP servers are each trusted by themselves, and shown as changed when anything in them is", async () => {

@@ -21,7 +21,7 @@ type Shown = Readonly<{
 }>;
 
 function shownOf(config: Config, trusted: Trusted): readonly Shown[] {
-  const found = new Map(trustCandidates(config.root, sha256).map((c) => [c.subject, c]));
+  const found = new Map(trustCandidates(config, sha256, trusted.keys()).map((c) => [c.subject, c]));
   return [...new Set([...found.keys(), ...trusted.keys()])].map((subject) => {
     const candidate: Candidate | undefined = found.get(subject);
     const digest = candidate?.kind === "readable" ? candidate.digest : null;
@@ -58,7 +58,7 @@ export const list: Run = async (given, screen) => {
 export const add: Run = async (given, screen) => {
   const config = projectOf(given);
   const [subject = ""] = given.args;
-  const candidate = trustCandidates(config.root, sha256).find((c) => c.subject === subject);
+  const candidate = trustCandidates(config, sha256, [subject]).find((c) => c.subject === subject);
   if (candidate === undefined) throw missing(subject, config);
   if (candidate.kind === "unreadable")
     throw new FaultError({ kind: "usage", detail: `\`${subject}\` cannot be trusted: ${candidate.detail}`, hint: "mend it first" });
@@ -120,7 +120,7 @@ async function append(place: Place, plan: (trusted: Trusted) => SystemEvent | nu
 }
 
 function missing(subject: string, config: Config): FaultError {
-  const known = trustCandidates(config.root, sha256).map((c) => c.subject);
+  const known = trustCandidates(config, sha256).map((c) => c.subject);
   return new FaultError({
     kind: "usage",
     detail: `there is nothing called \`${subject}\` to trust`,

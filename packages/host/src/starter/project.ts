@@ -65,8 +65,8 @@ orgate journal verify
 - \`orgate.toml\`: the project, and who is in the group \`${group}\`, which may approve.
 - \`.orgate/\`: the journal and its keys. Not for git; back it up.
 
-No tool of an agent can write \`policies/\`, \`agents/\`, \`tools/\`, \`orgate.toml\`, \`.orgate/\` or \`AGENTS.md\`: \`orgate policy apply DIR\` changes
-policies. For types in your editor, \`npm install --save-dev orgate\`.
+No tool of an agent can write \`policies/\`, \`agents/\`, \`tools/\`, \`orgate.toml\`, \`.orgate/\`, \`AGENTS.md\`, \`skills/\` or \`.agents/skills/\`:
+\`orgate policy apply DIR\` changes policies. For types in your editor, \`npm install --save-dev orgate\`.
 `;
 
 const fileTools = (

@@ -1,0 +1,13 @@
+/** What has no shape of its own, or changes that of others. Emoji that are joined or coloured in the usual way are left whole. */
+const HIDDEN =
+  /(?<!\p{Extended_Pictographic})\ufe0f|(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|\u200d(?!\p{Extended_Pictographic})|(?![\ufe0f\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+const NAMES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\u001b": "\\e" };
+const escaped = (c: string): string => NAMES[c] ?? `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`;
+
+/** Control, hidden and bidirectional characters as escapes (`\u{202e}`), on one line: who reads it, a person or a model, reads what is there. */
+export const escapeHidden = (text: string): string => text.replace(HIDDEN, escaped);
+
+/** With its lines and tabs; Windows line ends become ours. */
+export const escapeHiddenLines = (text: string): string =>
+  text.replaceAll("\r\n", "\n").replace(HIDDEN, (c) => (c === "\n" || c === "\t" ? c : escaped(c)));

@@ -1,0 +1,74 @@
+/**
+ * What an append may claim only while nobody has it, checked in the transaction that writes it: a session's own id, which means one session,
+ * and a grant, which is used only while it is not revoked. Rows kept by the events, made again from them where the tables are missing.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import type { Records } from "@orgate/core/journal";
+import { type Fault, GRANTS, type GrantId, type SessionId, type Stamped, sessionId } from "@orgate/core/vocab";
+import { eventsIn } from "./sqlite-unknowns.ts";
+
+export const CLAIMS_SCHEMA = `
+CREATE TABLE externals (external TEXT PRIMARY KEY, session TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE revoked (grant_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+`;
+
+/** Of one append. */
+export type Claims = Readonly<{ external: string | null; uses: readonly GrantId[]; revokes: readonly GrantId[] }>;
+
+export function claimsOf(events: readonly Stamped[]): Claims {
+  let external: string | null = null;
+  const uses: GrantId[] = [];
+  const revokes: GrantId[] = [];
+  for (const { event: e } of events) {
+    if (e.kind === "session.opened") external = e.external;
+    else if (e.kind === "grant.used") uses.push(e.grant);
+    else if (e.kind === "grant.revoked") revokes.push(e.grant);
+  }
+  return { external, uses, revokes };
+}
+
+/** Inside the writer's transaction; the fault, when it cannot be. */
+export function claimWriter(db: DatabaseSync): (session: string, claims: Claims) => Fault | null {
+  const claim = db.prepare("INSERT OR IGNORE INTO externals VALUES (?, ?)");
+  const holderOf = db.prepare("SELECT session FROM externals WHERE external = ?");
+  const isRevoked = db.prepare("SELECT 1 FROM revoked WHERE grant_id = ?");
+  const revoke = db.prepare("INSERT OR IGNORE INTO revoked VALUES (?)");
+  return (session, { external, uses, revokes }) => {
+    const gone = uses.find((grant) => isRevoked.get(grant) !== undefined);
+    if (gone !== undefined) return { kind: "grant-revoked", grant: gone };
+    if (external !== null && claim.run(external, session).changes === 0)
+      return { kind: "external-taken", external, session: sessionId(String(holderOf.get(external)?.session)) };
+    for (const grant of revokes) revoke.run(grant);
+    return null;
+  };
+}
+
+export function externalReader(db: DatabaseSync, safely: <T>(read: () => T) => T): (external: string) => SessionId | null {
+  const sessionWith = db.prepare("SELECT session FROM externals WHERE external = ?");
+  return (external) => {
+    const row = safely(() => sessionWith.get(external));
+    return row === undefined ? null : sessionId(String(row.session));
+  };
+}
+
+/** Makes the tables where there are none. A session that was opened before there were ids of one's own has none. */
+export function mendClaims(db: DatabaseSync, records: () => Records): void {
+  const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'externals'").get() !== undefined;
+  if (isThere()) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    if (!isThere()) {
+      db.exec(CLAIMS_SCHEMA);
+      db.exec(
+        "INSERT INTO externals SELECT json_extract(summary, '$.external'), session FROM sessions WHERE json_extract(summary, '$.external') IS NOT NULL",
+      );
+      const claims = claimWriter(db);
+      const all = records();
+      for (const { at, kind, payload } of all.entries(GRANTS))
+        claims("", { ...claimsOf(eventsIn(kind, payload, all).map((event) => ({ at, event }))), uses: [] });
+    }
+    db.exec("COMMIT");
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+}

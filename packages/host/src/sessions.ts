@@ -1,0 +1,94 @@
+/** `runtime.sessions`: opening, finding, forking and closing. None of it runs a turn. */
+import {
+  type AgentFacts,
+  type Clock,
+  closeSession,
+  createSession,
+  FaultError,
+  forkSession,
+  type Ids,
+  type Journal,
+  label,
+  type Principal,
+  readState,
+  type Said,
+  type SessionId,
+  type State,
+  type Surface,
+} from "@orgate/core";
+import type { SessionPage, SessionSummary } from "@orgate/core/journal";
+
+export type NewSession = Readonly<{
+  agent: string;
+  /** The caller's own: 1 to 128 printable characters, unique in the project. The same one again is the same session. */
+  id?: string;
+  labels?: readonly string[];
+  /** What was said before, elsewhere. */
+  history?: readonly Said[];
+  principal?: Principal;
+}>;
+
+export type Forking = Readonly<{
+  /** The last entry that counts; all of them unless told. */
+  at?: number;
+  id?: string;
+  principal?: Principal;
+}>;
+
+export type Sessions = Readonly<{
+  /** H40 the same id again returns the session that has it, if agent and principal are the same; else `external-taken`. */
+  create(session: NewSession): Promise<SessionSummary>;
+  /** H41 `create` with a history that is there to be checked: `history-invalid` names the message. */
+  import(session: NewSession & Readonly<{ history: readonly Said[] }>): Promise<SessionSummary>;
+  /** Null when there is none; what is wrong with one that is there is a fault, not its absence. */
+  get(session: SessionId): Promise<SessionSummary | null>;
+  /** By the caller's own id. */
+  find(id: string): Promise<SessionSummary | null>;
+  /** Its state, folded from its events; `session-unknown` when there is none. Nothing is held. */
+  restore(session: SessionId): Promise<State>;
+  /** Newest first; 100 unless told. */
+  list(page?: Partial<SessionPage>): Promise<readonly SessionSummary[]>;
+  /** H44 what was said there up to an entry, in a session of its own; the origin is only read. */
+  fork(session: SessionId, how?: Forking): Promise<SessionSummary>;
+  /** H43 for good. */
+  close(session: SessionId, reason: string): Promise<SessionSummary>;
+}>;
+
+export type SessionsNeed = Readonly<{
+  journal: Journal;
+  clock: Clock;
+  ids: Ids;
+  principal: Principal;
+  surface: Surface;
+  factsOf(agent: string): AgentFacts;
+}>;
+
+export function sessionsOf({ journal, clock, ids, principal: me, surface, factsOf }: SessionsNeed): Sessions {
+  const p = { journal, clock, ids };
+  const create: Sessions["create"] = async ({ agent, id = null, labels = [], history = [], principal = me }) =>
+    createSession(p, {
+      agent: factsOf(agent),
+      principal,
+      surface,
+      labels: labels.map(label),
+      history,
+      external: id,
+      parent: null,
+    });
+  return {
+    create,
+    import: create,
+    get: journal.session,
+    find: journal.find,
+    async restore(session) {
+      if ((await journal.session(session)) === null) throw new FaultError({ kind: "session-unknown", session });
+      return readState({ journal }, session);
+    },
+    list: ({ state = null, agent = null, before = null, most = 100 } = {}) => journal.sessions({ state, agent, before, most }),
+    fork: (
+      session,
+      { at = null, id = null, principal = me }: Partial<{ at: number | null; id: string | null; principal: Principal }> = {},
+    ) => forkSession(p, session, { at, external: id, principal, surface }),
+    close: (session, reason) => closeSession(p, session, me, reason),
+  };
+}

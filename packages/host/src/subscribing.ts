@@ -1,0 +1,197 @@
+/**
+ * Following what happens, from any place on. A subscriber reads the journal, at its own pace: nothing is queued for it, nothing is lost to a slow one,
+ * and what it throws is its own affair. Words of a reply in progress are kept once per session that is driven here, not once per reader (H47, H48).
+ */
+import { type Entry, FaultError, type Journal, type Live, type SessionId, seq } from "@orgate/core";
+import type { Position, Written } from "@orgate/core/journal";
+
+export type Following = Readonly<{
+  /** Go on after this entry (of one session) or position (of all): 0, from the start, unless told; `now` is where it stands. */
+  after?: number | "now";
+  /** Ends it. */
+  signal?: AbortSignal;
+}>;
+
+export type Words = Extract<Live, { kind: "preview" }>;
+
+export type Subscribe = {
+  /** Ends when the session is closed. Throws `session-unknown`, and what is wrong with its entries. */
+  (to: Readonly<{ session: SessionId }>, from?: Following): AsyncIterableIterator<Live>;
+  /** Every stream of the journal, system streams included; each entry with its position. What is erased or bad is named, and the others go on. */
+  (to: Readonly<{ all: true }>, from?: Following): AsyncIterableIterator<Written | Words>;
+};
+
+// ── words of replies in progress ──
+
+type Spoken = { readonly iteration: number; readonly attempt: number; text: string; thinking: string };
+
+export type Ear = Readonly<{
+  hear(live: Live): void;
+  /** Nothing more is said in it by this process. */
+  silence(session: SessionId): void;
+  now(session: SessionId | null): ReadonlyMap<SessionId, Readonly<Spoken>>;
+  watch(heard: (session: SessionId) => void): () => void;
+}>;
+
+export function openEar(): Ear {
+  const speaking = new Map<SessionId, Spoken>();
+  const listeners = new Set<(session: SessionId) => void>();
+  return {
+    hear(live) {
+      if (live.kind === "entry") {
+        if (ENDS_WORDS.has(live.entry.event.kind)) speaking.delete(live.entry.stream as SessionId); // words are only heard of a session
+        return;
+      }
+      const { session, iteration, attempt, preview } = live;
+      const before = speaking.get(session);
+      const isSame = before?.iteration === iteration && before.attempt === attempt;
+      const spoken: Spoken = isSame ? before : { iteration, attempt, text: "", thinking: "" };
+      spoken[preview.part] = spoken[preview.part].slice(0, preview.offset) + preview.text;
+      speaking.set(session, spoken);
+      for (const heard of [...listeners]) heard(session);
+    },
+    silence: (session) => void speaking.delete(session),
+    now(session) {
+      if (session === null) return new Map([...speaking].map(([s, spoken]) => [s, { ...spoken }]));
+      const spoken = speaking.get(session);
+      return spoken === undefined ? new Map() : new Map([[session, { ...spoken }]]);
+    },
+    watch(heard) {
+      const mine = (session: SessionId): void => heard(session);
+      listeners.add(mine);
+      return () => listeners.delete(mine);
+    },
+  };
+}
+const ENDS_WORDS: ReadonlySet<Entry["event"]["kind"]> = new Set(["model.replied", "model.failed", "turn.ended", "hold.taken"]);
+
+/** What of the words a reader has been given. */
+function listener(): (now: ReturnType<Ear["now"]>) => readonly Words[] {
+  const told = new Map<SessionId, Spoken>();
+  return (now) => {
+    for (const session of told.keys()) if (!now.has(session)) told.delete(session);
+    return [...now].flatMap(([session, spoken]) => {
+      const { iteration, attempt } = spoken;
+      const before = told.get(session);
+      const seen = before?.iteration === iteration && before.attempt === attempt ? before : { text: "", thinking: "" };
+      told.set(session, { ...spoken });
+      return (["thinking", "text"] as const).flatMap((part): readonly Words[] => {
+        const offset = seen[part].length;
+        const text = spoken[part].slice(offset);
+        return text === "" ? [] : [{ kind: "preview", session, iteration, attempt, preview: { part, offset, text } }];
+      });
+    });
+  };
+}
+
+// ── following ──
+
+const CHUNK = 200;
+type Places = Pick<Journal, "read" | "session" | "tail" | "position" | "watch">;
+
+export function subscriber(journal: Places, ear: Ear, closed: AbortSignal): Subscribe {
+  function subscribe(to: Readonly<{ session: SessionId }>, from?: Following): AsyncGenerator<Live>;
+  function subscribe(to: Readonly<{ all: true }>, from?: Following): AsyncGenerator<Written | Words>;
+  function subscribe(to: Readonly<{ session: SessionId } | { all: true }>, { after = 0, signal }: Following = {}) {
+    const until = signal === undefined ? closed : AbortSignal.any([closed, signal]);
+    return "session" in to ? ofSession(to.session, after, until) : ofAll(after, until);
+  }
+
+  function ofSession(session: SessionId, after: number | "now", until: AbortSignal): AsyncGenerator<Live> {
+    const start = journal.session(session);
+    start.catch(() => {}); // heard of where it is awaited
+    let at: number | null = after === "now" ? null : after;
+    let over = false;
+    const look = async (): Promise<readonly Live[]> => {
+      if (over) return [];
+      if (at === null || at === after) {
+        const summary = await start;
+        if (summary === null) throw new FaultError({ kind: "session-unknown", session });
+        at ??= summary.seq;
+      }
+      const entries = await journal.read(session, seq(at), CHUNK);
+      at = entries.at(-1)?.seq ?? at;
+      over ||= entries.some(({ event }) => event.kind === "session.closed");
+      return entries.map((entry) => ({ kind: "entry", entry }));
+    };
+    return follow({ session, look, isOver: () => over, until });
+  }
+
+  function ofAll(after: number | "now", until: AbortSignal): AsyncGenerator<Written | Words> {
+    const start: Promise<Position> = after === "now" ? journal.position() : Promise.resolve(after);
+    start.catch(() => {}); // heard of where it is awaited
+    let at: Position | null = null;
+    const look = async (): Promise<readonly Written[]> => {
+      at ??= await start;
+      const found = await journal.tail(at, CHUNK);
+      at = found.at(-1)?.position ?? at;
+      return found;
+    };
+    return follow({ session: null, look, isOver: () => false, until });
+  }
+
+  type Follow<T> = Readonly<{ session: SessionId | null; look(): Promise<readonly T[]>; isOver(): boolean; until: AbortSignal }>;
+
+  async function* follow<T>({ session, look, isOver, until }: Follow<T>): AsyncGenerator<T | Words> {
+    const fresh = listener();
+    const bell = openBell(until);
+    const concerns = (stream: string | null): void => {
+      if (stream === null || session === null || stream === session) bell.ring();
+    };
+    const stops = [journal.watch(concerns), ear.watch(concerns)];
+    try {
+      while (!until.aborted) {
+        bell.still();
+        const spoken = ear.now(session); // before the look: an empty one then means that all that came before these words was told
+        const found = await look().catch(unlessOver(until));
+        yield* found;
+        if (found.length > 0) continue;
+        if (isOver()) return;
+        const words = fresh(spoken);
+        yield* words;
+        if (words.length === 0) await bell.rung();
+      }
+    } finally {
+      for (const stop of stops) stop();
+      bell.remove();
+    }
+  }
+  return subscribe;
+}
+
+/** A journal that was closed underneath a look is the end of it, not an error. */
+const unlessOver =
+  (until: AbortSignal) =>
+  (error: unknown): readonly never[] => {
+    if (until.aborted) return [];
+    throw error;
+  };
+
+type Bell = Readonly<{ ring(): void; still(): void; rung(): Promise<void>; remove(): void }>;
+
+/** Rings between two looks are one; none is lost. Whoever waits for it keeps the process alive. */
+function openBell(until: AbortSignal): Bell {
+  let isRinging = false;
+  let wake = (): void => {};
+  const ring = (): void => {
+    isRinging = true;
+    wake();
+  };
+  until.addEventListener("abort", ring, { once: true });
+  return {
+    ring,
+    still: () => {
+      isRinging = until.aborted;
+    },
+    async rung() {
+      if (isRinging) return;
+      const alive = setInterval(() => {}, 2 ** 30);
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      clearInterval(alive);
+      wake = () => {};
+    },
+    remove: () => until.removeEventListener("abort", ring),
+  };
+}
