@@ -75,6 +75,33 @@ const calls = (...ids: string[]): Said => ({
 });
 const result = (id: string): Said => ({ role: "tool", id, text: `paid ${id}`, isError: false });
 
+test.each(["before", "after"] as const)(
+  "H40 H44 a process that is killed %s a session is durable: with the same id there is one, whoever asks again",
+  async (when) => {
+    const { w } = stage([reply.text("one")], REST);
+    await w.run("go");
+    const origin = w.session();
+    const p = w.outside();
+    const dying: Ports = {
+      ...p,
+      journal: {
+        ...p.journal,
+        append: async (a) => {
+          if (when === "after") await p.journal.append(a);
+          w.disk.alive.clear();
+          throw new Error("killed");
+        },
+      },
+    };
+    await expect(createSession(dying, opening("new"))).rejects.toThrow("killed");
+    await expect(forkSession(dying, origin, fork(3, "forked"))).rejects.toThrow("killed");
+    const next = w.outside();
+    const [made, forked] = [await createSession(next, opening("new")), await forkSession(next, origin, fork(3, "forked"))];
+    expect((await next.journal.sessions({ state: null, agent: null, before: null, most: 9 })).length).toBe(3);
+    for (const { session } of [made, forked]) expect((await next.journal.take(session)).epoch).toBeGreaterThan(0); // held by nobody
+  },
+);
+
 describe("an imported history", () => {
   const cases: readonly (readonly [string, readonly unknown[], number, string])[] = [
     ["an answer first", [{ role: "assistant", text: "hi" }], 0, "the first message is not the user's"],
