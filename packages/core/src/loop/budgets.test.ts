@@ -499,7 +499,7 @@ describe("nothing is overshot", () => {
             ...spender(parts),
             prices: PRICES,
             crashes,
-            limits: { ...given, contextTokens: 200, toolsAtOnce: 20 },
+            limits: { ...given, contextTokens: 3_000, toolsAtOnce: 20 },
           });
           await w.run("go");
           for (let i = 0; i < 30 && w.state().turn !== null; i += 1) {
