@@ -8,6 +8,8 @@ export type SessionSummary = Readonly<{
   external: string | null;
   agent: string;
   principal: Principal;
+  /** Of a delegate: the session that it works for. */
+  parent: SessionId | null;
   surface: Surface;
   openedAt: Millis;
   lastAt: Millis;
@@ -28,8 +30,21 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
   if (e.kind === "session.opened") {
     if (!isSessionStream(stream)) return null;
     const { agent, principal, surface, external } = e;
+    const parent = e.parent?.session ?? null;
     const fresh = { turns: 0, ending: null, iterations: 0, usage: NO_USAGE, openQuestions: 0, openUnknowns: 0 };
-    return { session: stream, external, agent: agent.name, principal, surface, openedAt: at, lastAt: at, seq, state: "idle", ...fresh };
+    return {
+      session: stream,
+      external,
+      agent: agent.name,
+      principal,
+      parent,
+      surface,
+      openedAt: at,
+      lastAt: at,
+      seq,
+      state: "idle",
+      ...fresh,
+    };
   }
   if (before === null) return null;
   const s = { ...before, seq, lastAt: at };
@@ -39,7 +54,7 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     case "turn.started":
       return { ...s, state: "running", turns: e.turn };
     case "model.replied":
-      return { ...s, iterations: s.iterations + 1, usage: addUsage(s.usage, e.usage) };
+      return { ...s, iterations: s.iterations + (e.purpose === "reply" ? 1 : 0), usage: addUsage(s.usage, e.usage) };
     case "approval.asked":
       return { ...s, openQuestions: s.openQuestions + 1, state: "waiting" };
     case "approval.answered":

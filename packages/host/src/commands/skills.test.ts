@@ -69,7 +69,7 @@ test("K8 a skill is used only as it was trusted; until then the run is refused w
     warnings: [],
   });
   expect(await run(desk, "read limits.md")).toMatchObject({ output: "I read: Fifty at most." });
-});
+}, 60_000); // many processes, one after the other
 
 test("K8 a skill that was edited or is gone is not used, until it is again what was trusted", async () => {
   const desk = shop();
@@ -82,7 +82,7 @@ test("K8 a skill that was edited or is gone is not used, until it is again what 
   rmSync(join(desk.root, "skills"), { recursive: true });
   expect(await states(desk)).toEqual({ refunds: ["missing", "it is not there"] });
   expectRefusal(await desk.orgate("run", "clerk", "--input", "hello"), 1, "skill `refunds` cannot be used: it is not there");
-});
+}, 60_000); // many processes, one after the other
 
 test("K4 loading is gated, journalled and told to the model like any call; without a permit nothing is read", async () => {
   const desk = shop();
@@ -104,7 +104,7 @@ test("K4 loading is gated, journalled and told to the model like any call; witho
     `${NARROW}@id("other")\npermit(principal, action == Action::"tool:load_skill", resource == Skill::"other");\n`,
   );
   expect((await run(desk)).output).toContain("denied by policy");
-});
+}, 60_000); // many processes, one after the other
 
 test("K5 a skill in code brings its tools, gated like any other; `allowed-tools` permits nothing", async () => {
   const desk = shop();
@@ -155,7 +155,7 @@ say = "It said: {{result}}"
     { place: "tools/refunds.ts", state: "usable" },
     { place: ".agents/skills/paying", state: "clash", detail: "the name is taken: tools/refunds.ts and .agents/skills/paying have it" },
   ]);
-});
+}, 60_000); // many processes, one after the other
 
 test("K8 `skills list` and `skills show` say why one cannot be used, and show hidden characters escaped", async () => {
   const desk = shop();
@@ -212,4 +212,4 @@ test("K9 a session that is taken up with another text of a skill says so", async
   expect(await changes()).toHaveLength(1);
   await desk.json("run", "clerk", "--input", "again", "--session", session);
   expect(await changes()).toHaveLength(1);
-});
+}, 60_000); // many processes, one after the other

@@ -57,7 +57,7 @@ test("A22 AGENTS.md is used once it is trusted, as it was trusted: another text 
   const told = (await desk.orgate("journal", "show", "trust")).stdout;
   expect(told).toMatch(/trust\.given.*\n.*trust\.withdrawn.*rude/);
   expect((await desk.orgate("journal", "verify")).code).toBe(0);
-});
+}, 60_000);
 
 test("K6 AGENTS.md is read from the working folder up to the project's, the nearest last, each trusted by itself", async () => {
   const desk = newDesk();
@@ -86,7 +86,7 @@ test("K6 AGENTS.md is read from the working folder up to the project's, the near
     ["web/app/AGENTS.md", "trusted"],
   ]);
   expectRefusal(await desk.orgate("trust", "add", "../AGENTS.md"), 2, "there is nothing called `../AGENTS.md` to trust");
-});
+}, 60_000); // many processes, one after the other
 
 test("K6 an agent that does not ask for it gets no AGENTS.md, trusted or not", async () => {
   const desk = newDesk();
