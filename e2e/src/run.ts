@@ -12,6 +12,7 @@ import type { Suite } from "./suite.ts";
 import { answerCrashes } from "./suites/answer-crashes.ts";
 import { answers } from "./suites/answers.ts";
 import { brokenBuilds } from "./suites/broken-builds.ts";
+import { delegates } from "./suites/delegates.ts";
 import { diskFull } from "./suites/disk-full.ts";
 import { halts } from "./suites/halts.ts";
 import { killPoints } from "./suites/kill-points.ts";
@@ -31,6 +32,7 @@ const SUITES: readonly Suite[] = [
   answerCrashes,
   halts,
   parkedSessions,
+  delegates,
 ];
 
 const { values } = parseArgs({
