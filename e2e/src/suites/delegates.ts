@@ -67,7 +67,7 @@ const isPoint = (line: Line): boolean => "point" in line && line.kind !== "reach
 async function killedAnywhere({ stand, say, long, judge }: Bench): Promise<void> {
   const calm = await over(await start(stand, stand.project(), [{ kind: "run" }]));
   const points = calm.lines.filter(isPoint).length;
-  const nths = Array.from({ length: points }, (_, i) => i).filter((i) => i % (long ? EVERY.long : EVERY.short) === 0);
+  const nths = Array.from({ length: points }, (_, i) => i + 1).filter((nth) => nth % (long ? EVERY.long : EVERY.short) === 0);
   await inLanes(nths, (nth) =>
     judge(`D6 killed at point ${nth} of ${points}: one delegate per call, one ending and one word each, nothing fired twice`, async () => {
       const directory = stand.project();
@@ -75,8 +75,7 @@ async function killedAnywhere({ stand, say, long, judge }: Bench): Promise<void>
       await victim.until("reached");
       victim.signal("SIGKILL");
       await killed(victim);
-      const fresh = await over(await start(stand, directory, [{ kind: "resume-all" }]));
-      return findings(directory, [...victim.lines, ...fresh.lines]);
+      return findings(directory, [...victim.lines, ...(await goOn(stand, directory, [{ kind: "resume-all" }]))]);
     }),
   );
   say(`${nths.length} of ${points} points around four sessions`);
@@ -105,9 +104,18 @@ async function insideTheTool({ stand, judge }: Bench): Promise<void> {
     const family = await familyOf(directory);
     const clerk = family.find((f) => f.agent === "clerk")?.session ?? "";
     const bottom = family.find((f) => f.parent === clerk)?.session ?? "";
-    const fresh = await over(await start(stand, directory, [{ kind: "resume", session: bottom }]));
-    return findings(directory, [...victim.lines, ...fresh.lines]);
+    return findings(directory, [...victim.lines, ...(await goOn(stand, directory, [{ kind: "resume", session: bottom }]))]);
   });
+}
+
+/** A process for these jobs, then one for each round of answers: a call that was lost makes its look-alikes ask (G4). */
+async function goOn(stand: Stand, directory: string, first: readonly Job[], asks = false): Promise<readonly Line[]> {
+  const lines: Line[] = [];
+  for (let jobs = first, rounds = 0; jobs.length > 0 && rounds < 6; rounds += 1) {
+    lines.push(...(await over(await start(stand, directory, jobs, {}, asks))).lines);
+    jobs = await answersTo(directory);
+  }
+  return lines;
 }
 
 /** What waits, and in which session; answered with yes. */
@@ -138,8 +146,7 @@ async function answeredElsewhere({ stand, judge }: Bench): Promise<void> {
     second.signal("SIGKILL");
     await killed(second);
     const lines = [...first.lines, ...second.lines];
-    lines.push(...(await over(await start(stand, directory, [{ kind: "resume-all" }], {}, true))).lines);
-    lines.push(...(await over(await start(stand, directory, [...(await answersTo(directory)), { kind: "resume-all" }], {}, true))).lines);
+    lines.push(...(await goOn(stand, directory, [{ kind: "resume-all" }], true)));
     return findings(directory, lines);
   });
 }
