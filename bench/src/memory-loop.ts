@@ -5,6 +5,7 @@ import {
   breakersOf,
   DEFAULT_BREAKER,
   drive,
+  estimates,
   intentId,
   keyId,
   type Middleware,
@@ -14,6 +15,7 @@ import {
   openSession,
   ordersOf,
   type Ports,
+  seq,
   sessionId,
   tableGate,
   toolbox,
@@ -87,6 +89,8 @@ export async function session(
   const tools = toolbox(agent.tools, sha256);
   const ports: Ports = {
     model: countingModel(iterations),
+    summariser: countingModel(iterations),
+    counters: estimates,
     gate,
     tools,
     middleware,
@@ -136,7 +140,7 @@ const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
 /** What anybody would write first: ask, check, run, append to a list. No record, no gate, no limits. */
 async function bareLoop(iterations: number): Promise<void> {
   const model: Model = countingModel(iterations);
-  const messages: Parameters<Model["ask"]>[0]["messages"][number][] = [{ role: "user", text: "go", tokens: 0 }];
+  const messages: Parameters<Model["ask"]>[0]["messages"][number][] = [{ role: "user", text: "go", tokens: 0, entry: seq(1) }];
   let calls = 0;
   for (;;) {
     const reply = await model.ask({ system: "", messages, tools: [], temperature: 0, maxOutputTokens: 0, attempt: 1 }, () => {}, NEVER);
@@ -146,7 +150,7 @@ async function bareLoop(iterations: number): Promise<void> {
     if (checked.kind === "invalid") throw new Error(checked.issues.join("; "));
     calls += 1;
     const text = await Promise.resolve(resultOf(Number(checked.args.n)));
-    messages.push({ role: "tool", wireId: part.id, tool: part.tool, text, isError: false, tokens: 0 });
+    messages.push({ role: "tool", wireId: part.id, tool: part.tool, text, isError: false, tokens: 0, entry: seq(1) });
   }
   checkRun({ ending: "completed", calls }, iterations);
 }

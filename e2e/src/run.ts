@@ -14,6 +14,7 @@ import { answers } from "./suites/answers.ts";
 import { brokenBuilds } from "./suites/broken-builds.ts";
 import { delegates } from "./suites/delegates.ts";
 import { diskFull } from "./suites/disk-full.ts";
+import { failures } from "./suites/failures.ts";
 import { halts } from "./suites/halts.ts";
 import { killPoints } from "./suites/kill-points.ts";
 import { neighbours } from "./suites/neighbours.ts";
@@ -31,6 +32,7 @@ const SUITES: readonly Suite[] = [
   answers,
   answerCrashes,
   halts,
+  failures,
   parkedSessions,
   delegates,
 ];

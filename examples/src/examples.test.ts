@@ -14,6 +14,8 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "07-testing.ts": /^completed processes: 2 paid: 1 unknown: 1$/,
   "08-policies.ts": /^waiting May it pay this back\? Order o-1$/,
   "09-approvals.ts": /^completed mails sent: 2 grants used: 1$/,
+  "11-recovery.ts": /^tool:forecast open \| calls: 6 \| completed$/,
+  "13-sessions.ts": /^session.opened session.closed no gaps$/,
   "14-delegation.ts": /^completed On Mondays\. labels: untrusted$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };

@@ -56,7 +56,7 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     case "turn.started":
       return { ...s, state: "running", turns: e.turn };
     case "model.replied":
-      return { ...s, iterations: s.iterations + 1, usage: addUsage(s.usage, e.usage) };
+      return { ...s, iterations: s.iterations + (e.purpose === "reply" ? 1 : 0), usage: addUsage(s.usage, e.usage) };
     case "approval.asked":
       return { ...s, openQuestions: s.openQuestions + 1, state: "waiting" };
     case "approval.answered":

@@ -1,6 +1,7 @@
 /** Keeps the one request that middleware has prepared until it is made. Not part of the state: a lost process prepares it again, and nothing was sent. */
 import type { JournalEvent, Usage } from "../vocab/index.ts";
 import { roomFor } from "./budgets.ts";
+import { counted } from "./conversation.ts";
 import type { Cockpit } from "./launch.ts";
 import { isPromise, type Scene } from "./middleware.ts";
 import { hasBeforeModel, type Plain, type Prepared, prepare, type Ready } from "./preparing.ts";
@@ -41,7 +42,7 @@ export function readying(c: Cockpit, plainOf: (t: Turn) => Plain): Readying {
         const { input, output, short } = roomFor(c.s, t, tokens, most);
         return short !== null || tokens > largest ? null : { input, output };
       };
-      const came = prepare({ all: c.p.middleware, at, plain, roomFor: fitting, hash: c.p.hash });
+      const came = prepare({ all: c.p.middleware, at, plain, roomFor: fitting, count: counted(c.s), hash: c.p.hash });
       if (isPromise(came)) {
         c.fly(PREPARING, async () => {
           const settled = await came;

@@ -75,6 +75,33 @@ const calls = (...ids: string[]): Said => ({
 });
 const result = (id: string): Said => ({ role: "tool", id, text: `paid ${id}`, isError: false });
 
+test.each(["before", "after"] as const)(
+  "H40 H44 a process that is killed %s a session is durable: with the same id there is one, whoever asks again",
+  async (when) => {
+    const { w } = stage([reply.text("one")], REST);
+    await w.run("go");
+    const origin = w.session();
+    const p = w.outside();
+    const dying: Ports = {
+      ...p,
+      journal: {
+        ...p.journal,
+        append: async (a) => {
+          if (when === "after") await p.journal.append(a);
+          w.disk.alive.clear();
+          throw new Error("killed");
+        },
+      },
+    };
+    await expect(createSession(dying, opening("new"))).rejects.toThrow("killed");
+    await expect(forkSession(dying, origin, fork(3, "forked"))).rejects.toThrow("killed");
+    const next = w.outside();
+    const [made, forked] = [await createSession(next, opening("new")), await forkSession(next, origin, fork(3, "forked"))];
+    expect((await next.journal.sessions({ state: null, agent: null, before: null, most: 9 })).length).toBe(3);
+    for (const { session } of [made, forked]) expect((await next.journal.take(session)).epoch).toBeGreaterThan(0); // held by nobody
+  },
+);
+
 describe("an imported history", () => {
   const cases: readonly (readonly [string, readonly unknown[], number, string])[] = [
     ["an answer first", [{ role: "assistant", text: "hi" }], 0, "the first message is not the user's"],
@@ -208,14 +235,14 @@ describe("a fork", () => {
     const p = w.outside();
     const sizes: number[] = [];
     for (const { seq: at } of entries) {
-      const there = await readState(p, origin, at);
+      const there = await readState(p, origin, { upTo: at });
       const { session } = await forkSession(p, origin, fork(at));
       const state = await readState(p, session);
       expect(state.labels).toEqual(there.labels);
       expect(state).toMatchObject({ turn: null, turns: 0, queued: [], grantsDue: [] });
       expect(state.unknowns.size).toBe(0);
       if (state.messages.length > 0) expectValid(state.messages);
-      for (const m of there.messages) if (m.role === "user") expect(state.messages).toContainEqual(m);
+      for (const m of there.messages) if (m.role === "user") expect(state.messages).toContainEqual({ ...m, entry: 1 }); // what came along comes from the first entry
       sizes.push(state.messages.length);
 
       const fresh = stage([reply.calls([pay("9", "c9")]), reply.text("forked")], REST);
