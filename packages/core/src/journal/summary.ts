@@ -23,6 +23,8 @@ export type SessionSummary = Readonly<{
   usage: Usage;
   openQuestions: number;
   openUnknowns: number;
+  /** The delegates that are at work for it. */
+  children: readonly SessionId[];
 }>;
 
 /** Null before `session.opened` (a stream starts with nothing else). */
@@ -31,7 +33,7 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     if (!isSessionStream(stream)) return null;
     const { agent, principal, surface, external } = e;
     const parent = e.parent?.session ?? null;
-    const fresh = { turns: 0, ending: null, iterations: 0, usage: NO_USAGE, openQuestions: 0, openUnknowns: 0 };
+    const fresh = { turns: 0, ending: null, iterations: 0, usage: NO_USAGE, openQuestions: 0, openUnknowns: 0, children: [] };
     return {
       session: stream,
       external,
@@ -66,6 +68,10 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     case "act.late":
     case "unknown.resolved":
       return { ...s, openUnknowns: Math.max(0, s.openUnknowns - 1) };
+    case "child.opened":
+      return { ...s, children: [...s.children, e.child] };
+    case "child.ended":
+      return { ...s, children: s.children.filter((child) => child !== e.child) };
     case "turn.ended":
       return { ...s, state: "idle", ending: e.ending, openQuestions: 0 };
     case "session.closed":
