@@ -416,6 +416,7 @@ describe("a grant that is revoked at the last moment", () => {
     expect(ran).toEqual(["a"]);
     expect(w.events("grant.used")).toEqual([]);
     expect(open(w)).toMatchObject([{ action: "2.0" }]);
+    expect(w.events("gate.decided").flatMap((e) => (e.id === "2.0" ? [e.verdict.kind] : []))).toEqual(["ask"]); // no leave by a grant that is gone is on record
     revoke = false;
     await say(w, { kind: "approve" });
     await w.go().catch(() => {});
