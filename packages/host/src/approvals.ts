@@ -186,7 +186,7 @@ export function grantWish(scope: GrantWish["scope"], lifetime: string, asks: rea
 export type Acting = Readonly<{ place: Pick<Place, "keyring" | "orders">; gate: Pick<Gate, "decideFor">; person: Person }>;
 
 /** Their key counts in this project, and they have it. */
-async function known({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
+export async function known({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
   const doubt = checkPerson(await place.keyring.refresh(), person);
   if (doubt !== null) throw notPermitted(person, what, doubt);
   return { kind: "user", id: person.name };

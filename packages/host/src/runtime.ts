@@ -39,10 +39,12 @@ import {
   seq,
   takeSession,
   toResult,
+  unpricedLimit,
   type Wish,
 } from "@orgate/core";
-import type { ListedQuestion, QuestionPage, StandingGrant, StandingHalt } from "@orgate/core/journal";
+import type { BreakerState, ListedDeadLetter, ListedQuestion, QuestionPage, StandingGrant, StandingHalt } from "@orgate/core/journal";
 import { type Acting, haltWork, inForce, type QuestionView, resumeWork, revokeGrant, viewQuestion } from "./approvals.ts";
+import { type BreakerView, readBreakers, setBreaker } from "./breakers.ts";
 import {
   type Composed,
   compose,
@@ -57,6 +59,7 @@ import {
   type Place,
   signIntent,
 } from "./compose.ts";
+import { type DeadLetterView, viewDeadLetter } from "./dead-letters.ts";
 import { deliver } from "./delivery.ts";
 import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
@@ -124,6 +127,8 @@ export type Runtime = Readonly<{
   halt(scope: string, reason: string, as: Person): Promise<void>;
   resumeWork(scope: string, reason: string, as: Person): Promise<void>;
   halts(): Promise<readonly StandingHalt[]>;
+  breakers: Breakers;
+  deadLetters: DeadLetters;
   /** Says what became of a call that nobody could tell of. */
   resolve(unknown: Resolve, as: Person): Promise<Answered>;
   inspect: Inspect;
@@ -142,6 +147,24 @@ export type Approvals = Readonly<{
   /** In force. */
   grants(): Promise<readonly StandingGrant[]>;
   revoke(grant: GrantId, reason: string, as: Person): Promise<void>;
+}>;
+
+/** What keeps failing and is left alone (F20-F25). */
+export type Breakers = Readonly<{
+  /** All that were ever changed, by name, as they stand now. */
+  list(): Promise<readonly BreakerView[]>;
+  /** `tool:NAME`, `model:PROVIDER/NAME` or `mcp:SERVER`; `forMs` is how long it stays open, until it is closed without. Gated as `set-breaker`. */
+  set(breaker: string, change: Readonly<{ to: BreakerState; forMs?: number; reason: string }>, as: Person): Promise<void>;
+  reset(breaker: string, reason: string, as: Person): Promise<void>;
+}>;
+
+/** Calls that failed and were set aside (F9). */
+export type DeadLetters = Readonly<{
+  /** In the order in which they were set aside; a page of 100 unless told. Reads no session. */
+  list(page?: Partial<QuestionPage>): Promise<readonly ListedDeadLetter[]>;
+  /** Null when it is not set aside, or not any more. */
+  show(session: SessionId, call: CallId): Promise<DeadLetterView | null>;
+  dismiss(letter: Readonly<{ session: SessionId; call: CallId; note?: string }>, as: Person): Promise<Answered>;
 }>;
 
 export type Resolve = Readonly<{ session: SessionId; call: CallId; as: Resolution; note?: string }>;
@@ -357,7 +380,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     return { entry: became.kind === "became" ? became.entry : null, result };
   }
 
-  const acting = (person: Person): Acting => ({ place, gate, person });
+  const acting = (person: Person): Acting & { readonly place: Place } => ({ place, gate, person });
   const standing = async () => {
     await place.orders.refresh();
     return inForce(place.orders, outside.clock.now());
@@ -439,6 +462,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     halt: (scope, reason, as) => haltWork(acting(as), scope, reason),
     resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),
     halts: async () => (await standing()).halts,
+    breakers: {
+      list: () => readBreakers(journal, outside.clock.now()),
+      set: (breaker, { to, forMs = null, reason }, as) => setBreaker(acting(as), breaker, { to, forMs, reason }, outside.clock.now()),
+      reset: (breaker, reason, as) => setBreaker(acting(as), breaker, { to: "closed", forMs: null, reason }, outside.clock.now()),
+    },
+    deadLetters: {
+      list: ({ after = 0, most = 100 } = {}) => journal.deadLetters({ after, most }),
+      show: (session, call) => viewDeadLetter(journal, session, call),
+      dismiss: ({ session, call, note = "" }, as) => send(session, { kind: "dismiss", call, note }, as),
+    },
     resolve: ({ session, call, as: resolution, note = "" }, as) => send(session, { kind: "resolve", call, as: resolution, note }, as),
     inspect,
     place,
@@ -514,6 +547,8 @@ function limitsOf(agent: Agent, given: Partial<Limits> | undefined): Limits {
   if (given === undefined) return agent.limits;
   const limits = checkLimits({ ...agent.limits, ...given }, `the limits of this run of \`${agent.name}\``);
   if ("kind" in limits) throw new FaultError(limits);
+  const unpriced = unpricedLimit(limits, agent.prices, `the limits of this run of \`${agent.name}\``); // B7
+  if (unpriced !== null) throw new FaultError(unpriced);
   return limits;
 }
 

@@ -119,7 +119,14 @@ export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Ac
   return { action, refused: reason === null ? null : contractDeny(reason) };
 }
 
-const USER_ACTS = ["approve", "resolve", "halt", "read-journal", "edit-policy"] as const satisfies readonly UserAct["kind"][];
+const USER_ACTS = [
+  "approve",
+  "resolve",
+  "halt",
+  "set-breaker",
+  "read-journal",
+  "edit-policy",
+] as const satisfies readonly UserAct["kind"][];
 
 function userAct(c: Case): UserAct {
   const id = c.resource?.id ?? "any";
@@ -131,6 +138,8 @@ function userAct(c: Case): UserAct {
       return { kind: "resolve", call: id, ...about };
     case "halt":
       return { kind: "halt", scope: id };
+    case "set-breaker":
+      return { kind: "set-breaker", breaker: id };
     case "read-journal":
       return { kind: "read-journal", session: id };
     default:

@@ -318,6 +318,8 @@ function userAct(c: Case): UserAct {
       return { kind: "read-journal", session: id };
     case "halt":
       return { kind: "halt", scope: id };
+    case "set-breaker":
+      return { kind: "set-breaker", breaker: id };
     case "edit-policy":
       return { kind: "edit-policy", surface: id };
     default:
