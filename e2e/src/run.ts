@@ -12,7 +12,9 @@ import type { Suite } from "./suite.ts";
 import { answerCrashes } from "./suites/answer-crashes.ts";
 import { answers } from "./suites/answers.ts";
 import { brokenBuilds } from "./suites/broken-builds.ts";
+import { delegates } from "./suites/delegates.ts";
 import { diskFull } from "./suites/disk-full.ts";
+import { failures } from "./suites/failures.ts";
 import { halts } from "./suites/halts.ts";
 import { killPoints } from "./suites/kill-points.ts";
 import { neighbours } from "./suites/neighbours.ts";
@@ -30,7 +32,9 @@ const SUITES: readonly Suite[] = [
   answers,
   answerCrashes,
   halts,
+  failures,
   parkedSessions,
+  delegates,
 ];
 
 const { values } = parseArgs({

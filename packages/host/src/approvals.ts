@@ -13,6 +13,7 @@ import {
   type ApprovalId,
   type Ask,
   type Digest,
+  doingOf,
   type Entry,
   FaultError,
   fold,
@@ -39,6 +40,8 @@ export type QuestionView = Readonly<{
   approval: ApprovalId;
   session: SessionId;
   agent: string;
+  /** The agents that it works for, the first one first; empty unless it is a delegate. */
+  lineage: readonly string[];
   /** On whose behalf. */
   requester: Principal;
   action: ActionId;
@@ -92,7 +95,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): Q
   if (state === null || state.turn === null || question === undefined || question.answer !== null) return null;
   if (asked?.event.kind !== "approval.asked") return null;
   const decided = entries.slice(0, place).findLast(({ event }) => event.kind === "gate.decided" && event.id === question.action)?.event;
-  const action = decided?.kind === "gate.decided" ? decided.action : null;
+  const doing = decided?.kind === "gate.decided" ? doingOf(decided.action) : null;
   const edit = entries
     .slice(place)
     .findLast(({ event: e }) => e.kind === "approval.answered" && e.approval === approval && e.answer.kind === "edit")?.event;
@@ -103,11 +106,12 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): Q
     agent: state.agent.name,
     requester: state.turn.by,
     action: question.action,
-    tool: action?.kind === "call" ? action.tool : (question.action.split(":")[0] ?? question.action),
-    args: edited?.args ?? (action?.kind === "call" ? action.args : null),
+    lineage: state.parent?.lineage ?? [],
+    tool: doing?.tool ?? question.action.split(":")[0] ?? question.action,
+    args: edited?.args ?? doing?.args ?? null,
     editedBy: edited === null ? null : principalName(edited.by),
     text: question.action.startsWith("respond:") ? state.turn.answer : null,
-    resource: action?.kind === "call" ? question.about : null, // as it was edited
+    resource: doing === null ? null : question.about, // as it was edited
     digest: question.digest,
     asks: question.asks,
     again: asked.event.again,
@@ -182,7 +186,7 @@ export function grantWish(scope: GrantWish["scope"], lifetime: string, asks: rea
 export type Acting = Readonly<{ place: Pick<Place, "keyring" | "orders">; gate: Pick<Gate, "decideFor">; person: Person }>;
 
 /** Their key counts in this project, and they have it. */
-async function known({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
+export async function known({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
   const doubt = checkPerson(await place.keyring.refresh(), person);
   if (doubt !== null) throw notPermitted(person, what, doubt);
   return { kind: "user", id: person.name };

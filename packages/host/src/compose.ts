@@ -14,12 +14,14 @@ import {
   type Live,
   type Middleware,
   type Model,
+  NO_CHILDREN,
   type OpenBreakers,
   type OpenOrders,
   ordersOf,
   type Ports,
   type SessionId,
   toolbox,
+  toolsOf,
 } from "@orgate/core";
 import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
@@ -43,6 +45,7 @@ import {
 import { modelFor } from "./adapters/model-offline.ts";
 import { type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
+import { tokenizers } from "./adapters/tokenizers.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
 export { loadCodeSkills, loadTomlAgents } from "./adapters/agent-toml.ts";
@@ -147,6 +150,9 @@ export function mustHaveSkills({ name, missing: [missing] }: Agent): void {
   throw new FaultError({ kind: "agent-invalid", where: `agent \`${name}\``, detail: `skill \`${skill}\` cannot be used: ${detail}`, hint });
 }
 
+/** The other agents of the runtime: how one of them is found, and driven for whoever delegates to it. */
+export type Family = Pick<Ports["children"], "find" | "drive">;
+
 /** Everything one session of one agent needs. */
 export function compose(
   place: Place,
@@ -154,18 +160,22 @@ export function compose(
   gate: Gate,
   watch: (live: Live) => void,
   outside: Outside = NODE,
+  family: Family = NO_CHILDREN,
   middleware: readonly Middleware[] = agent.middleware,
 ): Composed {
   mustHaveSkills(agent);
-  const tools = toolbox(agent.tools, sha256);
+  const tools = toolbox(toolsOf(agent), sha256);
   const ports: Ports = {
     model: outside.model(agent),
+    summariser: outside.model(summariserOf(agent)),
+    counters: tokenizers,
     gate,
     tools,
     middleware,
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,
+    children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
     breakers: place.breakers,
     modelBreaker: agent.breaker,
     authenticate: (intent) => place.keyring.authenticate(intent),
@@ -175,7 +185,30 @@ export function compose(
     hash: sha256,
     watch,
   };
-  return { ports, facts: agentFacts(agent, gate, tools, sha256) };
+  return { ports, facts: agentFacts(agent, gate, tools, sha256, tokenizers) };
+}
+
+/** The agent's own model unless its plan for the conversation names another. */
+/** What the agent's own model is told beside the request means nothing to another provider's. */
+function summariserOf(agent: Agent): Agent {
+  if (agent.context.kind !== "summarise" || agent.context.model === null) return agent;
+  const { model } = agent.context;
+  const isSame = model.split("/")[0] === agent.model.split("/")[0];
+  return { ...agent, model, modelOptions: isSame ? agent.modelOptions : {} };
+}
+
+/** What sessions of an agent record of it, and what limits it has, for those that delegate to it. */
+export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Family["find"] {
+  const known = new Map<string, Readonly<{ under: Gate["digest"]; delegate: ReturnType<Family["find"]> }>>();
+  return (name) => {
+    const found = known.get(name);
+    const agent = agents.get(name);
+    if (agent === undefined || agent.missing.length > 0) return null; // without a skill that it names it is not run
+    if (found?.under === gate.digest) return found.delegate;
+    const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers), limits: agent.limits };
+    known.set(name, { under: gate.digest, delegate });
+    return delegate;
+  };
 }
 
 /** What a test or an embedder may bring of its own. */

@@ -547,5 +547,6 @@ test("G31 a case about nothing fails whatever it expects; a refusal of the contr
     expect(detailOf({ user: "eve", action: "edit-polcy", by })).toMatch(
       /^`edit-polcy` is nothing that a person does: .*halt.*edit-policy are$/,
     );
-  for (const action of ["approve", "resolve", "halt", "read-journal", "edit-policy"]) expect(detailOf({ user: "eve", action })).toBe("");
+  for (const action of ["approve", "resolve", "halt", "set-breaker", "read-journal", "edit-policy"])
+    expect(detailOf({ user: "eve", action })).toBe("");
 });

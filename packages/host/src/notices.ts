@@ -5,7 +5,7 @@
  *     policy would have redacted can be in it.
  * Q45 telling never holds up a run and never fails it.
  */
-import type { Decided, Live, Millis, Resource } from "@orgate/core";
+import { type Decided, doingOf, isSessionStream, type Live, type Millis, type Parent, type Resource, type SessionId } from "@orgate/core";
 
 export type Notice = Readonly<{
   version: 1;
@@ -13,6 +13,8 @@ export type Notice = Readonly<{
   project: string | null;
   session: string;
   agent: string;
+  /** Of a delegate: the session that it works for, and the agents above it, the first one first. */
+  parent: Readonly<{ session: string; lineage: readonly string[] }> | null;
   /** A tool's name; `model` or `respond` for the others. */
   tool: string;
   resource: Resource | null;
@@ -29,7 +31,7 @@ export type Notice = Readonly<{
 
 /** For one run: hands on what is asked in it. */
 export function noticesOf(
-  about: Readonly<{ agent: string; project: string | null }>,
+  about: Readonly<{ agent: string; project: string | null; parentOf(session: SessionId): Parent | null }>,
   tell: (notice: Notice) => void,
 ): (live: Live) => void {
   const decided = new Map<string, Decided["action"]>();
@@ -40,13 +42,15 @@ export function noticesOf(
     if (e.kind === "gate.decided") decided.set(e.id, e.action);
     if (e.kind !== "approval.asked") return;
     const action = decided.get(e.action);
-    const call = action?.kind === "call" ? action : null;
+    const call = action === undefined ? null : doingOf(action);
+    const parent = isSessionStream(stream) ? about.parentOf(stream) : null;
     tell({
       version: 1,
       kind: "approval.asked",
       project: about.project,
       session: stream,
       agent: about.agent,
+      parent: parent === null ? null : { session: parent.session, lineage: parent.lineage },
       tool: call?.tool ?? e.action.split(":")[0] ?? e.action,
       resource: call?.resource ?? null,
       arguments: Object.keys(call?.args ?? {}),

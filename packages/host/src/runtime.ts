@@ -9,8 +9,10 @@ import {
   drive,
   type Entry,
   FaultError,
+  followChild,
   type Gate,
   type GrantId,
+  goUp,
   type Held,
   type Intent,
   isFault,
@@ -23,7 +25,9 @@ import {
   type Middleware,
   type Model,
   middlewareOf,
+  openBelow,
   openSession,
+  type Parent,
   type Principal,
   type Resolution,
   type RunResult,
@@ -35,15 +39,19 @@ import {
   seq,
   takeSession,
   toResult,
+  unpricedLimit,
   type Wish,
 } from "@orgate/core";
-import type { ListedQuestion, QuestionPage, StandingGrant, StandingHalt } from "@orgate/core/journal";
+import type { BreakerState, ListedDeadLetter, ListedQuestion, QuestionPage, StandingGrant, StandingHalt } from "@orgate/core/journal";
 import { type Acting, haltWork, inForce, type QuestionView, resumeWork, revokeGrant, viewQuestion } from "./approvals.ts";
+import { type BreakerView, readBreakers, setBreaker } from "./breakers.ts";
 import {
   type Composed,
   compose,
   type Door,
+  delegatesOf,
   type Env,
+  type Family,
   modelsWith,
   NODE,
   type Notify,
@@ -54,6 +62,7 @@ import {
   settingsOf,
   signIntent,
 } from "./compose.ts";
+import { type DeadLetterView, viewDeadLetter } from "./dead-letters.ts";
 import { deliver } from "./delivery.ts";
 import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
@@ -125,6 +134,8 @@ export type Runtime = Readonly<{
   halt(scope: string, reason: string, as: Person): Promise<void>;
   resumeWork(scope: string, reason: string, as: Person): Promise<void>;
   halts(): Promise<readonly StandingHalt[]>;
+  breakers: Breakers;
+  deadLetters: DeadLetters;
   /** Says what became of a call that nobody could tell of. */
   resolve(unknown: Resolve, as: Person): Promise<Answered>;
   inspect: Inspect;
@@ -143,6 +154,24 @@ export type Approvals = Readonly<{
   /** In force. */
   grants(): Promise<readonly StandingGrant[]>;
   revoke(grant: GrantId, reason: string, as: Person): Promise<void>;
+}>;
+
+/** What keeps failing and is left alone (F20-F25). */
+export type Breakers = Readonly<{
+  /** All that were ever changed, by name, as they stand now. */
+  list(): Promise<readonly BreakerView[]>;
+  /** `tool:NAME`, `model:PROVIDER/NAME` or `mcp:SERVER`; `forMs` is how long it stays open, until it is closed without. Gated as `set-breaker`. */
+  set(breaker: string, change: Readonly<{ to: BreakerState; forMs?: number; reason: string }>, as: Person): Promise<void>;
+  reset(breaker: string, reason: string, as: Person): Promise<void>;
+}>;
+
+/** Calls that failed and were set aside (F9). */
+export type DeadLetters = Readonly<{
+  /** In the order in which they were set aside; a page of 100 unless told. Reads no session. */
+  list(page?: Partial<QuestionPage>): Promise<readonly ListedDeadLetter[]>;
+  /** Null when it is not set aside, or not any more. */
+  show(session: SessionId, call: CallId): Promise<DeadLetterView | null>;
+  dismiss(letter: Readonly<{ session: SessionId; call: CallId; note?: string }>, as: Person): Promise<Answered>;
 }>;
 
 export type Resolve = Readonly<{ session: SessionId; call: CallId; as: Resolution; note?: string }>;
@@ -167,6 +196,7 @@ export type Inspect = Readonly<{
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { directory, gate, thread = "main", synchronous = "full", surface = "library" } = options;
   const agents = byName(options.agents);
+  checkDelegates(agents);
   const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settingsOf(options.env ?? process.env, options.folder ?? null)) };
   const middleware = new Map(
     options.agents.map((a) => [a.name, middlewareOf([...(options.middleware ?? []), ...a.middleware], `agent \`${a.name}\``)]),
@@ -184,14 +214,42 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
     const { notify, project = null } = options;
     const own = middleware.get(agent.name) ?? [];
-    if (notify === undefined) return compose(place, agent, gate, watch, outside, own);
-    const notice = noticesOf({ agent: agent.name, project }, notify.tell);
+    if (notify === undefined) return compose(place, agent, gate, watch, outside, family, own);
+    const parentOf = (session: SessionId) => parents.get(session) ?? null;
+    const notice = noticesOf({ agent: agent.name, project, parentOf }, notify.tell);
     const both = (live: Live): void => {
       watch(live);
       notice(live); // last: what a watcher does comes first, and an error here is nobody's but ours
     };
-    return compose(place, agent, gate, both, outside, own);
+    return compose(place, agent, gate, both, outside, family, own);
   }
+
+  const parents = new Map<SessionId, Parent>(); // of the delegates that are driven here
+  const ground = { journal, inbox, clock: outside.clock, ids: outside.ids, signAsWriter: place.keyring.signAsWriter };
+  const family: Family = {
+    find: delegatesOf(agents, gate),
+    drive: (child, _, stop) => followChild(ground, child, stop, (cancel) => driveSession(child, () => {}, cancel)),
+  };
+
+  /** Takes a session and drives it: one of an agent of this runtime, whoever opened it. */
+  async function driveSession(session: SessionId, watch: (live: Live) => void, signal: AbortSignal): Promise<State> {
+    const summary = await journal.session(session);
+    if (summary === null) throw new FaultError({ kind: "session-unknown", session });
+    const agent = agentOf(summary.agent);
+    const composed = assemble(agent, watch);
+    const held = await takeSession(composed.ports, session, composed.facts);
+    const { parent, turn } = held.state;
+    if (parent !== null) parents.set(session, parent);
+    try {
+      return await through(composed, held, turn?.limits ?? agent.limits, signal);
+    } finally {
+      parents.delete(session);
+    }
+  }
+
+  /** What its delegates ask is asked of whoever waits for it. */
+  const resultOf = async (state: State, { warnings }: Agent): Promise<RunResult> =>
+    toResult(state, warnings, await openBelow({ journal }, state));
 
   const closing = new AbortController();
   const runs = new Set<Promise<unknown>>();
@@ -267,7 +325,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         intent: null,
       };
       const state = await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal));
-      return toResult(state, agent.warnings);
+      return resultOf(state, agent);
     });
   }
 
@@ -303,13 +361,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   function resume(session: SessionId, given: Pick<RunOptions, "signal" | "on"> = {}): Run {
     return stream(given.on, tracked, async (watch, signal) => {
-      const summary = await journal.session(session);
-      if (summary === null) throw new FaultError({ kind: "session-unknown", session });
-      const agent = agentOf(summary.agent);
-      const composed = assemble(agent, watch);
-      const held = await takeSession(composed.ports, session, composed.facts);
-      const state = await through(composed, held, held.state.turn?.limits ?? agent.limits, either(given.signal, signal));
-      return toResult(state, agent.warnings);
+      const until = either(given.signal, signal);
+      const state = await driveSession(session, watch, until);
+      await goUp({ inbox }, state, (above) => driveSession(above, () => {}, until));
+      return resultOf(state, agentOf(state.agent.name));
     });
   }
 
@@ -332,7 +387,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     return { entry: became.kind === "became" ? became.entry : null, result };
   }
 
-  const acting = (person: Person): Acting => ({ place, gate, person });
+  const acting = (person: Person): Acting & { readonly place: Place } => ({ place, gate, person });
   const standing = async () => {
     await place.orders.refresh();
     return inForce(place.orders, outside.clock.now());
@@ -414,6 +469,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     halt: (scope, reason, as) => haltWork(acting(as), scope, reason),
     resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),
     halts: async () => (await standing()).halts,
+    breakers: {
+      list: () => readBreakers(journal, outside.clock.now()),
+      set: (breaker, { to, forMs = null, reason }, as) => setBreaker(acting(as), breaker, { to, forMs, reason }, outside.clock.now()),
+      reset: (breaker, reason, as) => setBreaker(acting(as), breaker, { to: "closed", forMs: null, reason }, outside.clock.now()),
+    },
+    deadLetters: {
+      list: ({ after = 0, most = 100 } = {}) => journal.deadLetters({ after, most }),
+      show: (session, call) => viewDeadLetter(journal, session, call),
+      dismiss: ({ session, call, note = "" }, as) => send(session, { kind: "dismiss", call, note }, as),
+    },
     resolve: ({ session, call, as: resolution, note = "" }, as) => send(session, { kind: "resolve", call, as: resolution, note }, as),
     inspect,
     place,
@@ -446,6 +511,21 @@ function byName(agents: readonly Agent[]): ReadonlyMap<string, Agent> {
   return map;
 }
 
+/** A name that is nobody's would be refused each time that the model calls it: better said before anything runs. */
+function checkDelegates(agents: ReadonlyMap<string, Agent>): void {
+  for (const { name, delegates } of agents.values()) {
+    const unknown = delegates.find((one) => !agents.has(one));
+    if (unknown === undefined) continue;
+    const hint = `known agents: ${[...agents.keys()].join(", ")}`;
+    throw new FaultError({
+      kind: "agent-invalid",
+      where: `agent \`${name}\``,
+      detail: `there is no agent \`${unknown}\` to delegate to`,
+      hint,
+    });
+  }
+}
+
 function missing(agent: string, known: readonly string[]): never {
   throw new FaultError({ kind: "agent-missing", agent, known });
 }
@@ -474,6 +554,8 @@ function limitsOf(agent: Agent, given: Partial<Limits> | undefined): Limits {
   if (given === undefined) return agent.limits;
   const limits = checkLimits({ ...agent.limits, ...given }, `the limits of this run of \`${agent.name}\``);
   if ("kind" in limits) throw new FaultError(limits);
+  const unpriced = unpricedLimit(limits, agent.prices, `the limits of this run of \`${agent.name}\``); // B7
+  if (unpriced !== null) throw new FaultError(unpriced);
   return limits;
 }
 

@@ -7,8 +7,10 @@
 import {
   type BreakerSettings,
   type Choosing,
+  type ContextPlan,
   checkLimits,
   DEFAULT_BREAKER,
+  DELEGATE,
   type Digest,
   digestOf,
   type Fault,
@@ -16,13 +18,17 @@ import {
   frozenCopy,
   type Hash,
   type JsonObject,
+  KEEP,
   type Limits,
   type Middleware,
+  PLAIN_WINDOW,
   type Plan,
   type Prices,
   type Recover,
   readBreaker,
+  TOKENIZERS,
   type Tool,
+  tokenizerOf,
   toolFacts,
 } from "../vocab/index.ts";
 import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
@@ -46,8 +52,16 @@ export type AgentDefinition = Readonly<{
   limits?: Partial<Limits>;
   /** Of the model, in currency per million tokens. Without them what a run costs is unknown, and money cannot be limited. */
   prices?: Prices;
+  /** What counts tokens: `estimate`, `o200k_base` or `cl100k_base`; by the model's name unless said. */
+  tokenizer?: string;
+  /** How a conversation is kept within `contextTokens`; the oldest go first unless said. */
+  context?: ContextDefinition;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
+  /** Agents, by name, that it may have do something: its model gets the tool `delegate`, and policies decide each time. */
+  delegates?: readonly string[];
+  /** How many levels of delegates there may be below it; 3 unless said. */
+  maxDepth?: number;
   /** After the runtime's own, in order. */
   middleware?: readonly Middleware[];
   /** What `defineSkill` returned, or the name of a skill that the project brings. */
@@ -59,6 +73,13 @@ export type AgentDefinition = Readonly<{
   /** When its model, or a tool that does not say itself, is left alone after it kept failing. */
   breaker?: Partial<BreakerSettings>;
 }>;
+
+/** `keep` is how many of the newest units stay as they are; a unit is a call with its results, or a message. */
+export type ContextDefinition = Readonly<
+  | { kind: "window" }
+  | { kind: "mask"; keep?: number }
+  | { kind: "summarise"; keep?: number /** Another model than the agent's own. */; model?: string }
+>;
 
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
 const AGENT = Symbol.for("orgate.agent");
@@ -73,7 +94,11 @@ export type Agent = Readonly<{
   tools: readonly Tool[];
   limits: Limits;
   prices: Prices | null;
+  tokenizer: string;
+  context: ContextPlan;
   groups: readonly string[];
+  delegates: readonly string[];
+  maxDepth: number;
   middleware: readonly Middleware[];
   breaker: BreakerSettings;
   /** By name. */
@@ -88,7 +113,10 @@ export type Agent = Readonly<{
 }>;
 
 const FIELDS =
-  "name instructions model modelOptions tools limits prices groups recover breaker skills projectInstructions middleware".split(" ");
+  "name instructions model modelOptions tools limits prices tokenizer context groups delegates maxDepth recover breaker skills projectInstructions middleware".split(
+    " ",
+  );
+const MAX_DEPTH = 3;
 /** The model of an agent that names none. */
 export const DEFAULT_MODEL = "offline/echo";
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
@@ -123,27 +151,49 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     throw invalid(where, "`projectInstructions` is neither true nor false", "true to use the project's AGENTS.md");
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
 
-  const groups = groupsOf(given.groups ?? [], where);
+  const groups = namesOf(given.groups ?? [], "groups", where);
   const middleware = middlewareOf(given.middleware ?? [], where);
   const prices = pricesOf(given.prices ?? null, where);
   const unpriced = unpricedLimit(limits, prices, where);
   if (unpriced !== null) throw new FaultError(unpriced);
+  const tokenizer = given.tokenizer ?? tokenizerOf(model);
+  if (!TOKENIZERS.includes(tokenizer))
+    throw invalid(where, `\`tokenizer\` is ${JSON.stringify(tokenizer)}`, `known are ${TOKENIZERS.join(", ")}`);
+  const context = contextOf(given.context ?? { kind: "window" }, where);
+  if (limits.cents !== null && context.kind === "summarise" && context.model !== null)
+    throw invalid(
+      where,
+      "`context` names another model, whose price is not known, and limit `cents` is given",
+      "leave out `model`, or `cents`",
+    );
+
+  const delegates = namesOf(given.delegates ?? [], "delegates", where);
+  if (delegates.includes(named)) throw invalid(where, "it names itself among its `delegates`", "an agent delegates to others");
+  const { maxDepth = MAX_DEPTH } = given;
+  if (!Number.isSafeInteger(maxDepth) || maxDepth < 1)
+    throw invalid(where, `\`maxDepth\` is ${String(maxDepth)}`, "use a whole number of at least 1; without `delegates` there are none");
 
   const brought = asks ? equipment.instructions : [];
   const system = [instructions, skillIndex(skills, where), ...projectBlocks(brought)].filter((text) => text !== "").join("\n\n");
-  const code = { tools: tools.map(withRecovery), breaker, ...namesOf(middleware) };
-  const facts = { name: named, instructions: system, model, modelOptions, limits, prices, groups, ...code };
-  const agent = {
+  const plain = {
     name: named,
     instructions: system,
     model,
     modelOptions,
-    tools,
     limits: Object.freeze(limits),
     prices,
+    tokenizer,
+    context,
     groups,
-    middleware,
+    delegates,
+    maxDepth,
     breaker,
+  };
+  const facts = { ...plain, tools: tools.map(withRecovery), ...middlewareNames(middleware) };
+  const agent = {
+    ...plain,
+    tools,
+    middleware,
     skills,
     missing,
     warnings: [...(given.model === undefined ? [UNNAMED] : []), ...(asks ? equipment.warnings : [])],
@@ -153,7 +203,8 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
 }
 
 /** Code has no digest; which ones there are, and in which order, has. An agent without any is what it was before there were any. */
-const namesOf = (middleware: readonly Middleware[]) => (middleware.length === 0 ? {} : { middleware: middleware.map((m) => m.name) });
+const middlewareNames = (middleware: readonly Middleware[]) =>
+  middleware.length === 0 ? {} : { middleware: middleware.map((m) => m.name) };
 
 export const isAgent = (value: unknown): value is Agent => typeof value === "object" && value !== null && AGENT in value;
 
@@ -166,6 +217,7 @@ function toolsOf(all: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>,
     const made: unknown = tool;
     if (typeof made !== "object" || made === null || !("check" in made) || !("resource" in made))
       throw invalid(where, `\`tools[${i}]\` is no tool`, "make it with `defineTool`");
+    if (tool.name === DELEGATE) throw invalid(where, `\`${DELEGATE}\` is no name for a tool`, "it is what the model calls to delegate");
     if (tool.name === LOAD_SKILL) throw invalid(where, `\`tools[${i}]\` is named \`${LOAD_SKILL}\``, "that name is reserved: rename it");
     if (seen.has(tool.name)) throw invalid(where, `two tools are named \`${tool.name}\``, "rename one of them");
     seen.add(tool.name);
@@ -206,11 +258,28 @@ const withRecovery = (tool: Tool): JsonObject => ({
   breaker: tool.breaker,
 });
 
-/** In order, each once: the same groups are the same digest. */
-function groupsOf(given: readonly string[], where: string): readonly string[] {
-  const wrong = Array.isArray(given) ? given.find((group) => !isName(group)) : given;
-  if (wrong !== undefined) throw invalid(where, `\`groups\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
+/** In order, each once: the same names are the same digest. */
+function namesOf(given: readonly string[], field: string, where: string): readonly string[] {
+  const wrong = Array.isArray(given) ? given.find((one) => !isName(one)) : given;
+  if (wrong !== undefined) throw invalid(where, `\`${field}\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
   return Object.freeze([...new Set(given)].sort());
+}
+
+function contextOf(given: ContextDefinition, where: string): ContextPlan {
+  const refuse = (detail: string): FaultError =>
+    invalid(where, `\`context\`: ${detail}`, 'use { kind: "window" }, { kind: "mask", keep } or { kind: "summarise", keep, model }');
+  if (typeof given !== "object" || given === null) throw refuse("it is no plan");
+  const { kind } = given;
+  if (kind !== "window" && kind !== "mask" && kind !== "summarise") throw refuse(`there is no kind ${JSON.stringify(kind) ?? "of it"}`);
+  const stray = strayKey(given, ["kind", ...(kind === "window" ? [] : ["keep"]), ...(kind === "summarise" ? ["model"] : [])]);
+  if (stray !== null) throw refuse(`${kind} has no \`${stray}\``);
+  if (given.kind === "window") return PLAIN_WINDOW;
+  const keep = given.keep ?? KEEP[given.kind];
+  if (!Number.isSafeInteger(keep) || keep < 1) throw refuse("`keep` must be a whole number of at least 1");
+  if (given.kind === "mask") return Object.freeze({ kind: "mask", keep });
+  const named = given.model ?? null;
+  if (named !== null && (typeof named !== "string" || !MODEL.test(named))) throw refuse("`model` is not `provider/name`");
+  return Object.freeze({ kind: "summarise", keep, model: named });
 }
 
 function pricesOf(given: Prices | null, where: string): Prices | null {

@@ -63,6 +63,8 @@ export function askOf(action: Action, facts: Facts, known: Known): Asked {
       const as = same !== null && hasEffects(same, effects) ? same : { uid: actionUid(`tool:${tool}`), parents: effects.map(actionUid) };
       return { principal, action: as, resource: thing(resource), told: { facts, call: action } };
     }
+    case "delegate":
+      return { principal, action: DELEGATING, resource: entityOf(known.agent(action.to)), told: { facts, call: null } };
     case "model":
       return { principal, action: MODEL, resource: thing({ type: "Model", id: action.model }), told: { facts, call: null } };
     case "respond": {
@@ -101,6 +103,7 @@ export function hasEffects(tool: Member, effects: readonly string[]): boolean {
 const actionUid = (id: string): Uid => ({ type: "Action", id });
 const bare = (id: string): Member => ({ uid: actionUid(id), parents: [] });
 const MODEL = bare("model");
+const DELEGATING = bare("delegate");
 const RESPOND = bare("respond");
 const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
   approve: bare("approve"),

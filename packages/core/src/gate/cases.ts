@@ -10,7 +10,7 @@ export const caseSchema = z.strictObject({
   name: z.string(),
   agent: z.string().optional(),
   user: z.string().optional(),
-  /** `tool:NAME`, `model`, `respond`, or what a person does. */
+  /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), or what a person does. */
   action: z.string(),
   /** For a tool that this project does not have: what kind of thing it does. */
   effects: z.array(z.enum(["read", "write", "execute", "network", "spend"])).optional(),
@@ -47,9 +47,9 @@ function wrongIn(c: Case): string | null {
   if (c.by !== undefined && c.verdict !== "deny") return `\`by\` is for \`deny\`, and ${c.verdict} is expected`;
   if (c.user !== undefined)
     return USER_ACTS.some((act) => act === c.action) ? null : `\`${c.action}\` is nothing that a person does: ${USER_ACTS.join(", ")} are`;
-  return /^(model|respond|tool:.+)$/s.test(c.action)
+  return /^(model|respond|delegate|tool:.+)$/s.test(c.action)
     ? null
-    : `\`${c.action}\` is nothing that an agent does: model, respond and tool:NAME are; what a person does needs \`user\``;
+    : `\`${c.action}\` is nothing that an agent does: model, respond, delegate and tool:NAME are; what a person does needs \`user\``;
 }
 
 /** Null where it was decided as expected. */
@@ -93,6 +93,10 @@ export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Ac
     const kind = c.resource?.type === "Agent" ? "agent" : "user";
     return { action: { kind: "respond", to: { kind, id: c.resource?.id ?? c.onBehalfOf } }, refused: null };
   }
+  if (c.action === "delegate") {
+    const to = c.resource?.id ?? "somebody";
+    return { action: { kind: "delegate", call: callId("0.0"), to, agentDigest: ZERO, args: {} }, refused: null };
+  }
   const name = c.action.replace(/^tool:/, "");
   const tool = tools.find((t) => t.name === name);
   const given = c.args ?? {};
@@ -115,7 +119,14 @@ export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Ac
   return { action, refused: reason === null ? null : contractDeny(reason) };
 }
 
-const USER_ACTS = ["approve", "resolve", "halt", "read-journal", "edit-policy"] as const satisfies readonly UserAct["kind"][];
+const USER_ACTS = [
+  "approve",
+  "resolve",
+  "halt",
+  "set-breaker",
+  "read-journal",
+  "edit-policy",
+] as const satisfies readonly UserAct["kind"][];
 
 function userAct(c: Case): UserAct {
   const id = c.resource?.id ?? "any";
@@ -127,6 +138,8 @@ function userAct(c: Case): UserAct {
       return { kind: "resolve", call: id, ...about };
     case "halt":
       return { kind: "halt", scope: id };
+    case "set-breaker":
+      return { kind: "set-breaker", breaker: id };
     case "read-journal":
       return { kind: "read-journal", session: id };
     default:

@@ -55,6 +55,10 @@ export function actionDigest(action: Action, who: { readonly agent: string; read
       const { call: _, ...does } = action;
       return digestOf({ ...does, ...who }, hash);
     }
+    case "delegate": {
+      const { call: _, ...does } = action;
+      return digestOf({ ...does, ...who }, hash);
+    }
     case "model":
       return digestOf({ ...action, ...who }, hash);
     case "respond":

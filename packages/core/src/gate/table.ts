@@ -22,7 +22,7 @@ import type { Gate } from "./port.ts";
 
 export type Row = Readonly<{
   id: string;
-  /** `tool:NAME`, `model`, `respond`, what people do (`approve`, …), or `*` for everything; a trailing `*` matches a prefix. */
+  /** `tool:NAME`, `model`, `respond`, `delegate:AGENT`, what people do (`approve`, …), or `*` for everything; a trailing `*` matches a prefix. */
   action: string;
   /** Every one of these labels must be in the session. */
   labels?: readonly string[];
@@ -48,7 +48,7 @@ export function tableGate(rows: readonly Row[], hash: Hash, groups: Readonly<Rec
   return {
     digest,
     decide(action: Action, facts: Facts): Decision {
-      const name = action.kind === "call" ? `tool:${action.tool}` : action.kind;
+      const name = nameOf(action);
       const row = rows.find((r) => matches(r, name, facts));
       const calls = action.kind === "call" ? facts.calls(action.tool) : NO_CALLS;
       const read: JsonObject = { action: name, labels: facts.labels, calls };
@@ -65,6 +65,11 @@ export function tableGate(rows: readonly Row[], hash: Hash, groups: Readonly<Rec
       return { verdict: toVerdict(row, act.kind), slice: digest, read: { action: act.kind, user }, shadow: null };
     },
   };
+}
+
+function nameOf(action: Action): string {
+  if (action.kind === "call") return `tool:${action.tool}`;
+  return action.kind === "delegate" ? `delegate:${action.to}` : action.kind;
 }
 
 const NO_CALLS = { turn: 0, session: 0 };

@@ -29,6 +29,7 @@ const standing: Standing = {
   mayResolve: () => ({ kind: "may" }),
   isSetAside: () => false,
   isUnknown: (call) => call === "1.0",
+  isOpenChild: (call, child) => call === "1.0" && child === "s_00000002",
 };
 const put = (wish: Wish, at: Partial<Standing> = {}, by: Principal = ann, arrivedAt = 50) => {
   const intent: Intent = { id: intentId("i1"), session: sessionId("s_00000001"), at: millis(1), by, key: null, wish, signature: null };

@@ -20,6 +20,8 @@ export type Standing = Readonly<{
   mayAnswer(user: string, wish: Extract<Wish, { kind: "answer" }>): Leave;
   mayResolve(user: string, call: CallId): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
   isUnknown(call: CallId): boolean;
+  /** Whether this session works on that call, and its ending has not been told yet. */
+  isOpenChild(call: CallId, child: string): boolean;
   /** Set aside, and not seen to yet. */
   isSetAside(call: CallId): boolean;
 }>;
@@ -60,6 +62,13 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
       return dismiss(arrived.intent, wish, at);
     case "unreadable":
       return refuse(`it cannot be read: ${wish.detail}`);
+    case "child-ended": {
+      if (by.kind !== "system") return refuse("only the runtime tells of a delegate's ending");
+      const { call, child, ending, output, detail, used } = wish;
+      return at.isOpenChild(call, child)
+        ? event({ kind: "child.ended", call, child, ending, output, detail, used, intent: id })
+        : refuse("no such delegate is at work here");
+    }
     case "late":
       if (by.kind !== "system") return refuse("only the runtime reports a late outcome");
       return at.isUnknown(wish.call)
@@ -127,8 +136,17 @@ function isWish(given: unknown): boolean {
     return isText(given["call"]) && isText(given["note"]) && isOneOf(given["as"], "happened", "did-not-happen", "abandon", "reconcile");
   if (kind === "dismiss") return isText(given["call"]) && isText(given["note"]);
   if (kind === "unreadable") return isText(given["detail"]);
+  if (kind === "child-ended")
+    return (
+      isText(given["call"]) && isText(given["child"]) && isText(given["ending"]) && isUsed(given["used"]) && Array.isArray(given["labels"])
+    );
   return kind === "late" && isText(given["call"]) && isOutcome(given["outcome"]);
 }
+
+const isUsed = (given: unknown): boolean =>
+  isRecord(given) &&
+  ["iterations", "tokens", "calls", "ms"].every((of) => Number.isSafeInteger(given[of])) &&
+  (given["micros"] === null || Number.isSafeInteger(given["micros"]));
 
 function isAnswer(given: unknown): boolean {
   if (!isRecord(given)) return false;

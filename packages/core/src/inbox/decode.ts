@@ -1,6 +1,19 @@
 /** The one decoder of an intent that came from outside, whichever way it came in. */
 import * as z from "zod";
-import { approvalId, callId, digest, type Intent, intentId, isSessionId, type Json, keyId, millis } from "../vocab/index.ts";
+import {
+  approvalId,
+  callId,
+  digest,
+  ENDINGS,
+  type Ending,
+  type Intent,
+  intentId,
+  isSessionId,
+  type Json,
+  keyId,
+  label,
+  millis,
+} from "../vocab/index.ts";
 
 const name = z.string().min(1).max(200);
 const principal = z.discriminatedUnion("kind", [
@@ -24,6 +37,8 @@ const answer = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("edit"), args: z.record(z.string(), z.json()) }),
   z.strictObject({ kind: z.literal("grant"), grant: z.strictObject({ scope: z.enum(["digest", "resource", "tool"]), until }) }),
 ]);
+const amount = z.int().nonnegative();
+const endings = Object.keys(ENDINGS) as [Ending, ...Ending[]];
 const wish = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("say"), text: z.string().min(1) }),
   z.strictObject({ kind: z.literal("steer"), text: z.string().min(1) }),
@@ -44,6 +59,16 @@ const wish = z.discriminatedUnion("kind", [
     call: name.transform(callId),
     as: z.enum(["happened", "did-not-happen", "abandon", "reconcile"]),
     note: z.string(),
+  }),
+  z.strictObject({
+    kind: z.literal("child-ended"),
+    call: name.transform(callId),
+    child: z.string().refine(isSessionId, "is no session's id"),
+    ending: z.enum(endings),
+    output: z.string().nullable(),
+    detail: z.string().nullable(),
+    labels: z.array(name.transform(label)),
+    used: z.strictObject({ iterations: amount, tokens: amount, micros: amount.nullable(), calls: amount, ms: amount }),
   }),
   z.strictObject({ kind: z.literal("dismiss"), call: name.transform(callId), note: z.string() }),
   z.strictObject({ kind: z.literal("late"), call: name.transform(callId), outcome }),

@@ -4,7 +4,20 @@
  * J2 an append is conditional on the stream's last sequence number, and on the hold for a session's stream; a conflict rejects only itself.
  * J3 any bad entry, the last included, stops its stream and is named; nothing is skipped or cut off.
  */
-import type { ApprovalId, Entry, Epoch, IntentId, KeyId, Millis, Seq, SessionId, Stamped, StreamId, WriterId } from "../vocab/index.ts";
+import type {
+  ApprovalId,
+  Entry,
+  Epoch,
+  Intent,
+  IntentId,
+  KeyId,
+  Millis,
+  Seq,
+  SessionId,
+  Stamped,
+  StreamId,
+  WriterId,
+} from "../vocab/index.ts";
 import type { StoredCommit, StoredEntry } from "./codec.ts";
 import type { ListedDeadLetter } from "./dead-letters.ts";
 import type { ListedQuestion, QuestionPage } from "./questions.ts";
@@ -25,7 +38,14 @@ export type Append = Readonly<{
   consumes: readonly IntentId[];
   /** Refused with `halted` when one of these scopes is halted at the very moment of the commit. What starts an effect names its scopes. */
   unlessHalted: readonly string[];
+  /** Sessions that begin in the same transaction: whoever takes them first holds them. Refused when one is there already. */
+  opens?: readonly Begin[];
+  /** Put into the inboxes of other sessions in the same transaction; one that is known already is left as it is. */
+  tells?: readonly Intent[];
 }>;
+
+/** The first events of a session that nobody holds yet. */
+export type Begin = Readonly<{ session: SessionId; events: readonly Stamped[] }>;
 
 export type Journal = Readonly<{
   writer: WriterId;

@@ -9,6 +9,8 @@ import {
   type ApprovalId,
   type Ask,
   type Digest,
+  type Doing,
+  doingOf,
   type Entry,
   isAnswered,
   type Millis,
@@ -49,13 +51,16 @@ export const NOTHING_WAITS: Waiting = new Map();
 export function foldQuestions(before: Waiting, session: SessionId, agent: string, entries: Iterable<Pick<Entry, "at" | "event">>): Waiting {
   const open = new Map(before);
   const touched = new Map<ActionId, Readonly<{ tool: string; resource: Resource }>>();
+  const touch = (id: ActionId, doing: Doing | null): void => {
+    if (doing !== null) touched.set(id, { tool: doing.tool, resource: doing.resource });
+  };
   const drop = (isGone: (q: WaitingQuestion) => boolean): void => {
     for (const [id, q] of open) if (isGone(q)) open.delete(id);
   };
   for (const { at, event: e } of entries) {
     switch (e.kind) {
       case "gate.decided":
-        if (e.action.kind === "call") touched.set(e.id, { tool: e.action.tool, resource: e.action.resource });
+        touch(e.id, doingOf(e.action));
         break;
       case "approval.asked": {
         const { approval, action, digest, asks, again, expiresAt } = e;
@@ -81,7 +86,7 @@ export function foldQuestions(before: Waiting, session: SessionId, agent: string
         break;
       case "model.failed":
       case "model.replied":
-        drop((q) => q.action.startsWith("respond:") || q.action.startsWith("model:"));
+        drop((q) => /^(respond|model|summary):/.test(q.action));
         break;
       case "turn.ended":
       case "session.closed":

@@ -8,6 +8,8 @@ export type SessionSummary = Readonly<{
   external: string | null;
   agent: string;
   principal: Principal;
+  /** Of a delegate: the session that it works for. */
+  parent: SessionId | null;
   surface: Surface;
   openedAt: Millis;
   lastAt: Millis;
@@ -21,6 +23,8 @@ export type SessionSummary = Readonly<{
   usage: Usage;
   openQuestions: number;
   openUnknowns: number;
+  /** The delegates that are at work for it. */
+  children: readonly SessionId[];
 }>;
 
 /** Null before `session.opened` (a stream starts with nothing else). */
@@ -28,8 +32,21 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
   if (e.kind === "session.opened") {
     if (!isSessionStream(stream)) return null;
     const { agent, principal, surface, external } = e;
-    const fresh = { turns: 0, ending: null, iterations: 0, usage: NO_USAGE, openQuestions: 0, openUnknowns: 0 };
-    return { session: stream, external, agent: agent.name, principal, surface, openedAt: at, lastAt: at, seq, state: "idle", ...fresh };
+    const parent = e.parent?.session ?? null;
+    const fresh = { turns: 0, ending: null, iterations: 0, usage: NO_USAGE, openQuestions: 0, openUnknowns: 0, children: [] };
+    return {
+      session: stream,
+      external,
+      agent: agent.name,
+      principal,
+      parent,
+      surface,
+      openedAt: at,
+      lastAt: at,
+      seq,
+      state: "idle",
+      ...fresh,
+    };
   }
   if (before === null) return null;
   const s = { ...before, seq, lastAt: at };
@@ -39,7 +56,7 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     case "turn.started":
       return { ...s, state: "running", turns: e.turn };
     case "model.replied":
-      return { ...s, iterations: s.iterations + 1, usage: addUsage(s.usage, e.usage) };
+      return { ...s, iterations: s.iterations + (e.purpose === "reply" ? 1 : 0), usage: addUsage(s.usage, e.usage) };
     case "approval.asked":
       return { ...s, openQuestions: s.openQuestions + 1, state: "waiting" };
     case "approval.answered":
@@ -51,6 +68,10 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     case "act.late":
     case "unknown.resolved":
       return { ...s, openUnknowns: Math.max(0, s.openUnknowns - 1) };
+    case "child.opened":
+      return { ...s, children: [...s.children, e.child] };
+    case "child.ended":
+      return { ...s, children: s.children.filter((child) => child !== e.child) };
     case "turn.ended":
       return { ...s, state: "idle", ending: e.ending, openQuestions: 0 };
     case "session.closed":

@@ -1,10 +1,11 @@
 /** Who may answer what: the policies' word on a person, and the tool's on edited arguments. What `admit` is told of the session. */
 import { countsFor, isSameGrant, tooWide } from "../gate/approvals.ts";
-import { actionDigest, contract } from "../gate/request.ts";
+import { actionDigest } from "../gate/request.ts";
 import type { Leave, Standing } from "../inbox/admit.ts";
 import {
   type CallId,
   type Digest,
+  doingOf,
   type JsonObject,
   type Limits,
   principalName,
@@ -13,11 +14,12 @@ import {
   type UserAct,
   type Wish,
 } from "../vocab/index.ts";
+import { contractOf } from "./delegating.ts";
 import { orDenied } from "./judge.ts";
 import type { Ports } from "./ports.ts";
-import { actingFor, asItRuns, nameOf, type Question, type State } from "./state.ts";
+import { actingFor, type Call, isDelegated, nameOf, type Question, type State } from "./state.ts";
 
-type Needs = Pick<Ports, "gate" | "tools" | "hash" | "clock">;
+type Needs = Pick<Ports, "gate" | "tools" | "hash" | "clock" | "children">;
 
 export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: Tool) => Digest): Standing {
   const questionOf = (approval: string): Question | null =>
@@ -43,6 +45,8 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
       return denied === null ? { kind: "may" } : no(denied);
     },
     isUnknown: (call: CallId) => s.unknowns.has(call),
+    isOpenChild: (call, child) =>
+      s.turn?.calling.some((c) => c.proposed.id === call && isDelegated(c) && c.child.session === child) ?? false,
     isSetAside: (call: CallId) => s.deadLetters.has(call),
   };
 }
@@ -78,22 +82,21 @@ function mayAnswer(
   if (call === null) return no("there are no arguments to edit");
   if (call.starts > 0 && !(call.run.kind === "failed" && call.mending?.stage === "person"))
     return no("it had started and may have run with these arguments: approve it as it is, or deny it");
-  const edited = editedDigest(p, s, asItRuns(call), answer.args, toolDigest);
+  const edited = editedDigest(p, s, call, answer.args, toolDigest);
   return "reason" in edited ? no(edited.reason) : { kind: "may", counts, ...edited };
 }
 
 function editedDigest(
   p: Needs,
   s: State,
-  call: Parameters<typeof contract>[0],
+  call: Call,
   args: JsonObject,
   toolDigest: (tool: Tool) => Digest,
 ): { digest: Digest; about: Resource } | { reason: string } {
-  const tool = p.tools.find(call.tool);
-  const contracted = contract(call, tool, tool === null ? null : toolDigest(tool), args);
+  const contracted = contractOf(p, s, s.turn, { ...call, edited: args }, toolDigest, p.clock.now());
   if (contracted.kind === "refused") return { reason: contracted.verdict.reason };
   const digest = actionDigest(contracted.action, { agent: s.agent.name, onBehalfOf: principalName(actingFor(s)) }, p.hash);
-  return { digest, about: contracted.action.resource };
+  return { digest, about: doingOf(contracted.action)?.resource ?? { type: "Action", id: call.proposed.id } };
 }
 
 /** A yes counts as long as whoever said it may say it. */

@@ -11,7 +11,7 @@ import { toolDigests } from "../gate/request.ts";
 import { type Admitted, admit } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
-import type { Hold } from "../journal/port.ts";
+import type { Begin, Hold } from "../journal/port.ts";
 import { type Permit, type Receipt, turnstile } from "../permit/turnstile.ts";
 import {
   type ActionId,
@@ -20,6 +20,7 @@ import {
   type Decided,
   FaultError,
   type GrantId,
+  type Intent,
   type IntentId,
   isFault,
   type JournalEvent,
@@ -27,9 +28,12 @@ import {
   type Outcome,
   type Stamped,
   seq,
+  type Wish,
 } from "../vocab/index.ts";
 import { standing } from "./answering.ts";
 import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
+import { compactedEvent } from "./context.ts";
+import { withConsequences, wordOfEnding } from "./delegating.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
 import { isBeginning, restsOn, scopesOf } from "./halting.ts";
@@ -56,6 +60,8 @@ export type Held = Readonly<{ state: State; hold: Hold; begin: readonly JournalE
 export async function drive(p: Ports, { state: s, hold, begin, left }: Held, limits: Limits, cancel: AbortSignal): Promise<State> {
   const batch: Stamped[] = [];
   const consumed: IntentId[] = [];
+  const opening: Begin[] = []; // delegates that begin with the batch
+  const telling: Intent[] = []; // what others are to hear with it
   const landed: Landing[] = [];
   const flights = new Map<string, Promise<void>>();
   const decidedAt = new Map<ActionId, Moment>();
@@ -81,6 +87,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         events,
         consumes: consumed.splice(0),
         unlessHalted: scopesOf(s, events),
+        opens: opening.splice(0),
+        tells: telling.splice(0),
       }),
     digestOfAction(s, p.hash),
   );
@@ -95,6 +103,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       retries.clear();
     }
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
+    if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
     for (const settled of settlementAfter(s, event)) record(settled);
   }
@@ -134,7 +143,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   /** Nothing of a refused batch is there. What had happened is recorded again, what was to be begun is not. */
   async function takeBack(events: readonly Stamped[], taken: readonly IntentId[], revoked: GrantId | null): Promise<void> {
     await p.orders.refresh();
-    Object.assign(s, await readState(p, s.session));
+    Object.assign(s, await readState(p, s.session, p));
     for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked)) record(event);
     decidedAt.clear(); // the order came after these decisions: each is looked at again
     consumed.push(...taken);
@@ -153,6 +162,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       for (const event of became) record(event);
     }
   }
+
+  const consequences = (event: JournalEvent, wish: Wish) =>
+    withConsequences(s, event, wish, (call, outcome, ms) => evidence({ p, toolDigest }, call, outcome, ms));
 
   /** A row that cannot even be looked at is refused like any other: it must not block the session. */
   function judged(one: Arrived): Admitted {
@@ -214,9 +226,14 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       case "stop":
         stop.stopTurn(move.ending);
         return false;
+      case "compact":
+        return compact(t, move.how);
+      case "summarise":
+        return false;
       case "ask-model":
         return reconsiderAnswer(t) || prepare(t);
       case "settle":
+      case "follow":
       case "wait":
         return false;
     }
@@ -236,6 +253,12 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
     record({ kind: "turn.started", turn: s.turns + 1, input, by, limits, intent });
     return true;
+  }
+
+  function compact(t: Turn, how: Extract<Move, { kind: "compact" }>["how"]): boolean {
+    const event = compactedEvent(s, t, how);
+    if (event !== null) record(event);
+    return event !== null;
   }
 
   function question(t: Turn, action: ActionId): boolean {
@@ -289,6 +312,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     const before = call.gated.decided;
     const seen = decidedAt.get(idOf(call));
     const isCurrent =
+      before.action.kind !== "delegate" && // whether there is budget for it changes with every event
       seen?.changes === s.changes &&
       seen.orders === p.orders.now() &&
       seen.breakers === p.breakers.version() &&
@@ -322,6 +346,10 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     fly,
     isFlying: (name) => flights.has(name),
     land,
+    begin: (one) => opening.push(one),
+    look: () => look(),
+    time,
+    isTurnStopped: stop.isTurnStopped,
     tell,
     outliving,
     toolDigest,
@@ -329,7 +357,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   };
   const { announce, prepare, abandon } = launcher(cockpit);
   const took = (id: IntentId) => consumed.push(id);
-  const listening = ears({ p, s, fly, stopOf: stop.of, limits, cancel, judged, took });
+  const listening = ears({ p, s, fly, stopOf: stop.of, limits, cancel, judged, took, consequences });
 
   function fly(name: string, effect: () => Promise<Landing>): void {
     const { promise: over, resolve } = Promise.withResolvers<void>();

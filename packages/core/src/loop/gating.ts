@@ -4,6 +4,7 @@ import { withEdits } from "../gate/request.ts";
 import {
   type ActionId,
   type Decided,
+  doingOf,
   grantId,
   millis,
   principalName,
@@ -22,6 +23,7 @@ export function decided(s: State, t: Turn, e: Decided, at: number): void {
   const before = gatedOf(t, e.id);
   const after = toGated(s, t, e, before, at);
   const call = callOf(t, e.id);
+  if (call !== null) call.entry = s.seq;
   if (call !== null) noticeRepeat(s, t, call, e);
   if (call !== null && call.starts === 0) {
     if (before?.kind === "allowed") count(s, t, call, -1);
@@ -77,7 +79,7 @@ export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
     slice: gated.decided.slice,
     asks,
     about: aboutOf(gated.decided),
-    toolDigest: gated.decided.action.kind === "call" ? gated.decided.action.toolDigest : null,
+    toolDigest: doingOf(gated.decided.action)?.toolDigest ?? null,
     expiresAt,
     onExpiry,
     votes: [],
@@ -86,7 +88,7 @@ export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
   setGated(t, action, { kind: "asked", approval });
 }
 
-const aboutOf = ({ action, id }: Decided): Resource => (action.kind === "call" ? action.resource : { type: "Action", id });
+const aboutOf = ({ action, id }: Decided): Resource => doingOf(action)?.resource ?? { type: "Action", id };
 
 export function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
   const question = t.questions.get(e.approval);
@@ -186,6 +188,7 @@ export const callOf = (t: Turn, action: ActionId): Call | null => t.calling.find
 export function gatedOf(t: Turn, action: ActionId): Gated | null {
   if (action.startsWith("model:")) return t.model;
   if (action.startsWith("respond:")) return t.respond;
+  if (action.startsWith("summary:")) return t.summary.gated;
   return callOf(t, action)?.gated ?? null;
 }
 
@@ -193,6 +196,7 @@ function setGated(t: Turn, action: ActionId, gated: Gated): void {
   const call = callOf(t, action);
   if (action.startsWith("model:")) t.model = gated;
   else if (action.startsWith("respond:")) t.respond = gated;
+  else if (action.startsWith("summary:")) t.summary = { ...t.summary, gated };
   else if (call !== null) call.gated = gated;
 }
 

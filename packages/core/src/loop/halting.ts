@@ -4,7 +4,14 @@ import { nameOf, type State } from "./state.ts";
 
 /** Events that announce an effect, use up what let it be, or are nothing but the leave to ask a tool about an old call. */
 export const isBeginning = (e: JournalEvent): boolean => BEGINNINGS.has(e.kind) || isLeaveToReconcile(e);
-const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set(["act.started", "model.asked", "approval.consumed", "grant.used"]);
+const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set([
+  "act.started",
+  "model.asked",
+  "approval.consumed",
+  "grant.used",
+  "child.opened",
+  "budget.reserved",
+]);
 const isLeaveToReconcile = (e: JournalEvent): boolean =>
   e.kind === "gate.decided" && e.id.startsWith("reconcile:") && e.verdict.kind === "allow";
 
@@ -16,7 +23,8 @@ export function scopesOf(s: State, events: readonly Stamped[]): readonly string[
     if (e.kind === "act.started") return s.turn?.calling.filter((c) => c.proposed.id === e.call).map(nameOf) ?? [];
     return e.kind === "gate.decided" && e.action.kind === "call" ? [e.action.tool] : [];
   });
-  return ["all", `agent:${s.agent.name}`, ...new Set(tools.map((tool) => `tool:${tool}`))];
+  const delegates = begun.flatMap((e) => (e.kind === "child.opened" ? [`agent:${e.agent}`] : []));
+  return ["all", `agent:${s.agent.name}`, ...delegates, ...new Set(tools.map((tool) => `tool:${tool}`))];
 }
 
 /** A decision that rests on a grant: only calls do. Once the grant is gone it is not recorded again, and the call is decided anew. */

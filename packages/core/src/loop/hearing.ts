@@ -8,13 +8,14 @@ import type { Admitted } from "../inbox/admit.ts";
 import { senderOf, wishName } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
 import { observeOutcome } from "../observe/observe.ts";
-import type { IntentId, JournalEvent, Limits, Middleware } from "../vocab/index.ts";
+import { DELEGATE, type IntentId, type JournalEvent, type Limits, type Middleware, type Wish } from "../vocab/index.ts";
+import { outcomeOf } from "./delegating.ts";
 import type { Cockpit, Landing } from "./launch.ts";
 import { isPromise, onResult, onUserMessage, type Ran } from "./middleware.ts";
 import { sceneOf } from "./readying.ts";
 
 type Word = Extract<JournalEvent, { kind: "turn.started" | "input.steered" | "input.queued" }>;
-type Late = Extract<JournalEvent, { kind: "act.late" }>;
+type Late = Extract<JournalEvent, { kind: "act.late" | "child.ended" }>;
 
 export type Ears = Readonly<{
   isHearing(id: IntentId): boolean;
@@ -27,7 +28,9 @@ export type Ears = Readonly<{
 }>;
 
 export type Listening = Pick<Cockpit, "p" | "s" | "fly" | "stopOf"> &
-  Readonly<{ limits: Limits; cancel: AbortSignal; judged(one: Arrived): Admitted; took(id: IntentId): void }>;
+  Readonly<{ limits: Limits; cancel: AbortSignal; judged(one: Arrived): Admitted; took(id: IntentId): void; consequences: Consequences }>;
+/** What else follows from an event that a wish has become. */
+type Consequences = (event: JournalEvent, wish: Wish) => readonly JournalEvent[];
 
 export function ears(c: Listening): Ears {
   const { p, s, limits, judged } = c;
@@ -53,6 +56,7 @@ export function ears(c: Listening): Ears {
 
   const run = (event: Word | Late, { signal }: AbortController): Ran<string> | Promise<Ran<string>> => {
     const at = { ...sceneOf(c, s.turn?.iterations ?? 0), signal };
+    if (event.kind === "child.ended") return onDelegate(event, at);
     if (event.kind !== "act.late") return onUserMessage(p.middleware, at, textIn(event));
     const unknown = s.unknowns.get(event.call);
     const action = unknown?.decided.action;
@@ -63,6 +67,17 @@ export function ears(c: Listening): Ears {
     return onResult(p.middleware, { ...at, call: event.call }, { call, outcome: event.outcome, text, limit });
   };
 
+  /** What a delegate brings is a result like any other. */
+  const onDelegate = (event: Extract<Late, { kind: "child.ended" }>, at: ReturnType<typeof sceneOf>) => {
+    const made = s.turn?.calling.find((c) => c.proposed.id === event.call);
+    const outcome = outcomeOf(made, event);
+    const limit = s.turn?.limits.observationChars ?? limits.observationChars;
+    const action = made?.run.kind === "running" ? made.run.decided.action : null;
+    const call = { id: event.call, tool: DELEGATE, args: action?.kind === "delegate" ? action.args : null };
+    const { text } = observeOutcome(DELEGATE, outcome, limit);
+    return onResult(p.middleware, { ...at, call: event.call }, { call, outcome, text, limit });
+  };
+
   const refused = ({ intent }: Arrived, reason: string): JournalEvent => ({
     kind: "intent.refused",
     intent: intent.id,
@@ -70,9 +85,8 @@ export function ears(c: Listening): Ears {
     wish: wishName(intent),
     reason,
   });
-  const outright = (one: Arrived, admitted: Admitted): readonly JournalEvent[] => [
-    admitted.kind === "event" ? admitted.event : refused(one, admitted.reason),
-  ];
+  const outright = (one: Arrived, admitted: Admitted): readonly JournalEvent[] =>
+    admitted.kind === "event" ? c.consequences(admitted.event, one.intent.wish) : [refused(one, admitted.reason)];
 
   /** Judged again: while middleware took its time the turn may have ended. */
   function became(one: Arrived, ran: Ran<string>): readonly JournalEvent[] {
@@ -80,7 +94,7 @@ export function ears(c: Listening): Ears {
     if (admitted.kind !== "event" || !isSeen(p.middleware, admitted.event)) return outright(one, admitted);
     const { event } = admitted;
     if (event.kind === "input.queued" && ran.failed) return [refused(one, whyFailed(ran))];
-    return heard(event, ran);
+    return heard(event, ran).flatMap((e) => c.consequences(e, one.intent.wish));
   }
 
   return {
@@ -130,6 +144,7 @@ function isSeen(all: readonly Middleware[], event: JournalEvent): event is Word 
     case "input.queued":
       return all.some((m) => m.userMessage !== null);
     case "act.late":
+    case "child.ended":
       return all.some((m) => m.afterTool !== null);
     default:
       return false;
@@ -150,7 +165,7 @@ const whyFailed = (ran: Ran<string>): string => {
 
 /** The event holds the words as rewritten, and beside it stands what they were. */
 function heard(event: Word | Late, ran: Ran<string>): readonly JournalEvent[] {
-  if (event.kind === "act.late") return [...ran.events, event];
+  if (event.kind === "act.late" || event.kind === "child.ended") return [...ran.events, event];
   const failed = lastOf(ran);
   if (failed === null) return [withText(event, ran.value), ...ran.events];
   const was: JournalEvent = {

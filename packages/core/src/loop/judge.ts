@@ -18,6 +18,7 @@ import {
   type Decision,
   type Digest,
   digestOf,
+  doingOf,
   ESCALATED,
   type Facts,
   type Hash,
@@ -35,19 +36,23 @@ import {
 } from "../vocab/index.ts";
 import { type Breaker, breakerOfModel, breakersOfTool } from "./breakers.ts";
 import { centsSpent } from "./budgets.ts";
+import { contractOf } from "./delegating.ts";
 import { answeredOf, callOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
-import { type Answered, actingFor, asItRuns, type Gated, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
 
-type Needs = Pick<Ports, "gate" | "tools" | "model" | "hash" | "orders" | "journal" | "breakers" | "modelBreaker">;
+type Needs = Pick<
+  Ports,
+  "gate" | "tools" | "model" | "summariser" | "children" | "hash" | "orders" | "journal" | "breakers" | "modelBreaker"
+>;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
 export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => Millis): Judge {
   return (s, t, id) => {
-    const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest);
+    const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest, now);
     const digest = digestOfAction(s, p.hash)(action);
     const { verdict, slice, read, shadow } =
       refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
@@ -104,22 +109,37 @@ type Named = Readonly<{
   leave: Answered | null;
 }>;
 
-function toAction(p: Pick<Ports, "tools" | "model">, s: State, t: Turn | null, id: ActionId, toolDigest: (tool: Tool) => Digest): Named {
+type ToAction = Pick<Ports, "tools" | "model" | "summariser" | "children">;
+
+function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDigest: (tool: Tool) => Digest, now: () => Millis): Named {
   const unknown = id.startsWith("reconcile:") ? s.unknowns.get(callId(id.slice("reconcile:".length))) : undefined;
   if (unknown !== undefined)
     return { action: unknown.decided.action, refused: null, gated: UNDECIDED, modified: true, counted: true, leave: null };
   if (t === null) throw new Error(`there is no turn to decide ${id} in`);
   if (id.startsWith("model:"))
     return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false, counted: false, leave: null };
+  if (id.startsWith("summary:"))
+    return {
+      action: { kind: "model", model: p.summariser.id },
+      refused: null,
+      gated: t.summary.gated,
+      modified: false,
+      counted: false,
+      leave: null,
+    };
   if (id.startsWith("respond:"))
-    return { action: { kind: "respond", to: actingFor(s) }, refused: null, gated: t.respond, modified: false, counted: false, leave: null };
+    return {
+      action: { kind: "respond", to: recipientOf(s) },
+      refused: null,
+      gated: t.respond,
+      modified: false,
+      counted: false,
+      leave: null,
+    };
   const call = t.calling.find((c) => (c.proposed.id as string) === id);
   if (call === undefined) throw new Error(`there is no call ${id} to decide`);
-  const tool = p.tools.find(nameOf(call));
   const contracted =
-    t.finish === "length"
-      ? cutOff(call.proposed, tool, toolDigest)
-      : contract(asItRuns(call), tool, tool === null ? null : toolDigest(tool), call.edited);
+    t.finish === "length" ? cutOff(call.proposed, p.tools.find(nameOf(call)), toolDigest) : contractOf(p, s, t, call, toolDigest, now());
   return {
     action: contracted.action,
     refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
@@ -204,9 +224,10 @@ export const MAX_DEFERRED = 8;
 
 /** Q10 while work or a tool is halted its calls are refused, whatever the policy permits. */
 function withHalts(verdict: Verdict, action: Action, agent: string, orders: Orders): Verdict {
-  if (action.kind !== "call" || verdict.kind === "deny") return verdict;
-  const all = haltOf(orders, agent);
-  const halt = all ?? orders.halts.get(`tool:${action.tool}`);
+  const doing = doingOf(action);
+  if (doing === null || verdict.kind === "deny") return verdict;
+  const all = haltOf(orders, agent) ?? (action.kind === "delegate" ? haltOf(orders, action.to) : null);
+  const halt = all ?? orders.halts.get(`tool:${doing.tool}`);
   if (halt === undefined) return verdict;
   const what = all === null ? "calls of this tool are halted" : "work is halted";
   return { kind: "deny", by: "halt", because: verdict.because, faults: [], reason: `${what}: ${halt.reason}` };
@@ -223,7 +244,7 @@ function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): 
 }
 
 function breakersFor(action: Action, p: Needs): readonly Breaker[] {
-  if (action.kind === "model") return [breakerOfModel(p)];
+  if (action.kind === "model") return action.model === p.model.id ? [breakerOfModel(p)] : []; // of another one, which sums up, nothing is kept
   const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
   return tool === null ? [] : breakersOfTool(tool);
 }
@@ -237,8 +258,9 @@ function withGrant(
   t: Turn,
   p: Needs,
 ): Verdict {
-  if (verdict.kind !== "ask" || action.kind !== "call") return verdict;
-  const { tool, toolDigest, resource } = action;
+  const doing = doingOf(action);
+  if (verdict.kind !== "ask" || doing === null) return verdict;
+  const { tool, toolDigest, resource } = doing;
   const policies = verdict.asks.map((a) => a.policy);
   const sought = {
     agent: s.agent.name,

@@ -3,7 +3,7 @@
  * Nothing here touches the state: a landing is a function that the driver calls when it is its turn.
  */
 import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
-import type { Hold } from "../journal/port.ts";
+import type { Begin, Hold } from "../journal/port.ts";
 import { cut, observeOutcome } from "../observe/observe.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import { checkReply, parseReply } from "../reason/parse.ts";
@@ -14,6 +14,7 @@ import {
   actionId,
   type CallId,
   costOf,
+  DELEGATE,
   type Decided,
   type Digest,
   digestOf,
@@ -23,13 +24,16 @@ import {
   type Json,
   label,
   MICROS_PER_CENT,
+  type Millis,
   type Outcome,
+  type Prices,
   reconciledEvent,
   seq,
   type Tool,
 } from "../vocab/index.ts";
 import { breakerOfModel, breakersOfTool, classifyCall, classifyModel } from "./breakers.ts";
 import { requestTokens, reservation, roomForOutput, settlement } from "./budgets.ts";
+import { openingOf } from "./delegating.ts";
 import { onReply, onResult } from "./middleware.ts";
 import type { Move } from "./next.ts";
 import { noteEvent } from "./notes.ts";
@@ -38,7 +42,8 @@ import type { Plain, Ready } from "./preparing.ts";
 import { readying, sceneOf } from "./readying.ts";
 import type { Choice } from "./recovering.ts";
 import { stricter } from "./resume.ts";
-import { type Answered, type Call, keyOf, nameOf, type State, type Turn, type Unknown } from "./state.ts";
+import { type Answered, type Asking, type Call, keyOf, nameOf, type State, type Turn, type Unknown } from "./state.ts";
+import { summarise } from "./summarising.ts";
 
 /** What an effect brings home. */
 export type Landing = () => readonly JournalEvent[];
@@ -53,6 +58,12 @@ export type Cockpit = Readonly<{
   redeem: Redeem;
   /** Fires when the turn is stopped, or the calls of this tool are. */
   stopOf(tool: string | null): AbortSignal;
+  /** A session that begins with the batch. */
+  begin(one: Begin): void;
+  /** Something may have arrived. */
+  look(): void;
+  time(): Millis;
+  isTurnStopped(): boolean;
   fly(name: string, effect: () => Promise<Landing>): void;
   isFlying(name: string): boolean;
   land(landing: Landing): void;
@@ -77,11 +88,16 @@ export type Launcher = Readonly<{
 export function launcher(c: Cockpit): Launcher {
   const prompt = prompter(c.p.hash);
   const requests = readying(c, (t) => plainRequest(c, t, prompt));
+  const followed = new Map<CallId, Followed>();
   const announce: Launcher["announce"] = (move) => {
     const t = c.s.turn;
     if (move.kind === "settle") return settle(c, move.unknown);
     if (t === null) return null;
+    if (move.kind === "follow") return follow(c, move.call, followed);
+    if (move.kind === "act" && move.call.gated.kind === "allowed" && move.call.gated.decided.action.kind === "delegate")
+      return startDelegate(c, t, move.call, move.call.gated.decided, followed);
     if (move.kind === "ask-model") return askModel(c, t, requests.ready(t));
+    if (move.kind === "summarise") return summarise(c, t);
     if (move.kind === "recover") return lookUp(c, t, move.call);
     if ((move.kind === "act" || move.kind === "reconcile") && move.call.gated.kind === "allowed")
       return startCall(c, t, move.kind, move.call, move.call.gated.decided);
@@ -166,18 +182,18 @@ type Failed = Readonly<{ error: string; broke: boolean; again: boolean }>;
 
 const failedLanding =
   (failed: Failed, iteration: number, attempt: number): Landing =>
-  () => [{ kind: "model.failed", iteration, attempt, ...failed }];
+  () => [{ kind: "model.failed", iteration, attempt, purpose: "reply", ...failed }];
 
 /** What was said, once middleware has seen it: what that changed comes right before it. */
 async function repliedLanding(c: Cockpit, reply: ModelReply, iteration: number, attempt: number): Promise<Landing> {
   const { middleware } = c.p;
-  const replied = repliedEvent(c.s, reply, iteration, attempt);
+  const replied = repliedEvent(c.s, reply, { iteration, attempt, purpose: "reply" }, c.s.agent.prices);
   const before = middleware.length === 0 ? [] : await onReply(middleware, sceneOf(c, iteration), replied);
   return () => [...before, replied];
 }
 
 /** A model that does not listen to the signal is not waited for. */
-async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<ModelReply>): Promise<ModelReply | Failed> {
+export async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<ModelReply>): Promise<ModelReply | Failed> {
   let onStop = () => {};
   const stopped = new Promise<Failed>((resolve) => {
     onStop = () => resolve({ error: `stopped: ${String(signal.reason)}`, broke: true, again: false });
@@ -203,16 +219,22 @@ function failure(error: unknown): Failed {
   return { error: messageOf(error), broke: true, again: false };
 }
 
-function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: number): Extract<JournalEvent, { kind: "model.replied" }> {
+type Asked = Pick<Asking, "iteration" | "attempt" | "purpose">;
+
+export function repliedEvent(
+  s: State,
+  reply: ModelReply,
+  asked: Asked,
+  prices: Prices | null,
+): Extract<JournalEvent, { kind: "model.replied" }> {
   const { finish, usage, model, meta } = reply;
   return {
     kind: "model.replied",
-    iteration,
-    attempt,
+    ...asked,
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
     usage,
-    micros: costOf(s.agent.prices, usage),
+    micros: costOf(prices, usage),
     model,
     meta,
   };
@@ -237,6 +259,43 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
     if (how === "act") c.fly(call.proposed.id, async () => actLanding(c, await act(permit, c.redeem, run), done(), run.stop.aborted));
     else c.fly(call.proposed.id, async () => foundLanding(c, await reconcile(permit, c.redeem, run), done()));
   };
+}
+
+/** Announced with its delegate's first entries; what flies is the driving of that session, which any process may take over. */
+function startDelegate(c: Cockpit, t: Turn, call: Call, decided: Decided, followed: Map<CallId, Followed>): (() => void) | null {
+  const { p, s, hold } = c;
+  const id = call.proposed.id;
+  const opening = openingOf(p, s, t, call, decided.action, c.time());
+  if (opening === null) return null;
+  consume(c, decided);
+  const key = keyOf(s, call);
+  c.record({ kind: "act.started", call: id, key, digest: decided.digest, epoch: hold.epoch, start: 1, repeat: "idempotent" });
+  for (const event of opening.events) c.record(event);
+  c.begin(opening.begin);
+  return () => {
+    const permit = c.permitFor(decided.id);
+    checkHold(c);
+    c.redeem(permit); // used up by the start: from here on the delegate is a session like any other
+    follow(c, call, followed)?.();
+  };
+}
+
+/** When it was last seen to: while the turn went on, or after it was stopped. */
+type Followed = "driven" | "stopped";
+
+/** Once in a drive, and once more when the turn is stopped: a delegate that waits for a person is taken up by whoever brings the answer. */
+function follow(c: Cockpit, call: Call, followed: Map<CallId, Followed>): (() => void) | null {
+  const { child, proposed } = call;
+  const now: Followed = c.isTurnStopped() ? "stopped" : "driven";
+  const before = followed.get(proposed.id);
+  if (child === null || c.isFlying(proposed.id) || before === now || before === "stopped") return null;
+  followed.set(proposed.id, now);
+  return () =>
+    c.fly(proposed.id, async () => {
+      await c.p.children.drive(child.session, child.agent, c.stopOf(DELEGATE));
+      c.look(); // the word of its ending came with it
+      return () => [];
+    });
 }
 
 /** Of this very call, used up when it first started. */
@@ -270,7 +329,7 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
 }
 
 /** Right before an effect: where a hold can be lost, this is the last look. */
-function checkHold({ p, s, hold }: Cockpit): void {
+export function checkHold({ p, s, hold }: Cockpit): void {
   if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
 }
 

@@ -9,21 +9,36 @@
  * No clock, no I/O, no tools in here: resume, the cluster, the tests and the what-if tools all ask this same function.
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
-import { type ActionId, actionId, type Ending, type Millis } from "../vocab/index.ts";
-import { account, outOfMoney, overBilled, payable, remaining, remainingMs, roomForOutput } from "./budgets.ts";
+import { type ActionId, actionId, type Compacting, type Ending, type Millis } from "../vocab/index.ts";
+import { account, MAX_ATTEMPTS, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./budgets.ts";
+import { compaction } from "./context.ts";
 import { isAgain, isResting, isToRecover } from "./mending.ts";
 import { isStuck } from "./nudges.ts";
-import { type Call, type FollowUp, type Gated, isSettled, nameOf, type Question, type State, type Turn, type Unknown } from "./state.ts";
+import {
+  type Call,
+  type FollowUp,
+  type Gated,
+  isDelegated,
+  isSettled,
+  nameOf,
+  type Question,
+  type State,
+  type Turn,
+  type Unknown,
+} from "./state.ts";
 
 export type Move =
   | { readonly kind: "gate"; readonly action: ActionId }
   | { readonly kind: "question"; readonly action: ActionId } // put to people; the session then waits for one of them
   | { readonly kind: "act"; readonly call: Call } // for the first time, or again after its hold was lost
+  | { readonly kind: "follow"; readonly call: Call } // a delegate is at work: drive it on, or wait for whoever does
   | { readonly kind: "reconcile"; readonly call: Call } // ask the tool what became of it
   | { readonly kind: "recover"; readonly call: Call } // it failed: pick what is done about it
   | { readonly kind: "give-up"; readonly call: Call } // nobody can tell: `unknown`
   | { readonly kind: "settle"; readonly unknown: Unknown } // a person wants the tool asked about an old unknown
   | { readonly kind: "expire"; readonly question: Question } // by due time, not by when a timer ran
+  | { readonly kind: "compact"; readonly how: Exclude<Compacting, "summarise"> } // what is shown of the conversation, before the model is asked
+  | { readonly kind: "summarise" } // a model call of its own
   | { readonly kind: "ask-model" }
   | { readonly kind: "stop"; readonly ending: Ending } // what is in flight, really
   | { readonly kind: "start"; readonly followUp: FollowUp } // the next turn, by what was said to follow this one
@@ -52,7 +67,7 @@ function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
   if (t.calling.length > 0) return movesOfCalls(s, t, now);
   const isUp = (gated: Gated) => isDue(gated, s, now);
   if (t.answer !== null) return movesOfAnswer(s, t, t.answer, isUp);
-  return [ended(s, t) ?? movesToModel(t, isUp)].flat();
+  return [ended(s, t) ?? movesToFit(s, t, isUp) ?? tooMuch(s, t) ?? movesToModel(t, isUp)].flat();
 }
 
 function movesOfUnknowns(s: State): readonly Move[] {
@@ -81,14 +96,16 @@ function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
   const fresh = ready.filter((c) => c.starts === 0 || isAgain(c));
   const within = fresh.slice(0, remaining(s, t, now).calls);
   const starting = payable(s, t, [...lost, ...within], isAsked).slice(0, places);
-  if (starting.length > 0) return starting.map((call) => ({ kind: isAsked(call) ? "reconcile" : "act", call }));
-  if (running.length > 0) return [];
+  if (starting.length > 0) return [...following(t), ...starting.map((call): Move => ({ kind: isAsked(call) ? "reconcile" : "act", call }))];
+  if (running.length > 0) return following(t);
   if (lost.length > 0) return lost.map((call) => ({ kind: "give-up", call })); // there is no money to run it again
   const [dear] = within;
   if (dear !== undefined) return ending(t, outOfMoney(s, t, nameOf(dear)));
   if (fresh.length > 0) return ending(t, { ending: "out-of-calls", detail: `${t.limits.calls} calls were started` });
   return [{ kind: "wait" }];
 }
+
+const following = (t: Turn): readonly Move[] => t.calling.filter(isDelegated).map((call) => ({ kind: "follow", call }));
 
 /** Lost, or failed and about to run again: a tool that can be asked is asked whether it happened. That is free. */
 const isAsked = (c: Call): boolean =>
@@ -113,6 +130,14 @@ function movesToModel(t: Turn, isUp: IsUp): readonly Move[] {
   const answering: readonly Move[] =
     t.respond.kind === "undecided" ? [{ kind: "gate", action: actionId(`respond:${t.iterations + 1}`) }] : [];
   return [...answering, ...(decide(t.model, asked, isUp) ?? [{ kind: "ask-model" }])];
+}
+
+/** Before a request its conversation is made to fit. */
+function movesToFit(s: State, t: Turn, isUp: IsUp): readonly Move[] | null {
+  const how = compaction(s, t);
+  if (how === null) return null;
+  if (how !== "summarise") return [{ kind: "compact", how }];
+  return decide(t.summary.gated, actionId(`summary:${t.iterations + 1}`), isUp) ?? [{ kind: "summarise" }];
 }
 
 type IsUp = (gated: Gated) => boolean;
@@ -144,12 +169,21 @@ function ended(s: State, t: Turn): Move | null {
     return end(t, "out-of-iterations", `${t.limits.iterations} model calls were made`);
   if (t.attempts >= MAX_ATTEMPTS || (t.attempts > 0 && t.modelError !== null && !t.again))
     return end(t, "failed", t.modelError ?? "the model call was lost three times");
+  return null;
+}
+
+/** What must stay is more than the model may be shown, or than can be paid. */
+function tooMuch(s: State, t: Turn): Move | null {
+  const { contextTokens } = t.limits;
+  if (requestTokens(s) > contextTokens)
+    return end(
+      t,
+      "out-of-tokens",
+      `instructions, task and the newest message need ${requestTokens(s)} tokens, and contextTokens is ${contextTokens}`,
+    );
   const { short } = roomForOutput(s, t);
   return short === null ? null : end(t, short.ending, short.detail);
 }
-
-/** Rule 5: a model call that was lost or broke off is repeated at most twice. */
-export const MAX_ATTEMPTS = 3;
 
 type Stop = { readonly ending: Ending; readonly detail: string | null };
 
@@ -167,7 +201,7 @@ function mustStop(s: State, t: Turn, now: Millis): Stop | null {
 
 function stopping(t: Turn, stop: Stop): readonly Move[] {
   const isFlying = t.asking !== null || t.calling.some((c) => c.run.kind === "running");
-  return isFlying ? [{ kind: "stop", ending: stop.ending }] : ending(t, stop);
+  return isFlying ? [{ kind: "stop", ending: stop.ending }, ...following(t)] : ending(t, stop);
 }
 
 /** What has started is told of before its turn ends, also when it waits for a person. */

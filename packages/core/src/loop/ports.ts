@@ -4,7 +4,9 @@ import type { Inbox } from "../inbox/port.ts";
 import type { Orders } from "../journal/orders.ts";
 import type { Journal } from "../journal/port.ts";
 import type { Model, Preview } from "../reason/port.ts";
+import type { Counters } from "../reason/tokens.ts";
 import type {
+  AgentFacts,
   ApprovalId,
   BreakerSettings,
   Entry,
@@ -12,6 +14,7 @@ import type {
   Intent,
   IntentId,
   JournalEvent,
+  Limits,
   Middleware,
   Millis,
   SessionId,
@@ -52,8 +55,30 @@ export type Authenticate = (intent: Intent) => { readonly kind: "genuine" } | { 
 /** The runtime's own word, signed with its writer's key: so that nobody else can speak for it. */
 export type SignAsWriter = (intent: Omit<Intent, "by" | "key" | "signature">) => Intent;
 
+/** Sessions of other agents that work for this one. */
+export type Children = Readonly<{
+  /** Whom this agent may delegate to, and how many levels of delegates there may be below it. */
+  delegates: readonly string[];
+  maxDepth: number;
+  find(agent: string): Delegate | null;
+  /** Drives the session until it has ended or waits for a person; while another process holds it, waits for that. Once `stop` fires its turn is cancelled, wherever it is. */
+  drive(child: SessionId, agent: string, stop: AbortSignal): Promise<void>;
+}>;
+/** An agent that something can be delegated to. */
+export type Delegate = Readonly<{ facts: AgentFacts; limits: Limits }>;
+export const NO_CHILDREN: Children = Object.freeze({
+  delegates: [],
+  maxDepth: 0,
+  find: () => null,
+  drive: () => Promise.reject(new Error("this session has no delegates")),
+});
+
 export type Ports = Readonly<{
   model: Model;
+  /** What sums up what no longer fits: the agent's own model unless its plan names another. */
+  summariser: Model;
+  /** What counts tokens. */
+  counters: Counters;
   gate: Gate;
   tools: Tools;
   /** In order; none is the empty list. */
@@ -61,6 +86,7 @@ export type Ports = Readonly<{
   journal: Journal;
   inbox: Inbox;
   orders: OrdersPort;
+  children: Children;
   breakers: BreakersPort;
   /** When the model is left alone after it kept failing. */
   modelBreaker: BreakerSettings;

@@ -7,6 +7,8 @@ import type { Question, State, Unknown } from "./state.ts";
 
 export type RunResult = Readonly<{
   session: SessionId;
+  /** Of a delegate: the session that it works for. */
+  parent: SessionId | null;
   /** `waiting`: somebody has to answer a question before it goes on. */
   state: "ended" | "waiting";
   ending: Ending | null;
@@ -20,14 +22,19 @@ export type RunResult = Readonly<{
   cost: number | null;
   durationMs: number;
   calls: number;
-  questions: readonly Question[];
+  /** Its own, and those of the delegates that work for it. */
+  questions: readonly OpenQuestion[];
   unknowns: readonly Unknown[];
   conversation: readonly Message[];
   /** What the agent asks for and ran without: instructions of the project that are not trusted. */
   warnings: readonly string[];
 }>;
 
-export function toResult(s: State, warnings: readonly string[] = []): RunResult {
+/** Whose it is: an answer goes to that session. */
+export type OpenQuestion = Question & Readonly<{ session: SessionId; agent: string }>;
+
+/** `below`: its delegates that are still at work, and theirs. */
+export function toResult(s: State, warnings: readonly string[] = [], below: readonly State[] = []): RunResult {
   const at = s.turn ?? s.last;
   const ending = s.turn === null ? (s.last?.ending ?? null) : null;
   const words = ending === null ? WAITING : ENDINGS[ending];
@@ -35,6 +42,7 @@ export function toResult(s: State, warnings: readonly string[] = []): RunResult 
   const lost = at === null ? 0 : at.lost.input + at.lost.output;
   return {
     session: s.session,
+    parent: s.parent?.session ?? null,
     state: s.turn === null ? "ended" : "waiting",
     ending,
     sentence: words.sentence,
@@ -46,7 +54,7 @@ export function toResult(s: State, warnings: readonly string[] = []): RunResult 
     cost: inCurrency(s.turn === null ? (s.last?.micros ?? null) : costOfTurn(s, s.turn)),
     durationMs: at?.activeMs ?? 0,
     calls: at?.calls ?? 0,
-    questions: [...(s.turn?.questions.values() ?? [])].filter((q) => q.answer === null),
+    questions: [s, ...below].flatMap(openQuestions),
     unknowns: [...s.unknowns.values()],
     conversation: s.messages,
     warnings,
@@ -54,6 +62,9 @@ export function toResult(s: State, warnings: readonly string[] = []): RunResult 
 }
 
 const inCurrency = (micros: number | null): number | null => (micros === null ? null : micros / 1_000_000);
+
+const openQuestions = ({ session, agent, turn }: State): readonly OpenQuestion[] =>
+  [...(turn?.questions.values() ?? [])].filter((q) => q.answer === null).map((q) => ({ ...q, session, agent: agent.name }));
 
 const WAITING = {
   sentence: "The turn waits for a person.",

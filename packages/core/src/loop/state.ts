@@ -1,6 +1,7 @@
 /** A session's state: a fold of its events, owned by its driver, growing at the end and never copied. `evolve.ts` is its only writer. */
 import type { Vote } from "../gate/approvals.ts";
 import type { Message } from "../reason/port.ts";
+import type { Counters } from "../reason/tokens.ts";
 import type { Window } from "../reason/window.ts";
 import {
   type ActionId,
@@ -23,10 +24,12 @@ import {
   type Limits,
   type Millis,
   type Outcome,
+  type Parent,
   type Part,
   type Plan,
   type Principal,
   type ProposedCall,
+  type Purpose,
   type Repeat,
   type Resource,
   type Seq,
@@ -40,12 +43,16 @@ import {
 
 export type State = {
   readonly session: SessionId;
+  /** What counts tokens; the same names count the same wherever it is folded. */
+  readonly counters: Counters;
   seq: Seq;
   at: Millis;
   epoch: Epoch;
   agent: AgentFacts;
   principal: Principal;
   surface: Surface;
+  /** Of a delegate: whom it works for. */
+  readonly parent: Parent | null;
   closed: boolean;
   readonly labels: Set<Label>;
   /** The conversation, whole. What the model is shown is a window into it. */
@@ -130,6 +137,8 @@ export type Turn = {
   refusedInARow: number;
   /** By tool, decided `allow` in this turn. */
   readonly allowedCalls: Map<string, number>;
+  /** Where summing up stands before the next request; `over`: there was one since the last reply, or there will be none. */
+  summary: Readonly<{ gated: Gated; attempts: number; over: boolean }>;
   /** The model call in flight, if any. */
   asking: Asking | null;
   /** Attempts made at the reply that comes next. */
@@ -167,7 +176,7 @@ export type Turn = {
   readonly questions: Map<ApprovalId, Question>;
 };
 
-export type Asking = Readonly<{ iteration: number; attempt: number; reserved: Usage; reservedMicros: number | null }>;
+export type Asking = Readonly<{ iteration: number; attempt: number; purpose: Purpose; reserved: Usage; reservedMicros: number | null }>;
 
 /** Where one action stands with the gate. */
 export type Gated =
@@ -201,6 +210,8 @@ export type Answered = Readonly<{ approval: ApprovalId; digest: Digest; slice: D
 
 export type Call = {
   readonly proposed: ProposedCall;
+  /** Of its last decision, or of what became of it. */
+  entry: Seq;
   gated: Gated;
   run: Running;
   /** Arguments that stand in place of the proposed ones, and whether a policy put them there. */
@@ -218,6 +229,8 @@ export type Call = {
   starts: number;
   /** As declared when it first started. */
   repeat: Repeat | null;
+  /** The session that does it, of a delegation that has started. `since` is how long the turn had been active then. */
+  child: { readonly session: SessionId; readonly agent: string; readonly since: number } | null;
   /** The tool that runs in place of the one that was asked for. */
   standIn: string | null;
   /** Goes up when it is to run as something else, by another tool or with other arguments: its key then is another. */
@@ -264,6 +277,15 @@ export const keyOf = (s: Pick<State, "session">, c: Call): CallKey => callKey(s.
 
 /** Settled: it has its one observation. */
 export const isSettled = (c: Call): boolean => c.run.kind === "ended" || (c.gated.kind === "denied" && c.run.kind === "not-started");
+/** A delegate is at work on it, here, elsewhere, or waiting for a person: its session says. */
+export const isDelegated = (c: Call): c is Call & { readonly child: NonNullable<Call["child"]> } =>
+  c.child !== null && c.run.kind === "running";
+/** Whom an answer goes to: whoever started the turn, and for a delegate the agent that wanted it. */
+export const recipientOf = (s: State): Principal => {
+  const above = s.turn?.number === 1 ? s.parent?.lineage.at(-1) : undefined;
+  return above === undefined ? actingFor(s) : { kind: "agent", id: above };
+};
 /** On whose behalf: whoever started the turn, else who opened the session. */
 export const actingFor = (s: State): Principal => s.turn?.by ?? s.principal;
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });
+export const NO_SUMMARY: Turn["summary"] = Object.freeze({ gated: UNDECIDED, attempts: 0, over: false });

@@ -22,6 +22,7 @@ export function stops(): Stops {
     if (known !== undefined && (!known.signal.aborted || signal.aborted)) return known.signal;
     const own = new AbortController(); // the first, or the tool was halted and goes on
     tools.set(tool, own);
+    if (signal.aborted) own.abort(signal.reason);
     signal.addEventListener("abort", () => own.abort(signal.reason), { once: true });
     return own.signal;
   }

@@ -298,6 +298,90 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect([...records.commits(journal.writer)].length).toBe(1);
   });
 
+  const telling = (id: string): Intent => ({ ...say(id, S2, "told"), by: { kind: "system", id: "w" } });
+
+  rule("J70 what an append opens and tells is written with it, in one sealed commit, and nobody holds what it opened", async (store) => {
+    const { journal, inbox, records } = await store.open();
+    const hold = await journal.take(S1);
+    const begun = { session: S2, events: [stamp(opened("reader")), stamp(note("task"))] };
+    let woken = 0;
+    const stop = inbox.watch(S2, () => {
+      woken += 1;
+    });
+    const [first] = await Promise.all([
+      journal.append({ ...append(hold, 0, [opened("echo")]), opens: [begun], tells: [telling("i_told")] }),
+      journal.append(append(NOTES, 0, [note("beside it")])),
+    ]);
+    stop();
+    expect(first).toBe(1);
+    expect(woken > 0).toBe(true);
+    const commits = [...records.commits(journal.writer)];
+    expect(commits.length).toBe(1);
+    expect(parseRanges(commits[0]?.ranges ?? "")).toEqual([
+      { stream: S1, first: 1, count: 1 },
+      { stream: S2, first: 1, count: 2 },
+      { stream: NOTES, first: 1, count: 1 },
+    ]);
+    expect(valuesOf(await all(journal, S2))).toEqual(["session.opened", "task"]);
+    expect(await journal.session(S2)).toMatchObject({ session: S2, agent: "reader", seq: 2 });
+    expect((await inbox.pending(S2)).map((a) => a.intent)).toEqual([telling("i_told")]);
+    const next = await store.open();
+    const child = await next.journal.take(S2); // by whoever comes first
+    expect(child.epoch).toBe(1);
+    await next.journal.append(append(child, 2, [note("goes on")], [intentId("i_told")]));
+    expect(await inbox.state(intentId("i_told"))).toBe("taken");
+    await journal.append({ ...append(hold, 1, [note("again")]), tells: [telling("i_told")] });
+    expect(await inbox.state(intentId("i_told"))).toBe("taken"); // known, and not put again
+  });
+
+  rule("J70 an append that is refused opens nothing and tells nobody, whatever it was refused for", async (store) => {
+    const { journal, inbox, records } = await store.open();
+    const hold = await journal.take(S1);
+    await journal.append(append(hold, 0, [opened("echo")]));
+    const begun = (session: SessionId) => ({ session, events: [stamp(opened("reader"))] });
+    const S3 = sessionId("s_contract0003");
+    await journal.append({
+      ...append(streamId("halt"), 0, []),
+      events: [{ at: millis(1), event: { kind: "work.halted", scope: "agent:reader", by: { kind: "user", id: "ana" }, reason: "" } }],
+    });
+    const held = await journal.take(S3); // it has no entry yet, and is somebody's all the same
+    const wants = { tells: [telling("i_never")], opens: [begun(S2)] };
+    const outcomes = await Promise.all([
+      faultOf(journal.append({ ...append(hold, 7, [note("conflict")]), ...wants })),
+      faultOf(journal.append({ ...append(hold, 1, [note("halted")]), ...wants, unlessHalted: ["agent:reader"] })),
+      faultOf(journal.append({ ...append(hold, 1, [note("held")]), ...wants, opens: [begun(S2), begun(S3)] })),
+      faultOf(journal.append({ ...append(hold, 1, [note("there")]), ...wants, opens: [begun(S2), begun(S1)] })),
+      faultOf(journal.append({ ...append(hold, 1, [note("twice")]), ...wants, opens: [begun(S2), begun(S2)] })),
+      faultOf(journal.append(append(hold, 1, [note("fine")]))),
+    ]);
+    const conflict = "append-conflict";
+    expect(outcomes.map((f) => f?.kind ?? null)).toEqual([conflict, "halted", conflict, conflict, conflict, null]);
+    expect(valuesOf(await all(journal, S1))).toEqual(["session.opened", "fine"]);
+    expect(await all(journal, S2)).toEqual([]);
+    expect(await journal.session(S2)).toBe(null);
+    expect(await inbox.state(intentId("i_never"))).toBe("absent");
+    expect([...records.commits(journal.writer)].length).toBe(3);
+    await journal.append({ ...append(hold, 2, [note("now")]), opens: [begun(S2)] });
+    expect((await all(journal, S2)).length).toBe(1);
+    await journal.release(held);
+  });
+
+  rule("J70 a process that dies has opened and told all of an append or nothing of it", async (store) => {
+    const a = await store.open();
+    const hold = await a.journal.take(S1);
+    const append1 = a.journal.append({
+      ...append(hold, 0, [opened("echo")]),
+      opens: [{ session: S2, events: [stamp(opened("reader"))] }],
+      tells: [telling("i_told")],
+    });
+    await faultOf(append1);
+    await a.die();
+    const b = await store.open();
+    expect((await all(b.journal, S1)).length).toBe(1);
+    expect((await all(b.journal, S2)).length).toBe(1);
+    expect(await b.inbox.state(intentId("i_told"))).toBe("pending");
+  });
+
   rule("J5 a commit error fails all who wait and everything after, and nothing of it is there", async (store) => {
     const { journal } = await store.open();
     const hold = await journal.take(S1);

@@ -40,6 +40,7 @@ import {
   epoch,
   type Fault,
   FaultError,
+  frozenCopy,
   type GrantId,
   type Intent,
   type IntentId,
@@ -200,9 +201,12 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     const settle: (() => void)[] = [];
     for (const w of batch) {
       try {
-        const entries = write(w.append);
-        sealed.push(entries);
-        settle.push(() => w.done(entries[0]?.seq ?? seq(0)));
+        const [own, ...begun] = write(w.append);
+        sealed.push(own, ...begun);
+        settle.push(() => {
+          w.done(own[0]?.seq ?? seq(0));
+          for (const { session } of w.append.tells ?? []) for (const at of [...disk.watchers]) if (at.session === session) at.arrived();
+        });
       } catch (error) {
         settle.push(() => w.failed(error));
       }
@@ -217,10 +221,34 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     for (const stream of new Set(sealed.flat().map((e) => e.stream))) for (const look of [...disk.onlookers]) look(stream);
   }
 
-  function write({ stream, after, hold, events, consumes, unlessHalted }: Append): StoredEntry[] {
-    const head = disk.heads.get(stream) ?? EMPTY_STREAM;
-    const fault = refusal({ stream, after, hold, head, consumes, unlessHalted, events });
+  /** All of an append or nothing: its own entries first, then those of the sessions that begin with it. */
+  function write(append: Append): [StoredEntry[], ...StoredEntry[][]] {
+    const { stream, events, consumes, opens = [], tells = [] } = append;
+    const fault = refusal({ ...append, head: disk.heads.get(stream) ?? EMPTY_STREAM });
     if (fault !== null) throw new FaultError(fault);
+    const taken = opens.find(
+      ({ session }, i) => disk.heads.has(session) || disk.holds.has(session) || opens.findIndex((o) => o.session === session) < i,
+    )?.session;
+    if (taken !== undefined)
+      throw new FaultError({ kind: "append-conflict", stream: taken, expected: seq(0), found: disk.heads.get(taken)?.seq ?? seq(0) });
+    const own = writeStream(stream, events);
+    const begun = opens.map((begin) => writeStream(begin.session, begin.events));
+    for (const id of consumes) {
+      const row = disk.inbox.get(id);
+      if (row !== undefined) row.intent = null;
+    }
+    for (const intent of tells)
+      if (!disk.inbox.has(intent.id))
+        disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: frozenCopy(intent), arrivedAt: now() });
+    for (const { event } of events) {
+      obey(disk.halts, event);
+      if (event.kind === "grant.revoked") disk.revoked.add(event.grant);
+    }
+    return [own, ...begun];
+  }
+
+  function writeStream(stream: StreamId, events: readonly Stamped[]): StoredEntry[] {
+    const head = disk.heads.get(stream) ?? EMPTY_STREAM;
     const blobs: [string, string][] = [];
     const entries = sealEntries(stream, head, events, ports, (text): BlobRef => {
       const sha256 = ports.hash(text);
@@ -246,14 +274,6 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
         listDeadLetters(disk, summary, sealed, earlier);
         disk.sessions.set(stream, withQuestions(summary, listQuestions(disk, summary, sealed)));
       }
-    }
-    for (const id of consumes) {
-      const row = disk.inbox.get(id);
-      if (row !== undefined) row.intent = null;
-    }
-    for (const { event } of events) {
-      obey(disk.halts, event);
-      if (event.kind === "grant.revoked") disk.revoked.add(event.grant);
     }
     return [...entries];
   }

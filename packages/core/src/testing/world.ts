@@ -4,10 +4,12 @@
  */
 
 import { toolbox } from "../agents/define-tool.ts";
+import { toolsOf } from "../agents/delegate-tool.ts";
 import { type Row, tableGate } from "../gate/table.ts";
 import { type StandingGrant, unseal } from "../journal/index.ts";
 import { chargesOf } from "../loop/agent-facts.ts";
 import { breakersOf } from "../loop/breakers.ts";
+import { followChild, goUp } from "../loop/delegating.ts";
 import { drive, type Held } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
 import { ordersOf } from "../loop/orders.ts";
@@ -15,9 +17,11 @@ import type { Live, Ports } from "../loop/ports.ts";
 import { openSession, takeSession } from "../loop/resume.ts";
 import type { State } from "../loop/state.ts";
 import type { Model } from "../reason/port.ts";
+import { type Counters, estimates } from "../reason/tokens.ts";
 import {
   type AgentFacts,
   approvalId,
+  type ContextPlan,
   DEFAULT_BREAKER,
   DEFAULT_LIMITS,
   type Entry,
@@ -38,6 +42,7 @@ import {
   seq,
   sessionId,
   type Tool,
+  type Tools,
   type Wish,
   writerId,
   ZERO,
@@ -58,10 +63,28 @@ export type WorldOptions = Readonly<{
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
   prices?: Prices;
+  context?: ContextPlan;
+  summariser?: Model;
+  counters?: Counters;
+  /** Whom the agent of `run`, which is called `tester`, may delegate to, and how deep. */
+  delegates?: readonly string[];
+  maxDepth?: number;
+  /** The other agents, by name. They share the gate, and die with their process. */
+  others?: Readonly<Record<string, OtherAgent>>;
   /** The first process dies at the first of these, the second at the second, … */
   crashes?: readonly CrashPoint[];
   /** A chance to break a port on purpose: mutation tests hand in what must be noticed. */
   spoil?: (ports: Ports) => Ports;
+}>;
+
+export type OtherAgent = Readonly<{
+  model: Model;
+  tools?: readonly Tool[];
+  limits?: Partial<Limits>;
+  prices?: Prices;
+  context?: ContextPlan;
+  delegates?: readonly string[];
+  maxDepth?: number;
 }>;
 
 export type World = Readonly<{
@@ -84,6 +107,8 @@ export type World = Readonly<{
   say(input: string, cancel?: AbortSignal): Promise<State>;
   /** From here on it is about this session: the last one that was opened otherwise. */
   turnTo(session: SessionId): void;
+  /** Those that work for it, in the order in which they were opened. */
+  children(): readonly SessionId[];
   entries(): readonly Entry[];
   events<K extends EventKind>(kind: K): readonly Extract<JournalEvent, { kind: K }>[];
   state(): State;
@@ -95,36 +120,45 @@ class Crash extends Error {
 
 /** People may answer, unless a world's own rows say who. */
 const APPROVING: Row = { id: "people", action: "approve", verdict: "allow" };
+const ROOT = "tester";
 const USER: Principal = { kind: "user", id: "ann" };
 
 export function world(options: WorldOptions): World {
-  const { hash, model, tools = [], rows = PERMIT_ALL, crashes = [], spoil = (p) => p } = options;
+  const { hash, rows = PERMIT_ALL, crashes = [], spoil = (p) => p } = options;
   const limits: Limits = { ...DEFAULT_LIMITS, ...options.limits };
   const disk = memoryDisk();
   const clock = manualClock();
   const live: Live[] = [];
   const people = rows.some((row) => row.action === "approve") ? [] : [APPROVING];
   const gate = tableGate([...people, ...rows], hash, options.groups);
-  const box = toolbox(tools, hash);
+  const cast = new Map(Object.entries<OtherAgent>({ ...options.others, [ROOT]: options }).map(([name, one]) => [name, castOf(name, one)]));
   let booted = 0;
   let counter = 0;
   let open: SessionId | null = null;
 
-  const agent: AgentFacts = {
-    name: "tester",
-    digest: hash("agent"),
-    instructions: "be brief",
-    model: model.id,
-    policies: gate.digest,
-    tools: box.digest,
-    overheadTokens: 10,
-    tokenizer: "estimate",
-    context: PLAIN_WINDOW,
-    prices: options.prices ?? null,
-    charges: chargesOf(box),
-  };
+  type Cast = Readonly<{ facts: AgentFacts; limits: Limits; box: Tools; model: Model; delegates: readonly string[]; maxDepth: number }>;
 
-  function boot(): { ports: Ports; dead: () => boolean } {
+  function castOf(name: string, one: OtherAgent): Cast {
+    const { model, tools = [], prices = null, context = PLAIN_WINDOW, delegates = [], maxDepth = 3 } = one;
+    const box = toolbox(toolsOf({ tools, delegates }), hash);
+    const facts: AgentFacts = {
+      name,
+      digest: hash(name === ROOT ? "agent" : name),
+      instructions: "be brief",
+      model: model.id,
+      policies: gate.digest,
+      tools: box.digest,
+      overheadTokens: 10,
+      tokenizer: "estimate",
+      context,
+      prices,
+      charges: chargesOf(box),
+    };
+    return { facts, limits: { ...DEFAULT_LIMITS, ...one.limits }, box, model, delegates, maxDepth };
+  }
+  const { facts: agent } = cast.get(ROOT) ?? fail("there is no agent");
+
+  function boot(): { ports: (agent: string) => Ports; dead: () => boolean } {
     const point = crashes[booted];
     booted += 1;
     const store = openMemory(disk, sealPorts(`w${booted}`), clock.now);
@@ -147,10 +181,9 @@ export function world(options: WorldOptions): World {
       if (dead) throw new Crash();
       return result;
     }
-    const ports: Ports = spoil({
-      model: { id: model.id, ask: (request, preview, signal) => around("model", () => model.ask(request, preview, signal)) },
+    const shared = {
+      counters: options.counters ?? estimates,
       gate,
-      tools: { ...box, find: (name) => crashing(box.find(name), around) },
       middleware: options.middleware ?? [],
       journal: { ...store.journal, append: (a) => around("append", () => store.journal.append(a)) },
       inbox: store.inbox,
@@ -166,10 +199,34 @@ export function world(options: WorldOptions): World {
         intent: () => intentId(`i${++counter}`),
       },
       hash,
-      watch: (l) => live.push(l),
-    });
+      watch: (l: Live) => void live.push(l),
+    } satisfies Partial<Ports>;
+    const ports = (name: string): Ports => {
+      const { model, box, delegates, maxDepth } = cast.get(name) ?? fail(`there is no agent ${name}`);
+      return spoil({
+        ...shared,
+        model: crashingModel(model, around),
+        summariser: crashingModel(options.summariser ?? model, around),
+        tools: { ...box, find: (tool) => crashing(box.find(tool), around) },
+        children: {
+          delegates,
+          maxDepth,
+          find: (to) => cast.get(to) ?? null,
+          drive: (child, to, stop) => followChild(shared, child, stop, (cancel) => driveHeld(ports(to), child, cancel)),
+        },
+      });
+    };
     return { ports, dead: () => dead };
   }
+
+  async function driveHeld(p: Ports, session: SessionId, cancel: AbortSignal): Promise<State> {
+    const held = await takeSession(p, session, factsOf(session));
+    const state = await drive(p, held, held.state.turn?.limits ?? limits, cancel);
+    await p.journal.release(held.hold);
+    return state;
+  }
+  const agentOf = (session: SessionId): string => disk.sessions.get(session)?.agent ?? ROOT;
+  const factsOf = (session: SessionId): AgentFacts => cast.get(agentOf(session))?.facts ?? fail("its agent is gone");
 
   function sealPorts(writer: string) {
     let salt = 0;
@@ -182,13 +239,15 @@ export function world(options: WorldOptions): World {
     };
   }
 
-  async function survive(start: (ports: Ports) => Promise<Held>, cancel: AbortSignal): Promise<State> {
-    for (let take = start; ; take = resume) {
+  async function survive(start: ((ports: Ports) => Promise<Held>) | null, cancel: AbortSignal): Promise<State> {
+    for (let take = start; ; take = null) {
       const { ports, dead } = boot();
       try {
-        const held = await take(ports);
-        const state = await drive(ports, held, limits, cancel);
-        await ports.journal.release(held.hold);
+        if (take === null) return await takeUp(ports, cancel);
+        const p = ports(ROOT);
+        const held = await take(p);
+        const state = await drive(p, held, limits, cancel);
+        await p.journal.release(held.hold);
         return state;
       } catch (error) {
         if (!dead()) throw error;
@@ -197,7 +256,13 @@ export function world(options: WorldOptions): World {
     }
   }
 
-  const resume = (p: Ports): Promise<Held> => takeSession(p, mine(), agent);
+  /** As a process does that is told to resume a session: it drives it, and then whom it works for. */
+  async function takeUp(ports: (agent: string) => Ports, cancel: AbortSignal): Promise<State> {
+    const drives = (session: SessionId) => driveHeld(ports(agentOf(session)), session, cancel);
+    const state = await drives(mine());
+    await goUp(ports(ROOT), state, drives);
+    return state;
+  }
   const mine = (): SessionId => open ?? fail("no session was opened");
 
   async function begin(p: Ports, input: string): Promise<Held> {
@@ -227,7 +292,7 @@ export function world(options: WorldOptions): World {
     live,
     processes: () => booted,
     run: (input, cancel = never()) => survive((p) => begin(p, input), cancel),
-    go: (cancel = never()) => survive(resume, cancel),
+    go: (cancel = never()) => survive(null, cancel),
     async wish(wish, by = USER) {
       await store().inbox.put({ id: intentId(`i${++counter}`), session: mine(), at: clock.now(), by, key: null, wish, signature: null });
     },
@@ -243,11 +308,12 @@ export function world(options: WorldOptions): World {
       return [...orders.now().grants.values()];
     },
     session: mine,
-    outside: () => boot().ports,
+    outside: () => boot().ports(ROOT),
     say: (input, cancel = never()) => survive((p) => takeSession(p, mine(), agent).then((held) => withTurn(held, input)), cancel),
     turnTo(session) {
       open = session;
     },
+    children: () => readAll(disk, mine(), hash).flatMap(({ event: e }) => (e.kind === "child.opened" ? [e.child] : [])),
     entries: () => readAll(disk, mine(), hash),
     events: (kind) => readAll(disk, mine(), hash).flatMap(({ event }) => (isKind(event, kind) ? [event] : [])),
     state: () => fold(readAll(disk, mine(), hash)) ?? fail("the session is empty"),
@@ -255,6 +321,11 @@ export function world(options: WorldOptions): World {
 }
 
 type Around = <T>(of: CrashPoint["of"], effect: () => Promise<T>) => Promise<T>;
+
+const crashingModel = (model: Model, around: Around): Model => ({
+  id: model.id,
+  ask: (request, preview, signal) => around("model", () => model.ask(request, preview, signal)),
+});
 
 function crashing(tool: Tool | null, around: Around): Tool | null {
   if (tool === null) return null;

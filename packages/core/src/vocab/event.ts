@@ -60,6 +60,10 @@ export type Parent = Readonly<{
   depth: number;
   /** The agents above it, the first one first. */
   lineage: readonly string[];
+  /** No delegate below may be at a greater depth: the least that any of the agents above allows. */
+  deepest: number;
+  /** Everybody whose words the parent's turn followed: none of them is a stranger to what the delegate asks for. */
+  speakers: readonly string[];
 }>;
 
 export type SessionEvent =
@@ -94,6 +98,7 @@ export type SessionEvent =
       kind: "model.replied";
       iteration: number;
       attempt: number;
+      purpose: Purpose;
       parts: readonly Part[];
       finish: Finish;
       usage: Usage;
@@ -101,7 +106,7 @@ export type SessionEvent =
       model: string;
       meta: Json;
     }>
-  | Readonly<{ kind: "model.failed"; iteration: number; attempt: number; error: string; broke: boolean; again: boolean }>
+  | Readonly<{ kind: "model.failed"; iteration: number; attempt: number; purpose: Purpose; error: string; broke: boolean; again: boolean }>
   | Readonly<{
       kind: "gate.decided";
       id: ActionId;
@@ -165,9 +170,11 @@ export type SessionEvent =
   /** What the entries `first` to `last` said is shown to the model in another form from now on; they stay in the journal. */
   | Readonly<{
       kind: "context.compacted";
-      how: "mask" | "summarise";
+      how: Compacting;
       first: Seq;
       last: Seq;
+      /** So many messages of the conversation, from its start, are older than what is shown whole. */
+      upTo: number;
       summary: string | null;
       model: string | null;
       before: number;
@@ -287,6 +294,9 @@ export type KeyHolder = Readonly<{ kind: "root" } | { kind: "writer"; writer: Wr
 export type JournalEvent = SessionEvent | SystemEvent;
 export type EventKind = JournalEvent["kind"];
 export type Decided = Extract<JournalEvent, { kind: "gate.decided" }>;
+
+/** `window`: the oldest units are shown no more, `mask`: their results are one line each, `summarise`: a summary stands for them. */
+export type Compacting = "window" | "mask" | "summarise";
 
 export type Purpose = "reply" | "summary";
 

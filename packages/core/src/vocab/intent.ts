@@ -1,6 +1,8 @@
 /** What anybody other than the holder wants of a session: a row in the inbox, which the holder turns into an event. */
+import type { Allotment } from "./budget.ts";
 import { canonical, type Json, type JsonObject } from "./canonical.ts";
-import type { ApprovalId, CallId, Digest, IntentId, KeyId, Millis, SessionId } from "./ids.ts";
+import type { Ending } from "./ending.ts";
+import type { ApprovalId, CallId, Digest, IntentId, KeyId, Label, Millis, SessionId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Principal } from "./principal.ts";
 
@@ -21,6 +23,17 @@ export type Wish =
   | Readonly<{ kind: "dismiss"; call: CallId; note: string }>
   /** A row of the inbox that nobody can read: it is refused like any other, and blocks nothing. */
   | Readonly<{ kind: "unreadable"; detail: string }>
+  /** The runtime's own: a delegate's turn has ended. Written in the transaction that ends it. */
+  | Readonly<{
+      kind: "child-ended";
+      call: CallId;
+      child: SessionId;
+      ending: Ending;
+      output: string | null;
+      detail: string | null;
+      labels: readonly Label[];
+      used: Allotment;
+    }>
   /** The runtime's own: an outcome that arrived after its call was given up as unknown. */
   | Readonly<{ kind: "late"; call: CallId; outcome: Outcome }>;
 

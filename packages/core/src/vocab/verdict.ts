@@ -17,8 +17,27 @@ export type Action =
       inexact: readonly string[];
       resource: Resource;
     }>
+  /** Another agent is to do something. What it is to do is in `args`, for people to see; the gate is told whom, never what (rule 7). */
+  | Readonly<{ kind: "delegate"; call: CallId; to: string; agentDigest: Digest | null; args: JsonObject }>
   | Readonly<{ kind: "model"; model: string }>
   | Readonly<{ kind: "respond"; to: Principal }>;
+
+/** The name that the model calls to delegate; no tool may have it. */
+export const DELEGATE = "delegate";
+
+/** What is called, on what, with what: for questions, grants and lists. Null for what is no call of the model's. */
+export type Doing = Readonly<{ tool: string; toolDigest: Digest | null; resource: Resource; args: JsonObject | null }>;
+export function doingOf(action: Action): Doing | null {
+  switch (action.kind) {
+    case "call":
+      return action;
+    case "delegate":
+      return { tool: DELEGATE, toolDigest: action.agentDigest, resource: { type: "Agent", id: action.to }, args: action.args };
+    case "model":
+    case "respond":
+      return null;
+  }
+}
 
 /** What the gate is told beside the action: identities, labels, counters. No prose (rule 7). */
 export type Facts = Readonly<{

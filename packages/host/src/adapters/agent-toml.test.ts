@@ -52,7 +52,26 @@ test("A21 A24 an agent in TOML is the agent that a module would define, and its 
   expect(agent.digest(sha256)).toBe(same.digest(sha256));
 });
 
+test("A21 B7 C5 prices, tokenizer and the plan for the conversation are settings like any other", async () => {
+  const more =
+    'tokenizer = "o200k_base"\n[limits]\ncents = 25\n[prices]\ninput = 3\noutput = 15.5\n[context]\nkind = "summarise"\nkeep = 4\n';
+  write("agents/clerk.toml", AGENT + more);
+  expect((await load())[0]?.agent).toMatchObject({
+    tokenizer: "o200k_base",
+    limits: { cents: 25 },
+    prices: { input: 3, output: 15.5 },
+    context: { kind: "summarise", keep: 4, model: null },
+  });
+});
+
 test.each<[string, string, string]>([
+  ["money without a price", `${AGENT}[limits]\ncents = 5\n`, "agents/clerk.toml:6:1: agent `clerk`: limit `cents` is given"],
+  ["a price that is none", `${AGENT}[prices]\ninput = -3\noutput = 1\n`, "agents/clerk.toml:5:2: agent `clerk`: `prices`"],
+  [
+    "a plan that there is not",
+    `${AGENT}[context]\nkind = "forget"\n`,
+    "agents/clerk.toml:6:1: `context.kind`: invalid discriminator value",
+  ],
   ["no TOML", `${AGENT}limits = {`, "agents/clerk.toml:"],
   ["an unknown setting", `${AGENT}modle = "x"\n`, "agents/clerk.toml:5:1: there is no setting `modle`"],
   ["a missing setting", 'name = "clerk"\nmodel = "offline/x"\n', "agents/clerk.toml:1:1: `instructions` is missing"],
@@ -61,6 +80,8 @@ test.each<[string, string, string]>([
   ["a bad name", AGENT.replace('"clerk"', '"two words"'), "agents/clerk.toml:1:1: an agent: `name`"],
   ["a bad model", AGENT.replace("offline/clerk", "clerk"), "agents/clerk.toml:3:1: agent `clerk`: `model`"],
   ["a bad limit", `${AGENT}[limits]\niterations = 0\n`, "agents/clerk.toml:6:1: agent `clerk`: limit `iterations` is 0"],
+  ["a bad strategy", `${AGENT}recover = ["retry", "shrug"]\n`, "agents/clerk.toml:5:1: agent `clerk`: `recover`: `shrug` is no strategy"],
+  ["a bad breaker", `${AGENT}[breaker]\nfailures = 0\n`, "agents/clerk.toml:6:1: agent `clerk`: `breaker.failures` must be"],
   ["a bad group", `${AGENT}groups = ["two words"]\n`, "agents/clerk.toml:5:1: agent `clerk`: `groups`"],
   ["a bad skill", `${AGENT}skills = ["Two Words"]\n`, "agents/clerk.toml:5:1: agent `clerk`: `skills[0]` is no skill"],
   ["a skill twice", `${AGENT}skills = ["a", "a"]\n`, "agent `clerk`: two skills are named `a`"],
@@ -83,6 +104,13 @@ test("A21 two tools of one name, a module without a tool, and a file outside the
   rmSync(join(root, "tools/none.ts"));
   symlinkSync("/etc/hostname", join(root, "agents/out.toml"));
   await expect(load()).rejects.toThrow("lies outside the project");
+});
+
+test("A21 F26 what is done about failures can be said in TOML", async () => {
+  write("agents/clerk.toml", `${AGENT}recover = [{ kind = "retry", times = 1 }, "escalate"]\n[breaker]\nopenMs = 5000\n`);
+  const [clerk] = await load();
+  expect(clerk?.agent.tools[0]?.recover).toEqual([{ kind: "retry", times: 1, backoffMs: 500, maxBackoffMs: 10_000 }, { kind: "escalate" }]);
+  expect(clerk?.agent.breaker).toEqual({ failures: 5, openMs: 5_000, probes: 2 });
 });
 
 test("A21 without an agent in TOML no tool is loaded", async () => {

@@ -1,13 +1,13 @@
 /**
- * Agents as small TOML files: `name`, `instructions`, `model`, `tools` by name, `limits`, `groups`, `skills`, `projectInstructions`,
- * `modelOptions`. Their tools are what the project's `tools/*.ts` export.
+ * Agents as small TOML files: `name`, `instructions`, `model`, `tools` by name, `limits`, `recover`, `breaker`, `groups`, `delegates`, `maxDepth`,
+ * `skills`, `projectInstructions`, `modelOptions`. Their tools are what the project's `tools/*.ts` export.
  *
  * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
  *     and column.
  */
 import { realpathSync } from "node:fs";
 import { relative } from "node:path";
-import { type Agent, defineAgent, describe, FaultError, isSkill, type Skill, type Tool } from "@orgate/core";
+import { type Agent, defineAgent, describe, FaultError, isSkill, type Recover, type Skill, type Tool } from "@orgate/core";
 import * as z from "zod";
 import { fileBad, importedModule, projectFiles } from "../project-modules.ts";
 import { readTextFile } from "../text-file.ts";
@@ -22,9 +22,22 @@ const agentSchema = z.strictObject({
   model: z.string().optional(),
   tools: z.array(z.string()).default([]),
   groups: z.array(z.string()).default([]),
+  delegates: z.array(z.string()).default([]),
+  maxDepth: z.int().default(3),
   skills: z.array(z.string()).default([]),
   projectInstructions: z.boolean().default(false),
+  recover: z.union([z.string(), z.array(z.union([z.string(), z.record(z.string(), z.json())])), z.record(z.string(), z.json())]).optional(),
+  breaker: z.record(z.string(), z.number()).optional(),
   limits: z.record(z.string(), z.number()).default({}),
+  prices: z.strictObject({ input: z.number(), output: z.number() }).exactOptional(),
+  tokenizer: z.string().exactOptional(),
+  context: z
+    .discriminatedUnion("kind", [
+      z.strictObject({ kind: z.literal("window") }),
+      z.strictObject({ kind: z.literal("mask"), keep: z.number().exactOptional() }),
+      z.strictObject({ kind: z.literal("summarise"), keep: z.number().exactOptional(), model: z.string().exactOptional() }),
+    ])
+    .exactOptional(),
   modelOptions: z.record(z.string(), z.json()).default({}),
 });
 
@@ -87,7 +100,7 @@ function agentIn(file: string, box: ToolBox): Agent {
     const { path, detail } = issueOf(read.error);
     throw fileBad(file, placeOf(text, path), detail, HINT);
   }
-  const { tools, model, ...rest } = read.data;
+  const { tools, recover, breaker, model, ...rest } = read.data;
   const found = tools.map((name, i) => {
     const known = box.get(name);
     if (known !== undefined) return known.tool;
@@ -95,17 +108,21 @@ function agentIn(file: string, box: ToolBox): Agent {
     throw fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint);
   });
   try {
-    return defineAgent({ ...rest, ...(model === undefined ? {} : { model }), tools: found });
+    const failing = { ...(recover === undefined ? {} : { recover: recover as Recover }), ...(breaker === undefined ? {} : { breaker }) };
+    return defineAgent({ ...rest, ...(model === undefined ? {} : { model }), ...failing, tools: found }); // which checks what is said of failures like all the rest
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     const { message, hint } = describe(error.fault);
-    const setting = /`([A-Za-z]+)(?:\[\d+\])?`/.exec(message.replace(/^agent `[^`]*`: /, ""))?.[1] ?? "name";
+    const setting = /`([A-Za-z.]+)(?:\[\d+\])?`/.exec(message.replace(/^agent `[^`]*`: /, ""))?.[1] ?? "name";
     throw fileBad(file, placeOf(text, pathOf(setting)), message, hint, error);
   }
 }
 
-/** A limit stands below `limits`. */
-const pathOf = (setting: string): readonly string[] => (Object.hasOwn(agentSchema.shape, setting) ? [setting] : ["limits", setting]);
+/** A limit stands below `limits`; others say where they stand. */
+function pathOf(setting: string): readonly string[] {
+  const path = setting.split(".");
+  return Object.hasOwn(agentSchema.shape, path[0] ?? "") ? path : ["limits", ...path];
+}
 
 function textOf(file: string): string {
   try {

@@ -16,8 +16,15 @@ export type Inbox = Ports["inbox"] &
   }>;
 const LOOK_EVERY_MS = 50;
 
+export type OpenInbox = Inbox &
+  Readonly<{
+    /** Something was put in by this process, with an append. */
+    wake(session: SessionId): void;
+    close(): void;
+  }>;
+
 /** `close` stops the looking; what is in the inbox stays. */
-export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter, "put">): Inbox & Readonly<{ close(): void }> {
+export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter, "put">): OpenInbox {
   const pendingOf = db.prepare("SELECT id, session, intent, arrived_at FROM inbox WHERE session = ? AND taken = 0 ORDER BY arrival");
   const takenOf = db.prepare("SELECT taken FROM inbox WHERE id = ?");
   const lastArrival = db.prepare("SELECT max(arrival) AS last FROM inbox");
@@ -89,6 +96,7 @@ export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter
         if (watchers.size === 0 && anyChange.size === 0) stop();
       };
     },
+    wake,
     close() {
       watchers.clear();
       anyChange.clear();

@@ -188,6 +188,8 @@ test("J11 lists and lookups use an index: no table is scanned, nothing is sorted
       "SELECT payload FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
       "SELECT stream FROM entries WHERE stream > ? ORDER BY stream LIMIT 1",
       "SELECT number FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1",
+      "SELECT payload FROM entries WHERE rowid > ? ORDER BY rowid LIMIT ?",
+      "SELECT session FROM externals WHERE external = ?",
       ...Object.values(QUESTIONS_SQL),
       ...Object.values(UNKNOWNS_SQL),
       ...Object.values(DEAD_LETTERS_SQL),

@@ -36,6 +36,7 @@ import {
   withQuestions,
 } from "@orgate/core/journal";
 import {
+  canonical,
   type Entry,
   type Epoch,
   epoch,
@@ -145,7 +146,8 @@ export function openStore(options: StoreOptions): Store {
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
     const inbox = openInbox(db, places.database, writer);
-    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey, watchOthers: inbox.watchChanges });
+    const [told, watchOthers] = [inbox.wake, inbox.watchChanges];
+    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey, told, watchOthers });
     let closing: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await journal.close();
@@ -183,10 +185,12 @@ type JournalParts = Readonly<{
   owner: Owner;
   isAlive: (hold: HoldRow) => boolean;
   blobKey: string | Uint8Array;
+  /** An append has put something into the inbox of this session. */
+  told: (session: SessionId) => void;
   watchOthers: Inbox["watchChanges"];
 }>;
 
-function openJournal({ reader, writer, ports, owner, isAlive, blobKey, watchOthers }: JournalParts): Journal {
+function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, watchOthers }: JournalParts): Journal {
   const known = new Map<StreamId, Known>();
   const held = new Map<SessionId, Epoch>();
   const onlookers = new Set<(stream: StreamId | null) => void>();
@@ -212,10 +216,34 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, watchOthe
     return fresh;
   }
 
+  type Ahead = Map<StreamId, Known>;
+
+  /** An append and the sessions that begin with it: written together or not at all. */
+  function seal(append: Append, ahead: Ahead): readonly SealedAppend[] | "later" {
+    const { tells = [], opens = [], unlessHalted } = append;
+    const before = new Map(ahead);
+    const own = sealStream({ ...append, begins: false }, ahead);
+    if (own === "later") return own;
+    try {
+      const begun = opens.map(({ session, events }) => {
+        const begin = { stream: session, after: seq(0), hold: null, events, consumes: [], unlessHalted, begins: true };
+        const sealed = sealStream(begin, ahead);
+        if (sealed === "later") throw new FaultError({ kind: "append-conflict", stream: session, expected: seq(0), found: seq(0) });
+        return sealed;
+      });
+      return [{ ...own, tells: tells.map((intent) => ({ id: intent.id, session: intent.session, intent: canonical(intent) })) }, ...begun];
+    } catch (error) {
+      ahead.clear(); // nothing of it is written: those after it are not to see it
+      for (const [stream, known] of before) ahead.set(stream, known);
+      throw error;
+    }
+  }
+
   /** `ahead` is what the appends before this one, in the same batch, will have made of their streams. */
-  function seal({ stream, after, hold, events, consumes, unlessHalted }: Append, ahead: Map<StreamId, Known>): SealedAppend | "later" {
+  function sealStream(append: Append & { readonly begins: boolean }, ahead: Ahead): SealedAppend | "later" {
+    const { stream, after, hold, events, consumes, unlessHalted, begins } = append;
     const isSession = isSessionStream(stream);
-    if (isSession && (hold?.session !== stream || held.get(stream) !== hold.epoch))
+    if (isSession && !begins && (hold?.session !== stream || held.get(stream) !== hold.epoch))
       throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
     if (ahead.has(stream) && events.some(({ event }) => leavesUnknown(event) || setsAside(event))) return "later"; // it looks back at what those before it write
     let { head, summary, questions, unknowns } = ahead.get(stream) ?? known.get(stream) ?? load(stream);
@@ -244,9 +272,11 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, watchOthe
       stream,
       head,
       epoch: under,
+      begins,
       entries,
       blobs,
       consumes,
+      tells: [],
       unlessHalted,
       halts: haltsIn(events),
       claims: claimsOf(events),
@@ -262,7 +292,8 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, watchOthe
     for (let left = batch; left.length > 0; ) {
       const ahead = new Map<StreamId, Known>();
       const appends: SealedAppend[] = [];
-      const waiting: Waiting[] = [];
+      const whose: Waiting[] = []; // of each of them
+      const firsts = new Map<Waiting, Seq>();
       const later: Waiting[] = [];
       for (const w of left) {
         try {
@@ -271,8 +302,9 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, watchOthe
             later.push(w);
             continue;
           }
-          appends.push(sealed);
-          waiting.push(w);
+          appends.push(...sealed);
+          whose.push(...sealed.map(() => w));
+          firsts.set(w, sealed[0]?.entries[0]?.seq ?? seq(0));
         } catch (error) {
           w.failed(error);
         }
@@ -286,17 +318,16 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, watchOthe
       if (result.kind === "done") {
         last = { number: sealed.number, hash: sealed.hash };
         for (const [stream, now] of ahead) if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
-        waiting.forEach((w, i) => {
-          w.done(appends[i]?.entries[0]?.seq ?? seq(0));
-        });
+        for (const [w, first] of firsts) w.done(first);
+        for (const { tells } of appends) for (const { session } of tells) told(session);
         for (const stream of ahead.keys()) for (const look of [...onlookers]) look(stream);
         left = later;
         continue;
       }
       for (const stream of ahead.keys()) known.delete(stream);
-      const refused = waiting[result.index];
+      const refused = whose[result.index];
       refused?.failed(new FaultError(result.fault));
-      left = left.filter((w) => w !== refused && (waiting.includes(w) || later.includes(w)));
+      left = left.filter((w) => w !== refused && (firsts.has(w) || later.includes(w)));
     }
   }
 

@@ -39,10 +39,13 @@ export type Owner = Readonly<{ writer: WriterId; incarnation: number; pid: numbe
 export type SealedAppend = Readonly<{
   stream: StreamId;
   head: Pick<StreamHead, "seq" | "hash">;
+  /** Null for a stream that nobody holds: one that belongs to no session, or a session that begins here and now. */
   epoch: Epoch | null;
+  begins: boolean;
   entries: readonly StoredEntry[];
   blobs: readonly NewBlob[];
   consumes: readonly IntentId[];
+  tells: readonly Readonly<{ id: IntentId; session: SessionId; intent: string }>[];
   unlessHalted: readonly string[];
   /** What this append halts or lets go on; null for both: nothing. */
   halts: readonly Readonly<{ scope: string; on: boolean }>[];
@@ -127,10 +130,11 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
   function writeAppend(a: SealedAppend, index: number, { commit, owner }: Batch): void {
     const last = a.entries.at(-1);
     if (last === undefined) throw new RangeError("an append has at least one event");
-    const moved =
-      a.epoch === null
-        ? moveHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash).changes === 1 ||
-          (a.head.seq === 0 && newStream.run(a.stream, last.seq, last.entryHash, last.at).changes === 1)
+    const begin = (): boolean => newStream.run(a.stream, last.seq, last.entryHash, last.at).changes === 1;
+    const moved = a.begins
+      ? begin() // a row that is there already, if only for its hold, is somebody else's session
+      : a.epoch === null
+        ? moveHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash).changes === 1 || (a.head.seq === 0 && begin())
         : moveHeldHead.run(last.seq, last.entryHash, last.at, a.stream, a.head.seq, a.head.hash, a.epoch, owner.writer, owner.incarnation)
             .changes === 1;
     if (!moved) throw new Refused(index, whyNot(a, owner));
@@ -145,6 +149,7 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
       if (consume.run(id, a.stream).changes === 1) continue;
       throw new Refused(index, { kind: "intent-refused", intent: id, detail: `intent \`${id}\` is not pending` });
     }
+    for (const { id, session, intent } of a.tells) putIntent.run(id, session, intent, Date.now());
     for (const blob of a.blobs) blobs.add(blob);
     for (const e of a.entries)
       addEntry.run(e.stream, e.seq, e.at, e.kind, e.previous, e.payloadHash, e.entryHash, e.salt, e.payload, commit.writer, commit.number);
@@ -159,11 +164,12 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
     }
   }
 
-  function whyNot({ stream, head, epoch: at }: SealedAppend, owner: Owner): Fault {
+  function whyNot({ stream, head, epoch: at, begins }: SealedAppend, owner: Owner): Fault {
     const row = headOf.get(stream);
     if (at !== null && (row?.epoch !== at || row.holder !== owner.writer || row.incarnation !== owner.incarnation))
       return { kind: "hold-lost", session: stream as SessionId, epoch: at };
     const found = seq(Number(row?.seq ?? 0));
+    if (begins) return { kind: "append-conflict", stream, expected: head.seq, found };
     if (found === head.seq) return { kind: "entry-bad", stream, seq: found, detail: "it was changed underneath its writer" };
     return { kind: "append-conflict", stream, expected: head.seq, found };
   }

@@ -40,6 +40,7 @@ const notice: Notice = {
   kind: "approval.asked",
   project: "till",
   session: "s_1",
+  parent: null,
   agent: "clerk",
   tool: "pay",
   resource: { type: "Account", id: "ben" },

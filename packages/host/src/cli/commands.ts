@@ -19,6 +19,8 @@ const SCOPE = [
   { name: "WHAT", required: false, help: "all (default), agent or tool", choices: ["all", "agent", "tool"] },
   { name: "NAME", required: false, help: "of the agent or the tool" },
 ] as const;
+const BREAKER = { name: "BREAKER", required: true, help: "tool:NAME, model:PROVIDER/NAME or mcp:SERVER" } as const;
+const LETTER = { name: "CALL", required: true, help: "SESSION/CALL as `orgate dead-letters list` shows it" } as const;
 const EXITS = "Exits 0 when the turn completed, 3 when it waits for a person, 1 on any other ending or error, 2 on wrong usage.";
 const DELIVERY = "It goes to the process that drives the session; when there is none, the session is taken up and driven here, to its end.";
 
@@ -26,7 +28,7 @@ const REQUEST: Readonly<Record<string, OptionSpec>> = {
   action: {
     type: "string",
     value: "ACTION",
-    help: "model, respond or tool:NAME; with --user approve, resolve, halt, read-journal or edit-policy",
+    help: "model, respond or tool:NAME; with --user approve, resolve, halt, set-breaker, read-journal or edit-policy",
   },
   agent: { type: "string", value: "NAME", help: "which agent" },
   user: { type: "string", value: "NAME", help: "a person, for what people do themselves" },
@@ -499,6 +501,64 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     examples: ["orgate doctor", "orgate doctor --json"],
     load: async () => (await import("../commands/doctor.ts")).doctor,
+  },
+  {
+    name: "breakers list",
+    summary: "what kept failing: which breakers are open, since when, and when they are tried again",
+    args: [],
+    options: {},
+    notes: ["One that is not listed has never opened."],
+    examples: ["orgate breakers list", "orgate breakers list --json"],
+    load: async () => (await import("../commands/breakers.ts")).list,
+  },
+  {
+    name: "breakers set",
+    summary: "open or close one by hand, in every process",
+    args: [BREAKER, { name: "STATE", required: true, help: "open, half-open or closed", choices: ["open", "half-open", "closed"] }],
+    options: {
+      for: { type: "string", value: "TIME", help: "how long it stays open, such as 10m (default: until it is closed)" },
+      reason: { type: "string", value: "TEXT", help: "why (required)" },
+      as: AS,
+    },
+    notes: ['Journalled. Decided by policy as Action::"set-breaker" on Breaker::"tool:NAME".'],
+    examples: ['orgate breakers set tool:search open --for 10m --reason "maintenance"'],
+    load: async () => (await import("../commands/breakers.ts")).set,
+  },
+  {
+    name: "breakers reset",
+    summary: "close one, and forget what was counted",
+    args: [BREAKER],
+    options: { reason: { type: "string", value: "TEXT", help: "why (required)" }, as: AS },
+    notes: [],
+    examples: ['orgate breakers reset tool:search --reason "mended"'],
+    load: async () => (await import("../commands/breakers.ts")).reset,
+  },
+  {
+    name: "dead-letters list",
+    summary: "calls that failed and were set aside for an operator",
+    args: [],
+    options: { most: { type: "string", value: "N", help: "at most so many (default 100)" } },
+    notes: ["In the order in which they were set aside."],
+    examples: ["orgate dead-letters list", "orgate dead-letters list --json"],
+    load: async () => (await import("../commands/dead-letters.ts")).list,
+  },
+  {
+    name: "dead-letters show",
+    summary: "all of one: what was tried, with which arguments, and how it failed",
+    args: [LETTER],
+    options: {},
+    notes: [],
+    examples: ["orgate dead-letters show s_0mh3k2/3.0"],
+    load: async () => (await import("../commands/dead-letters.ts")).show,
+  },
+  {
+    name: "dead-letters dismiss",
+    summary: "it has been seen to: take it off the list",
+    args: [LETTER],
+    options: { note: { type: "string", value: "TEXT", help: "what was done; the journal keeps it" }, as: AS },
+    notes: [DELIVERY],
+    examples: ['orgate dead-letters dismiss s_0mh3k2/3.0 --note "sent by hand"'],
+    load: async () => (await import("../commands/dead-letters.ts")).dismiss,
   },
   {
     name: "demo",

@@ -32,6 +32,20 @@ describe("a run", () => {
     expect(second.stdout).toContain("You said: again");
   });
 
+  test("B12 what a run costs is said in its line and in --json; without a price it is null, and nothing is said", async () => {
+    expect(await desk.json("run", "desk", "--input", "hello")).toMatchObject({ cost: null });
+    desk.write(
+      "agents/priced.toml",
+      'name = "priced"\ninstructions = "x"\nmodel = "offline/echo"\n[prices]\ninput = 1000\noutput = 5000\n[limits]\ncents = 500\n',
+    );
+    desk.write("policies/priced.cedar", 'permit(principal == Agent::"priced", action, resource);\n');
+    const told = await desk.orgate("run", "priced", "--input", "hello");
+    const cost = Number(/cost ([0-9.]+), /.exec(told.stdout)?.[1]);
+    expect(cost).toBeGreaterThan(0);
+    const { cost: exact } = (await desk.json("run", "priced", "--input", "hello")) as { cost: number };
+    expect(exact).toBeCloseTo(cost, 1);
+  });
+
   test("V1 a tool's hidden and control characters reach nobody's terminal", async () => {
     for (const args of [
       ["run", "desk", "--input", "look"],
@@ -46,7 +60,7 @@ describe("a run", () => {
 
   test("A19 --json prints exactly the fields of a result, and the exit code tells the ending", async () => {
     const fields =
-      "calls,conversation,cost,detail,durationMs,ending,iterations,next,output,questions,sentence,session,state,unknowns,usage,warnings";
+      "calls,conversation,cost,detail,durationMs,ending,iterations,next,output,parent,questions,sentence,session,state,unknowns,usage,warnings";
     const result = (await desk.json("run", "desk", "--input", "send it")) as Record<string, unknown>;
     expect(Object.keys(result).sort().join(",")).toBe(fields);
     expect(result).toMatchObject({ state: "ended", ending: "completed", output: "I may not send." });
@@ -180,5 +194,45 @@ describe("a run", () => {
     const { child, ended } = desk.start(["journal", "show", "keys"]);
     child.stdout?.destroy();
     expect(await ended).toMatchObject({ stderr: "" });
+  });
+});
+
+describe("sessions as a whole", () => {
+  const desk = newDesk();
+  let session = "";
+
+  test("A15 H40 a fresh project lists none; an own id opens a session, goes on in it, and is known wherever an id is", async () => {
+    expect(await desk.orgate("sessions", "list")).toMatchObject({
+      code: 0,
+      stdout: 'no sessions yet: `orgate run AGENT --input "…"` opens one\n',
+    });
+    ({ session } = (await desk.json("run", "desk", "--input", "one", "--id", "ticket 17")) as { session: string });
+    const second = (await desk.json("run", "desk", "--input", "two", "--id", "ticket 17")) as { session: string; conversation: unknown[] };
+    expect([second.session, second.conversation.length]).toEqual([session, 4]);
+    expect((await desk.orgate("sessions", "show", "ticket 17")).stdout).toContain("id ticket 17, agent desk, 2 turns");
+    expect((await desk.orgate("sessions", "list")).stdout).toMatch(/^session .* id .*\n.* ticket 17/);
+  });
+
+  test("H44 a fork goes on from an entry, under an id of its own", async () => {
+    const shown = (await desk.json("sessions", "show", "ticket 17")) as { entries: { seq: number; event: { kind: string } }[] };
+    const end = shown.entries.find((e) => e.event.kind === "turn.ended")?.seq ?? 0;
+    const forked = await desk.orgate("sessions", "fork", "ticket 17", "--at", String(end), "--id", "another way");
+    expect(forked.stdout).toMatch(new RegExp(`^s_\\w+ forked from ${session}, what was said up to entry ${end}\n`));
+    const went = (await desk.json("run", "desk", "--input", "three", "--session", "another way")) as {
+      conversation: unknown[];
+      output: string;
+    };
+    expect([went.output, went.conversation.length]).toEqual(["You said: three", 4]);
+  });
+
+  test("H43 a closed one takes no turn; what cannot be is refused", async () => {
+    expect(await desk.json("sessions", "close", "another way", "--reason", "tried")).toMatchObject({ state: "closed" });
+    await expectRefusals(desk, [
+      [["run", "desk", "--input", "x", "--id", "another way"], 1, "is closed"],
+      [["run", "desk", "--input", "x", "--id", " "], 2, "cannot be a session's own id"],
+      [["run", "desk", "--input", "x", "--id", "a", "--session", "ticket 17"], 2, "both name a session"],
+      [["sessions", "fork", "ticket 17", "--at", "999"], 2, "has no entry 999"],
+      [["sessions", "fork", "ticket 18"], 1, "there is no session `ticket 18`"],
+    ]);
   });
 });

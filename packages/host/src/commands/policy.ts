@@ -214,6 +214,8 @@ function resourceText(action: Action): string {
   switch (action.kind) {
     case "call":
       return `${action.resource.type}::${JSON.stringify(action.resource.id)}`;
+    case "delegate":
+      return `Agent::${JSON.stringify(action.to)}`;
     case "model":
       return `Model::${JSON.stringify(action.model)}`;
     case "respond":
@@ -316,6 +318,8 @@ function userAct(c: Case): UserAct {
       return { kind: "read-journal", session: id };
     case "halt":
       return { kind: "halt", scope: id };
+    case "set-breaker":
+      return { kind: "set-breaker", breaker: id };
     case "edit-policy":
       return { kind: "edit-policy", surface: id };
     default:

@@ -22,13 +22,20 @@ export const run: Run = async (given, screen) => {
     const id = given.text("id");
     if (id !== null && wanted !== null)
       throw new FaultError({ kind: "usage", detail: "--session and --id both name a session", hint: "give one of them" });
-    const session = wanted === null ? null : (await sessionOf(runtime.inspect, wanted).then(ofAgent(name))).session;
+    const meant =
+      id !== null
+        ? await runtime.sessions.create({ agent: name, id })
+        : wanted !== null
+          ? ofAgent(name)(await sessionOf(runtime.inspect, wanted))
+          : null;
+    if (meant?.state === "closed") throw new FaultError({ kind: "session-closed", session: meant.session });
+    const session = meant?.session ?? null;
     if (!given.json) screen.line(`${screen.paint("strong", name)} ${screen.paint("dim", "for")} ${person.name}`);
     adviseOnTrust(desk, name, given, screen);
     const unwatch = given.flag("watch") ? watchPolicies(desk.gate, tellReload(given, screen)) : () => {};
     try {
       const result = await driven(given, screen, (options) =>
-        runtime.run(name, input, { ...options, ...(session === null ? {} : { session }), ...(id === null ? {} : { id }) }),
+        runtime.run(name, input, { ...options, ...(session === null ? {} : { session }) }),
       );
       return printResult(given, screen, runtime.inspect.head(), result);
     } finally {

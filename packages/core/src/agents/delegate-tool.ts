@@ -1,0 +1,43 @@
+/**
+ * What a model calls to have another agent do something. It is a tool to the model and to its contract only: the gate decides it as `delegate`,
+ * and what comes of it is a session of its own, so its `run` is never reached.
+ */
+import * as z from "zod";
+import { DELEGATE, type JsonObject, type Tool } from "../vocab/index.ts";
+import type { Agent } from "./define-agent.ts";
+import { defineTool } from "./define-tool.ts";
+
+const amount = z.int().min(1).optional();
+
+export function delegateTool([first, ...others]: readonly [string, ...string[]]): Tool {
+  return defineTool({
+    name: DELEGATE,
+    description:
+      "Have another agent do one task and get its answer. It sees nothing of this conversation: say all that it needs to know. " +
+      "`budget` gives it less than its share of what is left.",
+    input: z.strictObject({
+      agent: z.enum([first, ...others]),
+      task: z.string().min(1),
+      budget: z.strictObject({ iterations: amount, tokens: amount, cents: amount, calls: amount }).optional(),
+    }),
+    repeat: "idempotent",
+    effects: ["execute"],
+    labels: [], // the delegate's session says what its answer carries
+    resource: ({ agent }) => ({ type: "Agent", id: agent }),
+    resourceTypes: ["Agent"],
+    run: () => Promise.reject(new Error("a delegate is a session, and not run as a tool")),
+  });
+}
+
+/** Of arguments that fit the contract above. */
+export type Delegation = Readonly<{
+  agent: string;
+  task: string;
+  budget?: Readonly<Partial<Record<"iterations" | "tokens" | "cents" | "calls", number>>>;
+}>;
+export const delegationOf = (args: JsonObject): Delegation => args as Delegation;
+
+/** Everything that an agent's model is offered. */
+export function toolsOf({ tools, delegates: [first, ...others] }: Pick<Agent, "tools" | "delegates">): readonly Tool[] {
+  return first === undefined ? tools : [...tools, delegateTool([first, ...others])];
+}

@@ -1,0 +1,51 @@
+/**
+ * Breakers as operators see and set them. The command line, the library and whatever comes after them use this file.
+ * F24 a breaker is set and reset only by a certified person whom the policies let do so (`set-breaker`).
+ */
+import { FaultError, type Millis, millis, seq } from "@orgate/core";
+import { BREAKER, BREAKERS, type BreakerState, foldBreaker, type Journal, type StandingBreaker } from "@orgate/core/journal";
+import { type Acting, known, mayAct } from "./approvals.ts";
+import type { Place } from "./compose.ts";
+
+/** `state` as it is now: an open one whose time is up lets calls try, whether or not anybody has written that down. */
+export type BreakerView = StandingBreaker & Readonly<{ written: BreakerState }>;
+
+const PAGE = 500;
+
+/** All that were ever changed, by name, for whoever only looks. */
+export async function readBreakers(journal: Pick<Journal, "read" | "streams">, now: Millis): Promise<readonly BreakerView[]> {
+  const all: BreakerView[] = [];
+  for (const { stream, seq: last } of await journal.streams(BREAKERS)) {
+    const one = foldBreaker(null, await journal.read(stream, seq(last - 1), PAGE)); // the last change says it all
+    if (one !== null) all.push(viewOf(one, now));
+  }
+  return all.sort((a, b) => (a.breaker < b.breaker ? -1 : 1));
+}
+
+export const viewOf = (one: StandingBreaker, now: Millis): BreakerView => ({
+  ...one,
+  written: one.state,
+  state: one.state === "open" && one.until !== null && now >= one.until ? "half-open" : one.state,
+});
+
+export type SetBreaker = Readonly<{ to: BreakerState; forMs: number | null; reason: string }>;
+
+/** Throws `not-permitted` and `usage`. */
+export async function setBreaker(
+  acting: Omit<Acting, "place"> & Readonly<{ place: Pick<Place, "keyring" | "orders" | "breakers"> }>,
+  breaker: string,
+  { to, forMs, reason }: SetBreaker,
+  now: Millis,
+): Promise<void> {
+  if (!BREAKER.test(breaker))
+    throw new FaultError({
+      kind: "usage",
+      detail: `\`${breaker}\` is no breaker`,
+      hint: "tool:NAME, model:PROVIDER/NAME or mcp:SERVER",
+    });
+  const what = `set breaker ${breaker}`;
+  mayAct(acting.gate, acting.person, { kind: "set-breaker", breaker }, what);
+  const by = await known(acting, what);
+  const until = to === "open" && forMs !== null ? millis(now + forMs) : null;
+  await acting.place.breakers.set({ breaker, to, failures: 0, until, by, reason: reason.toWellFormed() });
+}

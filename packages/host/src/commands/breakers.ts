@@ -1,0 +1,81 @@
+/** What keeps failing and is left alone: listed, set by hand, reset. */
+import { type Millis, principalName } from "@orgate/core";
+import { duration } from "@orgate/core/gate";
+import type { BreakerState } from "@orgate/core/journal";
+import { type BreakerView, readBreakers, setBreaker } from "../breakers.ts";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Tone } from "../cli/paint.ts";
+import type { Screen } from "../cli/screen.ts";
+import { age, type Cell, table } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
+import { NODE } from "../compose.ts";
+import { usage } from "./approvals.ts";
+import { certified, deskOf, looking, personOf, projectOf, tell, writing } from "./project.ts";
+
+const TONES: Readonly<Record<BreakerState, Tone>> = { closed: "good", open: "bad", "half-open": "warn" };
+
+export const list: Run = (given, screen) =>
+  looking(given, async (look) => {
+    const now = NODE.clock.now();
+    const all = await readBreakers(look.journal, now);
+    if (given.json) screen.line(JSON.stringify(all));
+    else if (all.length === 0) screen.line("no breaker has ever opened");
+    else
+      for (const line of table(["breaker", "state", "tried again", "since", "by", "reason"], all.map(rowOf(now)), screen.paint))
+        screen.line(line);
+    return EXIT.success;
+  });
+
+const rowOf =
+  (now: Millis) =>
+  (b: BreakerView): readonly Cell[] => [
+    b.breaker,
+    { text: b.state, tone: TONES[b.state] },
+    b.state === "open" ? (b.until === null ? "when it is closed" : `in ${age(b.until - now)}`) : "-",
+    age(now - b.at),
+    principalName(b.by),
+    b.reason,
+  ];
+
+const STATES: readonly BreakerState[] = ["open", "half-open", "closed"];
+
+export const set: Run = (given, screen) => {
+  const [breaker = "", to = ""] = given.args;
+  const state = STATES.find((one) => one === to);
+  if (state === undefined) throw usage(`\`${to}\` is no state of a breaker`, `use ${STATES.join(", ")}`);
+  const time = given.text("for");
+  const forMs = time === null ? null : duration(time);
+  if (time !== null && forMs === null) throw usage(`\`${time}\` is no time`, "write it like 10m or 8h");
+  if (forMs !== null && state !== "open") throw usage("--for is for an open breaker", "leave it out");
+  return change(given, screen, breaker, state, forMs);
+};
+
+export const reset: Run = (given, screen) => change(given, screen, given.args[0] ?? "", "closed", null);
+
+async function change(given: Given, screen: Screen, breaker: string, to: BreakerState, forMs: number | null): Promise<number> {
+  const reason = given.text("reason");
+  if (reason === null || reason.trim() === "")
+    throw usage("--reason is missing", "say why: the agents are told of it, and the journal keeps it");
+  const config = projectOf(given);
+  const desk = await deskOf(config);
+  const person = personOf(given, screen);
+  await writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    await setBreaker({ place, gate: desk.gate, person }, breaker, { to, forMs, reason }, NODE.clock.now());
+  });
+  if (given.json) screen.line(JSON.stringify({ breaker, state: to, by: person.name, reason }));
+  else screen.line(`${visible(breaker)} is ${screen.paint(TONES[to], to)}${WORDS[to]}`);
+  const [kind, name] = [breaker.slice(0, breaker.indexOf(":")), breaker.slice(breaker.indexOf(":") + 1)];
+  const tools = desk.agents.flatMap((agent) => agent.tools);
+  const names = { tool: tools.map((t) => t.name), model: desk.agents.map((a) => a.model), mcp: tools.flatMap((t) => t.server ?? []) };
+  const known = kind === "tool" || kind === "model" || kind === "mcp" ? names[kind] : [];
+  if (!known.includes(name))
+    tell(given, screen, `this project has no ${kind} \`${name}\`: it is set all the same, should it come from elsewhere`);
+  return EXIT.success;
+}
+
+const WORDS: Readonly<Record<BreakerState, string>> = {
+  open: ": nothing of it is called, in any process",
+  "half-open": ": a few calls may try it",
+  closed: ": it may be called",
+};
