@@ -82,13 +82,7 @@ test("M57 a whole turn over the wire: a call, its result, the answer, all in the
   const local = await provider(anthropicWire, scripts, 5);
   closing.push(local.close);
   const desk = deskWith({});
-  desk.write(
-    "agents/desk.ts",
-    desk
-      .read("agents/desk.ts")
-      .replace('"offline/desk"', '"anthropic/claude-sonnet-4-5"')
-      .replace(/modelOptions: \{[\s\S]*?\n {2}\] \},/, ""),
-  );
+  desk.write("agents/desk.ts", OVER_THE_WIRE(desk.read("agents/desk.ts")));
   const env = { ANTHROPIC_API_KEY: "canary-0123456789", ANTHROPIC_BASE_URL: local.url };
   const ran = await desk.start(["run", "desk", "--input", "look around", "--json"], undefined, env).ended;
   expect(ran).toMatchObject({ code: 0 });
@@ -116,6 +110,68 @@ test("M57 a whole turn over the wire: a call, its result, the answer, all in the
   });
   expectNoKey(desk, [ran], "canary-0123456789");
 });
+
+describe("M41 M49 what comes of a fault in a turn", () => {
+  const SSE = { "content-type": "text/event-stream" };
+  const calling: Script = { parts: [{ call: "toolu_01", tool: "look", args: "{}" }], finish: "calls", usage: USAGE };
+  const done: Script = { parts: [{ say: "All is well." }], finish: "stop", usage: USAGE };
+  const whole =
+    (script: Script): Answer =>
+    (response) =>
+      response.writeHead(200, SSE).end(anthropicWire.stream(script));
+  const cut: Answer = (response) => {
+    const text = anthropicWire.stream(calling);
+    response.writeHead(200, SSE).write(text.slice(0, text.indexOf("message_delta")), () => response.destroy()); // after the call, before the end
+  };
+  async function turn(answers: readonly Answer[]): Promise<{ desk: Desk; result: object; kinds: readonly unknown[] }> {
+    let next = 0;
+    const url = await serving((response, asked) => {
+      next += 1;
+      return answers[next - 1]?.(response, asked) ?? response.writeHead(418).end();
+    });
+    const desk = deskWith({});
+    desk.write("agents/desk.ts", OVER_THE_WIRE(desk.read("agents/desk.ts")));
+    const env = { ANTHROPIC_API_KEY: "canary-0123456789", ANTHROPIC_BASE_URL: url };
+    const ran = await desk.start(["run", "desk", "--input", "look", "--json"], undefined, env).ended;
+    const result = JSON.parse(ran.stdout) as { session: string };
+    const shown = (await desk.json("journal", "show", result.session)) as {
+      event: { kind: string; attempt?: number; broke?: boolean; again?: boolean };
+    }[];
+    const kinds = shown.flatMap(({ event: { kind, attempt, broke, again } }) =>
+      kind.startsWith("model.") ? [{ kind, attempt, broke, again }] : [],
+    );
+    return { desk, result, kinds };
+  }
+
+  test("M49 a reply that broke off after its call is asked for again, and the call is made once", async () => {
+    const { desk, result, kinds } = await turn([cut, whole(calling), whole(done)]);
+    expect(result).toMatchObject({ ending: "completed", output: "All is well.", calls: 1 });
+    expect(desk.read("effects.txt")).toBe("look\n");
+    expect(kinds.slice(0, 4)).toMatchObject([
+      { kind: "model.asked", attempt: 1 },
+      { kind: "model.failed", attempt: 1, broke: true, again: true },
+      { kind: "model.asked", attempt: 2 },
+      { kind: "model.replied", attempt: 2 },
+    ]);
+  });
+
+  test("M41 three in a row end the turn, and nothing was done", async () => {
+    const { desk, result, kinds } = await turn([cut, cut, cut, whole(done)]);
+    expect(result).toMatchObject({ ending: "failed", calls: 0 });
+    expect(kinds).toHaveLength(6);
+    expect(desk.has("effects.txt")).toBe(false);
+  });
+
+  test("M40 what the provider refuses for good is not asked for again", async () => {
+    const { result, kinds } = await turn([(response) => refuse(response, anthropicWire, 404, "model: no such model"), whole(done)]);
+    expect(result).toMatchObject({ ending: "failed", detail: expect.stringContaining("the provider answered 404: model: no such model") });
+    expect(kinds).toHaveLength(2);
+  });
+});
+
+/** The desk's own agent, with a provider's model in place of its rules. */
+const OVER_THE_WIRE = (text: string): string =>
+  text.replace('"offline/desk"', '"anthropic/claude-sonnet-4-5"').replace(/modelOptions: \{[\s\S]*?\n {2}\] \},/, "");
 
 /** Every byte the project has been left with, but for its own `.env`; and all that was said. */
 function expectNoKey(desk: Desk, said: readonly Ended[], key: string): void {

@@ -115,6 +115,17 @@ describe("M48 M49 M50 reading", () => {
     expect(parts[0]).toEqual({ kind: "thinking", text: "hm", meta: { own: { itemId: "i", signature: "s" }, other: { a: 1 } } });
   });
 
+  test("M48 a call is what it is in the end, where its pieces differ from it", async () => {
+    const pieces = [
+      { type: "tool-input-start", id: "t", toolName: "look_up" },
+      { type: "tool-input-delta", id: "t", delta: '{"na' },
+      { type: "tool-call", toolCallId: "t", toolName: "look_up", input: '{"name":"Ann"}' },
+      { type: "tool-input-start", id: "gone", toolName: "look_up" }, // begun, and never made
+    ];
+    const { parts } = await ask(streaming([...pieces, FINISH_4]));
+    expect(parts).toEqual([{ kind: "call", id: "t", tool: "look_up", text: '{"name":"Ann"}', meta: null }]);
+  });
+
   test("M48 what a provider does not count is estimated, and said to be; what nobody knows is named", async () => {
     const reply = await ask(streaming([...TEXT, { type: "source", url: "x" }, { ...FINISH_4, usage: {} }]));
     expect(reply.usage.input).toBeGreaterThan(0);

@@ -44,13 +44,14 @@ export type Inside = Readonly<{
   exactArguments: boolean;
   flagsErrors: boolean;
   events: readonly string[];
+  within(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
   watch(signal: AbortSignal, wire: Wire): void;
 }>;
 
 export const DEFAULT_PATIENCE: Patience = Object.freeze({ firstByteMs: 180_000, idleMs: 180_000 });
 const MAX_REPLY_CHARS = 8 * 1024 * 1024;
 const VERSIONS: readonly string[] = ["v2", "v3", "v4"];
-const OUTSIDE: Inside = { exactArguments: false, flagsErrors: true, events: [], watch: () => {} };
+const OUTSIDE: Inside = { exactArguments: false, flagsErrors: true, events: [], within: (options) => options, watch: () => {} };
 
 /** M51 versions 2 to 4 of the interface are taken; anything else is refused with the reason, before it is asked anything. */
 export function languageModel(model: AnyLanguageModel, options: LanguageModelOptions = {}, inside: Inside = OUTSIDE): Model {
@@ -81,7 +82,7 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       inside.events,
     );
     try {
-      const given = { ...toCallOptions(request, { ...inside, providerOptions }), abortSignal: dog.signal };
+      const given = { ...inside.within(toCallOptions(request, { ...inside, providerOptions })), abortSignal: dog.signal };
       await received(speaker, given, pieces, dog);
       const reply = pieces.reply(id, request);
       return { ...reply, meta: redacted(reply.meta, redact) };

@@ -64,6 +64,20 @@ test("M55 a provider without a model, and options that nobody reads, are refused
     expect(() => make("ollama/m", {}, null, options)).toThrow("its options are wrong");
 });
 
+test.each([
+  ["anthropic/m", { anthropic: { mcpServers: [] } }],
+  ["anthropic/m", { anthropic: { fallbacks: [] } }],
+  ["openai/m", { openai: { previousResponseId: "resp_1" } }],
+  ["openai-chat/m", { openai: { maxCompletionTokens: 100_000 } }],
+  ["google/m", { google: { cachedContent: "x" } }],
+  ["openrouter/m", { openrouter: { model: "dearer/model" } }],
+  ["openrouter/m", { openrouter: { plugins: [{ id: "web" }] } }],
+  ["ollama/m", { openaiCompatible: { max_tokens: 9 } }],
+] as const)("M64 options cannot change what is decided and counted: %s %j", (id, providerOptions) => {
+  const env = { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY, GOOGLE_GENERATIVE_AI_API_KEY: KEY, OPENROUTER_API_KEY: KEY };
+  expect(() => make(id, env, null, { providerOptions })).toThrow("would change what is decided or counted here");
+});
+
 describe("M52 .env", () => {
   test("M52 the environment wins over .env, and .env over nothing", () => {
     const folder = folderWith(`# keys\nANTHROPIC_API_KEY="${KEY}"\nexport OPENAI_API_KEY=other\n`);

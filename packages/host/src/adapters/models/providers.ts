@@ -4,10 +4,15 @@
  * M53 An agent that names a provider without its key, or with an address that cannot be, is refused before anything runs, naming the variable.
  * M54 A key of the process's environment is not sent to an address that only the project's `.env` names: whoever writes the project would get it.
  * M55 An unknown provider is refused with those there are.
+ * M64 Options cannot change what is decided and counted: the model, the messages, the tools, how much is said; nor let the provider run tools,
+ *     or go on from what only it remembers.
+ * M65 What the model thinks counts as output: no more is asked for than was reserved.
  */
+import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model } from "@orgate/core";
 import * as z from "zod";
 import type { Setting, Settings } from "./env.ts";
+import { WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
 import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
 
@@ -27,7 +32,11 @@ type Provider = Readonly<{
   events: readonly string[];
   /** What it is told unless the agent says otherwise. */
   options: Readonly<Record<string, JsonObject>>;
+  /** Options of its package that an agent may not use. */
+  closed: readonly string[];
   about: string;
+  /** Where its package would ask for more than it was told to. */
+  within?(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
   make(ready: Ready, fetch: typeof globalThis.fetch): Promise<AnyLanguageModel>;
 }>;
 
@@ -40,6 +49,12 @@ const compatible =
     );
   };
 
+/** Whatever else is given becomes a field of the body: these are ours to fill, or choose another model, or run something. */
+const CHAT_FIELDS =
+  "model models route plugins messages tools tool_choice functions stream stream_options temperature max_tokens max_completion_tokens n".split(
+    " ",
+  );
+
 export const PROVIDERS: Readonly<Record<string, Provider>> = {
   anthropic: {
     key: "ANTHROPIC_API_KEY",
@@ -48,7 +63,9 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     flagsErrors: true,
     events: "message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping error".split(" "),
     options: { anthropic: { toolStreaming: false } }, // else the package asks for arguments that the provider has not checked to be JSON
+    closed: "mcpServers container fallbacks thread compaction contextManagement".split(" "),
     about: "Anthropic's Messages API",
+    within: thinkingIncluded,
     make: async ({ name, key, base }, fetch) => {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
       return createAnthropic({ apiKey: key ?? "", baseURL: base, fetch })(name);
@@ -61,6 +78,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     flagsErrors: false,
     events: [],
     options: { openai: { store: false } }, // the journal is the record: nothing is left with the provider to refer to
+    closed: "conversation previousResponseId contextManagement compactionTrigger".split(" "),
     about: "OpenAI's Responses API",
     make: async ({ name, key, base }, fetch) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
@@ -74,6 +92,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     flagsErrors: false,
     events: [],
     options: {},
+    closed: "maxCompletionTokens".split(" "),
     about: "OpenAI's Chat Completions",
     make: async ({ name, key, base }, fetch) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
@@ -87,6 +106,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     flagsErrors: true,
     events: [],
     options: {},
+    closed: "cachedContent continuationToken".split(" "),
     about: "Google's Gemini API",
     make: async ({ name, key, base }, fetch) => {
       const { createGoogle } = await import("@ai-sdk/google");
@@ -100,6 +120,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     flagsErrors: false,
     events: [],
     options: {},
+    closed: CHAT_FIELDS,
     about: "OpenRouter",
     make: compatible("openrouter"),
   },
@@ -110,6 +131,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     flagsErrors: false,
     events: [],
     options: {},
+    closed: CHAT_FIELDS,
     about: "Ollama, on this machine unless told otherwise",
     make: compatible("ollama"),
   },
@@ -120,10 +142,23 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     flagsErrors: false,
     events: [],
     options: {},
+    closed: CHAT_FIELDS,
     about: "anything that speaks OpenAI's Chat Completions: vLLM, LM Studio, llama.cpp",
     make: compatible("openai-compatible"),
   },
 };
+
+/** The package adds the budget for thinking to what it is told. */
+function thinkingIncluded(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+  const budget = thinkingSchema.safeParse(options.providerOptions?.anthropic);
+  if (!budget.success || options.maxOutputTokens === undefined) return options;
+  const { budgetTokens } = budget.data.thinking;
+  const left = options.maxOutputTokens - budgetTokens;
+  if (left >= 1) return { ...options, maxOutputTokens: left };
+  const detail = `it may think ${budgetTokens} tokens, and ${options.maxOutputTokens} are left for all it says: raise \`outputTokens\` and \`tokens\`, or lower \`budgetTokens\``;
+  throw new WireTrouble({ detail, broke: false });
+}
+const thinkingSchema = z.object({ thinking: z.object({ type: z.literal("enabled"), budgetTokens: z.int() }) });
 
 /** What an agent's `modelOptions` may say of a provider's model. */
 const optionsSchema = z.strictObject({
@@ -146,6 +181,10 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
   if (name === "") throw unusable(id, `it names no model of \`${word}\`: write \`${word}/NAME\``);
   const read = optionsSchema.safeParse(options);
   if (!read.success) throw unusable(id, `its options are wrong: ${issueText(read.error)}`);
+  for (const [whose, given] of Object.entries(read.data.providerOptions)) {
+    const closed = Object.keys(given).find((option) => provider.closed.includes(option));
+    if (closed !== undefined) throw unusable(id, `its option \`${whose}.${closed}\` would change what is decided or counted here`);
+  }
   const standing = providerStanding(word, settings);
   if (standing.kind === "unusable") throw unusable(id, standing.why);
   const { providerOptions, firstByteMs, idleMs, maxReplyChars } = read.data;
@@ -164,6 +203,7 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
     exactArguments: true,
     flagsErrors: provider.flagsErrors,
     events: provider.events,
+    within: provider.within ?? ((given) => given),
     watch: (signal, wire) => void wires.set(signal, wire),
   };
   const fetch = watchedFetch((signal) => wires.get(signal) ?? null, MAX_ANSWER_BYTES);

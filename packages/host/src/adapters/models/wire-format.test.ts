@@ -194,14 +194,20 @@ describe("M46 thinking goes back as it came", () => {
     finish: "calls",
     usage: USAGE,
   });
-  async function twice(setup: Setup, signature: string, id: string, options: object): Promise<{ local: Local; first: ModelReply }> {
+  async function twice(
+    setup: Setup,
+    signature: string,
+    id: string,
+    options: object,
+    maxOutputTokens = 1024,
+  ): Promise<{ local: Local; first: ModelReply }> {
     const local = await open(setup.wire, [script(signature, id), OK]);
     const model = modelAt(setup, local.url, options);
-    const first = await model.ask(request([user("Ann?")]), () => {}, never);
+    const first = await model.ask(request([user("Ann?")], { maxOutputTokens }), () => {}, never);
     const parts = first.parts.map(journalled);
     const [wireId = ""] = parts.flatMap((part) => (part.kind === "call" ? [part.wireId] : []));
     const messages: readonly Message[] = [user("Ann?"), assistant(...parts), result(wireId, "owes 5")];
-    await model.ask(request(JSON.parse(JSON.stringify(messages))), () => {}, never); // through the journal's JSON and back
+    await model.ask(request(JSON.parse(JSON.stringify(messages)), { maxOutputTokens }), () => {}, never); // through the journal's JSON and back
     return { local, first };
   }
   const setupOf = (id: string): Setup => {
@@ -212,9 +218,22 @@ describe("M46 thinking goes back as it came", () => {
 
   test("M46 Anthropic: the block, its signature, its place", async () => {
     const options = { providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } } };
-    const { local, first } = await twice(setupOf("anthropic/"), SIGNATURE, "toolu_01A", options);
+    const { local, first } = await twice(setupOf("anthropic/"), SIGNATURE, "toolu_01A", options, 2048);
     expect(first.parts[0]).toEqual({ kind: "thinking", text: THOUGHTS, meta: { anthropic: { signature: SIGNATURE } } });
     expect(local.asked[1]?.body).toEqual(anthropicThought(THOUGHTS, SIGNATURE));
+  });
+
+  test("M65 what is thought is counted: no more is asked for than was reserved", async () => {
+    const options = { providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } } };
+    const setup = setupOf("anthropic/");
+    const local = await open(setup.wire, [OK]);
+    const model = modelAt(setup, local.url, options);
+    await expect(model.ask(request([user("Ann?")], { maxOutputTokens: 1024 }), () => {}, never)).rejects.toMatchObject({
+      fault: { again: false, broke: false, detail: expect.stringContaining("it may think 1024 tokens") },
+    });
+    expect(local.asked).toEqual([]);
+    await model.ask(request([user("Ann?")], { maxOutputTokens: 1500 }), () => {}, never);
+    expect(local.asked[0]?.body).toMatchObject({ max_tokens: 1500, thinking: { budget_tokens: 1024 } });
   });
 
   test("M46 OpenAI: the reasoning item, encrypted", async () => {
