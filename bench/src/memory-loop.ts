@@ -3,8 +3,10 @@ import {
   agentFacts,
   approvalId,
   breakersOf,
+  type ContextPlan,
   DEFAULT_BREAKER,
   drive,
+  estimates,
   intentId,
   keyId,
   type Middleware,
@@ -14,6 +16,7 @@ import {
   openSession,
   ordersOf,
   type Ports,
+  seq,
   sessionId,
   tableGate,
   toolbox,
@@ -74,6 +77,7 @@ export async function session(
   iterations: number,
   gate: Gate = tableGate(PERMIT_ALL, sha256),
   middleware: readonly Middleware[] = [],
+  context: Readonly<{ plan: ContextPlan; tokens: number }> = { plan: agent.context, tokens: agent.limits.contextTokens },
 ): Promise<void> {
   let salt = 0;
   const seal = {
@@ -87,6 +91,8 @@ export async function session(
   const tools = toolbox(agent.tools, sha256);
   const ports: Ports = {
     model: countingModel(iterations),
+    summariser: SUMMING,
+    counters: estimates,
     gate,
     tools,
     middleware,
@@ -107,7 +113,8 @@ export async function session(
     hash: sha256,
     watch: () => {},
   };
-  const facts = agentFacts(agent, gate, tools, sha256);
+  const facts = { ...agentFacts(agent, gate, tools, sha256), context: context.plan };
+  const limits = { ...agent.limits, contextTokens: context.tokens };
   const held = await openSession(ports, {
     agent: facts,
     principal: USER,
@@ -117,10 +124,22 @@ export async function session(
     external: null,
     parent: null,
   });
-  const start = { kind: "turn.started", turn: 1, input: "go", by: USER, limits: agent.limits, intent: null } as const;
-  const state = await drive(ports, { ...held, begin: [...held.begin, start] }, agent.limits, NEVER);
+  const start = { kind: "turn.started", turn: 1, input: "go", by: USER, limits, intent: null } as const;
+  const state = await drive(ports, { ...held, begin: [...held.begin, start] }, limits, NEVER);
   checkRun(toResult(state), iterations);
 }
+
+/** Sums up at once, in as many words as fit. */
+const SUMMING: Model = {
+  id: "bench/counting",
+  ask: async ({ maxOutputTokens }) => ({
+    parts: [{ kind: "text", text: "so far so good ".repeat(Math.floor(maxOutputTokens / 8)), meta: null }],
+    finish: "stop",
+    usage: { input: 10, output: 5 },
+    model: "bench/counting",
+    meta: null,
+  }),
+};
 
 /** As long as nothing is late, timers are set and cleared: that is part of what a call costs. */
 const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -136,7 +155,7 @@ const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
 /** What anybody would write first: ask, check, run, append to a list. No record, no gate, no limits. */
 async function bareLoop(iterations: number): Promise<void> {
   const model: Model = countingModel(iterations);
-  const messages: Parameters<Model["ask"]>[0]["messages"][number][] = [{ role: "user", text: "go", tokens: 0 }];
+  const messages: Parameters<Model["ask"]>[0]["messages"][number][] = [{ role: "user", text: "go", tokens: 0, entry: seq(1) }];
   let calls = 0;
   for (;;) {
     const reply = await model.ask({ system: "", messages, tools: [], temperature: 0, maxOutputTokens: 0, attempt: 1 }, () => {}, NEVER);
@@ -146,7 +165,7 @@ async function bareLoop(iterations: number): Promise<void> {
     if (checked.kind === "invalid") throw new Error(checked.issues.join("; "));
     calls += 1;
     const text = await Promise.resolve(resultOf(Number(checked.args.n)));
-    messages.push({ role: "tool", wireId: part.id, tool: part.tool, text, isError: false, tokens: 0 });
+    messages.push({ role: "tool", wireId: part.id, tool: part.tool, text, isError: false, tokens: 0, entry: seq(1) });
   }
   checkRun({ ending: "completed", calls }, iterations);
 }

@@ -71,7 +71,8 @@ export function checkSession(session: string, entries: readonly Entry[], lines: 
   const calls = of(entries, "model.replied").flatMap((e) => e.parts.flatMap((p) => (p.kind === "call" ? [p.wireId] : [])));
   const results = fold(entries)?.messages.flatMap((m) => (m.role === "tool" ? [m.wireId] : [])) ?? [];
   must(results.join() === calls.join(), `L13 calls ${calls.join()} have observations ${results.join()}`);
-  for (const { call, outcome } of of(entries, "act.ended"))
+  const delegated = of(entries, "child.opened").map((e) => e.call);
+  for (const { call, outcome } of of(entries, "act.ended").filter((e) => !delegated.includes(e.call)))
     must(outcome.kind !== "done" || effects.some((e) => e.call === call), `L8 call ${call} is said to be done and never took effect`);
   return found;
 }

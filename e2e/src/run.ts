@@ -12,6 +12,7 @@ import type { Suite } from "./suite.ts";
 import { answerCrashes } from "./suites/answer-crashes.ts";
 import { answers } from "./suites/answers.ts";
 import { brokenBuilds } from "./suites/broken-builds.ts";
+import { delegates } from "./suites/delegates.ts";
 import { diskFull } from "./suites/disk-full.ts";
 import { failures } from "./suites/failures.ts";
 import { halts } from "./suites/halts.ts";
@@ -33,6 +34,7 @@ const SUITES: readonly Suite[] = [
   halts,
   failures,
   parkedSessions,
+  delegates,
 ];
 
 const { values } = parseArgs({

@@ -14,8 +14,11 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "07-testing.ts": /^completed processes: 2 paid: 1 unknown: 1$/,
   "08-policies.ts": /^waiting May it pay this back\? Order o-1$/,
   "09-approvals.ts": /^completed mails sent: 2 grants used: 1$/,
+  "10-budgets.ts": /^out-of-money 0\.75 a call of search may cost 40 cents, and 24 of 100 are left$/,
   "11-recovery.ts": /^tool:forecast open \| calls: 6 \| completed$/,
+  "12-middleware.ts": /^completed \| \[denied by middleware\] lookup: manners: name one customer \| looked up: 1$/,
   "13-sessions.ts": /^session.opened session.closed no gaps$/,
+  "14-delegation.ts": /^completed On Mondays\. labels: untrusted$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };
 

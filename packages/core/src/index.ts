@@ -7,5 +7,5 @@ export type { Arrived, Inbox } from "./inbox/port.ts";
 export type { Journal } from "./journal/port.ts";
 export * from "./loop/index.ts";
 export type { Message, Model, ModelReply, ModelRequest, Preview } from "./reason/port.ts";
-export { estimateTokens } from "./reason/tokens.ts";
+export { type Count, type Counters, estimates, estimateTokens } from "./reason/tokens.ts";
 export * from "./vocab/index.ts";

@@ -43,6 +43,7 @@ import {
   withFreshKeys,
 } from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
+import { tokenizers } from "./adapters/tokenizers.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
 export { loadCodeSkills, loadTomlAgents } from "./adapters/agent-toml.ts";
@@ -162,6 +163,8 @@ export function compose(
   const tools = toolbox(toolsOf(agent), sha256);
   const ports: Ports = {
     model: outside.model(agent),
+    summariser: outside.model(summariserOf(agent)),
+    counters: tokenizers,
     gate,
     tools,
     middleware,
@@ -178,8 +181,12 @@ export function compose(
     hash: sha256,
     watch,
   };
-  return { ports, facts: agentFacts(agent, gate, tools, sha256) };
+  return { ports, facts: agentFacts(agent, gate, tools, sha256, tokenizers) };
 }
+
+/** The agent's own model unless its plan for the conversation names another. */
+const summariserOf = (agent: Agent): Agent =>
+  agent.context.kind === "summarise" && agent.context.model !== null ? { ...agent, model: agent.context.model } : agent;
 
 /** What sessions of an agent record of it, and what limits it has, for those that delegate to it. */
 export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Family["find"] {
@@ -189,7 +196,7 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
     const agent = agents.get(name);
     if (agent === undefined || agent.missing.length > 0) return null; // without a skill that it names it is not run
     if (found?.under === gate.digest) return found.delegate;
-    const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256), limits: agent.limits };
+    const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers), limits: agent.limits };
     known.set(name, { under: gate.digest, delegate });
     return delegate;
   };

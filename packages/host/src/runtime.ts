@@ -39,6 +39,7 @@ import {
   seq,
   takeSession,
   toResult,
+  unpricedLimit,
   type Wish,
 } from "@orgate/core";
 import type { BreakerState, ListedDeadLetter, ListedQuestion, QuestionPage, StandingGrant, StandingHalt } from "@orgate/core/journal";
@@ -546,6 +547,8 @@ function limitsOf(agent: Agent, given: Partial<Limits> | undefined): Limits {
   if (given === undefined) return agent.limits;
   const limits = checkLimits({ ...agent.limits, ...given }, `the limits of this run of \`${agent.name}\``);
   if ("kind" in limits) throw new FaultError(limits);
+  const unpriced = unpricedLimit(limits, agent.prices, `the limits of this run of \`${agent.name}\``); // B7
+  if (unpriced !== null) throw new FaultError(unpriced);
   return limits;
 }
 

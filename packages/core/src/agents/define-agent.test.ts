@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { DEFAULT_LIMITS, digest, FaultError, type Json } from "../vocab/index.ts";
 import { type AgentDefinition, defineAgent, isAgent } from "./define-agent.ts";
+import { defineMiddleware } from "./define-middleware.ts";
 import { defineTool } from "./define-tool.ts";
 
 const hash = (text: string) => digest(text);
@@ -45,6 +46,39 @@ test.each<[string, object]>([
   }
 });
 
+test.each<[string, object]>([
+  ["limit `cents` is given, and the price", { limits: { cents: 50 } }],
+  ["`prices` is not a price", { prices: { input: 3 } }],
+  ["`prices` is not a price", { prices: { input: -1, output: 2 } }],
+  ["`prices` is not a price", { prices: { input: 1, output: 2, cached: 0 } }],
+  ["whose price is not known", { prices: { input: 1, output: 2 }, limits: { cents: 5 }, context: { kind: "summarise", model: "a/b" } }],
+])("B7 %s: refused where it stands, with what to do", (detail, change) => {
+  const given: unknown = { ...plain, ...change };
+  expect(() => defineAgent(given as AgentDefinition)).toThrow(detail);
+});
+
+test.each<[string, object]>([
+  ["it is no plan", { context: "window" }],
+  ["there is no kind", { context: { kind: "forget" } }],
+  ["window has no `keep`", { context: { kind: "window", keep: 3 } }],
+  ["`keep` must be", { context: { kind: "mask", keep: 0 } }],
+  ["`model` is not", { context: { kind: "summarise", model: "cheap" } }],
+])("C4 C5 a plan for the conversation of which %s is refused", (detail, change) => {
+  const given: unknown = { ...plain, ...change };
+  expect(() => defineAgent(given as AgentDefinition)).toThrow(detail);
+});
+
+test("B7 C5 prices and plans are kept as given, with what is left out filled in", () => {
+  const agent = defineAgent({ ...plain, prices: { input: 3, output: 15 }, limits: { cents: 50 }, context: { kind: "summarise" } });
+  expect([agent.prices, agent.limits.cents, agent.context]).toEqual([
+    { input: 3, output: 15 },
+    50,
+    { kind: "summarise", keep: 6, model: null },
+  ]);
+  expect(defineAgent({ ...plain, context: { kind: "mask" } }).context).toEqual({ kind: "mask", keep: 8 });
+  expect([defineAgent(plain).prices, defineAgent(plain).context]).toEqual([null, { kind: "window" }]);
+});
+
 test("A2 the digest covers name, instructions, model and options, limits, groups and tools, and nothing of their order", () => {
   const of = (change: Partial<AgentDefinition>) => defineAgent({ ...plain, ...change }).digest(hash);
   const changes: Partial<AgentDefinition>[] = [
@@ -62,4 +96,14 @@ test("A2 the digest covers name, instructions, model and options, limits, groups
   expect(new Set(changes.map(of)).size).toBe(changes.length);
   expect(of({ tools: [tool("a"), tool("b")] })).toBe(of({}));
   expect(of({ groups: ["support", "ops", "ops"] })).toBe(of({ groups: ["ops", "support"] }));
+});
+
+test("A2 an agent's middleware is in order, by name, part of its digest; without any the digest is what it was", () => {
+  const [a, b] = ["a", "b"].map((name) => defineMiddleware({ name, userMessage: (text) => text }));
+  if (a === undefined || b === undefined) throw new Error("there are two");
+  const digests = [[], [a], [a, b], [b, a]].map((middleware) => defineAgent({ ...plain, middleware }).digest(hash));
+  expect(new Set(digests).size).toBe(4);
+  expect(defineAgent(plain).digest(hash)).toBe(digests[0]);
+  expect(() => defineAgent({ ...plain, middleware: [a, a] })).toThrow(/two middlewares are named `a`/);
+  expect(() => defineAgent({ ...plain, middleware: [{ ...b, name: "c" }, {} as never] })).toThrow(/`middleware\[1\]` is no middleware/);
 });

@@ -7,6 +7,7 @@
 import {
   type BreakerSettings,
   type Choosing,
+  type ContextPlan,
   checkLimits,
   DEFAULT_BREAKER,
   DELEGATE,
@@ -17,13 +18,17 @@ import {
   frozenCopy,
   type Hash,
   type JsonObject,
+  KEEP,
   type Limits,
   type Middleware,
+  PLAIN_WINDOW,
   type Plan,
   type Prices,
   type Recover,
   readBreaker,
+  TOKENIZERS,
   type Tool,
+  tokenizerOf,
   toolFacts,
 } from "../vocab/index.ts";
 import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
@@ -45,6 +50,10 @@ export type AgentDefinition = Readonly<{
   limits?: Partial<Limits>;
   /** Of the model, in currency per million tokens. Without them what a run costs is unknown, and money cannot be limited. */
   prices?: Prices;
+  /** What counts tokens: `estimate`, `o200k_base` or `cl100k_base`; by the model's name unless said. */
+  tokenizer?: string;
+  /** How a conversation is kept within `contextTokens`; the oldest go first unless said. */
+  context?: ContextDefinition;
   /** `AgentGroup`s it is in, for policies to be written about; the project may put it into more. */
   groups?: readonly string[];
   /** Agents, by name, that it may have do something: its model gets the tool `delegate`, and policies decide each time. */
@@ -63,6 +72,13 @@ export type AgentDefinition = Readonly<{
   breaker?: Partial<BreakerSettings>;
 }>;
 
+/** `keep` is how many of the newest units stay as they are; a unit is a call with its results, or a message. */
+export type ContextDefinition = Readonly<
+  | { kind: "window" }
+  | { kind: "mask"; keep?: number }
+  | { kind: "summarise"; keep?: number /** Another model than the agent's own. */; model?: string }
+>;
+
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
 const AGENT = Symbol.for("orgate.agent");
 
@@ -76,6 +92,8 @@ export type Agent = Readonly<{
   tools: readonly Tool[];
   limits: Limits;
   prices: Prices | null;
+  tokenizer: string;
+  context: ContextPlan;
   groups: readonly string[];
   delegates: readonly string[];
   maxDepth: number;
@@ -93,7 +111,7 @@ export type Agent = Readonly<{
 }>;
 
 const FIELDS =
-  "name instructions model modelOptions tools limits prices groups delegates maxDepth recover breaker skills projectInstructions middleware".split(
+  "name instructions model modelOptions tools limits prices tokenizer context groups delegates maxDepth recover breaker skills projectInstructions middleware".split(
     " ",
   );
 const MAX_DEPTH = 3;
@@ -134,6 +152,17 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const prices = pricesOf(given.prices ?? null, where);
   const unpriced = unpricedLimit(limits, prices, where);
   if (unpriced !== null) throw new FaultError(unpriced);
+  const tokenizer = given.tokenizer ?? tokenizerOf(model);
+  if (!TOKENIZERS.includes(tokenizer))
+    throw invalid(where, `\`tokenizer\` is ${JSON.stringify(tokenizer)}`, `known are ${TOKENIZERS.join(", ")}`);
+  const context = contextOf(given.context ?? { kind: "window" }, where);
+  if (limits.cents !== null && context.kind === "summarise" && context.model !== null)
+    throw invalid(
+      where,
+      "`context` names another model, whose price is not known, and limit `cents` is given",
+      "leave out `model`, or `cents`",
+    );
+
   const delegates = namesOf(given.delegates ?? [], "delegates", where);
   if (delegates.includes(named)) throw invalid(where, "it names itself among its `delegates`", "an agent delegates to others");
   const { maxDepth = MAX_DEPTH } = given;
@@ -149,6 +178,8 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     modelOptions,
     limits: Object.freeze(limits),
     prices,
+    tokenizer,
+    context,
     groups,
     delegates,
     maxDepth,
@@ -213,6 +244,23 @@ function namesOf(given: readonly string[], field: string, where: string): readon
   const wrong = Array.isArray(given) ? given.find((one) => !isName(one)) : given;
   if (wrong !== undefined) throw invalid(where, `\`${field}\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
   return Object.freeze([...new Set(given)].sort());
+}
+
+function contextOf(given: ContextDefinition, where: string): ContextPlan {
+  const refuse = (detail: string): FaultError =>
+    invalid(where, `\`context\`: ${detail}`, 'use { kind: "window" }, { kind: "mask", keep } or { kind: "summarise", keep, model }');
+  if (typeof given !== "object" || given === null) throw refuse("it is no plan");
+  const { kind } = given;
+  if (kind !== "window" && kind !== "mask" && kind !== "summarise") throw refuse(`there is no kind ${JSON.stringify(kind) ?? "of it"}`);
+  const stray = strayKey(given, ["kind", ...(kind === "window" ? [] : ["keep"]), ...(kind === "summarise" ? ["model"] : [])]);
+  if (stray !== null) throw refuse(`${kind} has no \`${stray}\``);
+  if (given.kind === "window") return PLAIN_WINDOW;
+  const keep = given.keep ?? KEEP[given.kind];
+  if (!Number.isSafeInteger(keep) || keep < 1) throw refuse("`keep` must be a whole number of at least 1");
+  if (given.kind === "mask") return Object.freeze({ kind: "mask", keep });
+  const named = given.model ?? null;
+  if (named !== null && (typeof named !== "string" || !MODEL.test(named))) throw refuse("`model` is not `provider/name`");
+  return Object.freeze({ kind: "summarise", keep, model: named });
 }
 
 function pricesOf(given: Prices | null, where: string): Prices | null {

@@ -86,7 +86,7 @@ export function foldQuestions(before: Waiting, session: SessionId, agent: string
         break;
       case "model.failed":
       case "model.replied":
-        drop((q) => q.action.startsWith("respond:") || q.action.startsWith("model:"));
+        drop((q) => /^(respond|model|summary):/.test(q.action));
         break;
       case "turn.ended":
       case "session.closed":

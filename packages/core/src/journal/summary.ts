@@ -23,6 +23,8 @@ export type SessionSummary = Readonly<{
   usage: Usage;
   openQuestions: number;
   openUnknowns: number;
+  /** The delegates that are at work for it. */
+  children: readonly SessionId[];
 }>;
 
 /** Null before `session.opened` (a stream starts with nothing else). */
@@ -31,7 +33,7 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     if (!isSessionStream(stream)) return null;
     const { agent, principal, surface, external } = e;
     const parent = e.parent?.session ?? null;
-    const fresh = { turns: 0, ending: null, iterations: 0, usage: NO_USAGE, openQuestions: 0, openUnknowns: 0 };
+    const fresh = { turns: 0, ending: null, iterations: 0, usage: NO_USAGE, openQuestions: 0, openUnknowns: 0, children: [] };
     return {
       session: stream,
       external,
@@ -54,7 +56,7 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     case "turn.started":
       return { ...s, state: "running", turns: e.turn };
     case "model.replied":
-      return { ...s, iterations: s.iterations + 1, usage: addUsage(s.usage, e.usage) };
+      return { ...s, iterations: s.iterations + (e.purpose === "reply" ? 1 : 0), usage: addUsage(s.usage, e.usage) };
     case "approval.asked":
       return { ...s, openQuestions: s.openQuestions + 1, state: "waiting" };
     case "approval.answered":
@@ -66,6 +68,10 @@ export function summarise(before: SessionSummary | null, { stream, seq, at, even
     case "act.late":
     case "unknown.resolved":
       return { ...s, openUnknowns: Math.max(0, s.openUnknowns - 1) };
+    case "child.opened":
+      return { ...s, children: [...s.children, e.child] };
+    case "child.ended":
+      return { ...s, children: s.children.filter((child) => child !== e.child) };
     case "turn.ended":
       return { ...s, state: "idle", ending: e.ending, openQuestions: 0 };
     case "session.closed":

@@ -20,7 +20,8 @@ export const UPCASTS: Upcasts = {
   "agent.changed": [withFacts],
   "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } })],
   "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null })],
-  "model.replied": [(p) => ({ ...p, micros: null })],
+  "model.replied": [(p) => ({ ...p, purpose: "reply", micros: null })],
+  "model.failed": [(p) => ({ ...p, purpose: "reply" })],
   "recovery.applied": [
     (p) => ({ ...p, strategy: "reconcile", plan: [], step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null }),
   ],

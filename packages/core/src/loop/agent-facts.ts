@@ -1,12 +1,13 @@
 /** What a session records of its agent: enough to see, later, that it runs on another. */
 import type { Agent } from "../agents/define-agent.ts";
 import type { Gate } from "../gate/port.ts";
-import { estimateTokens, PER_MESSAGE } from "../reason/tokens.ts";
-import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, PLAIN_WINDOW, type Tools } from "../vocab/index.ts";
+import { type Counters, estimates, PER_MESSAGE } from "../reason/tokens.ts";
+import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, type Tools } from "../vocab/index.ts";
 
-export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash): AgentFacts {
-  const { name, instructions, model, prices } = agent;
-  const overheadTokens = estimateTokens(instructions) + PER_MESSAGE + tools.offered.reduce((n, t) => n + estimateTokens(canonical(t)), 0);
+export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash, counters: Counters = estimates): AgentFacts {
+  const { name, instructions, model, prices, tokenizer, context } = agent;
+  const count = counters(tokenizer);
+  const overheadTokens = count(instructions) + PER_MESSAGE + tools.offered.reduce((n, t) => n + count(canonical(t)), 0);
   return {
     name,
     digest: agent.digest(hash),
@@ -15,8 +16,8 @@ export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash): 
     policies: gate.digest,
     tools: tools.digest,
     overheadTokens,
-    tokenizer: "estimate",
-    context: PLAIN_WINDOW,
+    tokenizer,
+    context,
     prices,
     charges: chargesOf(tools),
   };

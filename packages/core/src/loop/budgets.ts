@@ -21,6 +21,8 @@ import {
 } from "../vocab/index.ts";
 import { type Call, nameOf, type State, type Turn } from "./state.ts";
 
+/** Rule 5: a model call that was lost or broke off is repeated at most twice. */
+export const MAX_ATTEMPTS = 3;
 /** A reply shorter than this is of no use to anyone. */
 export const MIN_OUTPUT = 64;
 
@@ -46,7 +48,13 @@ export function account(s: State, t: Turn): Account {
   const asking: Allotment =
     t.asking === null
       ? NOTHING_ALLOTTED
-      : { iterations: 1, tokens: totalTokens(t.asking.reserved), micros: t.asking.reservedMicros ?? 0, calls: 0, ms: 0 };
+      : {
+          iterations: t.asking.purpose === "reply" ? 1 : 0,
+          tokens: totalTokens(t.asking.reserved),
+          micros: t.asking.reservedMicros ?? 0,
+          calls: 0,
+          ms: 0,
+        };
   return { settled: plus(own, t.settled), reserved: [...heldOf(s, t)].reduce(plus, asking) };
 }
 

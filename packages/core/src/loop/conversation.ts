@@ -1,26 +1,33 @@
 /** The conversation as it grows: what is said, what is heard later, and each call's one result. Part of the fold. */
-import { observeOutcome, observeRefusal } from "../observe/observe.ts";
-import type { Message } from "../reason/port.ts";
-import { estimateTokens, PER_MESSAGE } from "../reason/tokens.ts";
+import { cut, observeOutcome, observeRefusal } from "../observe/observe.ts";
+import type { Message, Words } from "../reason/port.ts";
+import { type Count, PER_MESSAGE } from "../reason/tokens.ts";
 import { widen } from "../reason/window.ts";
-import type { Observation, Part, ProposedCall, Verdict } from "../vocab/index.ts";
+import type { Observation, Part, ProposedCall, Seq, Verdict } from "../vocab/index.ts";
 import { type Call, type Gated, isSettled, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
-export function say(s: State, message: Message): void {
+export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s, stamped(s, words, entry));
+
+/** Under a plan of its own nothing goes without an event: `context.ts`. */
+function keep(s: State, message: Message): void {
   s.messages.push(message);
-  const budget = s.turn === null ? Number.POSITIVE_INFINITY : s.turn.limits.contextTokens - s.agent.overheadTokens;
-  widen(s.messages, s.window, message, budget);
+  const plain = s.agent.context.kind === "window" ? s.turn : null;
+  widen(s.messages, s.window, message, plain === null ? Number.POSITIVE_INFINITY : plain.limits.contextTokens - s.agent.overheadTokens);
 }
 
+/** Counted once, and tied to the entry it comes from. */
+const stamped = (s: State, words: Words, entry: Seq): Message => ({ ...words, tokens: tokensOf(words, counted(s)), entry });
+export const counted = (s: State): Count => s.counters(s.agent.tokenizer);
+
 /** Nothing may stand between a call and its results, or before the reply to a request that did not hold it. */
-export function hear(s: State, message: Message): State {
-  if (s.turn !== null && (s.turn.asking !== null || s.turn.calling.length > 0)) s.queued.push(message);
-  else say(s, message);
+export function hear(s: State, words: Words): State {
+  if (s.turn !== null && (s.turn.asking !== null || s.turn.calling.length > 0)) s.queued.push(stamped(s, words, s.seq));
+  else say(s, words);
   return s;
 }
 
 export function hearQueued(s: State): void {
-  for (const message of s.queued.splice(0)) say(s, message);
+  for (const message of s.queued.splice(0)) keep(s, message);
 }
 
 /** Another iteration, with a word to the model about why. */
@@ -37,7 +44,7 @@ export function goOn(s: State, t: Turn, note: string | null): void {
 export function reopen(t: Turn): void {
   t.model = UNDECIDED;
   if (!isStanding(t.respond)) t.respond = UNDECIDED;
-  for (const [id, q] of t.questions) if (q.action.startsWith("model:") || q.action.startsWith("respond:")) t.questions.delete(id);
+  for (const [id, q] of t.questions) if (/^(model|respond|summary):/.test(q.action)) t.questions.delete(id);
 }
 
 const isStanding = (gated: Gated): boolean =>
@@ -54,7 +61,7 @@ export function settle(s: State, t: Turn): void {
   if (t.calling.length === 0 || !t.calling.every(isSettled)) return;
   const all = t.calling;
   t.calling = [];
-  for (const c of all) say(s, toolMessage(c.proposed, observation(c, t)));
+  sayResults(s, t, all, (c) => observation(c, t));
   const counting = all.filter((c) => !isRefusedBy(c, "breaker")); // what keeps failing is nobody's refusal
   if (counting.length > 0) t.refusedInARow = counting.every((c) => isRefusedBy(c, null)) ? t.refusedInARow + 1 : 0;
   t.over = all.every((c) => c.run.kind === "ended" && c.run.endsTurn);
@@ -82,18 +89,49 @@ export function observation(c: Call, t: Turn): Observation {
   throw new Error(`call ${c.proposed.id} is not settled`);
 }
 
-export const userMessage = (text: string): Message => ({ role: "user", text, tokens: estimateTokens(text) + PER_MESSAGE });
-export const noteMessage = (text: string): Message => ({ role: "note", text, tokens: estimateTokens(text) + PER_MESSAGE });
-export const toolMessage = ({ wireId, tool }: ProposedCall, { text, kind }: Observation): Message =>
+/** C3 what a reply's calls brought must fit beside the reply and the task: longer ones are cut to their share. The journal has all of it. */
+export function sayResults(s: State, t: Turn, calls: readonly Call[], observe: (c: Call) => Observation): void {
+  const { messages, window: w } = s;
+  const pinned =
+    (messages[w.task]?.tokens ?? 0) + (w.task < w.newest ? (messages[w.newest]?.tokens ?? 0) : 0) + (w.summary?.message.tokens ?? 0);
+  const room = t.limits.contextTokens - s.agent.overheadTokens - pinned - calls.length * (PER_MESSAGE + CUT_NOTE);
+  const seen = calls.map((c) => ({ c, o: observe(c) }));
+  const sizes = seen.map(({ o }) => counted(s)(o.text));
+  const most = fairShare(sizes, Math.max(room, calls.length * LEAST_RESULT));
+  for (const [i, { c, o }] of seen.entries()) say(s, toolMessage(c.proposed, fitted(o, sizes[i] ?? 0, most, counted(s))), c.entry);
+}
+const CUT_NOTE = 24;
+const LEAST_RESULT = 8;
+
+/** The most one may have so that all of them fit: the short ones leave the rest to the long ones. */
+function fairShare(sizes: readonly number[], room: number): number {
+  let [left, share] = [room, Number.POSITIVE_INFINITY];
+  for (const [i, size] of sizes.toSorted((a, b) => a - b).entries()) {
+    share = left / (sizes.length - i);
+    if (size > share) return share;
+    left -= size;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+function fitted(o: Observation, tokens: number, most: number, count: Count): Observation {
+  if (tokens <= most) return o;
+  for (let chars = Math.floor((o.text.length * most) / tokens); ; chars = Math.floor(chars * 0.8)) {
+    const text = cut(o.text, chars);
+    if (chars < 8 || count(text) <= most + CUT_NOTE) return { ...o, text };
+  }
+}
+
+export const userMessage = (text: string): Words => ({ role: "user", text });
+export const noteMessage = (text: string): Words => ({ role: "note", text });
+export const toolMessage = ({ wireId, tool }: ProposedCall, { text, kind }: Observation): Words =>
   toolMessageOf({ wireId, tool, text, isError: kind !== "result" });
-export const toolMessageOf = (result: Omit<Extract<Message, { role: "tool" }>, "role" | "tokens">): Message => ({
+export const toolMessageOf = (result: Omit<Extract<Words, { role: "tool" }>, "role">): Words => ({
   role: "tool",
   ...result,
-  tokens: estimateTokens(result.text) + PER_MESSAGE,
 });
-export const assistantMessage = (parts: readonly Part[]): Message => ({
-  role: "assistant",
-  parts,
-  tokens: PER_MESSAGE + parts.reduce((n, p) => n + partTokens(p), 0),
-});
-const partTokens = (p: Part): number => estimateTokens(p.text) + (p.kind === "call" ? estimateTokens(p.tool) + PER_MESSAGE : 0);
+export const assistantMessage = (parts: readonly Part[]): Words => ({ role: "assistant", parts });
+
+export const tokensOf = (words: Words, count: Count): number =>
+  PER_MESSAGE + (words.role === "assistant" ? words.parts.reduce((n, p) => n + partTokens(p, count), 0) : count(words.text));
+const partTokens = (p: Part, count: Count): number => count(p.text) + (p.kind === "call" ? count(p.tool) + PER_MESSAGE : 0);

@@ -356,7 +356,8 @@ async function equalWhereOutcomesAre(script: Script, { w, weather }: Staged): Pr
   if (lost || reconciled) return;
   const calm = stage(script, [], weather);
   await toTheEnd(calm, script.input);
-  expect(w.state().messages).toEqual(calm.w.state().messages);
+  const said = (one: World) => one.state().messages.map(({ entry: _, ...words }) => words); // entries have other numbers where a process was lost
+  expect(said(w)).toEqual(said(calm.w));
   expect(w.state().last).toMatchObject({ ...calm.w.state().last, activeMs: expect.anything() });
 }
 

@@ -32,6 +32,7 @@ import {
 } from "../vocab/index.ts";
 import { standing } from "./answering.ts";
 import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
+import { compactedEvent } from "./context.ts";
 import { withConsequences, wordOfEnding } from "./delegating.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
@@ -142,7 +143,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   /** Nothing of a refused batch is there. What had happened is recorded again, what was to be begun is not. */
   async function takeBack(events: readonly Stamped[], taken: readonly IntentId[], revoked: GrantId | null): Promise<void> {
     await p.orders.refresh();
-    Object.assign(s, await readState(p, s.session));
+    Object.assign(s, await readState(p, s.session, p));
     for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked)) record(event);
     decidedAt.clear(); // the order came after these decisions: each is looked at again
     consumed.push(...taken);
@@ -225,6 +226,10 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       case "stop":
         stop.stopTurn(move.ending);
         return false;
+      case "compact":
+        return compact(t, move.how);
+      case "summarise":
+        return false;
       case "ask-model":
         return reconsiderAnswer(t) || prepare(t);
       case "settle":
@@ -248,6 +253,12 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
     record({ kind: "turn.started", turn: s.turns + 1, input, by, limits, intent });
     return true;
+  }
+
+  function compact(t: Turn, how: Extract<Move, { kind: "compact" }>["how"]): boolean {
+    const event = compactedEvent(s, t, how);
+    if (event !== null) record(event);
+    return event !== null;
   }
 
   function question(t: Turn, action: ActionId): boolean {

@@ -4,7 +4,8 @@
  */
 import { observeOutcome, observeUnstarted } from "../observe/observe.ts";
 import { textOf } from "../reason/parse.ts";
-import { pinTask } from "../reason/window.ts";
+import { type Counters, estimates } from "../reason/tokens.ts";
+import { newWindow, pinTask } from "../reason/window.ts";
 import {
   addUsage,
   type CallId,
@@ -24,6 +25,7 @@ import {
   totalTokens,
 } from "../vocab/index.ts";
 import { pay, release, reserve, usedIn } from "./budgets.ts";
+import { compacted, summaryOver } from "./context.ts";
 import {
   assistantMessage,
   goOn,
@@ -34,8 +36,8 @@ import {
   refuseAnswer,
   reopen,
   say,
+  sayResults,
   settle,
-  toolMessage,
   userMessage,
 } from "./conversation.ts";
 import { answered, asked, consumed, count, decided, expired, reopened } from "./gating.ts";
@@ -43,15 +45,16 @@ import { hearHistory } from "./history.ts";
 import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
-import { type Call, isDelegated, isSettled, keyOf, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Call, isDelegated, isSettled, keyOf, NO_SUMMARY, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
 
 /** Before the first event, which is always `session.opened`. */
-export function emptyState(session: SessionId, opened: Opened): State {
+export function emptyState(session: SessionId, opened: Opened, counters: Counters = estimates): State {
   return {
     session,
+    counters,
     seq: seq(0),
     at: millis(0),
     epoch: epoch(0),
@@ -62,7 +65,7 @@ export function emptyState(session: SessionId, opened: Opened): State {
     closed: false,
     labels: new Set<Label>(),
     messages: [],
-    window: { from: 0, task: -1, newest: 0, tokens: 0 },
+    window: newWindow(),
     queued: [],
     wireIds: new Set(),
     replies: 0,
@@ -85,12 +88,13 @@ export function emptyState(session: SessionId, opened: Opened): State {
   };
 }
 
-export function fold(entries: Iterable<Entry>): State | null {
+/** `counters`: where tokens are not estimated. Whoever only looks needs none. */
+export function fold(entries: Iterable<Entry>, counters: Counters = estimates): State | null {
   let state: State | null = null;
   for (const entry of entries) {
     if (state === null) {
       if (entry.event.kind !== "session.opened") return null;
-      state = emptyState(entry.stream as SessionId, entry.event);
+      state = emptyState(entry.stream as SessionId, entry.event, counters);
     }
     evolve(state, entry);
   }
@@ -129,19 +133,26 @@ export function evolve(s: State, entry: Entry): State {
       return s;
     case "model.asked":
       return inTurn(s, (t) => {
-        t.asking = { iteration: e.iteration, attempt: e.attempt, reserved: e.reserved, reservedMicros: e.reservedMicros };
-        t.attempts = e.attempt;
+        const { iteration, attempt, purpose, reserved, reservedMicros } = e;
+        t.asking = { iteration, attempt, purpose, reserved, reservedMicros };
+        if (purpose === "reply") t.attempts = attempt;
+        else t.summary = { ...t.summary, attempts: attempt };
       });
     case "model.failed":
       return inTurn(s, (t) => {
         if (e.broke) lose(t); // rule 5: what may have been used counts as used
         t.asking = null;
+        if (e.purpose === "summary") {
+          t.summary = { gated: UNDECIDED, attempts: t.summary.attempts, over: !e.again };
+          hearQueued(s);
+          return;
+        }
         t.modelError = e.error;
         t.again = e.again;
         reopen(t);
       });
     case "model.replied":
-      return inTurn(s, (t) => replied(s, t, e));
+      return inTurn(s, (t) => (e.purpose === "reply" ? replied(s, t, e) : summed(s, t, e)));
     case "gate.decided":
       if (e.id.startsWith("reconcile:")) return reconcileDecided(s, e);
       return inTurn(s, (t) => decided(s, t, e, entry.at));
@@ -183,6 +194,7 @@ export function evolve(s: State, entry: Entry): State {
     case "act.ended":
       return inCall(s, e.call, (c, t) => {
         const doing = c.run.kind === "running" || c.run.kind === "lost" ? c.run.decided : null;
+        c.entry = entry.seq;
         s.changes += 1;
         if (e.recovering && doing !== null && e.outcome.kind === "failed") return hasFailed(c, doing, e.outcome.error);
         c.run = { kind: "ended", outcome: e.outcome, endsTurn: e.endsTurn, note: null };
@@ -249,7 +261,7 @@ export function evolve(s: State, entry: Entry): State {
     case "budget.settled":
       return release(s, e);
     case "context.compacted":
-      return s; // to be folded by what comes with them
+      return compacted(s, e);
     case "session.forked":
     case "note":
     case "grant.used":
@@ -292,6 +304,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     refusedInARow: 0,
     allowedCalls: new Map(),
     asking: null,
+    summary: NO_SUMMARY,
     attempts: 0,
     modelError: null,
     again: true,
@@ -324,11 +337,14 @@ function newHold(s: State, e: Of<"hold.taken">): State {
   return inTurn(s, (t) => {
     if (t.asking !== null) {
       lose(t);
+      if (t.asking.purpose === "reply") {
+        t.modelError = "the model call was in flight when its process ended";
+        t.again = true;
+      }
       t.asking = null;
-      t.modelError = "the model call was in flight when its process ended";
-      t.again = true;
     }
     t.model = reopened(t, t.model);
+    t.summary = { ...t.summary, gated: reopened(t, t.summary.gated) };
     t.respond = reopened(t, t.respond);
     for (const c of t.calling) {
       if (isSettled(c) || isDelegated(c)) continue; // what a delegate does is its own session's to tell
@@ -392,6 +408,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   t.asking = null;
   t.attempts = 0;
   t.modelError = null;
+  t.summary = NO_SUMMARY;
   if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off
   t.finish = e.finish;
   for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);
@@ -404,6 +421,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
     t.calling = calls.map(
       (proposed): Call => ({
         proposed,
+        entry: s.seq,
         gated: UNDECIDED,
         run: { kind: "not-started" },
         ...arrangedFor(t, proposed.id),
@@ -448,6 +466,15 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   noticeLast(s, t);
 }
 
+/** What it said stands in the event after this one; for the turn it is use, and no iteration. */
+function summed(s: State, t: Turn, e: Of<"model.replied">): void {
+  t.usage = addUsage(t.usage, e.usage);
+  pay(t, e.micros);
+  t.asking = null;
+  summaryOver(t);
+  hearQueued(s);
+}
+
 /** One that had started is never told as not run (`next` settles those before it ends a turn), unless its tool says that nothing came of it. */
 const unsettled = (c: Call, ending: string): Observation =>
   c.run.kind === "not-started"
@@ -457,8 +484,7 @@ const unsettled = (c: Call, ending: string): Observation =>
 function endTurn(s: State, e: Of<"turn.ended">): State {
   const t = s.turn;
   if (t === null) return s;
-  for (const c of t.calling)
-    say(s, toolMessage(c.proposed, isSettled(c) || c.run.kind === "failed" ? observation(c, t) : unsettled(c, e.ending)));
+  sayResults(s, t, t.calling, (c) => (isSettled(c) || c.run.kind === "failed" ? observation(c, t) : unsettled(c, e.ending)));
   hearQueued(s);
   const { kind: _, ...last } = e;
   s.last = last;

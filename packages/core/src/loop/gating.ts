@@ -23,6 +23,7 @@ export function decided(s: State, t: Turn, e: Decided, at: number): void {
   const before = gatedOf(t, e.id);
   const after = toGated(s, t, e, before, at);
   const call = callOf(t, e.id);
+  if (call !== null) call.entry = s.seq;
   if (call !== null) noticeRepeat(s, t, call, e);
   if (call !== null && call.starts === 0) {
     if (before?.kind === "allowed") count(s, t, call, -1);
@@ -187,6 +188,7 @@ export const callOf = (t: Turn, action: ActionId): Call | null => t.calling.find
 export function gatedOf(t: Turn, action: ActionId): Gated | null {
   if (action.startsWith("model:")) return t.model;
   if (action.startsWith("respond:")) return t.respond;
+  if (action.startsWith("summary:")) return t.summary.gated;
   return callOf(t, action)?.gated ?? null;
 }
 
@@ -194,6 +196,7 @@ function setGated(t: Turn, action: ActionId, gated: Gated): void {
   const call = callOf(t, action);
   if (action.startsWith("model:")) t.model = gated;
   else if (action.startsWith("respond:")) t.respond = gated;
+  else if (action.startsWith("summary:")) t.summary = { ...t.summary, gated };
   else if (call !== null) call.gated = gated;
 }
 

@@ -44,7 +44,10 @@ import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
 
-type Needs = Pick<Ports, "gate" | "tools" | "model" | "children" | "hash" | "orders" | "journal" | "breakers" | "modelBreaker">;
+type Needs = Pick<
+  Ports,
+  "gate" | "tools" | "model" | "summariser" | "children" | "hash" | "orders" | "journal" | "breakers" | "modelBreaker"
+>;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
 export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => Millis): Judge {
@@ -106,7 +109,7 @@ type Named = Readonly<{
   leave: Answered | null;
 }>;
 
-type ToAction = Pick<Ports, "tools" | "model" | "children">;
+type ToAction = Pick<Ports, "tools" | "model" | "summariser" | "children">;
 
 function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDigest: (tool: Tool) => Digest, now: () => Millis): Named {
   const unknown = id.startsWith("reconcile:") ? s.unknowns.get(callId(id.slice("reconcile:".length))) : undefined;
@@ -115,6 +118,15 @@ function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDiges
   if (t === null) throw new Error(`there is no turn to decide ${id} in`);
   if (id.startsWith("model:"))
     return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false, counted: false, leave: null };
+  if (id.startsWith("summary:"))
+    return {
+      action: { kind: "model", model: p.summariser.id },
+      refused: null,
+      gated: t.summary.gated,
+      modified: false,
+      counted: false,
+      leave: null,
+    };
   if (id.startsWith("respond:"))
     return {
       action: { kind: "respond", to: recipientOf(s) },
@@ -232,7 +244,7 @@ function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): 
 }
 
 function breakersFor(action: Action, p: Needs): readonly Breaker[] {
-  if (action.kind === "model") return [breakerOfModel(p)];
+  if (action.kind === "model") return action.model === p.model.id ? [breakerOfModel(p)] : []; // of another one, which sums up, nothing is kept
   const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
   return tool === null ? [] : breakersOfTool(tool);
 }

@@ -26,6 +26,7 @@ import {
   MICROS_PER_CENT,
   type Millis,
   type Outcome,
+  type Prices,
   reconciledEvent,
   seq,
   type Tool,
@@ -41,7 +42,8 @@ import type { Plain, Ready } from "./preparing.ts";
 import { readying, sceneOf } from "./readying.ts";
 import type { Choice } from "./recovering.ts";
 import { stricter } from "./resume.ts";
-import { type Answered, type Call, keyOf, nameOf, type State, type Turn, type Unknown } from "./state.ts";
+import { type Answered, type Asking, type Call, keyOf, nameOf, type State, type Turn, type Unknown } from "./state.ts";
+import { summarise } from "./summarising.ts";
 
 /** What an effect brings home. */
 export type Landing = () => readonly JournalEvent[];
@@ -95,6 +97,7 @@ export function launcher(c: Cockpit): Launcher {
     if (move.kind === "act" && move.call.gated.kind === "allowed" && move.call.gated.decided.action.kind === "delegate")
       return startDelegate(c, t, move.call, move.call.gated.decided, followed);
     if (move.kind === "ask-model") return askModel(c, t, requests.ready(t));
+    if (move.kind === "summarise") return summarise(c, t);
     if (move.kind === "recover") return lookUp(c, t, move.call);
     if ((move.kind === "act" || move.kind === "reconcile") && move.call.gated.kind === "allowed")
       return startCall(c, t, move.kind, move.call, move.call.gated.decided);
@@ -179,18 +182,18 @@ type Failed = Readonly<{ error: string; broke: boolean; again: boolean }>;
 
 const failedLanding =
   (failed: Failed, iteration: number, attempt: number): Landing =>
-  () => [{ kind: "model.failed", iteration, attempt, ...failed }];
+  () => [{ kind: "model.failed", iteration, attempt, purpose: "reply", ...failed }];
 
 /** What was said, once middleware has seen it: what that changed comes right before it. */
 async function repliedLanding(c: Cockpit, reply: ModelReply, iteration: number, attempt: number): Promise<Landing> {
   const { middleware } = c.p;
-  const replied = repliedEvent(c.s, reply, iteration, attempt);
+  const replied = repliedEvent(c.s, reply, { iteration, attempt, purpose: "reply" }, c.s.agent.prices);
   const before = middleware.length === 0 ? [] : await onReply(middleware, sceneOf(c, iteration), replied);
   return () => [...before, replied];
 }
 
 /** A model that does not listen to the signal is not waited for. */
-async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<ModelReply>): Promise<ModelReply | Failed> {
+export async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<ModelReply>): Promise<ModelReply | Failed> {
   let onStop = () => {};
   const stopped = new Promise<Failed>((resolve) => {
     onStop = () => resolve({ error: `stopped: ${String(signal.reason)}`, broke: true, again: false });
@@ -216,16 +219,22 @@ function failure(error: unknown): Failed {
   return { error: messageOf(error), broke: true, again: false };
 }
 
-function repliedEvent(s: State, reply: ModelReply, iteration: number, attempt: number): Extract<JournalEvent, { kind: "model.replied" }> {
+type Asked = Pick<Asking, "iteration" | "attempt" | "purpose">;
+
+export function repliedEvent(
+  s: State,
+  reply: ModelReply,
+  asked: Asked,
+  prices: Prices | null,
+): Extract<JournalEvent, { kind: "model.replied" }> {
   const { finish, usage, model, meta } = reply;
   return {
     kind: "model.replied",
-    iteration,
-    attempt,
+    ...asked,
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
     usage,
-    micros: costOf(s.agent.prices, usage),
+    micros: costOf(prices, usage),
     model,
     meta,
   };
@@ -320,7 +329,7 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
 }
 
 /** Right before an effect: where a hold can be lost, this is the last look. */
-function checkHold({ p, s, hold }: Cockpit): void {
+export function checkHold({ p, s, hold }: Cockpit): void {
   if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
 }
 

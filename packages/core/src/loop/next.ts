@@ -9,8 +9,9 @@
  * No clock, no I/O, no tools in here: resume, the cluster, the tests and the what-if tools all ask this same function.
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
-import { type ActionId, actionId, type Ending, type Millis } from "../vocab/index.ts";
-import { account, outOfMoney, overBilled, payable, remaining, remainingMs, roomForOutput } from "./budgets.ts";
+import { type ActionId, actionId, type Compacting, type Ending, type Millis } from "../vocab/index.ts";
+import { account, MAX_ATTEMPTS, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./budgets.ts";
+import { compaction } from "./context.ts";
 import { isAgain, isResting, isToRecover } from "./mending.ts";
 import { isStuck } from "./nudges.ts";
 import {
@@ -36,6 +37,8 @@ export type Move =
   | { readonly kind: "give-up"; readonly call: Call } // nobody can tell: `unknown`
   | { readonly kind: "settle"; readonly unknown: Unknown } // a person wants the tool asked about an old unknown
   | { readonly kind: "expire"; readonly question: Question } // by due time, not by when a timer ran
+  | { readonly kind: "compact"; readonly how: Exclude<Compacting, "summarise"> } // what is shown of the conversation, before the model is asked
+  | { readonly kind: "summarise" } // a model call of its own
   | { readonly kind: "ask-model" }
   | { readonly kind: "stop"; readonly ending: Ending } // what is in flight, really
   | { readonly kind: "start"; readonly followUp: FollowUp } // the next turn, by what was said to follow this one
@@ -64,7 +67,7 @@ function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
   if (t.calling.length > 0) return movesOfCalls(s, t, now);
   const isUp = (gated: Gated) => isDue(gated, s, now);
   if (t.answer !== null) return movesOfAnswer(s, t, t.answer, isUp);
-  return [ended(s, t) ?? movesToModel(t, isUp)].flat();
+  return [ended(s, t) ?? movesToFit(s, t, isUp) ?? tooMuch(s, t) ?? movesToModel(t, isUp)].flat();
 }
 
 function movesOfUnknowns(s: State): readonly Move[] {
@@ -129,6 +132,14 @@ function movesToModel(t: Turn, isUp: IsUp): readonly Move[] {
   return [...answering, ...(decide(t.model, asked, isUp) ?? [{ kind: "ask-model" }])];
 }
 
+/** Before a request its conversation is made to fit. */
+function movesToFit(s: State, t: Turn, isUp: IsUp): readonly Move[] | null {
+  const how = compaction(s, t);
+  if (how === null) return null;
+  if (how !== "summarise") return [{ kind: "compact", how }];
+  return decide(t.summary.gated, actionId(`summary:${t.iterations + 1}`), isUp) ?? [{ kind: "summarise" }];
+}
+
 type IsUp = (gated: Gated) => boolean;
 
 /** What an action still needs before it may go ahead; null when it may. A denial is dealt with where it matters. */
@@ -158,12 +169,21 @@ function ended(s: State, t: Turn): Move | null {
     return end(t, "out-of-iterations", `${t.limits.iterations} model calls were made`);
   if (t.attempts >= MAX_ATTEMPTS || (t.attempts > 0 && t.modelError !== null && !t.again))
     return end(t, "failed", t.modelError ?? "the model call was lost three times");
+  return null;
+}
+
+/** What must stay is more than the model may be shown, or than can be paid. */
+function tooMuch(s: State, t: Turn): Move | null {
+  const { contextTokens } = t.limits;
+  if (requestTokens(s) > contextTokens)
+    return end(
+      t,
+      "out-of-tokens",
+      `instructions, task and the newest message need ${requestTokens(s)} tokens, and contextTokens is ${contextTokens}`,
+    );
   const { short } = roomForOutput(s, t);
   return short === null ? null : end(t, short.ending, short.detail);
 }
-
-/** Rule 5: a model call that was lost or broke off is repeated at most twice. */
-export const MAX_ATTEMPTS = 3;
 
 type Stop = { readonly ending: Ending; readonly detail: string | null };
 

@@ -4,6 +4,7 @@ import type { Inbox } from "../inbox/port.ts";
 import type { Orders } from "../journal/orders.ts";
 import type { Journal } from "../journal/port.ts";
 import type { Model, Preview } from "../reason/port.ts";
+import type { Counters } from "../reason/tokens.ts";
 import type {
   AgentFacts,
   ApprovalId,
@@ -74,6 +75,10 @@ export const NO_CHILDREN: Children = Object.freeze({
 
 export type Ports = Readonly<{
   model: Model;
+  /** What sums up what no longer fits: the agent's own model unless its plan names another. */
+  summariser: Model;
+  /** What counts tokens. */
+  counters: Counters;
   gate: Gate;
   tools: Tools;
   /** In order; none is the empty list. */

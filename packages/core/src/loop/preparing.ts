@@ -4,8 +4,8 @@
  * A hook that takes its time is waited for outside the commit: what ended before it is durable meanwhile, which costs one commit more.
  */
 
-import type { Message, ModelRequest } from "../reason/port.ts";
-import { estimateTokens } from "../reason/tokens.ts";
+import type { Message, ModelRequest, Words } from "../reason/port.ts";
+import type { Count } from "../reason/tokens.ts";
 import {
   canonical,
   type Digest,
@@ -19,10 +19,12 @@ import {
   type MiddlewareContext,
   type RequestChange,
   type RequestMessage,
+  type RequestView,
+  seq,
   type ToolSpec,
   type Usage,
 } from "../vocab/index.ts";
-import { assistantMessage, noteMessage, toolMessageOf, userMessage } from "./conversation.ts";
+import { assistantMessage, noteMessage, tokensOf, toolMessageOf, userMessage } from "./conversation.ts";
 import { fields, hooksOf, isPromise, listed, play, type Ran, type Scene, textual } from "./middleware.ts";
 
 /** A request as the conversation gives it: its tokens as counted, and what is set aside for it. */
@@ -33,27 +35,33 @@ export type Ready = Plain & Readonly<{ events: readonly JournalEvent[] }>;
 /** What has to be set aside for a request of so many tokens and a reply of at most so many; null when it does not fit. */
 export type RoomFor = (tokens: number, most: number) => Usage | null;
 
-export type Preparing = Readonly<{ all: readonly Middleware[]; at: Scene; plain: Plain; roomFor: RoomFor; hash: Hash }>;
+export type Preparing = Readonly<{ all: readonly Middleware[]; at: Scene; plain: Plain; roomFor: RoomFor; count: Count; hash: Hash }>;
 /** `failed` events end the turn; they are recorded at once. */
 export type Prepared = Readonly<{ kind: "ready"; ready: Ready } | { kind: "failed"; events: readonly JournalEvent[] }>;
 
 type Draft = Readonly<{ request: ModelRequest; tokens: number; reserved: Usage; sets: readonly JsonObject[] }>;
 
+/** Made once for each request, however many look at it; the tools once for all requests. */
+const views = new WeakMap<ModelRequest, RequestView>();
+const offers = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
+function viewOf(request: ModelRequest): RequestView {
+  const { system, messages, temperature, maxOutputTokens } = request;
+  const tools = offers.get(request.tools) ?? frozenCopy(request.tools);
+  offers.set(request.tools, tools);
+  const view = views.get(request) ?? Object.freeze({ system, messages: Object.freeze([...messages]), tools, temperature, maxOutputTokens });
+  views.set(request, view);
+  return view;
+}
+
 export const hasBeforeModel = (all: readonly Middleware[]): boolean => all.some((m) => m.beforeModel !== null);
 
-export function prepare({ all, at, plain, roomFor, hash }: Preparing): Prepared | Promise<Prepared> {
+export function prepare({ all, at, plain, roomFor, count, hash }: Preparing): Prepared | Promise<Prepared> {
   for (const message of plain.request.messages) if (!Object.isFrozen(message)) deepFreeze(message); // once each: these are the session's own
   const hooks = hooksOf(all, "beforeModel").map(({ name, hook }) => ({
     name,
-    hook: ({ request }: Draft, context: MiddlewareContext) => {
-      const { system, messages, tools, temperature, maxOutputTokens } = request;
-      return hook(
-        Object.freeze({ system, messages: Object.freeze([...messages]), tools: frozenCopy(tools), temperature, maxOutputTokens }),
-        context,
-      );
-    },
+    hook: ({ request }: Draft, context: MiddlewareContext) => hook(viewOf(request), context),
   }));
-  const apply = (draft: Draft, given: RequestChange) => changeRequest(draft, given, roomFor);
+  const apply = (draft: Draft, given: RequestChange) => changeRequest(draft, given, roomFor, count);
   const ran = play({ stage: "before-model", at, hooks, apply }, { ...plain, sets: [] });
   return isPromise(ran) ? ran.then((r) => toPrepared(r, plain, hash)) : toPrepared(ran, plain, hash);
 }
@@ -66,7 +74,7 @@ function toPrepared({ value, events, failed }: Ran<Draft>, plain: Plain, hash: H
   return { kind: "ready", ready: { request, digest, tokens, reserved, events } };
 }
 
-function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor) {
+function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, count: Count) {
   const { request } = draft;
   const change = fields(given, ["system", "messages", "dropTools", "temperature", "maxOutputTokens"]) as RequestChange;
   const set: Record<string, Json> = {};
@@ -75,12 +83,12 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor) {
   let { tokens } = draft;
   if (change.system !== undefined && change.system !== system) {
     const text = textual(change.system, "`system` is no text");
-    tokens += estimateTokens(text) - estimateTokens(system);
+    tokens += count(text) - count(system);
     system = text;
     set["system"] = system;
   }
   if (change.messages !== undefined) {
-    const next = messagesIn(change.messages, messages);
+    const next = messagesIn(change.messages, messages, count);
     const isSame = next.length === messages.length && next.every((m, i) => m === messages[i]);
     tokens += weight(next) - weight(messages);
     if (!isSame) set["messages"] = byPlace(next, messages);
@@ -88,7 +96,7 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor) {
   }
   if (change.dropTools !== undefined && change.dropTools.length > 0) {
     const dropped = toolsIn(change.dropTools, tools);
-    tokens -= dropped.reduce((n, t) => n + estimateTokens(canonical(t)), 0);
+    tokens -= dropped.reduce((n, t) => n + count(canonical(t)), 0);
     tools = tools.filter((t) => !dropped.includes(t));
     set["dropTools"] = dropped.map((t) => t.name);
   }
@@ -131,15 +139,18 @@ function toolsIn(names: readonly string[], offered: readonly ToolSpec[]): readon
 }
 
 /** Those it was shown as they are, the others as copies that nobody else holds. */
-function messagesIn(given: readonly RequestMessage[], shown: readonly Message[]): readonly Message[] {
+function messagesIn(given: readonly RequestMessage[], shown: readonly Message[], count: Count): readonly Message[] {
   if (!Array.isArray(given)) throw new Error("`messages` is no list");
   const own = new Set<RequestMessage>(shown);
-  const messages = given.map((m, i) => (own.has(m) ? (m as Message) : messageIn(frozenCopy(m), i)));
+  const messages = given.map((m, i) => (own.has(m) ? (m as Message) : counted(messageIn(frozenCopy(m), i), count)));
   checkUnits(messages);
   return messages;
 }
 
-function messageIn(m: RequestMessage, index: number): Message {
+/** It comes from no entry. */
+const counted = (words: Words, count: Count): Message => ({ ...words, tokens: tokensOf(words, count), entry: seq(0) });
+
+function messageIn(m: RequestMessage, index: number): Words {
   const role: unknown = (m as RequestMessage | null)?.role;
   const no = (detail: string) => new Error(`message ${index}: ${detail}`);
   switch (m?.role) {
@@ -172,7 +183,7 @@ function isPart(given: unknown): boolean {
 
 /** What every provider takes: a person first, and every call followed by its results, in order. */
 function checkUnits(messages: readonly Message[]): void {
-  if (messages[0]?.role !== "user") throw new Error("the first message is not a person's");
+  if (messages[0]?.role !== "user" && messages[0]?.role !== "note") throw new Error("the first message is not a person's");
   let due: readonly string[] = [];
   for (const m of messages) {
     if (m.role === "tool") {
@@ -200,7 +211,7 @@ function byPlace(messages: readonly Message[], before: readonly Message[]): Json
     run = at === undefined ? null : [at, at + 1];
     if (run !== null) list.push(run);
     else {
-      const { tokens: _, ...words } = m;
+      const { tokens: _, entry: __, ...words } = m;
       list.push(words as unknown as JsonObject);
     }
   }

@@ -1,5 +1,6 @@
 /** Opening a session and taking one up again. Resume reads data: there is no code replay, so an upgrade or an edited agent strands nothing (rule 3). */
 import type { Hold, Journal } from "../journal/port.ts";
+import { type Counters, estimates } from "../reason/tokens.ts";
 import {
   type AgentFacts,
   canonical,
@@ -32,25 +33,25 @@ export type Opening = Readonly<{
   parent: Parent | null;
 }>;
 
-export async function openSession(p: Pick<Ports, "journal" | "ids">, opening: Opening): Promise<Held> {
+export async function openSession(p: Pick<Ports, "journal" | "ids" | "counters">, opening: Opening): Promise<Held> {
   checkHistory(opening.history);
   return beginSession(p, opening);
 }
 
 /** With a history that is known to be one, because it was drawn from a session. */
-export async function beginSession(p: Pick<Ports, "journal" | "ids">, opening: Opening): Promise<Held> {
+export async function beginSession(p: Pick<Ports, "journal" | "ids" | "counters">, opening: Opening): Promise<Held> {
   const session = p.ids.session();
   const hold = await p.journal.take(session);
   const opened = { kind: "session.opened", ...opening } as const;
-  return { state: emptyState(session, opened), hold, begin: [opened, takenEvent(p, hold)], left: { running: 0 } };
+  return { state: emptyState(session, opened, p.counters), hold, begin: [opened, takenEvent(p, hold)], left: { running: 0 } };
 }
 
 /** Rejects with `session-held` while its holder lives, with `session-unknown`, or with whatever is wrong with its entries. */
-export async function takeSession(p: Pick<Ports, "journal">, session: SessionId, agent: AgentFacts): Promise<Held> {
+export async function takeSession(p: Pick<Ports, "journal" | "counters">, session: SessionId, agent: AgentFacts): Promise<Held> {
   if ((await p.journal.session(session)) === null) throw new FaultError({ kind: "session-unknown", session });
   const hold = await p.journal.take(session);
   try {
-    const state = await readState(p, session);
+    const state = await readState(p, session, p);
     if (state.agent.name !== agent.name) throw new FaultError({ kind: "agent-other", session, agent: state.agent.name });
     const changed: readonly JournalEvent[] = canonical(agent) === canonical(state.agent) ? [] : [{ kind: "agent.changed", agent }];
     return { state, hold, begin: [takenEvent(p, hold), ...changed], left: { running: 0 } };
@@ -61,9 +62,13 @@ export async function takeSession(p: Pick<Ports, "journal">, session: SessionId,
 }
 
 /** The fold of a whole stream, or of its first entries, without holding it. */
-export async function readState(p: { readonly journal: Pick<Journal, "read"> }, session: SessionId, upTo: Seq = ALL): Promise<State> {
+export async function readState(
+  p: { readonly journal: Pick<Journal, "read"> },
+  session: SessionId,
+  { upTo = ALL, counters = estimates }: Readonly<{ upTo?: Seq; counters?: Counters }> = {},
+): Promise<State> {
   const first = await p.journal.read(session, seq(0), Math.min(CHUNK, upTo));
-  const state = fold(first);
+  const state = fold(first, counters);
   if (state === null)
     throw new FaultError({ kind: "entry-bad", stream: session, seq: seq(1), detail: "a session starts with `session.opened`" });
   for (let chunk: readonly Entry[] = first; chunk.length === CHUNK; ) {

@@ -1,5 +1,7 @@
 /** Sessions as a whole: opened without a turn, forked, closed. None of it runs anything, so none of it needs the agent's code. */
+
 import type { SessionSummary } from "../journal/summary.ts";
+import { estimates } from "../reason/tokens.ts";
 import { FaultError, isFault, isSessionId, type JournalEvent, type Principal, type SessionId, type Surface, seq } from "../vocab/index.ts";
 import { checkHistory, historyOf } from "./history.ts";
 import type { Ports } from "./ports.ts";
@@ -49,7 +51,7 @@ const unlessTaken = (error: unknown): null => {
 };
 
 async function found(p: Founding, opening: Opening, more: readonly JournalEvent[]): Promise<SessionSummary> {
-  const { hold, begin } = await beginSession(p, opening);
+  const { hold, begin } = await beginSession({ ...p, counters: estimates }, opening); // nothing of its state is used here
   const [opened, ...held] = begin;
   const events = [opened, ...more, ...held].flatMap((event) => (event === undefined ? [] : [{ at: p.clock.now(), event }]));
   try {
@@ -87,7 +89,7 @@ export async function forkSession(p: Founding, from: SessionId, { at, external, 
       detail: `session \`${from}\` has no entry ${last}`,
       hint: `it has 1 to ${origin.seq}: \`orgate sessions show ${from}\``,
     });
-  const state = await readState(p, from, last);
+  const state = await readState(p, from, { upTo: last });
   const { history, unknown } = historyOf(state);
   const forked = { kind: "session.forked", from, at: last, unknown } as const;
   const { agent } = state;

@@ -1,6 +1,7 @@
 /** A session's state: a fold of its events, owned by its driver, growing at the end and never copied. `evolve.ts` is its only writer. */
 import type { Vote } from "../gate/approvals.ts";
 import type { Message } from "../reason/port.ts";
+import type { Counters } from "../reason/tokens.ts";
 import type { Window } from "../reason/window.ts";
 import {
   type ActionId,
@@ -28,6 +29,7 @@ import {
   type Plan,
   type Principal,
   type ProposedCall,
+  type Purpose,
   type Repeat,
   type Resource,
   type Seq,
@@ -41,6 +43,8 @@ import {
 
 export type State = {
   readonly session: SessionId;
+  /** What counts tokens; the same names count the same wherever it is folded. */
+  readonly counters: Counters;
   seq: Seq;
   at: Millis;
   epoch: Epoch;
@@ -133,6 +137,8 @@ export type Turn = {
   refusedInARow: number;
   /** By tool, decided `allow` in this turn. */
   readonly allowedCalls: Map<string, number>;
+  /** Where summing up stands before the next request; `over`: there was one since the last reply, or there will be none. */
+  summary: Readonly<{ gated: Gated; attempts: number; over: boolean }>;
   /** The model call in flight, if any. */
   asking: Asking | null;
   /** Attempts made at the reply that comes next. */
@@ -170,7 +176,7 @@ export type Turn = {
   readonly questions: Map<ApprovalId, Question>;
 };
 
-export type Asking = Readonly<{ iteration: number; attempt: number; reserved: Usage; reservedMicros: number | null }>;
+export type Asking = Readonly<{ iteration: number; attempt: number; purpose: Purpose; reserved: Usage; reservedMicros: number | null }>;
 
 /** Where one action stands with the gate. */
 export type Gated =
@@ -204,6 +210,8 @@ export type Answered = Readonly<{ approval: ApprovalId; digest: Digest; slice: D
 
 export type Call = {
   readonly proposed: ProposedCall;
+  /** Of its last decision, or of what became of it. */
+  entry: Seq;
   gated: Gated;
   run: Running;
   /** Arguments that stand in place of the proposed ones, and whether a policy put them there. */
@@ -280,3 +288,4 @@ export const recipientOf = (s: State): Principal => {
 /** On whose behalf: whoever started the turn, else who opened the session. */
 export const actingFor = (s: State): Principal => s.turn?.by ?? s.principal;
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });
+export const NO_SUMMARY: Turn["summary"] = Object.freeze({ gated: UNDECIDED, attempts: 0, over: false });

@@ -1,15 +1,16 @@
 import { hash as nodeHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { digest, type Hash, ZERO } from "../vocab/index.ts";
+import { digest, type Hash, seq, ZERO } from "../vocab/index.ts";
 import type { Message } from "./port.ts";
 import { type PromptParts, prompter } from "./prompt.ts";
+import { newWindow } from "./window.ts";
 
 const sha256: Hash = (text) => digest(nodeHash("sha256", text, "hex"));
-const user = (text: string): Message => ({ role: "user", text, tokens: 1 });
+const user = (text: string): Message => ({ role: "user", text, tokens: 1, entry: seq(1) });
 const base: PromptParts = {
   system: "be brief",
   messages: [user("one"), user("two")],
-  window: { from: 0, task: 0, newest: 1, tokens: 2 },
+  window: { ...newWindow(), task: 0, newest: 1, tokens: 2 },
   tools: [],
   toolsDigest: ZERO,
   model: "m",
@@ -35,6 +36,8 @@ test.each<[string, Partial<PromptParts>]>([
   ["another message", { messages: [...base.messages, user("three")] }],
   ["where the window starts", { window: { ...base.window, from: 1 } }],
   ["which task is pinned", { window: { ...base.window, task: 1 } }],
+  ["a result that is one line now", { window: { ...base.window, lines: new Map([[1, user("left out")]]) } }],
+  ["the summary", { window: { ...base.window, summary: { message: user("sum"), first: seq(1), last: seq(2) } } }],
   ["the tools", { toolsDigest: sha256("tools") }],
   ["the model", { model: "n" }],
   ["the temperature", { temperature: 0.4 }],
@@ -47,7 +50,7 @@ test("L79 the request holds what the window shows", () => {
   const { request } = prompter(sha256)({
     ...base,
     messages: [user("task"), user("gone"), user("new")],
-    window: { from: 2, task: 0, newest: 2, tokens: 2 },
+    window: { ...newWindow(), from: 2, task: 0, newest: 2, tokens: 2 },
   });
   expect(request.messages.map((m) => ("text" in m ? m.text : ""))).toEqual(["task", "new"]);
 });

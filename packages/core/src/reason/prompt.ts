@@ -1,6 +1,6 @@
 /** From the conversation to a request, and the request's digest. The digest rolls over the messages once each, however long the run. */
 import { canonical, type Digest, type Hash, type ToolSpec, ZERO } from "../vocab/index.ts";
-import type { Message, ModelRequest } from "./port.ts";
+import type { Message, ModelRequest, Words } from "./port.ts";
 import { shown, type Window } from "./window.ts";
 
 export type PromptParts = Readonly<{
@@ -19,9 +19,18 @@ export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRe
   let count = 0;
   let spoken: Digest = ZERO;
   return ({ system, messages, window, tools, toolsDigest, model, temperature, maxOutputTokens, attempt }) => {
-    for (; count < messages.length; count += 1) spoken = hash(`${spoken}\n${canonical(messages[count])}`);
+    for (; count < messages.length; count += 1) spoken = hash(`${spoken}\n${canonical(wordsOf(messages[count]))}`);
     const { from, task } = window;
-    const digest = hash(canonical({ model, system, tools: toolsDigest, spoken, from, task, temperature, maxOutputTokens }));
+    const lines = [...window.lines.values()].map(wordsOf);
+    const summary = window.summary === null ? null : wordsOf(window.summary.message);
+    const digest = hash(canonical({ model, system, tools: toolsDigest, spoken, from, task, lines, summary, temperature, maxOutputTokens }));
     return { request: { system, messages: shown(messages, window), tools, temperature, maxOutputTokens, attempt }, digest };
   };
+}
+
+/** What is sent of a message: how it is counted and where it comes from is nobody else's business. */
+function wordsOf(message: Message | undefined): Words | null {
+  if (message === undefined) return null;
+  const { tokens: _, entry: __, ...words } = message;
+  return words;
 }

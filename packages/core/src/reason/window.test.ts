@@ -1,21 +1,31 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { seq } from "../vocab/index.ts";
 import type { Message } from "./port.ts";
-import { pinTask, shown, type Window, widen } from "./window.ts";
+import { newWindow, pinTask, shown, type Window, widen } from "./window.ts";
 
-const user = (text: string, tokens = 10): Message => ({ role: "user", text, tokens });
-const note = (text: string, tokens = 10): Message => ({ role: "note", text, tokens });
-const tool = (wireId: string, tokens = 10): Message => ({ role: "tool", wireId, tool: "t", text: wireId, isError: false, tokens });
+const user = (text: string, tokens = 10): Message => ({ role: "user", text, tokens, entry: seq(1) });
+const note = (text: string, tokens = 10): Message => ({ role: "note", text, tokens, entry: seq(1) });
+const tool = (wireId: string, tokens = 10): Message => ({
+  role: "tool",
+  wireId,
+  tool: "t",
+  text: wireId,
+  isError: false,
+  tokens,
+  entry: seq(1),
+});
 const says = (...ids: readonly string[]): Message => ({
   role: "assistant",
   parts: ids.map((id) => ({ kind: "text", text: id, meta: null })),
   tokens: 10,
+  entry: seq(1),
 });
 
 /** A session as the fold grows it: `task` starts a turn. */
 function session(budget: number) {
   const messages: Message[] = [];
-  const w: Window = { from: 0, task: -1, newest: 0, tokens: 0 };
+  const w: Window = newWindow();
   const say = (...more: readonly Message[]): void => {
     for (const m of more) {
       messages.push(m);

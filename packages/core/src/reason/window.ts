@@ -1,14 +1,49 @@
 /**
- * What of the conversation the model is shown. The task is pinned, a call and its results stay together, and the first message shown is a user's.
- * Work is amortised: the window only moves forward, over messages whose tokens were counted when they were made.
+ * What of the conversation the model is shown. The task is pinned, a call and its results stay together, and the first message is valid for every provider.
+ * What is old goes (window), is shown as one line (mask), or is summed up (summary); the journal keeps all of it.
+ * Work is amortised: every boundary only moves forward, over messages whose tokens were counted when they were made.
  */
+import type { Seq } from "../vocab/index.ts";
 import type { Message } from "./port.ts";
+import type { Count } from "./tokens.ts";
+import { PER_MESSAGE } from "./tokens.ts";
 
-export type Window = { from: number; task: number; newest: number; tokens: number };
+export type Window = {
+  from: number;
+  task: number;
+  newest: number;
+  /** Of what is shown. */
+  tokens: number;
+  /** Results before this message are shown as one line, where that is shorter; `lines` has those that are still shown. */
+  masked: number;
+  readonly lines: Map<number, Message>;
+  /** Units whose results are shown whole. */
+  whole: number;
+  /** Messages before this one are in the summary, or were never there to be summed up. */
+  summed: number;
+  summary: Summary | null;
+};
+
+/** What the entries `first` to `last` came to, as the model is told. */
+export type Summary = Readonly<{ message: Message; first: Seq; last: Seq }>;
+
+export const newWindow = (): Window => ({
+  from: 0,
+  task: -1,
+  newest: 0,
+  tokens: 0,
+  masked: 0,
+  lines: new Map(),
+  whole: 0,
+  summed: 0,
+  summary: null,
+});
 
 /** After `message` was pushed: counts it, and lets go of the oldest units until the budget holds again. */
 export function widen(messages: readonly Message[], w: Window, message: Message, budget: number): void {
-  if (message.role !== "tool") w.newest = messages.length - 1;
+  const at = messages.length - 1;
+  if (message.role !== "tool") w.newest = at;
+  else if (isFirstResult(messages, at)) w.whole += 1;
   w.tokens += message.tokens;
   while (w.tokens > budget && dropOldest(messages, w)) {}
 }
@@ -18,16 +53,29 @@ export function pinTask(messages: readonly Message[], w: Window): void {
   const old = messages[w.task];
   if (old !== undefined && w.task < w.from) w.tokens -= old.tokens;
   w.task = messages.length - 1;
-  for (; w.from < w.task && messages[w.from]?.role !== "user"; w.from += 1) w.tokens -= messages[w.from]?.tokens ?? 0; // a window never starts with a reply
+  if (w.summary !== null) return;
+  let start = w.from;
+  while (start < w.task && messages[start]?.role !== "user") start += 1; // a window never starts with a reply
+  letGo(messages, w, start);
 }
 
 function dropOldest(messages: readonly Message[], w: Window): boolean {
   let end = unitEnd(messages, w.from);
-  while (end < w.task && messages[end]?.role !== "user") end = unitEnd(messages, end); // a window never starts with a reply
+  while (w.summary === null && end < w.task && messages[end]?.role !== "user") end = unitEnd(messages, end); // a window never starts with a reply
   if (w.from >= w.newest || end > w.newest) return false;
-  for (let i = w.from; i < end; i += 1) if (i !== w.task) w.tokens -= messages[i]?.tokens ?? 0;
-  w.from = end;
+  letGo(messages, w, end);
   return true;
+}
+
+/** Everything before `start` is shown no more, but for the task. */
+function letGo(messages: readonly Message[], w: Window, start: number): void {
+  for (let i = w.from; i < start; i += 1) {
+    if (i !== w.task) w.tokens -= shownAt(messages, w, i)?.tokens ?? 0;
+    if (i >= w.masked && isFirstResult(messages, i)) w.whole -= 1;
+    w.lines.delete(i);
+  }
+  w.from = Math.max(w.from, start);
+  w.masked = Math.max(w.masked, w.from);
 }
 
 function unitEnd(messages: readonly Message[], start: number): number {
@@ -36,8 +84,95 @@ function unitEnd(messages: readonly Message[], start: number): number {
   return end;
 }
 
+function unitStart(messages: readonly Message[], at: number): number {
+  let start = at;
+  while (start > 0 && messages[start]?.role === "tool") start -= 1;
+  return start;
+}
+
+const isFirstResult = (messages: readonly Message[], i: number): boolean =>
+  messages[i]?.role === "tool" && messages[i - 1]?.role !== "tool";
+
+const shownAt = (messages: readonly Message[], w: Window, i: number): Message | undefined => w.lines.get(i) ?? messages[i];
+
 export function shown(messages: readonly Message[], w: Window): readonly Message[] {
   const task = messages[w.task];
   const rest = messages.slice(w.from);
+  for (const [i, line] of w.lines) rest[i - w.from] = line;
+  if (w.summary !== null) rest.unshift(w.summary.message);
   return task !== undefined && w.task < w.from ? [task, ...rest] : rest;
+}
+
+// ── where a boundary may go ──
+
+/** Messages before `upTo` that a boundary is moved over, and the entries they come from. */
+export type Range = Readonly<{ first: Seq; last: Seq; upTo: number }>;
+
+/** The results of all units but the newest `keep`. */
+export function maskable(messages: readonly Message[], w: Window, keep: number): Range | null {
+  let [start, left] = [messages.length, keep];
+  for (; left > 0 && start > w.masked; left -= 1) {
+    let at = start - 1;
+    while (at >= w.masked && !isFirstResult(messages, at)) at -= 1;
+    start = at < w.masked ? w.masked : unitStart(messages, at);
+  }
+  return rangeOf(messages, w.masked, start);
+}
+
+/** The oldest units, until no more than `target` tokens are left, or only what must stay. */
+export function droppable(messages: readonly Message[], w: Window, target: number): Range | null {
+  const trial = { ...w, lines: new Map(w.lines) };
+  while (trial.tokens > target && dropOldest(messages, trial)) {}
+  return rangeOf(messages, w.from, trial.from);
+}
+
+/** All but the newest `keep` units, and of these only as many as have no more than `target` tokens. The newest one stays. */
+export function summable(messages: readonly Message[], w: Window, keep: number, target: number): Range | null {
+  let [start, tokens] = [messages.length, 0];
+  for (let left = keep; left > 0 && start > w.summed; left -= 1) {
+    const at = unitStart(messages, start - 1);
+    let more = 0;
+    for (let i = at; i < start; i += 1) more += shownAt(messages, w, i)?.tokens ?? 0;
+    if (start < messages.length && tokens + more > target) break;
+    [start, tokens] = [at, tokens + more];
+  }
+  return start <= w.from ? null : rangeOf(messages, w.summed, start);
+}
+
+function rangeOf(messages: readonly Message[], base: number, upTo: number): Range | null {
+  if (upTo <= base) return null;
+  const entries = messages.slice(base, upTo).map((m) => m.entry); // not in order: words said meanwhile come after the results that were awaited
+  return { first: entries.reduce((a, b) => (b < a ? b : a)), last: entries.reduce((a, b) => (b > a ? b : a)), upTo };
+}
+
+// ── moving it; part of the fold ──
+
+export function mask(messages: readonly Message[], w: Window, upTo: number, count: Count): void {
+  for (let i = w.masked; i < upTo; i += 1) {
+    const m = messages[i];
+    if (m?.role !== "tool") continue;
+    if (isFirstResult(messages, i)) w.whole -= 1;
+    const line = lineFor(m, count);
+    if (line.tokens >= m.tokens) continue;
+    w.lines.set(i, line);
+    w.tokens -= m.tokens - line.tokens;
+  }
+  w.masked = Math.max(w.masked, upTo);
+}
+
+function lineFor(m: Extract<Message, { role: "tool" }>, count: Count): Message {
+  const text = `[left out: ${m.isError ? "an error" : "a result"} of ${m.tool}, call ${m.wireId}, entry ${m.entry}, ${m.text.length} characters]`;
+  return { ...m, text, tokens: count(text) + PER_MESSAGE };
+}
+
+export function drop(messages: readonly Message[], w: Window, upTo: number): void {
+  letGo(messages, w, Math.min(upTo, w.newest));
+}
+
+/** The summary stands in place of all it sums up; the one before it is in it. */
+export function sumUp(messages: readonly Message[], w: Window, upTo: number, summary: Summary): void {
+  w.summed = Math.max(w.summed, upTo);
+  letGo(messages, w, Math.min(upTo, w.newest));
+  w.tokens += summary.message.tokens - (w.summary?.message.tokens ?? 0);
+  w.summary = summary;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Clock } from "../loop/ports.ts";
 import type { Message, ModelRequest, Preview } from "../reason/port.ts";
-import { millis } from "../vocab/index.ts";
+import { millis, seq } from "../vocab/index.ts";
 import { broken, failure, hang, reply, scriptedModel } from "./scripted-model.ts";
 
 const request = (messages: readonly Message[] = []): ModelRequest => ({
@@ -72,10 +72,10 @@ test("M1 a step may look at its request; what it throws fails the call and `done
 });
 
 test("M1 what was asked is kept as it was then", async () => {
-  const messages: Message[] = [{ role: "user", text: "hi", tokens: 1 }];
+  const messages: Message[] = [{ role: "user", text: "hi", tokens: 1, entry: seq(1) }];
   const model = scriptedModel([reply.text("a")]);
   await model.ask(request(messages), ignore, never);
-  messages.push({ role: "note", text: "later", tokens: 1 });
+  messages.push({ role: "note", text: "later", tokens: 1, entry: seq(1) });
   expect(model.asked[0]?.messages).toHaveLength(1);
 });
 

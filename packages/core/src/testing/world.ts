@@ -17,9 +17,11 @@ import type { Live, Ports } from "../loop/ports.ts";
 import { openSession, takeSession } from "../loop/resume.ts";
 import type { State } from "../loop/state.ts";
 import type { Model } from "../reason/port.ts";
+import { type Counters, estimates } from "../reason/tokens.ts";
 import {
   type AgentFacts,
   approvalId,
+  type ContextPlan,
   DEFAULT_BREAKER,
   DEFAULT_LIMITS,
   type Entry,
@@ -61,6 +63,9 @@ export type WorldOptions = Readonly<{
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
   prices?: Prices;
+  context?: ContextPlan;
+  summariser?: Model;
+  counters?: Counters;
   /** Whom the agent of `run`, which is called `tester`, may delegate to, and how deep. */
   delegates?: readonly string[];
   maxDepth?: number;
@@ -77,6 +82,7 @@ export type OtherAgent = Readonly<{
   tools?: readonly Tool[];
   limits?: Partial<Limits>;
   prices?: Prices;
+  context?: ContextPlan;
   delegates?: readonly string[];
   maxDepth?: number;
 }>;
@@ -133,7 +139,7 @@ export function world(options: WorldOptions): World {
   type Cast = Readonly<{ facts: AgentFacts; limits: Limits; box: Tools; model: Model; delegates: readonly string[]; maxDepth: number }>;
 
   function castOf(name: string, one: OtherAgent): Cast {
-    const { model, tools = [], prices = null, delegates = [], maxDepth = 3 } = one;
+    const { model, tools = [], prices = null, context = PLAIN_WINDOW, delegates = [], maxDepth = 3 } = one;
     const box = toolbox(toolsOf({ tools, delegates }), hash);
     const facts: AgentFacts = {
       name,
@@ -144,7 +150,7 @@ export function world(options: WorldOptions): World {
       tools: box.digest,
       overheadTokens: 10,
       tokenizer: "estimate",
-      context: PLAIN_WINDOW,
+      context,
       prices,
       charges: chargesOf(box),
     };
@@ -176,6 +182,7 @@ export function world(options: WorldOptions): World {
       return result;
     }
     const shared = {
+      counters: options.counters ?? estimates,
       gate,
       middleware: options.middleware ?? [],
       journal: { ...store.journal, append: (a) => around("append", () => store.journal.append(a)) },
@@ -198,7 +205,8 @@ export function world(options: WorldOptions): World {
       const { model, box, delegates, maxDepth } = cast.get(name) ?? fail(`there is no agent ${name}`);
       return spoil({
         ...shared,
-        model: { id: model.id, ask: (request, preview, signal) => around("model", () => model.ask(request, preview, signal)) },
+        model: crashingModel(model, around),
+        summariser: crashingModel(options.summariser ?? model, around),
         tools: { ...box, find: (tool) => crashing(box.find(tool), around) },
         children: {
           delegates,
@@ -313,6 +321,11 @@ export function world(options: WorldOptions): World {
 }
 
 type Around = <T>(of: CrashPoint["of"], effect: () => Promise<T>) => Promise<T>;
+
+const crashingModel = (model: Model, around: Around): Model => ({
+  id: model.id,
+  ask: (request, preview, signal) => around("model", () => model.ask(request, preview, signal)),
+});
 
 function crashing(tool: Tool | null, around: Around): Tool | null {
   if (tool === null) return null;

@@ -98,6 +98,7 @@ export type SessionEvent =
       kind: "model.replied";
       iteration: number;
       attempt: number;
+      purpose: Purpose;
       parts: readonly Part[];
       finish: Finish;
       usage: Usage;
@@ -105,7 +106,7 @@ export type SessionEvent =
       model: string;
       meta: Json;
     }>
-  | Readonly<{ kind: "model.failed"; iteration: number; attempt: number; error: string; broke: boolean; again: boolean }>
+  | Readonly<{ kind: "model.failed"; iteration: number; attempt: number; purpose: Purpose; error: string; broke: boolean; again: boolean }>
   | Readonly<{
       kind: "gate.decided";
       id: ActionId;
@@ -169,9 +170,11 @@ export type SessionEvent =
   /** What the entries `first` to `last` said is shown to the model in another form from now on; they stay in the journal. */
   | Readonly<{
       kind: "context.compacted";
-      how: "mask" | "summarise";
+      how: Compacting;
       first: Seq;
       last: Seq;
+      /** So many messages of the conversation, from its start, are older than what is shown whole. */
+      upTo: number;
       summary: string | null;
       model: string | null;
       before: number;
@@ -291,6 +294,9 @@ export type KeyHolder = Readonly<{ kind: "root" } | { kind: "writer"; writer: Wr
 export type JournalEvent = SessionEvent | SystemEvent;
 export type EventKind = JournalEvent["kind"];
 export type Decided = Extract<JournalEvent, { kind: "gate.decided" }>;
+
+/** `window`: the oldest units are shown no more, `mask`: their results are one line each, `summarise`: a summary stands for them. */
+export type Compacting = "window" | "mask" | "summarise";
 
 export type Purpose = "reply" | "summary";
 

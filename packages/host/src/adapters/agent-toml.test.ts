@@ -52,7 +52,26 @@ test("A21 A24 an agent in TOML is the agent that a module would define, and its 
   expect(agent.digest(sha256)).toBe(same.digest(sha256));
 });
 
+test("A21 B7 C5 prices, tokenizer and the plan for the conversation are settings like any other", async () => {
+  const more =
+    'tokenizer = "o200k_base"\n[limits]\ncents = 25\n[prices]\ninput = 3\noutput = 15.5\n[context]\nkind = "summarise"\nkeep = 4\n';
+  write("agents/clerk.toml", AGENT + more);
+  expect((await load())[0]?.agent).toMatchObject({
+    tokenizer: "o200k_base",
+    limits: { cents: 25 },
+    prices: { input: 3, output: 15.5 },
+    context: { kind: "summarise", keep: 4, model: null },
+  });
+});
+
 test.each<[string, string, string]>([
+  ["money without a price", `${AGENT}[limits]\ncents = 5\n`, "agents/clerk.toml:6:1: agent `clerk`: limit `cents` is given"],
+  ["a price that is none", `${AGENT}[prices]\ninput = -3\noutput = 1\n`, "agents/clerk.toml:5:2: agent `clerk`: `prices`"],
+  [
+    "a plan that there is not",
+    `${AGENT}[context]\nkind = "forget"\n`,
+    "agents/clerk.toml:6:1: `context.kind`: invalid discriminator value",
+  ],
   ["no TOML", `${AGENT}limits = {`, "agents/clerk.toml:"],
   ["an unknown setting", `${AGENT}modle = "x"\n`, "agents/clerk.toml:5:1: there is no setting `modle`"],
   ["a missing setting", 'name = "clerk"\nmodel = "offline/x"\n', "agents/clerk.toml:1:1: `instructions` is missing"],

@@ -29,6 +29,15 @@ const agentSchema = z.strictObject({
   recover: z.union([z.string(), z.array(z.union([z.string(), z.record(z.string(), z.json())])), z.record(z.string(), z.json())]).optional(),
   breaker: z.record(z.string(), z.number()).optional(),
   limits: z.record(z.string(), z.number()).default({}),
+  prices: z.strictObject({ input: z.number(), output: z.number() }).exactOptional(),
+  tokenizer: z.string().exactOptional(),
+  context: z
+    .discriminatedUnion("kind", [
+      z.strictObject({ kind: z.literal("window") }),
+      z.strictObject({ kind: z.literal("mask"), keep: z.number().exactOptional() }),
+      z.strictObject({ kind: z.literal("summarise"), keep: z.number().exactOptional(), model: z.string().exactOptional() }),
+    ])
+    .exactOptional(),
   modelOptions: z.record(z.string(), z.json()).default({}),
 });
 

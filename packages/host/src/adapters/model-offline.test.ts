@@ -10,7 +10,7 @@ import {
   type Tool,
 } from "@orgate/core";
 import type { Clock } from "@orgate/core/loop";
-import { callId, millis } from "@orgate/core/vocab";
+import { callId, millis, seq } from "@orgate/core/vocab";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod";
@@ -32,7 +32,7 @@ const TOOLS = [
   tool("set_level", "Choose how much is logged.", z.strictObject({ level: z.enum(["quiet", "loud"]), days: z.int(), share: z.number() })),
 ];
 
-const user = (text: string): Message => ({ role: "user", text, tokens: 3 });
+const user = (text: string): Message => ({ role: "user", text, tokens: 3, entry: seq(1) });
 const result = (name: string, text: string, isError = false): Message => ({
   role: "tool",
   wireId: "w",
@@ -40,6 +40,7 @@ const result = (name: string, text: string, isError = false): Message => ({
   text,
   isError,
   tokens: 2,
+  entry: seq(1),
 });
 const called = (name: string): Message => {
   const part: Part = {
@@ -51,7 +52,7 @@ const called = (name: string): Message => {
     args: { kind: "json", value: {} },
     meta: null,
   };
-  return { role: "assistant", parts: [part], tokens: 2 };
+  return { role: "assistant", parts: [part], tokens: 2, entry: seq(1) };
 };
 const request = (messages: readonly Message[], change: Partial<ModelRequest> = {}): ModelRequest => ({
   system: "Be brief.",
@@ -101,7 +102,7 @@ test("M4 what it says is streamed before it is returned, word by word, and count
     { part: "text", offset: 17, text: "you." },
   ]);
   expect(seen.filter((p) => p.part === "thinking").map((p) => p.text)).toEqual(["let ", "me ", "see"]);
-  expect(reply).toMatchObject({ model: "offline/t", finish: "stop", usage: { output: 3 + 6 } });
+  expect(reply).toMatchObject({ model: "offline/t", finish: "stop", usage: { output: 7 } });
   expect(reply.usage.input).toBeGreaterThan(3);
 });
 

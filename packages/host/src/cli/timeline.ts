@@ -138,11 +138,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [line("·", "dim", `${nameOf(e.call)} used ${allotmentText(e.amount)}`)];
       case "context.compacted":
         return [
-          line(
-            "·",
-            "dim",
-            `entries ${e.first} to ${e.last} are shown ${e.how === "mask" ? "without their results" : `as a summary by ${e.model}`}: ${e.before} → ${e.after} tokens`,
-          ),
+          line("·", "dim", `entries ${e.first} to ${e.last} are shown ${COMPACTED[e.how](e.model)}: ${e.before} → ${e.after} tokens`),
         ];
       case "middleware.applied":
         return [
@@ -230,7 +226,14 @@ function argsOf(part: Extract<Part, { kind: "call" }>): string {
   return shortened(visible(part.args.kind === "json" ? canonical(part.args.value) : part.text), ARGS_SHOWN);
 }
 
-function replied({ parts, usage, finish }: Of<"model.replied">): Line {
+const COMPACTED: Readonly<Record<Of<"context.compacted">["how"], (model: string | null) => string>> = {
+  window: () => "no more",
+  mask: () => "without their results",
+  summarise: (model) => `as a summary by ${model}`,
+};
+
+function replied({ parts, usage, finish, purpose }: Of<"model.replied">): Line {
+  if (purpose === "summary") return line("·", "dim", `the model summed up (${usage.input + usage.output} tokens)`);
   const text = parts.flatMap((part) => (part.kind === "text" ? textLines(part.text) : []));
   const calls = parts.filter((part) => part.kind === "call").length;
   const what = calls > 0 ? `proposed ${count(calls, "call")}` : finish === "stop" ? "answered" : `ended with \`${finish}\``;

@@ -110,7 +110,8 @@ export function printQuestion(screen: Screen, q: QuestionView, now: Millis): voi
   if (q.args !== null)
     block(screen, q.editedBy === null ? "arguments" : `arguments, as edited by ${q.editedBy}`, JSON.stringify(q.args, null, 2));
   if (q.text !== null) block(screen, "the answer that would be delivered", q.text);
-  line("agent", `${q.agent}, for ${principalName(q.requester)}`);
+  const above = q.lineage.length === 0 ? "" : `, at work for ${q.lineage.toReversed().map(visible).join(", which works for ")}`;
+  line("agent", `${q.agent}${above}, for ${principalName(q.requester)}`);
   line("session", `${q.session}, action ${q.action}`);
   for (const { policy, question, terms } of q.asks) {
     line("asked by", `${policy}: ${question}`);

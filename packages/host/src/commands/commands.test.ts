@@ -32,6 +32,20 @@ describe("a run", () => {
     expect(second.stdout).toContain("You said: again");
   });
 
+  test("B12 what a run costs is said in its line and in --json; without a price it is null, and nothing is said", async () => {
+    expect(await desk.json("run", "desk", "--input", "hello")).toMatchObject({ cost: null });
+    desk.write(
+      "agents/priced.toml",
+      'name = "priced"\ninstructions = "x"\nmodel = "offline/echo"\n[prices]\ninput = 1000\noutput = 5000\n[limits]\ncents = 500\n',
+    );
+    desk.write("policies/priced.cedar", 'permit(principal == Agent::"priced", action, resource);\n');
+    const told = await desk.orgate("run", "priced", "--input", "hello");
+    const cost = Number(/cost ([0-9.]+), /.exec(told.stdout)?.[1]);
+    expect(cost).toBeGreaterThan(0);
+    const { cost: exact } = (await desk.json("run", "priced", "--input", "hello")) as { cost: number };
+    expect(exact).toBeCloseTo(cost, 1);
+  });
+
   test("V1 a tool's hidden and control characters reach nobody's terminal", async () => {
     for (const args of [
       ["run", "desk", "--input", "look"],
@@ -46,7 +60,7 @@ describe("a run", () => {
 
   test("A19 --json prints exactly the fields of a result, and the exit code tells the ending", async () => {
     const fields =
-      "calls,conversation,cost,detail,durationMs,ending,iterations,next,output,questions,sentence,session,state,unknowns,usage,warnings";
+      "calls,conversation,cost,detail,durationMs,ending,iterations,next,output,parent,questions,sentence,session,state,unknowns,usage,warnings";
     const result = (await desk.json("run", "desk", "--input", "send it")) as Record<string, unknown>;
     expect(Object.keys(result).sort().join(",")).toBe(fields);
     expect(result).toMatchObject({ state: "ended", ending: "completed", output: "I may not send." });

@@ -141,6 +141,7 @@ export function printResult(given: Given, screen: Screen, head: Head, result: Ru
     count(result.iterations, "iteration"),
     count(result.usage.total, "token"),
     count(result.calls, "call"),
+    ...(result.cost === null ? [] : [`cost ${money(result.cost)}`]),
     duration(result.durationMs),
   ];
   screen.line();
@@ -158,6 +159,9 @@ export function printResult(given: Given, screen: Screen, head: Head, result: Ru
   screen.line(paint("dim", `journal head ${headText(head)}`));
   return exitOf(result);
 }
+
+/** In the currency of the prices, which has no name here: two places, or as many as a small amount needs. */
+const money = (cost: number): string => (cost === 0 || cost >= 0.01 ? cost.toFixed(2) : cost.toPrecision(2));
 
 export const exitOf = (result: RunResult): number =>
   result.state === "waiting" ? EXIT.waiting : result.ending === "completed" ? EXIT.success : EXIT.failure;

@@ -12,7 +12,16 @@ import { certified, deskOf, looking, lookingIfAny, personOf, positive, projectOf
 
 /** What people call it: a turn that wants driving and has nobody to do so was interrupted. */
 type Shown = SessionSummary["state"] | "interrupted";
-const shownState = (s: SessionSummary, held: boolean): Shown => (s.state === "running" && !held ? "interrupted" : s.state);
+/** One whose delegate waits for a person, or is driven by somebody, waits itself. */
+async function shownState(look: Look, s: SessionSummary): Promise<Shown> {
+  if (s.state !== "running" || look.holder(s.session) !== null) return s.state;
+  for (const id of s.children) {
+    const child = await look.journal.session(id);
+    const below = child === null ? "interrupted" : await shownState(look, child);
+    if (below === "waiting" || below === "running") return "waiting";
+  }
+  return "interrupted";
+}
 const TONES: Readonly<Record<Shown, Tone>> = { idle: "plain", running: "accent", waiting: "warn", interrupted: "warn", closed: "dim" };
 
 export const list: Run = async (given, screen) => {
@@ -28,16 +37,19 @@ const NONE = 'no sessions yet: `orgate run AGENT --input "…"` opens one';
 async function listIn(look: Look, given: Given, screen: Screen): Promise<number> {
   const most = positive(given.text("most") ?? "50", "--most");
   const page = { state: stateOf(given.text("state")), agent: given.text("agent"), before: null, most };
-  const found = (await look.journal.sessions(page)).map((s) => ({ ...s, holder: look.holder(s.session) }));
+  const found = await Promise.all(
+    (await look.journal.sessions(page)).map(async (s) => ({ ...s, holder: look.holder(s.session), shown: await shownState(look, s) })),
+  );
   if (given.json) {
-    screen.line(JSON.stringify(found.map((s) => ({ ...s, shown: shownState(s, s.holder !== null) }))));
+    screen.line(JSON.stringify(found));
     return EXIT.success;
   }
   if (found.length === 0) screen.line(NONE);
   const now = Date.now();
   const own = found.some((s) => s.external !== null);
+  const delegated = found.some((s) => s.parent !== null);
   const rows = found.map((s) => {
-    const state = shownState(s, s.holder !== null);
+    const state = s.shown;
     return [
       s.session,
       { text: state, tone: TONES[state] },
@@ -46,10 +58,11 @@ async function listIn(look: Look, given: Given, screen: Screen): Promise<number>
       String(s.turns),
       s.ending ?? "-",
       ...(own ? [s.external ?? "-"] : []),
+      ...(delegated ? [s.parent ?? "-"] : []),
       openOf(s),
     ];
   });
-  const head = ["session", "state", "agent", "age", "turns", "ending", ...(own ? ["id"] : []), "open"];
+  const head = ["session", "state", "agent", "age", "turns", "ending", ...(own ? ["id"] : []), ...(delegated ? ["works for"] : []), "open"];
   for (const line of found.length === 0 ? [] : table(head, rows, screen.paint)) screen.line(line);
   return EXIT.success;
 }
@@ -75,13 +88,13 @@ export const show: Run = (given, screen) =>
     const erased = stored.length - entries.length;
     const state = erased > 0 ? null : fold(entries);
     const holder = look.holder(summary.session);
+    const shown = await shownState(look, summary);
     if (given.json) {
       const { questions = [], unknowns = [] } = state === null ? {} : toResult(state);
-      const shown = shownState(summary, holder !== null);
       screen.line(JSON.stringify({ ...summary, shown, holder, erased, questions, unknowns: withEvidence(unknowns, entries), entries }));
       return EXIT.success;
     }
-    printHead(screen, summary, holder);
+    printHead(screen, summary, holder, shown);
     printTimeline(screen, stored, summary.openedAt);
     printOpen(screen, state, entries);
     if (erased > 0) screen.line(`\n${count(erased, "entry was", "entries were")} erased on request: this session cannot go on`);
@@ -109,14 +122,15 @@ async function storedOf(look: Look, session: SessionId): Promise<readonly Stored
   });
 }
 
-function printHead(screen: Screen, s: SessionSummary, holder: ReturnType<Look["holder"]>): void {
+function printHead(screen: Screen, s: SessionSummary, holder: ReturnType<Look["holder"]>, state: Shown): void {
   const { paint } = screen;
-  const state = shownState(s, holder !== null);
   const by = holder === null ? "" : `, held by ${holder.writer} (process ${holder.pid ?? "?"})`;
   screen.line(`${paint("strong", s.session)} ${paint(TONES[state], state)}${by}`);
   screen.line(
     `${s.external === null ? "" : `id ${visible(s.external)}, `}agent ${visible(s.agent)}, ${count(s.turns, "turn")}, ${count(s.iterations, "iteration")}, ${s.usage.input + s.usage.output} tokens, opened ${new Date(s.openedAt).toISOString()}`,
   );
+  if (s.parent !== null) screen.line(`works for ${s.parent}: \`orgate sessions show ${s.parent}\``);
+  if (s.children.length > 0) screen.line(`at work for it: ${s.children.join(", ")}`);
   if (state === "interrupted")
     screen.line(paint("warn", `its process ended in the middle of a turn: \`orgate sessions resume ${s.session}\``));
   screen.line();

@@ -1,0 +1,161 @@
+/** Delegates in real processes: killed at any point, and their questions answered by a process that never saw their parent. */
+import { join } from "node:path";
+import { type Entry, fold } from "@orgate/core";
+import { checkSession, entriesOf, isEffect, looking, provedClean, type Violation } from "../checks.ts";
+import type { Plan, Stand, Victim } from "../stand/stand.ts";
+import type { Job, Line } from "../stand/wire.ts";
+import { type Bench, inLanes, type Suite } from "../suite.ts";
+import { killed } from "./kill-points.ts";
+
+const PROGRAM = join(import.meta.dirname, "..", "stand", "family.ts");
+const EVERY = { short: 6, long: 1 } as const;
+
+function start(stand: Stand, directory: string, jobs: readonly Job[], more: Partial<Plan> = {}, asks = false): Promise<Victim> {
+  const argv = asks ? [PROGRAM, "asks"] : [PROGRAM];
+  return stand.start({ directory, jobs, ...more }, { argv, cwd: stand.scratch, home: join(stand.scratch, "home") });
+}
+
+async function over(victim: Victim): Promise<Victim> {
+  const how = await victim.gone;
+  if (how !== "0") throw new Error(`${victim.name} ended (${how}): ${victim.complaint()}`);
+  return victim;
+}
+
+type Family = Readonly<{ session: string; agent: string; parent: string | null; entries: readonly Entry[] }>;
+
+const familyOf = (directory: string): Promise<readonly Family[]> =>
+  looking(directory, async (store) => {
+    const page = await store.journal.sessions({ state: null, agent: null, before: null, most: 100 });
+    return Promise.all(
+      page.map(async ({ session, agent, parent }) => ({ session, agent, parent, entries: await entriesOf(store, session) })),
+    );
+  });
+
+/** Everything that must hold of a run of `boss`, whatever became of the processes that drove it. */
+async function findings(directory: string, lines: readonly Line[]): Promise<readonly Violation[]> {
+  const family = await familyOf(directory);
+  const found: Violation[] = [...(await looking(directory, async (store) => provedClean(store, directory)))];
+  if (family.length === 0) return found; // killed before anything of it was durable
+  const must = (holds: boolean, violation: Violation): void => void (holds || found.push(violation));
+  for (const { session, entries } of family) found.push(...checkSession(session, entries, lines));
+  must(
+    family
+      .map((f) => f.agent)
+      .sort()
+      .join() === "boss,clerk,hand,hand",
+    `D2 these have worked: ${family.map((f) => f.agent).join()}`,
+  );
+  for (const { session, parent, entries } of family) {
+    if (parent === null) continue;
+    const above = family.find((f) => f.session === parent)?.entries ?? [];
+    const opened = above.filter(({ event: e }) => e.kind === "child.opened" && e.child === session).length;
+    const ended = above.filter(({ event: e }) => e.kind === "child.ended" && e.child === session).length;
+    must(opened === 1 && ended === 1, `D2 ${session} was opened ${opened} times and its ending told ${ended} times`);
+    const lost = [...(fold(entries)?.labels ?? [])].filter((l) => !fold(above)?.labels.has(l));
+    must(lost.length === 0, `D3 labels of ${session} have not come back: ${lost.join()}`);
+  }
+  const shots = lines.filter(isEffect).map((e) => e.n);
+  must(new Set(shots).size === shots.length, `L8 fired more than once: ${shots.join()}`);
+  const root = family.find((f) => f.parent === null);
+  const last = root?.entries.findLast(({ event }) => event.kind === "turn.ended")?.event;
+  must(last?.kind === "turn.ended" && last.ending === "completed" && last.output === "boss is done", `L4 it ended ${JSON.stringify(last)}`);
+  return found;
+}
+
+const isPoint = (line: Line): boolean => "point" in line && line.kind !== "reached";
+
+async function killedAnywhere({ stand, say, long, judge }: Bench): Promise<void> {
+  const calm = await over(await start(stand, stand.project(), [{ kind: "run" }]));
+  const points = calm.lines.filter(isPoint).length;
+  const nths = Array.from({ length: points }, (_, i) => i + 1).filter((nth) => nth % (long ? EVERY.long : EVERY.short) === 0);
+  await inLanes(nths, (nth) =>
+    judge(`D6 killed at point ${nth} of ${points}: one delegate per call, one ending and one word each, nothing fired twice`, async () => {
+      const directory = stand.project();
+      const victim = await start(stand, directory, [{ kind: "run" }], { stop: { kind: "nth", nth } });
+      await victim.until("reached");
+      victim.signal("SIGKILL");
+      await killed(victim);
+      return findings(directory, [...victim.lines, ...(await goOn(stand, directory, [{ kind: "resume-all" }]))]);
+    }),
+  );
+  say(`${nths.length} of ${points} points around four sessions`);
+}
+
+async function insideTheTool({ stand, judge }: Bench): Promise<void> {
+  await judge(
+    "D6 the parent's process is killed while a delegate runs inside a tool: resuming the parent goes on with all of them",
+    async () => {
+      const directory = stand.project();
+      const victim = await start(stand, directory, [{ kind: "run" }], { hold: ["call 1.0"] });
+      await victim.until("effect", (e) => e.n === 3); // of the delegate's delegate
+      victim.signal("SIGKILL");
+      await killed(victim);
+      const root = (await familyOf(directory)).find((f) => f.parent === null)?.session ?? "";
+      const fresh = await over(await start(stand, directory, [{ kind: "resume", session: root }]));
+      return findings(directory, [...victim.lines, ...fresh.lines]);
+    },
+  );
+  await judge("D6 resuming the delegate at the bottom alone goes on with those above it", async () => {
+    const directory = stand.project();
+    const victim = await start(stand, directory, [{ kind: "run" }], { hold: ["call 1.0"] });
+    await victim.until("effect", (e) => e.n === 3);
+    victim.signal("SIGKILL");
+    await killed(victim);
+    const family = await familyOf(directory);
+    const clerk = family.find((f) => f.agent === "clerk")?.session ?? "";
+    const bottom = family.find((f) => f.parent === clerk)?.session ?? "";
+    return findings(directory, [...victim.lines, ...(await goOn(stand, directory, [{ kind: "resume", session: bottom }]))]);
+  });
+}
+
+/** A process for these jobs, then one for each round of answers: a call that was lost makes its look-alikes ask (G4). */
+async function goOn(stand: Stand, directory: string, first: readonly Job[], asks = false): Promise<readonly Line[]> {
+  const lines: Line[] = [];
+  for (let jobs = first, rounds = 0; jobs.length > 0 && rounds < 6; rounds += 1) {
+    lines.push(...(await over(await start(stand, directory, jobs, {}, asks))).lines);
+    jobs = await answersTo(directory);
+  }
+  return lines;
+}
+
+/** What waits, and in which session; answered with yes. */
+async function answersTo(directory: string): Promise<readonly Job[]> {
+  const questions = await looking(directory, (store) => store.journal.questions({ after: 0, most: 100 }));
+  return questions.flatMap(({ session, approval, digest }): readonly Job[] => [
+    { kind: "wish", session, wish: { kind: "answer", approval, digest, answer: { kind: "approve" } } },
+    { kind: "resume", session },
+  ]);
+}
+
+async function answeredElsewhere({ stand, judge }: Bench): Promise<void> {
+  await judge("D5 a delegate's question is answered in another process, which drives it on, and then those above it", async () => {
+    const directory = stand.project();
+    const first = await over(await start(stand, directory, [{ kind: "run" }], {}, true));
+    const { outcome } = await first.until("did");
+    if (outcome.kind !== "result" || outcome.state !== "waiting") return [`D5 it does not wait: ${JSON.stringify(outcome)}`];
+    const jobs = await answersTo(directory);
+    if (jobs.length !== 4) return [`D5 ${jobs.length / 2} questions wait, not 2`];
+    const second = await over(await start(stand, directory, jobs, {}, true));
+    return findings(directory, [...first.lines, ...second.lines]);
+  });
+  await judge("D5 who answers is killed inside the delegate's tool: the next one goes on, and nothing is fired twice", async () => {
+    const directory = stand.project();
+    const first = await over(await start(stand, directory, [{ kind: "run" }], {}, true));
+    const second = await start(stand, directory, await answersTo(directory), { hold: ["call 1.0"] }, true);
+    await second.until("effect");
+    second.signal("SIGKILL");
+    await killed(second);
+    const lines = [...first.lines, ...second.lines];
+    lines.push(...(await goOn(stand, directory, [{ kind: "resume-all" }], true)));
+    return findings(directory, lines);
+  });
+}
+
+export const delegates: Suite = {
+  name: "delegates",
+  async run(bench) {
+    await insideTheTool(bench);
+    await answeredElsewhere(bench);
+    await killedAnywhere(bench);
+  },
+};
