@@ -202,7 +202,7 @@ describe("what a delegate is", () => {
     expect(two.state().last).toMatchObject({ ending: "completed", output: "end" });
   });
 
-  test("D1 a delegate's answer goes to the agent that wanted it: a policy that lets no agent be answered stops it there", async () => {
+  test("D1 a delegate's answer goes to the agent that wanted it, and is decided as such", async () => {
     const to: string[] = [];
     const spoil = (p: Ports): Ports => ({
       ...p,
@@ -567,7 +567,13 @@ describe("waiting for people", () => {
   });
 
   test("D5 the time a delegate was active elsewhere counts in its parent", async () => {
-    const slow: Tool = { ...look([]), run: async () => (w.clock.advance(2_000), "seen") };
+    const slow: Tool = {
+      ...look([]),
+      run: async () => {
+        w.clock.advance(2_000);
+        return "seen";
+      },
+    };
     const { w } = waiting({ limits: { turnMs: 60_000 }, readerTools: [slow] });
     await w.run("go");
     const session = w.session();
