@@ -3,6 +3,7 @@ import {
   agentFacts,
   approvalId,
   breakersOf,
+  type ContextPlan,
   DEFAULT_BREAKER,
   drive,
   estimates,
@@ -76,6 +77,7 @@ export async function session(
   iterations: number,
   gate: Gate = tableGate(PERMIT_ALL, sha256),
   middleware: readonly Middleware[] = [],
+  context: Readonly<{ plan: ContextPlan; tokens: number }> = { plan: agent.context, tokens: agent.limits.contextTokens },
 ): Promise<void> {
   let salt = 0;
   const seal = {
@@ -89,7 +91,7 @@ export async function session(
   const tools = toolbox(agent.tools, sha256);
   const ports: Ports = {
     model: countingModel(iterations),
-    summariser: countingModel(iterations),
+    summariser: SUMMING,
     counters: estimates,
     gate,
     tools,
@@ -111,7 +113,8 @@ export async function session(
     hash: sha256,
     watch: () => {},
   };
-  const facts = agentFacts(agent, gate, tools, sha256);
+  const facts = { ...agentFacts(agent, gate, tools, sha256), context: context.plan };
+  const limits = { ...agent.limits, contextTokens: context.tokens };
   const held = await openSession(ports, {
     agent: facts,
     principal: USER,
@@ -121,10 +124,22 @@ export async function session(
     external: null,
     parent: null,
   });
-  const start = { kind: "turn.started", turn: 1, input: "go", by: USER, limits: agent.limits, intent: null } as const;
-  const state = await drive(ports, { ...held, begin: [...held.begin, start] }, agent.limits, NEVER);
+  const start = { kind: "turn.started", turn: 1, input: "go", by: USER, limits, intent: null } as const;
+  const state = await drive(ports, { ...held, begin: [...held.begin, start] }, limits, NEVER);
   checkRun(toResult(state), iterations);
 }
+
+/** Sums up at once, in as many words as fit. */
+const SUMMING: Model = {
+  id: "bench/counting",
+  ask: async ({ maxOutputTokens }) => ({
+    parts: [{ kind: "text", text: "so far so good ".repeat(Math.floor(maxOutputTokens / 8)), meta: null }],
+    finish: "stop",
+    usage: { input: 10, output: 5 },
+    model: "bench/counting",
+    meta: null,
+  }),
+};
 
 /** As long as nothing is late, timers are set and cleared: that is part of what a call costs. */
 const sleep = (ms: number, signal: AbortSignal): Promise<void> =>

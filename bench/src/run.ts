@@ -13,6 +13,7 @@ import { type Report, toText } from "./report.ts";
 import { resume } from "./resume.ts";
 import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
 import { start } from "./start.ts";
+import { trimming } from "./trimming.ts";
 import { verifying } from "./verify.ts";
 
 const { values } = parseArgs({
@@ -25,6 +26,7 @@ const iterations = 1_000;
 const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   "memory-loop": () => memoryLoop({ effort, iterations }),
   middleware: () => middlewareLoop({ effort, iterations }),
+  trimming: () => trimming({ effort }),
   "sqlite-off": () => sqliteOff({ effort, iterations }),
   "sqlite-full": () => sqliteFull({ effort, iterations }),
   "gate-cold": () => gateCold({ effort, decisions: quick ? 500 : 2_000 }),

@@ -156,6 +156,31 @@ test("H50 checkpoints after the input, before the model and before calls are the
   expect(calls).toBeGreaterThan(model);
 });
 
+test("H50 a delegate is asked, answers in a session of its own, and its answer is the call's result", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "orgate-kernel-"));
+  folders.push(folder);
+  const models: Readonly<Record<string, ScriptedModel>> = {
+    boss: scriptedModel([reply.calls([{ tool: "delegate", args: { agent: "reader", task: "what is it?" } }]), reply.text("it is 42")]),
+    reader: scriptedModel([reply.text("42")]),
+  };
+  const runtime = await createRuntime({
+    directory: folder,
+    agents: [
+      defineAgent({ name: "boss", instructions: "Delegate.", model: "offline/boss", delegates: ["reader"] }),
+      defineAgent({ name: "reader", instructions: "Read.", model: "offline/reader" }),
+    ],
+    gate: tableGate(ALL, sha256),
+    principal: { kind: "user", id: "ann" },
+    synchronous: "off",
+    model: ({ name }) => models[name] ?? scriptedModel([]),
+  });
+  runtimes.push(runtime);
+  expect(await runtime.complete("boss", "find out")).toMatchObject({ ending: "completed", output: "it is 42" });
+  expect(JSON.stringify(models["boss"]?.asked[1]?.messages.at(-1))).toContain("42");
+  expect((await runtime.sessions.list()).map((s) => s.agent).sort()).toEqual(["boss", "reader"]);
+  for (const model of Object.values(models)) model.done();
+});
+
 /** The events of a run up to one of its checkpoints, in a journal of their own: what a process that ends there leaves behind. */
 async function leftAt(kind: JournalEvent["kind"], steps: readonly Step[]): Promise<{ folder: string; session: SessionId }> {
   const whole = await kernel(steps);

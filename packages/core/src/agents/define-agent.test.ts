@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { DEFAULT_LIMITS, digest, FaultError, type Json } from "../vocab/index.ts";
 import { type AgentDefinition, defineAgent, isAgent } from "./define-agent.ts";
+import { defineMiddleware } from "./define-middleware.ts";
 import { defineTool } from "./define-tool.ts";
 
 const hash = (text: string) => digest(text);
@@ -95,4 +96,14 @@ test("A2 the digest covers name, instructions, model and options, limits, groups
   expect(new Set(changes.map(of)).size).toBe(changes.length);
   expect(of({ tools: [tool("a"), tool("b")] })).toBe(of({}));
   expect(of({ groups: ["support", "ops", "ops"] })).toBe(of({ groups: ["ops", "support"] }));
+});
+
+test("A2 an agent's middleware is in order, by name, part of its digest; without any the digest is what it was", () => {
+  const [a, b] = ["a", "b"].map((name) => defineMiddleware({ name, userMessage: (text) => text }));
+  if (a === undefined || b === undefined) throw new Error("there are two");
+  const digests = [[], [a], [a, b], [b, a]].map((middleware) => defineAgent({ ...plain, middleware }).digest(hash));
+  expect(new Set(digests).size).toBe(4);
+  expect(defineAgent(plain).digest(hash)).toBe(digests[0]);
+  expect(() => defineAgent({ ...plain, middleware: [a, a] })).toThrow(/two middlewares are named `a`/);
+  expect(() => defineAgent({ ...plain, middleware: [{ ...b, name: "c" }, {} as never] })).toThrow(/`middleware\[1\]` is no middleware/);
 });

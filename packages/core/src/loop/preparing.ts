@@ -19,6 +19,7 @@ import {
   type MiddlewareContext,
   type RequestChange,
   type RequestMessage,
+  type RequestView,
   seq,
   type ToolSpec,
   type Usage,
@@ -40,19 +41,25 @@ export type Prepared = Readonly<{ kind: "ready"; ready: Ready } | { kind: "faile
 
 type Draft = Readonly<{ request: ModelRequest; tokens: number; reserved: Usage; sets: readonly JsonObject[] }>;
 
+/** Made once for each request, however many look at it; the tools once for all requests. */
+const views = new WeakMap<ModelRequest, RequestView>();
+const offers = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
+function viewOf(request: ModelRequest): RequestView {
+  const { system, messages, temperature, maxOutputTokens } = request;
+  const tools = offers.get(request.tools) ?? frozenCopy(request.tools);
+  offers.set(request.tools, tools);
+  const view = views.get(request) ?? Object.freeze({ system, messages: Object.freeze([...messages]), tools, temperature, maxOutputTokens });
+  views.set(request, view);
+  return view;
+}
+
 export const hasBeforeModel = (all: readonly Middleware[]): boolean => all.some((m) => m.beforeModel !== null);
 
 export function prepare({ all, at, plain, roomFor, count, hash }: Preparing): Prepared | Promise<Prepared> {
   for (const message of plain.request.messages) if (!Object.isFrozen(message)) deepFreeze(message); // once each: these are the session's own
   const hooks = hooksOf(all, "beforeModel").map(({ name, hook }) => ({
     name,
-    hook: ({ request }: Draft, context: MiddlewareContext) => {
-      const { system, messages, tools, temperature, maxOutputTokens } = request;
-      return hook(
-        Object.freeze({ system, messages: Object.freeze([...messages]), tools: frozenCopy(tools), temperature, maxOutputTokens }),
-        context,
-      );
-    },
+    hook: ({ request }: Draft, context: MiddlewareContext) => hook(viewOf(request), context),
   }));
   const apply = (draft: Draft, given: RequestChange) => changeRequest(draft, given, roomFor, count);
   const ran = play({ stage: "before-model", at, hooks, apply }, { ...plain, sets: [] });

@@ -1,11 +1,11 @@
 /** Keeps the one request that middleware has prepared until it is made. Not part of the state: a lost process prepares it again, and nothing was sent. */
-import type { JournalEvent, Usage } from "../vocab/index.ts";
+import type { JournalEvent, Seq, Usage } from "../vocab/index.ts";
 import { roomFor } from "./budgets.ts";
 import { counted } from "./conversation.ts";
 import type { Cockpit } from "./launch.ts";
 import { isPromise, type Scene } from "./middleware.ts";
 import { hasBeforeModel, type Plain, type Prepared, prepare, type Ready } from "./preparing.ts";
-import type { Turn } from "./state.ts";
+import type { State, Turn } from "./state.ts";
 
 export const PREPARING = "before-model";
 
@@ -17,7 +17,14 @@ export type Readying = Readonly<{
   abandon(why: string): void;
 }>;
 
-export function readying(c: Cockpit, plainOf: (t: Turn) => Plain): Readying {
+export function readying(c: Cockpit, makePlain: (t: Turn) => Plain): Readying {
+  let latest: { readonly seq: Seq; readonly messages: State["messages"]; readonly plain: Plain } | null = null;
+  /** The same as long as nothing has happened; a state that was read again has another list. */
+  function plainOf(t: Turn): Plain {
+    const { seq, messages } = c.s;
+    if (latest?.seq !== seq || latest.messages !== messages) latest = { seq, messages, plain: makePlain(t) };
+    return latest.plain;
+  }
   let prepared: { readonly key: string; readonly ready: Ready } | null = null;
   let leaving = new AbortController();
   const keyOf = (t: Turn, { digest }: Plain) => `${t.number}.${t.iterations}.${t.attempts}.${digest}`;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Message } from "../reason/port.ts";
-import { type CrashPoint, opened, reply, type World } from "../testing/index.ts";
+import { type CrashPoint, opened, reply, scriptedModel, type World } from "../testing/index.ts";
 import {
   type AgentFacts,
   type Fault,
@@ -199,20 +199,21 @@ function expectValid(messages: readonly Message[]): void {
   expect(waiting).toEqual([]);
 }
 
-/** Two turns: parallel calls, a refusal, a question with a grant, words of people meanwhile, a lost call, labels, a failed model. */
+/** Two turns: parallel calls, a refusal, a question with a grant, words of people meanwhile, a lost call, labels, a delegate. */
 async function rich(): Promise<World> {
   const steps = [
     reply.calls([pay("1"), call("look", "a"), call("no", "b")], { text: "Let me see." }),
     reply.calls([pay("2"), call("gone", "c")]),
     reply.text("first answer"),
-    reply.calls([pay("2", "again")]),
+    reply.calls([pay("2", "again"), { tool: "delegate", args: { agent: "reader", task: "read it" }, id: "give" }]),
     reply.text("second answer"),
   ];
   const rows = [{ id: "no", action: "tool:no", verdict: "deny" as const, say: "never" }, ...asks({ grant: "tool session" })];
   const look = toolOf("look", () => "seen", { labels: ["untrusted"], repeat: "read" });
   const no = toolOf("no", () => "never");
   const gone = toolOf("gone", () => new Promise<never>(() => {}), { timeoutMs: 5 });
-  const { w } = stage(steps, rows, { tools: [look, no, gone] });
+  const reader = { model: scriptedModel([reply.text("it says 42")]), tools: [] };
+  const { w } = stage(steps, rows, { tools: [look, no, gone], delegates: ["reader"], others: { reader } });
   await w.run("do it");
   await w.wish({ kind: "steer", text: "and mind the gap" });
   await say(w, { kind: "grant", grant: { scope: "tool", until: "session" } });
@@ -232,6 +233,8 @@ describe("a fork", () => {
     const origin = w.session();
     const entries = w.entries();
     expect(new Set(entries.map((e) => e.event.kind)).size).toBeGreaterThan(14);
+    for (const kind of ["child.opened", "child.ended", "grant.used", "labels.added", "input.steered"])
+      expect(w.events(kind as "note")).not.toEqual([]);
     const p = w.outside();
     const sizes: number[] = [];
     for (const { seq: at } of entries) {
@@ -413,6 +416,7 @@ describe("a grant that is revoked at the last moment", () => {
     expect(ran).toEqual(["a"]);
     expect(w.events("grant.used")).toEqual([]);
     expect(open(w)).toMatchObject([{ action: "2.0" }]);
+    expect(w.events("gate.decided").flatMap((e) => (e.id === "2.0" ? [e.verdict.kind] : []))).toEqual(["ask"]); // no leave by a grant that is gone is on record
     revoke = false;
     await say(w, { kind: "approve" });
     await w.go().catch(() => {});

@@ -67,6 +67,25 @@ describe("wishes", () => {
     ]);
   });
 
+  test("L93 L94 `say --after` waits for the end of the turn, in order; `cancel --all` drops what waits", async () => {
+    const desk = newDesk();
+    const run = desk.start(["run", "desk", "--input", "hold on", "--json"]);
+    const session = await holding(desk);
+    for (const text of ["first", "second"])
+      expect(await desk.json("sessions", "say", session, text, "--after")).toMatchObject({
+        state: "taken",
+        event: { kind: "input.queued", text },
+      });
+    desk.write("go", "");
+    const ended = await run.ended;
+    expect([ended.code, JSON.parse(ended.stdout).output]).toEqual([0, "You said: second"]);
+    const shown = await desk.orgate("sessions", "show", session);
+    expect(shown.stdout).toMatch(/I held on\.[\s\S]*You said: first[\s\S]*You said: second/);
+    const alone = await desk.orgate("sessions", "say", session, "third", "--after");
+    expect(alone).toMatchObject({ code: 0, stdout: expect.stringContaining("You said: third") });
+    await expectRefusals(desk, [[["sessions", "cancel", session, "--all"], 1, "there is nothing to cancel"]]);
+  });
+
   test("A14 Ctrl-C cancels the turn, the journal says so, and the socket is gone", async () => {
     const desk = newDesk();
     const run = desk.start(["run", "desk", "--input", "hold on"]);
