@@ -107,8 +107,9 @@ export const isResting = (c: Call, now: Millis): boolean => c.run.kind === "fail
 /** Runs because of a failure, and counts as a call like any other. */
 export const isAgain = (c: Call): boolean => c.run.kind === "failed" && (c.mending?.stage === "again" || c.mending?.stage === "person");
 
-/** When the next retry is due; null when none waits. */
+/** When the next retry is due; null when none waits for its time: one that a person is asked about, or that is put off, waits for that. */
 export function nextRetry(t: Turn | null): Millis | null {
-  const due = t?.calling.flatMap((c) => (c.run.kind === "failed" && c.mending?.dueAt != null ? [c.mending.dueAt] : [])) ?? [];
+  const isTimed = ({ gated }: Call): boolean => gated.kind !== "asked" && gated.kind !== "deferred";
+  const due = t?.calling.flatMap((c) => (c.run.kind === "failed" && c.mending?.dueAt != null && isTimed(c) ? [c.mending.dueAt] : [])) ?? [];
   return due.length === 0 ? null : millis(Math.min(...due));
 }
