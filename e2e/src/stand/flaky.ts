@@ -19,7 +19,7 @@ const fetch = defineTool({
   input,
   effects: ["read"],
   repeat: "read",
-  breaker: { failures: 3, openMs: 2_000, probes: 2 },
+  breaker: { failures: 3, openMs: 3_600_000, probes: 2 },
   run({ n }, { key, start }) {
     appendFileSync("runs.log", `fetch ${key} ${start}\n`);
     if (!existsSync("up")) throw new Error("no answer");

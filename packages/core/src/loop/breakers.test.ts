@@ -123,6 +123,18 @@ describe("one breaker", () => {
     expect(b.refusal(T, "k")).toBe("tool:t was set aside by an operator, is left alone until an operator closes it");
   });
 
+  test("F23 a change that was overtaken before it was written is dropped", async () => {
+    const { start } = processes();
+    const [a, b] = [start(), start()];
+    fails(a, 2); // about to be written
+    await b.set({ breaker: "tool:t", to: "open", failures: 0, until: null, by: ANN, reason: "not today" });
+    await a.refresh();
+    await a.settle();
+    const later = start();
+    await later.refresh();
+    expect(later.list()).toMatchObject([{ state: "open", until: null, by: ANN }]);
+  });
+
   test("F24 an operator's word counts at once and everywhere, whatever was counted", async () => {
     const { start } = processes();
     const [a, b] = [start(), start()];

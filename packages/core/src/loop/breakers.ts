@@ -197,7 +197,7 @@ export function breakersOf(
         else if (++one.successes >= settings.probes) change(name, "closed", 0, null, `${one.successes} calls in a row succeeded`);
       }
     },
-    settle: () => (due.length === 0 ? writing : inLine(writeDue)),
+    settle: () => (due.length === 0 ? Promise.resolve() : inLine(writeDue)), // what others have to write is theirs to wait for
     list: () => [...kept.values()].flatMap(({ standing }) => (standing === null ? [] : [standing])).sort(byName),
     set: (given) => inLine(() => set(given)),
   };

@@ -2,6 +2,7 @@
  * Where a call that failed stands: what was chosen, what came of it, what is left to try. Part of the fold; `recovering.ts` does the choosing.
  * F1 a failed call has its one result only when `recovery.applied` says what was done about it, or its turn ends.
  */
+import { cut } from "../observe/observe.ts";
 import { type Decided, type Millis, millis, type SessionEvent } from "../vocab/index.ts";
 import { settle } from "./conversation.ts";
 import { type Call, type Mending, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
@@ -64,7 +65,7 @@ export function applied(s: State, t: Turn, c: Call, e: Applied): void {
       endFailed(c, "it was set aside for an operator to look at; do not repeat it");
       break;
     case "stop":
-      t.failure ??= `tool execution failed: ${nameOf(c)}: ${c.mending.error}`;
+      t.failure ??= `tool execution failed: ${nameOf(c)}: ${cut(c.mending.error, 1_000)}`;
       endFailed(c, null);
       break;
   }
@@ -106,8 +107,9 @@ export const isResting = (c: Call, now: Millis): boolean => c.run.kind === "fail
 /** Runs because of a failure, and counts as a call like any other. */
 export const isAgain = (c: Call): boolean => c.run.kind === "failed" && (c.mending?.stage === "again" || c.mending?.stage === "person");
 
-/** When the next retry is due; null when none waits. */
+/** When the next retry is due; null when none waits for its time: one that a person is asked about, or that is put off, waits for that. */
 export function nextRetry(t: Turn | null): Millis | null {
-  const due = t?.calling.flatMap((c) => (c.run.kind === "failed" && c.mending?.dueAt != null ? [c.mending.dueAt] : [])) ?? [];
+  const isTimed = ({ gated }: Call): boolean => gated.kind !== "asked" && gated.kind !== "deferred";
+  const due = t?.calling.flatMap((c) => (c.run.kind === "failed" && c.mending?.dueAt != null && isTimed(c) ? [c.mending.dueAt] : [])) ?? [];
   return due.length === 0 ? null : millis(Math.min(...due));
 }

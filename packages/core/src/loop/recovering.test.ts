@@ -233,6 +233,17 @@ describe("choosing", () => {
 });
 
 describe("retry", () => {
+  test("F5 a retry that is due and that a person is asked about parks the session", async () => {
+    const log: Log = [];
+    const tool = failing(log, "t", 1, "idempotent", RETRY, { labels: ["hot"] });
+    const { w } = stage(once("t"), [{ id: "ask", action: "tool:t", labels: ["hot"], verdict: "ask" }, ...REST], { tools: [tool] });
+    const s = await through(w);
+    expect([s.turn === null, log.length, open(w).length, w.clock.sleepers()]).toEqual([false, 1, 1, 0]);
+    await say(w, APPROVE);
+    expect((await pacing(w, w.go())).last).toMatchObject({ ending: "completed", output: "done" });
+    expect(log).toHaveLength(2);
+  });
+
   test("F5 it runs again with the same key and the next start, gated again right before, after a wait that is journalled", async () => {
     const { w, log } = table(RETRY, { fails: 2 });
     const s = await through(w);

@@ -52,7 +52,8 @@ const rowOf =
 const wants = ({ tool, resource }: Pick<ListedQuestion, "tool" | "resource">): string =>
   `${visible(tool)}${resource === null ? "" : ` ${resourceText(resource)}`}`;
 
-function noneYet(error: unknown): readonly ListedQuestion[] {
+/** In a project in which nothing has happened yet there is no journal, and nothing to list. */
+export function noneYet(error: unknown): readonly never[] {
   if (isFault(error, "journal-unreadable")) return [];
   throw error;
 }

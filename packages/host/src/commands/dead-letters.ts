@@ -9,24 +9,25 @@ import { resourceText } from "../cli/timeline.ts";
 import { shortened, visible } from "../cli/visible.ts";
 import { type Look, NODE } from "../compose.ts";
 import { allDeadLetters, viewDeadLetter } from "../dead-letters.ts";
-import { usage } from "./approvals.ts";
+import { noneYet, usage } from "./approvals.ts";
 import { deskOf, looking, personOf, positive } from "./project.ts";
 import { sendWish } from "./wishes.ts";
 
-export const list: Run = (given, screen) =>
-  looking(given, async (look) => {
-    const most = positive(given.text("most") ?? "100", "--most");
-    const found = await look.journal.deadLetters({ after: 0, most: most + 1 });
-    const shown = found.slice(0, most);
-    if (given.json) screen.line(JSON.stringify(shown));
-    else if (shown.length === 0) screen.line("nothing was set aside");
-    else
-      for (const line of table(["call", "agent", "wanted", "failed with", "set aside"], shown.map(rowOf(NODE.clock.now())), screen.paint))
-        screen.line(line);
-    if (!given.json && found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --most N shows more`));
+export const list: Run = async (given, screen) => {
+  const most = positive(given.text("most") ?? "100", "--most");
+  const found = await looking(given, (look) => look.journal.deadLetters({ after: 0, most: most + 1 })).catch(noneYet);
+  const shown = found.slice(0, most);
+  if (given.json) {
+    screen.line(JSON.stringify(shown));
     return EXIT.success;
-  });
+  }
+  if (shown.length === 0) screen.line("nothing was set aside");
+  else for (const line of table(HEAD, shown.map(rowOf(NODE.clock.now())), screen.paint)) screen.line(line);
+  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --most N shows more`));
+  return EXIT.success;
+};
 
+const HEAD = ["call", "agent", "wanted", "failed with", "set aside"];
 const WIDE = 60;
 const rowOf =
   (now: Millis) =>
