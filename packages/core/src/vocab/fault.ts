@@ -154,7 +154,7 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
         f.again ? "it may work again later: `orgate sessions resume`" : "check the model's name, key and request",
       );
     case "model-unknown":
-      return line(`model \`${f.model}\` cannot be used: ${f.detail}`, "`offline/…` needs no key");
+      return line(`model \`${f.model}\` cannot be used: ${f.detail}`, "`orgate doctor` shows what is usable; `offline/…` needs no key");
     case "file-bad": {
       const at = f.line === null ? f.file : `${f.file}:${f.line}:${f.column ?? 1}`;
       return line(`${at}: ${f.detail}`, f.hint);

@@ -1,4 +1,4 @@
-import { UnsupportedFunctionalityError } from "@ai-sdk/provider";
+import { APICallError, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import { callId, isFault, type Message, type Part, type Preview } from "@orgate/core";
 import { describe, expect, test, vi } from "vitest";
 import { assistant, note, request, result, user } from "./fixtures/golden.ts";
@@ -153,6 +153,14 @@ describe("M48 M49 M50 reading", () => {
     [[{ type: "finish" }]],
   ])("M49 no ending, no reply (%#)", async (ends) => {
     await expect(ask(streaming([...TEXT, ...ends]))).rejects.toMatchObject({ fault: { kind: "model-failed", again: true, broke: true } });
+  });
+
+  test("M41 a model that had begun to work may have to be paid, though it said nothing", async () => {
+    const error = { type: "error", error: new Error("gone") };
+    const begun = ask(streaming([{ type: "stream-start", warnings: [] }, { type: "response-metadata", id: "r" }, error]));
+    await expect(begun).rejects.toMatchObject({ fault: { broke: true, again: true } });
+    const typed = { type: "error", error: new APICallError({ message: "no", url: "", requestBodyValues: {}, statusCode: 503 }) };
+    await expect(ask(streaming([typed]))).rejects.toMatchObject({ fault: { broke: false, again: true, transient: true } });
   });
 
   test("M49 a stop that calls is a call", async () => {

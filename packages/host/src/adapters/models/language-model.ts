@@ -14,7 +14,7 @@ import { type Seen, toFault, troubleOf, WireTrouble } from "./fault.ts";
 import { toCallOptions } from "./prompt.ts";
 import { type Pieces, readPieces } from "./reading.ts";
 import { redacted, redactor } from "./redact.ts";
-import { type Patience, type Watchdog, watchdog } from "./watchdog.ts";
+import { type Patience, unlessAborted, type Watchdog, watchdog } from "./watchdog.ts";
 import type { Wire } from "./wire.ts";
 
 /** What the AI SDK's packages make. */
@@ -73,17 +73,14 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       seen.status = status;
     };
     inside.watch(dog.signal, { beat: dog.beat, answered });
-    const pieces = readPieces(
-      (words) => {
-        seen.begun = true;
-        return preview(words);
-      },
-      maxReplyChars,
-      inside.events,
-    );
+    const pieces = readPieces(preview, maxReplyChars, inside.events);
+    const heard = (piece: unknown): void => {
+      if (!isOpening(piece)) dog.beat();
+      seen.begun ||= isAnswer(piece);
+    };
     try {
       const given = { ...inside.within(toCallOptions(request, { ...inside, providerOptions })), abortSignal: dog.signal };
-      await received(speaker, given, pieces, dog);
+      await received(speaker, given, { ...pieces, heard }, dog);
       const reply = pieces.reply(id, request);
       return { ...reply, meta: redacted(reply.meta, redact) };
     } catch (error) {
@@ -101,7 +98,9 @@ function failure(error: unknown, dog: Watchdog, seen: Seen, redact: (text: strin
   return toFault(troubleOf(why, seen), redact);
 }
 
-async function received(speaker: Speaker, given: LanguageModelV4CallOptions, pieces: Pieces, dog: Watchdog): Promise<void> {
+type Heard = Pieces & Readonly<{ heard(piece: unknown): void }>;
+
+async function received(speaker: Speaker, given: LanguageModelV4CallOptions, pieces: Heard, dog: Watchdog): Promise<void> {
   let stream: ReadableStream<unknown>;
   try {
     ({ stream } = await unlessAborted(dog.signal, () => speaker.doStream(given)));
@@ -118,7 +117,7 @@ async function received(speaker: Speaker, given: LanguageModelV4CallOptions, pie
       const { done, value } = await reader.read();
       if (dog.signal.aborted) throw dog.signal.reason;
       if (done) return;
-      if (!isOpening(value)) dog.beat();
+      pieces.heard(value);
       await dog.during(pieces.take(value));
       if (dog.signal.aborted) throw dog.signal.reason;
     }
@@ -143,22 +142,10 @@ async function generated(speaker: Speaker, given: LanguageModelV4CallOptions, pi
 }
 
 /** Said before anything has been heard of the provider. */
-const isOpening = (piece: unknown): boolean =>
-  typeof piece === "object" && piece !== null && "type" in piece && piece.type === "stream-start";
-
-async function unlessAborted<T>(signal: AbortSignal, work: () => PromiseLike<T>): Promise<T> {
-  if (signal.aborted) throw signal.reason;
-  let onAbort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-  });
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([Promise.resolve().then(work), aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
-}
+const isOpening = (piece: unknown): boolean => kindOf(piece) === "stream-start";
+/** The model has begun to work, and may be paid for it. */
+const isAnswer = (piece: unknown): boolean => !["stream-start", "error", "raw", "ping"].includes(kindOf(piece));
+const kindOf = (piece: unknown): string => (typeof piece === "object" && piece !== null && "type" in piece ? String(piece.type) : "");
 
 /** Untrusted: whoever wrote it may have written it in JavaScript. */
 function speakerOf(model: unknown, id: string): Speaker {

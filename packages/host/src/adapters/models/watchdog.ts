@@ -18,59 +18,74 @@ export type Watchdog = Readonly<{
   beat(): void;
   /** Waits for somebody else, who is not the model. */
   during(wait: unknown): Promise<void>;
-  /** What the caller said when it stopped us; null while it has not. */
+  /** By the caller. */
   stopped(): boolean;
   end(): void;
 }>;
 
 export function watchdog({ firstByteMs, idleMs }: Patience, caller: AbortSignal): Watchdog {
   const own = new AbortController();
-  let begun = false;
+  let [begun, waiting, over] = [false, false, false];
   let timer: NodeJS.Timeout | null = null;
   const bite = (): void => {
     const detail = begun ? `the answer stalled for ${idleMs} ms` : `no answer within ${firstByteMs} ms`;
     own.abort(new WireTrouble({ detail, transient: true, again: true }));
   };
-  const wind = (ms: number): void => {
-    timer = setTimeout(bite, ms);
-  };
   const rest = (): void => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
   };
+  const wind = (ms: number): void => {
+    rest();
+    if (!own.signal.aborted && !over) timer = setTimeout(bite, ms);
+  };
   const onStop = (): void => own.abort(caller.reason);
   caller.addEventListener("abort", onStop, { once: true });
   if (caller.aborted) onStop();
-  else wind(firstByteMs);
-
-  function beat(): void {
-    begun = true;
-    if (own.signal.aborted) return;
-    if (timer === null) wind(idleMs);
-    else if (isFirst) {
-      isFirst = false;
-      rest();
-      wind(idleMs);
-    } else timer.refresh(); // far cheaper than another timer for each piece
-  }
-  let isFirst = true;
+  wind(firstByteMs);
   return {
     signal: own.signal,
-    beat,
+    beat() {
+      if (waiting || over) return; // bytes also come in while somebody else is waited for
+      if (begun && timer !== null)
+        timer.refresh(); // far cheaper than another timer for each piece
+      else {
+        begun = true;
+        wind(idleMs);
+      }
+    },
     async during(wait) {
       if (!(wait instanceof Promise)) return;
+      begun = true;
+      waiting = true;
       rest();
       try {
-        await wait;
+        await unlessAborted(own.signal, () => wait);
       } finally {
-        isFirst = false;
-        if (!own.signal.aborted) wind(idleMs);
+        waiting = false;
+        wind(idleMs);
       }
     },
     stopped: () => caller.aborted,
     end() {
+      over = true;
       rest();
       caller.removeEventListener("abort", onStop);
     },
   };
+}
+
+/** What does not listen to the signal is not waited for. */
+export async function unlessAborted<T>(signal: AbortSignal, work: () => PromiseLike<T>): Promise<T> {
+  if (signal.aborted) throw signal.reason;
+  let onAbort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+  });
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([Promise.resolve().then(work), aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
 }
