@@ -10,16 +10,20 @@ import {
   type Agent,
   agentFacts,
   approvalId,
+  breakersOf,
   callId,
+  DEFAULT_BREAKER,
   defineAgent,
   defineTool,
   drive,
+  estimates,
   intentId,
   keyId,
   type Limits,
   type Message,
   type Model,
   millis,
+  NO_CHILDREN,
   openSession,
   ordersOf,
   type Ports,
@@ -97,6 +101,7 @@ function decider(gate: CedarGate, { tools }: Agent): NonNullable<Opened["decide"
     labels: [],
     calls: () => counts,
     spent: counts,
+    cents: null,
   } as const;
   return (times) => {
     for (let n = 1; n <= times; n += 1) {
@@ -137,11 +142,17 @@ const inMemory =
         const now = () => millis(Date.now());
         const ports: Ports = {
           model: modelOf(work),
+          summariser: modelOf(work),
+          counters: estimates,
           gate,
           tools,
+          middleware: [],
           journal: store.journal,
           inbox: store.inbox,
+          children: NO_CHILDREN,
           orders: ordersOf(store.journal, now),
+          breakers: breakersOf(store.journal, { now, hash: sha256, self: { kind: "system", id: "bench" } }),
+          modelBreaker: DEFAULT_BREAKER,
           authenticate: () => ({ kind: "genuine" }),
           signAsWriter: (intent) => ({ ...intent, by: USER, key: null, signature: null }),
           clock: { now, elapsed: () => 0, sleep },
@@ -153,7 +164,15 @@ const inMemory =
           hash: sha256,
           watch: () => {},
         };
-        const held = await openSession(ports, { agent: facts, principal: USER, surface: "library", labels: [], history: [] });
+        const held = await openSession(ports, {
+          agent: facts,
+          principal: USER,
+          surface: "library",
+          labels: [],
+          history: [],
+          external: null,
+          parent: null,
+        });
         const start = { kind: "turn.started", turn: 1, input: PROMPT, by: USER, limits: agent.limits, intent: null } as const;
         const state = await drive(ports, { ...held, begin: [...held.begin, start] }, agent.limits, NEVER);
         const { output, ending } = toResult(state);
