@@ -91,6 +91,7 @@ export async function session(
   const tools = toolbox(agent.tools, sha256);
   const ports: Ports = {
     model: countingModel(iterations),
+    fallbacks: [],
     summariser: SUMMING,
     counters: estimates,
     gate,

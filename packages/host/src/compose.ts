@@ -167,6 +167,7 @@ export function compose(
   const tools = toolbox(toolsOf(agent), sha256);
   const ports: Ports = {
     model: outside.model(agent),
+    fallbacks: agent.fallbacks.map(({ model }) => outside.model(onModel(agent, model))),
     summariser: outside.model(summariserOf(agent)),
     counters: tokenizers,
     gate,
@@ -189,10 +190,11 @@ export function compose(
 }
 
 /** The agent's own model unless its plan for the conversation names another. */
+const summariserOf = (agent: Agent): Agent =>
+  agent.context.kind !== "summarise" || agent.context.model === null ? agent : onModel(agent, agent.context.model);
+
 /** What the agent's own model is told beside the request means nothing to another provider's. */
-function summariserOf(agent: Agent): Agent {
-  if (agent.context.kind !== "summarise" || agent.context.model === null) return agent;
-  const { model } = agent.context;
+function onModel(agent: Agent, model: string): Agent {
   const isSame = model.split("/")[0] === agent.model.split("/")[0];
   return { ...agent, model, modelOptions: isSame ? agent.modelOptions : {} };
 }

@@ -554,7 +554,7 @@ function limitsOf(agent: Agent, given: Partial<Limits> | undefined): Limits {
   if (given === undefined) return agent.limits;
   const limits = checkLimits({ ...agent.limits, ...given }, `the limits of this run of \`${agent.name}\``);
   if ("kind" in limits) throw new FaultError(limits);
-  const unpriced = unpricedLimit(limits, agent.prices, `the limits of this run of \`${agent.name}\``); // B7
+  const unpriced = unpricedLimit(limits, agent, `the limits of this run of \`${agent.name}\``); // B7
   if (unpriced !== null) throw new FaultError(unpriced);
   return limits;
 }

@@ -13,6 +13,7 @@ import {
   DELEGATE,
   type Digest,
   digestOf,
+  type Fallback,
   type Fault,
   FaultError,
   frozenCopy,
@@ -37,6 +38,7 @@ import type { Skill } from "./define-skill.ts";
 import { inOrder, recoverOf } from "./define-tool.ts";
 import { type AiTool, fromAiTool } from "./from-ai-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
+import { PRICE_TABLE } from "./price-table.ts";
 import { projectBlocks } from "./project-text.ts";
 import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
 
@@ -50,8 +52,13 @@ export type AgentDefinition = Readonly<{
   /** What `defineTool` returned; or by name, `tool()` objects of the AI SDK among them, which get the strictest defaults. */
   tools?: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>;
   limits?: Partial<Limits>;
-  /** Of the model, in currency per million tokens. Without them what a run costs is unknown, and money cannot be limited. */
-  prices?: Prices;
+  /** Asked in the model's place when it cannot be had, in order: `provider/name`. */
+  fallbacks?: readonly string[];
+  /**
+   * Of the model, or by model, in currency per million tokens; by the table of this version (`PRICE_TABLE`) unless said. A model without a price
+   * costs nobody knows how much, and money cannot be limited.
+   */
+  prices?: Prices | Readonly<Record<string, Prices>>;
   /** What counts tokens: `estimate`, `o200k_base` or `cl100k_base`; by the model's name unless said. */
   tokenizer?: string;
   /** How a conversation is kept within `contextTokens`; the oldest go first unless said. */
@@ -94,6 +101,7 @@ export type Agent = Readonly<{
   tools: readonly Tool[];
   limits: Limits;
   prices: Prices | null;
+  fallbacks: readonly Fallback[];
   tokenizer: string;
   context: ContextPlan;
   groups: readonly string[];
@@ -113,7 +121,7 @@ export type Agent = Readonly<{
 }>;
 
 const FIELDS =
-  "name instructions model modelOptions tools limits prices tokenizer context groups delegates maxDepth recover breaker skills projectInstructions middleware".split(
+  "name instructions model fallbacks modelOptions tools limits prices tokenizer context groups delegates maxDepth recover breaker skills projectInstructions middleware".split(
     " ",
   );
 const MAX_DEPTH = 3;
@@ -153,8 +161,11 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
 
   const groups = namesOf(given.groups ?? [], "groups", where);
   const middleware = middlewareOf(given.middleware ?? [], where);
-  const prices = pricesOf(given.prices ?? null, where);
-  const unpriced = unpricedLimit(limits, prices, where);
+  const others = fallbacksOf(given.fallbacks ?? [], model, where);
+  const priceOf = pricesOf(given.prices ?? null, [model, ...others], where);
+  const prices = priceOf(model);
+  const fallbacks = Object.freeze(others.map((one) => Object.freeze({ model: one, prices: priceOf(one) })));
+  const unpriced = unpricedLimit(limits, { model, prices, fallbacks }, where);
   if (unpriced !== null) throw new FaultError(unpriced);
   const tokenizer = given.tokenizer ?? tokenizerOf(model);
   if (!TOKENIZERS.includes(tokenizer))
@@ -189,9 +200,15 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     maxDepth,
     breaker,
   };
-  const facts = { ...plain, tools: tools.map(withRecovery), ...middlewareNames(middleware) };
+  const facts = {
+    ...plain,
+    tools: tools.map(withRecovery),
+    ...middlewareNames(middleware),
+    ...(fallbacks.length === 0 ? {} : { fallbacks }), // one without any is what it was before there were any
+  };
   const agent = {
     ...plain,
+    fallbacks,
     tools,
     middleware,
     skills,
@@ -282,29 +299,58 @@ function contextOf(given: ContextDefinition, where: string): ContextPlan {
   return Object.freeze({ kind: "summarise", keep, model: named });
 }
 
-function pricesOf(given: Prices | null, where: string): Prices | null {
-  if (given === null) return null;
-  const stray = strayKey(given, ["input", "output"]);
-  const isPrice = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value >= 0;
-  if (typeof given !== "object" || stray !== null || !isPrice(given.input) || !isPrice(given.output))
+function fallbacksOf(given: readonly string[], model: string, where: string): readonly string[] {
+  if (!Array.isArray(given)) throw invalid(where, "`fallbacks` is no list", "list models, each `provider/name`");
+  const wrong = given.find((one) => typeof one !== "string" || !MODEL.test(one));
+  if (wrong !== undefined) throw invalid(where, `\`fallbacks\` holds ${JSON.stringify(wrong)}`, "name each `provider/name`");
+  const all = [model, ...given];
+  const twice = all.find((one, i) => all.indexOf(one) !== i);
+  if (twice !== undefined) throw invalid(where, `\`${twice}\` is asked twice`, "name each model once, the first as `model`");
+  return given;
+}
+
+/** M80 what the agent says comes first, then the table of this version; what neither knows is unknown, never zero. */
+function pricesOf(given: AgentDefinition["prices"] | null, models: readonly string[], where: string): (model: string) => Prices | null {
+  const said = given === null || given === undefined ? {} : byModel(given, models, where);
+  return (model) => said[model] ?? PRICE_TABLE[model]?.prices ?? null;
+}
+
+function byModel(
+  given: Prices | Readonly<Record<string, Prices>>,
+  models: readonly string[],
+  where: string,
+): Readonly<Record<string, Prices>> {
+  const [own = ""] = models;
+  const entries = isPrices(given) ? [[own, given] as const] : Object.entries(given);
+  const stray = entries.find(([model]) => !models.includes(model));
+  if (stray !== undefined && entries.every(([model]) => model.includes("/")))
+    throw invalid(where, `\`prices\` names \`${stray[0]}\`, which is no model of this agent's`, `it has: ${models.join(", ")}`);
+  if (!entries.every(([, price]) => isPrices(price)) || stray !== undefined)
     throw invalid(
       where,
       "`prices` is not a price of input and of output",
-      "give both, in currency per million tokens: { input: 3, output: 15 }",
+      'give both, in currency per million tokens: { input: 3, output: 15 }, or by model: { "provider/name": { input: 3, output: 15 } }',
     );
-  return Object.freeze({ input: given.input, output: given.output });
+  return Object.fromEntries(entries.map(([model, { input, output }]) => [model, Object.freeze({ input, output })]));
+}
+
+function isPrices(given: unknown): given is Prices {
+  const isPrice = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value >= 0;
+  if (typeof given !== "object" || given === null || strayKey(given, ["input", "output"]) !== null) return false;
+  return "input" in given && "output" in given && isPrice(given.input) && isPrice(given.output);
 }
 
 /** What cannot be counted cannot be limited. Also asked when a run brings limits of its own. */
-export const unpricedLimit = ({ cents }: Limits, prices: Prices | null, where: string): Fault | null =>
-  cents === null || prices !== null
-    ? null
-    : {
-        kind: "agent-invalid",
-        where,
-        detail: "limit `cents` is given, and the price of the model is not known",
-        hint: "give `prices`, in currency per million tokens: { input: 3, output: 15 }",
-      };
+export function unpricedLimit({ cents }: Limits, agent: Pick<Agent, "model" | "prices" | "fallbacks">, where: string): Fault | null {
+  const unknown = [agent, ...agent.fallbacks].find(({ prices }) => prices === null);
+  if (cents === null || unknown === undefined) return null;
+  return {
+    kind: "agent-invalid",
+    where,
+    detail: `limit \`cents\` is given, and the price of the model is not known: \`${unknown.model}\``,
+    hint: "give `prices`, in currency per million tokens: { input: 3, output: 15 }",
+  };
+}
 
 function optionsOf(given: JsonObject, where: string): JsonObject {
   try {

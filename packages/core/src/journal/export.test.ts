@@ -145,7 +145,9 @@ test("J35 an erased entry in a session's export needs its erasure", async () => 
 // the golden journal
 
 const fixture = (name: string): string => readFileSync(new URL(`./fixtures/${name}.jsonl`, import.meta.url), "utf8");
-const golden = fixture("kinds-2");
+const golden = fixture("kinds-3");
+/** Before causes of failed model calls, fallbacks, and what of a usage was cached or thought. */
+const second = fixture("kinds-2");
 /** As it was landed before budgets, context plans and delegates had their fields. */
 const first = fixture("format-1");
 const goldenEntries = (text = golden) => {
@@ -154,7 +156,8 @@ const goldenEntries = (text = golden) => {
 };
 
 test.each([
-  ["kinds-2", golden],
+  ["kinds-3", golden],
+  ["kinds-2", second],
   ["format-1", first],
 ])("J39 the golden journal %s verifies", (_, text) => {
   const back = read(text);
@@ -163,8 +166,17 @@ test.each([
   expect(wholeOf(back.records)).toBe(text);
 });
 
-test("J32 a journal that was landed before is read with the fields of today, and its session folds", () => {
-  const entries = goldenEntries(first).flatMap(({ e, records }) => {
+const NO_PARTS = { cached: 0, reasoning: 0 };
+test.each([
+  [
+    "format-1",
+    first,
+    { tokenizer: "estimate", context: { kind: "window" }, prices: null, fallbacks: [] },
+    { micros: null, usage: NO_PARTS },
+  ],
+  ["kinds-2", second, { tokenizer: "o200k_base", fallbacks: [] }, { usage: NO_PARTS, lost: NO_PARTS }],
+])("J32 %s, which was landed before, is read with the fields of today, and its session folds", (_, text, agent, last) => {
+  const entries = goldenEntries(text).flatMap(({ e, records }) => {
     const decoded = e.payload === null ? null : decodePayload(e.kind, e.payload, records.blob);
     if (decoded?.kind === "bad") throw new Error(decoded.detail);
     return decoded === null ? [] : [{ stream: e.stream, seq: e.seq, at: e.at, event: decoded.event }];
@@ -179,8 +191,8 @@ test("J32 a journal that was landed before is read with the fields of today, and
     if (today !== undefined) expect(Object.keys(event).sort(), event.kind).toEqual(today);
   }
   const state = fold(entries.filter((e) => e.stream === SESSION));
-  expect(state).toMatchObject({ closed: true, turn: null, agent: { tokenizer: "estimate", context: { kind: "window" }, prices: null } });
-  expect(state?.last).toMatchObject({ ending: "completed", micros: null });
+  expect(state).toMatchObject({ closed: true, turn: null, agent });
+  expect(state?.last).toMatchObject({ ending: "completed", ...last });
 });
 
 test("J39 every kind of event stands in the golden journal, decodes, and encodes to the same bytes", () => {

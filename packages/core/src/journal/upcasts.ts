@@ -15,18 +15,30 @@ const withFacts: Upcast = (p) => ({
   agent: { ...(p["agent"] as JsonObject), tokenizer: "estimate", context: { kind: "window" }, prices: null, charges: {} },
 });
 
+/** Before there were others to ask in the model's place. */
+const withFallbacks: Upcast = (p) => ({ ...p, agent: { ...(p["agent"] as JsonObject), fallbacks: [] } });
+
+/** Before what was cached and what was thought was told apart. */
+const wholeUsage =
+  (...fields: readonly string[]): Upcast =>
+  (p) => ({ ...p, ...Object.fromEntries(fields.map((field) => [field, { ...(p[field] as JsonObject), cached: 0, reasoning: 0 }])) });
+
 export const UPCASTS: Upcasts = {
-  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null })],
-  "agent.changed": [withFacts],
+  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null }), withFallbacks],
+  "agent.changed": [withFacts, withFallbacks],
   "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } })],
-  "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null })],
-  "model.replied": [(p) => ({ ...p, purpose: "reply", micros: null })],
-  "model.failed": [(p) => ({ ...p, purpose: "reply" })],
+  "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null }), wholeUsage("reserved")],
+  "model.replied": [(p) => ({ ...p, purpose: "reply", micros: null }), wholeUsage("usage")],
+  "model.failed": [
+    (p) => ({ ...p, purpose: "reply" }),
+    /** Before there were waits: at once. */
+    (p) => ({ ...p, model: null, transient: false, status: null, retryAfterMs: null, dueAt: p["again"] === true ? 0 : null }),
+  ],
   "recovery.applied": [
     (p) => ({ ...p, strategy: "reconcile", plan: [], step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null }),
   ],
   /** Before strategies every failure went to the model at once. */
   "act.ended": [(p) => ({ ...p, recovering: false })],
   "turn.cancel-asked": [(p) => ({ ...p, all: false })],
-  "turn.ended": [(p) => ({ ...p, micros: null })],
+  "turn.ended": [(p) => ({ ...p, micros: null }), wholeUsage("usage", "lost")],
 };

@@ -5,7 +5,7 @@ import { type Counters, estimates, PER_MESSAGE } from "../reason/tokens.ts";
 import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, type Tools } from "../vocab/index.ts";
 
 export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash, counters: Counters = estimates): AgentFacts {
-  const { name, instructions, model, prices, tokenizer, context } = agent;
+  const { name, instructions, model, prices, fallbacks, tokenizer, context } = agent;
   const count = counters(tokenizer);
   const overheadTokens = count(instructions) + PER_MESSAGE + tools.offered.reduce((n, t) => n + count(canonical(t)), 0);
   return {
@@ -19,6 +19,7 @@ export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash, c
     tokenizer,
     context,
     prices,
+    fallbacks,
     charges: chargesOf(tools),
   };
 }

@@ -214,9 +214,9 @@ function openText(name: string, standing: StandingBreaker | null, now: Millis): 
 
 // ── which, and what counts ──
 
-export const breakerOfModel = (p: Readonly<{ model: { readonly id: string }; modelBreaker: BreakerSettings }>): Breaker => ({
-  name: `model:${p.model.id}`,
-  settings: p.modelBreaker,
+export const breakerOfModel = (model: string, { modelBreaker }: Readonly<{ modelBreaker: BreakerSettings }>): Breaker => ({
+  name: `model:${model}`,
+  settings: modelBreaker,
 });
 
 /** Those that a call of this tool has to pass. */

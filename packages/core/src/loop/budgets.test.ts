@@ -20,6 +20,7 @@ import {
   sessionId,
   type Tool,
   type ToolContext,
+  usageOf,
   writerId,
 } from "../vocab/index.ts";
 import { allot, DIMENSIONS, isWorthwhile, overdrawn, ownShare, remaining, roomForOutput, usedIn, within } from "./budgets.ts";
@@ -280,6 +281,7 @@ function state(limits: Partial<typeof DEFAULT_LIMITS> = {}, prices: typeof PRICE
     tokenizer: "estimate",
     context: { kind: "window" } as const,
     prices,
+    fallbacks: [],
     charges: {},
   };
   const by = { kind: "user", id: "ann" } as const;
@@ -396,15 +398,16 @@ describe("nothing is overshot", () => {
       case "model": {
         const room = roomForOutput(s, t);
         if (t.asking !== null || room.short !== null || remaining(s, t, s.at).iterations === 0) return;
-        const reserved = { input: room.input, output: room.output };
+        const reserved = usageOf(room.input, room.output);
         const micros = Math.ceil(reserved.input * 3 + reserved.output * 15);
         const at = { iteration: t.iterations + 1, attempt: 1 };
         tell({ kind: "model.asked", ...at, model: "m/m", purpose: "reply", request: sha256("r"), reserved, reservedMicros: micros });
         if (happening.lost) {
-          tell({ kind: "model.failed", ...at, purpose: "reply", error: "broke", broke: true, again: true });
+          const cause = { model: "m/m", transient: false, status: null, retryAfterMs: null, dueAt: s.at };
+          tell({ kind: "model.failed", ...at, purpose: "reply", error: "broke", broke: true, again: true, ...cause });
           return;
         }
-        const usage = { input: Math.floor(reserved.input * happening.part), output: Math.floor(reserved.output * happening.part) };
+        const usage = usageOf(Math.floor(reserved.input * happening.part), Math.floor(reserved.output * happening.part));
         const cost = Math.ceil(usage.input * 3 + usage.output * 15);
         tell({ kind: "model.replied", ...at, purpose: "reply", parts: [], finish: "calls", usage, micros: cost, model: "m/m", meta: null });
         return;

@@ -18,8 +18,9 @@ import {
   NOTHING_ALLOTTED,
   type SessionEvent,
   totalTokens,
+  usageOf,
 } from "../vocab/index.ts";
-import { type Call, nameOf, type State, type Turn } from "./state.ts";
+import { type Call, modelNow, nameOf, type State, type Turn } from "./state.ts";
 
 /** Rule 5: a model call that was lost or broke off is repeated at most twice. */
 export const MAX_ATTEMPTS = 3;
@@ -131,7 +132,7 @@ export function roomFor(s: State, t: Turn, tokens: number, most: number): Room {
       : {
           ending: "out-of-money",
           detail:
-            s.agent.prices === null
+            modelNow(s.agent, t).prices === null
               ? "money is limited, and the price of the model is not known"
               : `the next request could cost more than is left of the turn's ${t.limits.cents} cents`,
         };
@@ -145,7 +146,7 @@ export const roomForOutput = (s: State, t: Turn): Room => roomFor(s, t, requestT
 function affordable(s: State, t: Turn, input: number): number {
   const left = moneyLeft(s, t);
   if (left === null) return Number.POSITIVE_INFINITY;
-  const { prices } = s.agent;
+  const { prices } = modelNow(s.agent, t);
   if (prices === null) return 0;
   const rest = left - Math.ceil(input * prices.input);
   if (rest < 0) return 0;
@@ -241,8 +242,8 @@ function resolvedAt(s: State, call: CallId, took: boolean): readonly JournalEven
 /** What the turn itself needs to make something of what its delegates bring: one more model call. Left out of what they are given. */
 export function ownShare(s: State, t: Turn, askers: number): Allotment {
   const heard = Math.min(t.limits.contextTokens, requestTokens(s) + askers * RESULT_TOKENS);
-  const usage = { input: reservedInput(s.agent, heard), output: Math.min(t.limits.outputTokens, ANSWER_TOKENS) };
-  return { iterations: 1, tokens: totalTokens(usage), micros: costOf(s.agent.prices, usage), calls: 0, ms: 0 };
+  const usage = usageOf(reservedInput(s.agent, heard), Math.min(t.limits.outputTokens, ANSWER_TOKENS));
+  return { iterations: 1, tokens: totalTokens(usage), micros: costOf(modelNow(s.agent, t).prices, usage), calls: 0, ms: 0 };
 }
 const RESULT_TOKENS = 500;
 const ANSWER_TOKENS = 1_024;

@@ -34,7 +34,6 @@ import {
   noteMessage,
   observation,
   refuseAnswer,
-  reopen,
   say,
   sayResults,
   settle,
@@ -44,6 +43,7 @@ import { answered, asked, consumed, count, decided, expired, reopened } from "./
 import { hearHistory } from "./history.ts";
 import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
+import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./retrying.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
 import { type Call, isDelegated, isSettled, keyOf, NO_SUMMARY, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
@@ -112,8 +112,7 @@ export function evolve(s: State, entry: Entry): State {
       hearHistory(s, e.history);
       return s;
     case "agent.changed":
-      s.agent = e.agent;
-      return s;
+      return changeAgent(s, e);
     case "hold.taken":
       return newHold(s, e);
     case "turn.started":
@@ -135,6 +134,7 @@ export function evolve(s: State, entry: Entry): State {
       return inTurn(s, (t) => {
         const { iteration, attempt, purpose, reserved, reservedMicros } = e;
         t.asking = { iteration, attempt, purpose, reserved, reservedMicros };
+        t.modelDue = null;
         if (purpose === "reply") t.attempts = attempt;
         else t.summary = { ...t.summary, attempts: attempt };
       });
@@ -143,19 +143,21 @@ export function evolve(s: State, entry: Entry): State {
         if (e.broke) lose(t); // rule 5: what may have been used counts as used
         t.asking = null;
         if (e.purpose === "summary") {
-          t.summary = { gated: UNDECIDED, attempts: t.summary.attempts, over: !e.again };
+          t.summary = { gated: UNDECIDED, attempts: t.summary.attempts, over: e.dueAt === null };
+          t.modelDue = e.dueAt;
           hearQueued(s);
           return;
         }
-        t.modelError = e.error;
-        t.again = e.again;
-        reopen(t);
+        modelFailed(s, t, e);
       });
     case "model.replied":
       return inTurn(s, (t) => (e.purpose === "reply" ? replied(s, t, e) : summed(s, t, e)));
     case "gate.decided":
       if (e.id.startsWith("reconcile:")) return reconcileDecided(s, e);
-      return inTurn(s, (t) => decided(s, t, e, entry.at));
+      return inTurn(s, (t) => {
+        decided(s, t, e, entry.at);
+        if (e.id.startsWith("model:")) modelDenied(s, t);
+      });
     case "approval.asked":
       return inTurn(s, (t) => asked(t, e, entry.at));
     case "approval.answered":
@@ -307,7 +309,10 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     summary: NO_SUMMARY,
     attempts: 0,
     modelError: null,
-    again: true,
+    modelDue: null,
+    noModel: false,
+    tries: NO_TRIES,
+    fellBack: 0,
     model: UNDECIDED,
     respond: UNDECIDED,
     calling: [],
@@ -330,6 +335,18 @@ function startTurn(s: State, e: Of<"turn.started">): State {
   return s;
 }
 
+/** Other models are asked from the first one on. */
+function changeAgent(s: State, { agent }: Of<"agent.changed">): State {
+  const models = ({ model, fallbacks }: State["agent"]) => [model, ...fallbacks.map((f) => f.model)].join(" ");
+  if (s.turn !== null && models(agent) !== models(s.agent)) {
+    s.turn.fellBack = 0;
+    s.turn.tries = NO_TRIES;
+    s.turn.noModel = false;
+  }
+  s.agent = agent;
+  return s;
+}
+
 /** Receipts and permits died with the process before: what had not started is undecided again, what had is lost. */
 function newHold(s: State, e: Of<"hold.taken">): State {
   s.epoch = e.epoch;
@@ -337,10 +354,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
   return inTurn(s, (t) => {
     if (t.asking !== null) {
       lose(t);
-      if (t.asking.purpose === "reply") {
-        t.modelError = "the model call was in flight when its process ended";
-        t.again = true;
-      }
+      if (t.asking.purpose === "reply") modelLost(s, t);
       t.asking = null;
     }
     t.model = reopened(t, t.model);
@@ -407,6 +421,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   pay(t, e.micros);
   t.asking = null;
   t.attempts = 0;
+  t.tries = NO_TRIES;
   t.modelError = null;
   t.summary = NO_SUMMARY;
   if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off

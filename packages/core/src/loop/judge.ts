@@ -39,6 +39,7 @@ import { centsSpent } from "./budgets.ts";
 import { contractOf } from "./delegating.ts";
 import { answeredOf, callOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
+import { modelOf } from "./retrying.ts";
 import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 /** Without a turn only an old unknown can be asked about. */
@@ -46,7 +47,7 @@ export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
 
 type Needs = Pick<
   Ports,
-  "gate" | "tools" | "model" | "summariser" | "children" | "hash" | "orders" | "journal" | "breakers" | "modelBreaker"
+  "gate" | "tools" | "model" | "fallbacks" | "summariser" | "children" | "hash" | "orders" | "journal" | "breakers" | "modelBreaker"
 >;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
@@ -109,7 +110,7 @@ type Named = Readonly<{
   leave: Answered | null;
 }>;
 
-type ToAction = Pick<Ports, "tools" | "model" | "summariser" | "children">;
+type ToAction = Pick<Ports, "tools" | "model" | "fallbacks" | "summariser" | "children">;
 
 function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDigest: (tool: Tool) => Digest, now: () => Millis): Named {
   const unknown = id.startsWith("reconcile:") ? s.unknowns.get(callId(id.slice("reconcile:".length))) : undefined;
@@ -117,7 +118,14 @@ function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDiges
     return { action: unknown.decided.action, refused: null, gated: UNDECIDED, modified: true, counted: true, leave: null };
   if (t === null) throw new Error(`there is no turn to decide ${id} in`);
   if (id.startsWith("model:"))
-    return { action: { kind: "model", model: p.model.id }, refused: null, gated: t.model, modified: false, counted: false, leave: null };
+    return {
+      action: { kind: "model", model: modelOf(p, t).id },
+      refused: null,
+      gated: t.model,
+      modified: false,
+      counted: false,
+      leave: null,
+    };
   if (id.startsWith("summary:"))
     return {
       action: { kind: "model", model: p.summariser.id },
@@ -244,7 +252,10 @@ function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): 
 }
 
 function breakersFor(action: Action, p: Needs): readonly Breaker[] {
-  if (action.kind === "model") return action.model === p.model.id ? [breakerOfModel(p)] : []; // of another one, which sums up, nothing is kept
+  if (action.kind === "model") {
+    const isOurs = [p.model, ...p.fallbacks].some(({ id }) => id === action.model); // of another one, which sums up, nothing is kept
+    return isOurs ? [breakerOfModel(action.model, p)] : [];
+  }
   const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
   return tool === null ? [] : breakersOfTool(tool);
 }

@@ -6,7 +6,7 @@ import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../
 import type { Begin, Hold } from "../journal/port.ts";
 import { cut, observeOutcome } from "../observe/observe.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
-import { checkReply, parseReply } from "../reason/parse.ts";
+import { checkReply, parseReply, wholeUsage } from "../reason/parse.ts";
 import type { ModelReply, Preview } from "../reason/port.ts";
 import { prompter } from "../reason/prompt.ts";
 import {
@@ -30,6 +30,7 @@ import {
   reconciledEvent,
   seq,
   type Tool,
+  usageOf,
 } from "../vocab/index.ts";
 import { breakerOfModel, breakersOfTool, classifyCall, classifyModel } from "./breakers.ts";
 import { requestTokens, reservation, roomForOutput, settlement } from "./budgets.ts";
@@ -42,7 +43,8 @@ import type { Plain, Ready } from "./preparing.ts";
 import { readying, sceneOf } from "./readying.ts";
 import type { Choice } from "./recovering.ts";
 import { stricter } from "./resume.ts";
-import { type Answered, type Asking, type Call, keyOf, nameOf, type State, type Turn, type Unknown } from "./state.ts";
+import { type Failed, modelOf, retryAt } from "./retrying.ts";
+import { type Answered, type Asking, type Call, keyOf, modelNow, nameOf, type State, type Turn, type Unknown } from "./state.ts";
 import { summarise } from "./summarising.ts";
 
 /** What an effect brings home. */
@@ -119,7 +121,7 @@ const isGrant = (
 
 function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prompter>): Plain {
   const { input, output } = roomForOutput(s, t);
-  const reserved = { input, output };
+  const reserved = usageOf(input, output);
   const { messages, window } = s;
   const { temperature } = t.limits;
   const { request, digest } = prompt({
@@ -128,7 +130,7 @@ function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prom
     window,
     tools: p.tools.offered,
     toolsDigest: p.tools.digest,
-    model: p.model.id,
+    model: modelOf(p, t).id,
     temperature,
     maxOutputTokens: reserved.output,
     attempt: t.attempts + 1,
@@ -143,6 +145,8 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
   const { request, digest, reserved } = ready;
   const action = t.model.decided.id;
   const [iteration, attempt] = [t.iterations + 1, t.attempts + 1];
+  const model = modelOf(p, t);
+  const { prices } = modelNow(s.agent, t);
   // Unless the answer may be delivered as it comes, its words are withheld (rule 2): by the gate, or because middleware has yet to see them.
   const speaks = t.respond.kind === "allowed" && p.middleware.every((m) => m.afterModel === null);
   consume(c, t.model.decided);
@@ -151,11 +155,11 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
     kind: "model.asked",
     iteration,
     attempt,
-    model: p.model.id,
+    model: model.id,
     purpose: "reply",
     request: digest,
     reserved,
-    reservedMicros: costOf(s.agent.prices, reserved),
+    reservedMicros: costOf(prices, reserved),
   });
   const preview = (words: Preview) =>
     speaks && c.isFlying("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });
@@ -164,31 +168,38 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
     checkHold(c);
     c.fly("model", async () => {
       const allowed = c.redeem(permit);
-      if (allowed.kind !== "model" || allowed.model !== p.model.id)
+      if (allowed.kind !== "model" || allowed.model !== model.id)
         throw new FaultError({ kind: "permit-refused", action, detail: "it names another model" });
       const stop = c.stopOf(null);
-      const reply = await unlessStopped(stop, (signal) => p.model.ask(request, preview, signal));
+      const reply = await unlessStopped(stop, (signal) => model.ask(request, preview, signal));
       const what = classifyModel(reply, stop.aborted);
-      const landing = "error" in reply ? failedLanding(reply, iteration, attempt) : await repliedLanding(c, reply, iteration, attempt);
+      const asked = { iteration, attempt, purpose: "reply" } as const;
+      const landing = "error" in reply ? () => [failedEvent(c, t, reply, asked, model.id)] : await repliedLanding(c, reply, asked, prices);
       return () => {
-        p.breakers.report(breakerOfModel(p), `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
+        p.breakers.report(breakerOfModel(model.id, p), `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
         return landing();
       };
     });
   };
 }
 
-type Failed = Readonly<{ error: string; broke: boolean; again: boolean }>;
-
-const failedLanding =
-  (failed: Failed, iteration: number, attempt: number): Landing =>
-  () => [{ kind: "model.failed", iteration, attempt, purpose: "reply", ...failed }];
+/** With what is done about it: chosen when it lands, so that a wait counts from then. */
+export function failedEvent(
+  { p, s, time }: Pick<Cockpit, "p" | "s" | "time">,
+  t: Turn,
+  failed: Failed,
+  asked: Asked,
+  model: string,
+): Extract<JournalEvent, { kind: "model.failed" }> {
+  const dueAt = retryAt(s, t, failed, asked.purpose, time(), p.hash);
+  return { kind: "model.failed", ...asked, ...failed, model, dueAt };
+}
 
 /** What was said, once middleware has seen it: what that changed comes right before it. */
-async function repliedLanding(c: Cockpit, reply: ModelReply, iteration: number, attempt: number): Promise<Landing> {
+async function repliedLanding(c: Cockpit, reply: ModelReply, asked: Asked, prices: Prices | null): Promise<Landing> {
   const { middleware } = c.p;
-  const replied = repliedEvent(c.s, reply, { iteration, attempt, purpose: "reply" }, c.s.agent.prices);
-  const before = middleware.length === 0 ? [] : await onReply(middleware, sceneOf(c, iteration), replied);
+  const replied = repliedEvent(c.s, reply, asked, prices);
+  const before = middleware.length === 0 ? [] : await onReply(middleware, sceneOf(c, asked.iteration), replied);
   return () => [...before, replied];
 }
 
@@ -196,7 +207,7 @@ async function repliedLanding(c: Cockpit, reply: ModelReply, iteration: number, 
 export async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<ModelReply>): Promise<ModelReply | Failed> {
   let onStop = () => {};
   const stopped = new Promise<Failed>((resolve) => {
-    onStop = () => resolve({ error: `stopped: ${String(signal.reason)}`, broke: true, again: false });
+    onStop = () => resolve(failedFor(`stopped: ${String(signal.reason)}`));
   });
   if (signal.aborted) onStop();
   signal.addEventListener("abort", onStop, { once: true });
@@ -208,16 +219,17 @@ export async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSign
 
 function toReply(given: unknown): ModelReply | Failed {
   const checked = checkReply(given);
-  return checked.kind === "reply"
-    ? checked.reply
-    : { error: `the model's adapter returned something that is no reply: ${checked.detail}`, broke: true, again: false };
+  return checked.kind === "reply" ? checked.reply : failedFor(`the model's adapter returned something that is no reply: ${checked.detail}`);
 }
 
 function failure(error: unknown): Failed {
-  if (error instanceof FaultError && error.fault.kind === "model-failed")
-    return { error: error.fault.detail, broke: error.fault.broke, again: error.fault.again };
-  return { error: messageOf(error), broke: true, again: false };
+  if (!(error instanceof FaultError) || error.fault.kind !== "model-failed") return failedFor(messageOf(error));
+  const { detail, broke, again, transient = false, status = null, retryAfterMs = null } = error.fault;
+  return { error: detail, broke, again, transient, status, retryAfterMs };
 }
+
+/** For good, and what it used is not known. */
+const failedFor = (error: string): Failed => ({ error, broke: true, again: false, transient: false, status: null, retryAfterMs: null });
 
 type Asked = Pick<Asking, "iteration" | "attempt" | "purpose">;
 
@@ -233,8 +245,8 @@ export function repliedEvent(
     ...asked,
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
-    usage,
-    micros: costOf(prices, usage),
+    usage: wholeUsage(usage),
+    micros: costOf(prices, wholeUsage(usage)),
     model,
     meta,
   };

@@ -107,9 +107,10 @@ export const isResting = (c: Call, now: Millis): boolean => c.run.kind === "fail
 /** Runs because of a failure, and counts as a call like any other. */
 export const isAgain = (c: Call): boolean => c.run.kind === "failed" && (c.mending?.stage === "again" || c.mending?.stage === "person");
 
-/** When the next retry is due; null when none waits for its time: one that a person is asked about, or that is put off, waits for that. */
-export function nextRetry(t: Turn | null): Millis | null {
+/** When the next retry of a call or of the model is due; null when none waits for its time: one that a person is asked about, or that is put off, waits for that. */
+export function nextRetry(t: Turn | null, now: Millis): Millis | null {
   const isTimed = ({ gated }: Call): boolean => gated.kind !== "asked" && gated.kind !== "deferred";
+  if (t !== null && t.modelDue !== null && now < t.modelDue) return t.modelDue;
   const due = t?.calling.flatMap((c) => (c.run.kind === "failed" && c.mending?.dueAt != null && isTimed(c) ? [c.mending.dueAt] : [])) ?? [];
   return due.length === 0 ? null : millis(Math.min(...due));
 }

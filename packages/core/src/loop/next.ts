@@ -10,10 +10,11 @@
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
 import { type ActionId, actionId, type Compacting, type Ending, type Millis } from "../vocab/index.ts";
-import { account, MAX_ATTEMPTS, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./budgets.ts";
+import { account, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./budgets.ts";
 import { compaction } from "./context.ts";
 import { isAgain, isResting, isToRecover } from "./mending.ts";
 import { isStuck } from "./nudges.ts";
+import { isModelResting } from "./retrying.ts";
 import {
   type Call,
   type FollowUp,
@@ -67,6 +68,7 @@ function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
   if (t.calling.length > 0) return movesOfCalls(s, t, now);
   const isUp = (gated: Gated) => isDue(gated, s, now);
   if (t.answer !== null) return movesOfAnswer(s, t, t.answer, isUp);
+  if (isModelResting(t, now)) return []; // the driver waits
   return [ended(s, t) ?? movesToFit(s, t, isUp) ?? tooMuch(s, t) ?? movesToModel(t, isUp)].flat();
 }
 
@@ -167,8 +169,7 @@ function ended(s: State, t: Turn): Move | null {
   const { settled, reserved } = account(s, t);
   if (settled.iterations + reserved.iterations >= t.limits.iterations)
     return end(t, "out-of-iterations", `${t.limits.iterations} model calls were made`);
-  if (t.attempts >= MAX_ATTEMPTS || (t.attempts > 0 && t.modelError !== null && !t.again))
-    return end(t, "failed", t.modelError ?? "the model call was lost three times");
+  if (t.noModel) return end(t, "failed", t.modelError);
   return null;
 }
 

@@ -75,6 +75,8 @@ export const NO_CHILDREN: Children = Object.freeze({
 
 export type Ports = Readonly<{
   model: Model;
+  /** Asked in its place, in order: those of the agent's facts. */
+  fallbacks: readonly Model[];
   /** What sums up what no longer fits: the agent's own model unless its plan names another. */
   summariser: Model;
   /** What counts tokens. */

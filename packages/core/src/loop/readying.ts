@@ -1,5 +1,5 @@
 /** Keeps the one request that middleware has prepared until it is made. Not part of the state: a lost process prepares it again, and nothing was sent. */
-import type { JournalEvent, Seq, Usage } from "../vocab/index.ts";
+import { type JournalEvent, type Seq, type Usage, usageOf } from "../vocab/index.ts";
 import { roomFor } from "./budgets.ts";
 import { counted } from "./conversation.ts";
 import type { Cockpit } from "./launch.ts";
@@ -47,7 +47,7 @@ export function readying(c: Cockpit, makePlain: (t: Turn) => Plain): Readying {
       const largest = Math.max(t.limits.contextTokens, plain.tokens); // what must stay may exceed it already
       const fitting = (tokens: number, most: number): Usage | null => {
         const { input, output, short } = roomFor(c.s, t, tokens, most);
-        return short !== null || tokens > largest ? null : { input, output };
+        return short !== null || tokens > largest ? null : usageOf(input, output);
       };
       const came = prepare({ all: c.p.middleware, at, plain, roomFor: fitting, count: counted(c.s), hash: c.p.hash });
       if (isPromise(came)) {

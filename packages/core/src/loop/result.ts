@@ -1,7 +1,7 @@
 /** What came of a run, for people and scripts alike: `runtime.complete`, `orgate run --json` and the screens show these fields. */
 
 import type { Message } from "../reason/port.ts";
-import { ENDINGS, type Ending, type SessionId, type Usage } from "../vocab/index.ts";
+import { ENDINGS, type Ending, NO_USAGE, type SessionId, type Usage } from "../vocab/index.ts";
 import { costOfTurn } from "./budgets.ts";
 import type { Question, State, Unknown } from "./state.ts";
 
@@ -38,7 +38,7 @@ export function toResult(s: State, warnings: readonly string[] = [], below: read
   const at = s.turn ?? s.last;
   const ending = s.turn === null ? (s.last?.ending ?? null) : null;
   const words = ending === null ? WAITING : ENDINGS[ending];
-  const usage = at?.usage ?? { input: 0, output: 0 };
+  const usage = at?.usage ?? NO_USAGE;
   const lost = at === null ? 0 : at.lost.input + at.lost.output;
   return {
     session: s.session,

@@ -27,6 +27,7 @@ import {
   type Parent,
   type Part,
   type Plan,
+  type Prices,
   type Principal,
   type ProposedCall,
   type Purpose,
@@ -143,9 +144,14 @@ export type Turn = {
   asking: Asking | null;
   /** Attempts made at the reply that comes next. */
   attempts: number;
-  /** Why the last attempt failed, and whether another is worth making. */
+  /** Why the last attempt failed, when the model may be asked again, and whether nobody is left to ask. */
   modelError: string | null;
-  again: boolean;
+  modelDue: Millis | null;
+  noModel: boolean;
+  /** Of the model that is asked now, at the reply that comes next: broken off or lost, and refused for the moment. */
+  tries: Readonly<{ lost: number; refused: number }>;
+  /** How many of its models were given up in this turn: 0 is the agent's own, then its fallbacks in order. */
+  fellBack: number;
   /** Decided before each model call; undecided again after each reply. */
   model: Gated;
   respond: Gated;
@@ -287,5 +293,10 @@ export const recipientOf = (s: State): Principal => {
 };
 /** On whose behalf: whoever started the turn, else who opened the session. */
 export const actingFor = (s: State): Principal => s.turn?.by ?? s.principal;
+/** The one that is asked now: the agent's own, or the fallback that the turn has come to. */
+export function modelNow(agent: AgentFacts, t: Turn | null): Readonly<{ model: string; prices: Prices | null }> {
+  const fallback = t === null || t.fellBack === 0 ? undefined : agent.fallbacks[t.fellBack - 1];
+  return fallback ?? agent;
+}
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });
 export const NO_SUMMARY: Turn["summary"] = Object.freeze({ gated: UNDECIDED, attempts: 0, over: false });

@@ -2,10 +2,10 @@
  * C5 a model call of its own: gated, reserved, settled and journalled like any other, but no iteration, and never shown while it comes.
  * What it says is put in place in the commit that records it. Its words are the runtime's own business: middleware sees the request they end up in.
  */
-import { costOf, FaultError } from "../vocab/index.ts";
+import { costOf, FaultError, usageOf } from "../vocab/index.ts";
 import { breakerOfModel, classifyModel } from "./breakers.ts";
 import { summaryDigest, summaryFor, summaryRequest, summedEvent } from "./context.ts";
-import { type Cockpit, checkHold, consume, repliedEvent, unlessStopped } from "./launch.ts";
+import { type Cockpit, checkHold, consume, failedEvent, repliedEvent, unlessStopped } from "./launch.ts";
 import type { Turn } from "./state.ts";
 
 export function summarise(c: Cockpit, t: Turn): (() => void) | null {
@@ -15,7 +15,7 @@ export function summarise(c: Cockpit, t: Turn): (() => void) | null {
   const { decided } = t.summary.gated;
   const request = summaryRequest(s, t, plan);
   const asked = { iteration: t.iterations + 1, attempt: request.attempt, purpose: "summary" } as const;
-  const reserved = { input: plan.room.input, output: plan.room.output };
+  const reserved = usageOf(plan.room.input, plan.room.output);
   const isOwn = p.summariser.id === p.model.id;
   const prices = isOwn ? s.agent.prices : null;
   consume(c, decided);
@@ -39,8 +39,8 @@ export function summarise(c: Cockpit, t: Turn): (() => void) | null {
       const what = classifyModel(reply, stop.aborted);
       return () => {
         const error = "error" in reply ? reply.error : "";
-        if (isOwn) p.breakers.report(breakerOfModel(p), `${s.session}/${decided.id}`, what, error);
-        if ("error" in reply) return [{ kind: "model.failed", ...asked, ...reply }];
+        if (isOwn) p.breakers.report(breakerOfModel(p.summariser.id, p), `${s.session}/${decided.id}`, what, error);
+        if ("error" in reply) return [failedEvent(c, t, reply, asked, p.summariser.id)];
         const said = reply.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
         const isUsable = reply.finish !== "refused" && reply.finish !== "filtered";
         const put = isUsable ? summedEvent(s, t, plan, said, reply.model) : null;

@@ -1,6 +1,16 @@
 /** From a model's reply to proposals. Never guesses: what is not JSON is journalled as not JSON, and refused by its contract later. */
-import { type CallId, callId, type Finish, frozenCopy, type ParsedArgs, type Part, type ReplyPart, readJson } from "../vocab/index.ts";
-import type { ModelReply } from "./port.ts";
+import {
+  type CallId,
+  callId,
+  type Finish,
+  frozenCopy,
+  type ParsedArgs,
+  type Part,
+  type ReplyPart,
+  readJson,
+  type Usage,
+} from "../vocab/index.ts";
+import type { Counted, ModelReply } from "./port.ts";
 
 /** `iteration` counts model replies over the whole session, so an id is never used twice in it. `used` are the wire ids seen before. */
 export function parseReply(parts: readonly ReplyPart[], iteration: number, used: ReadonlySet<string>): readonly Part[] {
@@ -35,7 +45,7 @@ export function checkReply(
   const { parts, finish, usage, model, meta } = given as Partial<ModelReply>;
   if (!Array.isArray(parts) || !parts.every(isPart)) return no("its parts are not text, thinking or calls");
   if (!FINISHES.includes(finish as Finish)) return no(`it finished \`${String(finish)}\``);
-  if (typeof usage !== "object" || usage === null || !isCount(usage.input) || !isCount(usage.output))
+  if (typeof usage !== "object" || usage === null || !Object.values(wholeUsage(usage)).every(isCount))
     return no("its usage is no number of tokens");
   if (typeof model !== "string") return no("it does not name its model");
   try {
@@ -44,7 +54,7 @@ export function checkReply(
       reply: {
         parts: frozenCopy(parts),
         finish: finish as Finish,
-        usage: { input: usage.input, output: usage.output },
+        usage: wholeUsage(usage),
         model,
         meta: frozenCopy(meta ?? null),
       },
@@ -53,6 +63,14 @@ export function checkReply(
     return no(error instanceof Error ? error.message : "it is not JSON");
   }
 }
+
+/** A part is no more than the whole, whatever was said of it. */
+export const wholeUsage = ({ input, output, cached = 0, reasoning = 0 }: Counted): Usage => ({
+  input,
+  output,
+  cached: Math.min(cached, input),
+  reasoning: Math.min(reasoning, output),
+});
 
 const FINISHES: readonly Finish[] = ["stop", "calls", "length", "refused", "filtered", "other"];
 const isCount = (n: unknown): n is number => Number.isSafeInteger(n) && (n as number) >= 0;

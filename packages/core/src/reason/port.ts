@@ -21,7 +21,9 @@ export type ModelRequest = Readonly<{
   attempt: number;
 }>;
 
-export type ModelReply = Readonly<{ parts: readonly ReplyPart[]; finish: Finish; usage: Usage; model: string; meta: Json }>;
+export type ModelReply = Readonly<{ parts: readonly ReplyPart[]; finish: Finish; usage: Counted; model: string; meta: Json }>;
+/** As its adapter counted it; what it does not say of the parts is 0. */
+export type Counted = Pick<Usage, "input" | "output"> & Partial<Usage>;
 
 /** Words of a reply in progress: no sequence number, never folded, replaced by `model.replied`. */
 export type Preview =

@@ -84,6 +84,7 @@ export const opened = (agent: string): SessionEvent => ({
     tokenizer: "estimate",
     context: PLAIN_WINDOW,
     prices: null,
+    fallbacks: [],
     charges: {},
   },
   principal: { kind: "user", id: "ana" },

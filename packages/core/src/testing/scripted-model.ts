@@ -3,22 +3,25 @@
  * `done()` when a step was not used or an expectation failed, even if whoever called the model swallowed the error.
  */
 import type { Clock } from "../loop/ports.ts";
-import type { Model, ModelReply, ModelRequest, Preview } from "../reason/port.ts";
-import { FaultError, type Finish, type Json, NO_USAGE, type ReplyPart, type Usage } from "../vocab/index.ts";
+import type { Counted, Model, ModelReply, ModelRequest, Preview } from "../reason/port.ts";
+import { FaultError, type Finish, type Json, NO_USAGE, type ReplyPart } from "../vocab/index.ts";
+
+/** What an adapter knows of a failure. */
+export type Cause = Readonly<{ status?: number; retryAfterMs?: number; transient?: boolean }>;
 
 /** What any step may also do: look at its request (throw to fail), and wait on the clock first. */
 export type StepOptions = Readonly<{ expect?: (request: ModelRequest) => void; delayMs?: number }>;
 
 export type Step = StepOptions &
   (
-    | Readonly<{ kind: "reply"; parts: readonly ReplyPart[]; finish: Finish; usage: Usage; meta: Json }>
+    | Readonly<{ kind: "reply"; parts: readonly ReplyPart[]; finish: Finish; usage: Counted; meta: Json }>
     /** Some words arrive as previews, then the stream breaks (`broke`), or nothing arrives and the call fails. */
-    | Readonly<{ kind: "failure"; parts: readonly ReplyPart[]; detail: string; again: boolean; broke: boolean }>
+    | Readonly<{ kind: "failure"; parts: readonly ReplyPart[]; detail: string; again: boolean; broke: boolean; cause?: Cause }>
     /** Answers only when the signal fires, and then by failing. */
     | Readonly<{ kind: "hang" }>
   );
 
-export type ReplyOptions = StepOptions & Readonly<{ text?: string; thinking?: string; usage?: Usage; finish?: Finish; meta?: Json }>;
+export type ReplyOptions = StepOptions & Readonly<{ text?: string; thinking?: string; usage?: Counted; finish?: Finish; meta?: Json }>;
 /** `args` is sent as JSON; `text` is sent exactly as it stands, however broken. */
 export type ScriptedCall = Readonly<{ tool: string; id?: string } & ({ args: Json } | { text: string })>;
 
@@ -54,7 +57,7 @@ export function scriptedModel(steps: readonly Step[], options: Readonly<{ id?: s
     if (step.kind === "hang") await fired(signal);
     if (signal.aborted || step.kind === "hang") throw modelFailed("stopped", false, false);
     stream(step.parts, preview);
-    if (step.kind === "failure") throw modelFailed(step.detail, step.again, step.broke);
+    if (step.kind === "failure") throw modelFailed(step.detail, step.again, step.broke, step.cause);
     return { parts: step.parts, finish: step.finish, usage: step.usage, model: id, meta: step.meta };
   }
 
@@ -83,8 +86,19 @@ export const failure = (detail: string, options: StepOptions & Readonly<{ again?
   return { kind: "failure", parts: [], detail, again, broke: false, ...rest };
 };
 
+/** The provider answered, and said no: for the moment, or for good. */
+export const refused = (status: number, { retryAfterMs, transient = true, ...rest }: StepOptions & Cause = {}): Step => ({
+  kind: "failure",
+  parts: [],
+  detail: `the provider answered ${status}`,
+  again: transient,
+  broke: false,
+  cause: { status, transient, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
+  ...rest,
+});
+
 /** Words arrive, then the stream breaks. */
-export const broken = (text: string, options: StepOptions = {}): Step => ({
+export const broken = (text: string, options: StepOptions & Readonly<{ cause?: Cause }> = {}): Step => ({
   kind: "failure",
   parts: [{ kind: "text", text, meta: null }],
   detail: "the stream broke",
@@ -130,5 +144,5 @@ const fired = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-const modelFailed = (detail: string, again: boolean, broke: boolean): FaultError =>
-  new FaultError({ kind: "model-failed", detail, again, broke });
+const modelFailed = (detail: string, again: boolean, broke: boolean, cause: Cause = {}): FaultError =>
+  new FaultError({ kind: "model-failed", detail, again, broke, ...cause });

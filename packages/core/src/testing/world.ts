@@ -63,6 +63,8 @@ export type WorldOptions = Readonly<{
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
   prices?: Prices;
+  /** Asked in the model's place, in order. */
+  fallbacks?: readonly Readonly<{ model: Model; prices?: Prices }>[];
   context?: ContextPlan;
   summariser?: Model;
   counters?: Counters;
@@ -139,6 +141,7 @@ export function world(options: WorldOptions): World {
   type Cast = Readonly<{ facts: AgentFacts; limits: Limits; box: Tools; model: Model; delegates: readonly string[]; maxDepth: number }>;
 
   function castOf(name: string, one: OtherAgent): Cast {
+    const others = name === ROOT ? (options.fallbacks ?? []) : [];
     const { model, tools = [], prices = null, context = PLAIN_WINDOW, delegates = [], maxDepth = 3 } = one;
     const box = toolbox(toolsOf({ tools, delegates }), hash);
     const facts: AgentFacts = {
@@ -152,6 +155,7 @@ export function world(options: WorldOptions): World {
       tokenizer: "estimate",
       context,
       prices,
+      fallbacks: others.map((other) => ({ model: other.model.id, prices: other.prices ?? null })),
       charges: chargesOf(box),
     };
     return { facts, limits: { ...DEFAULT_LIMITS, ...one.limits }, box, model, delegates, maxDepth };
@@ -206,6 +210,7 @@ export function world(options: WorldOptions): World {
       return spoil({
         ...shared,
         model: crashingModel(model, around),
+        fallbacks: name === ROOT ? (options.fallbacks ?? []).map((other) => crashingModel(other.model, around)) : [],
         summariser: crashingModel(options.summariser ?? model, around),
         tools: { ...box, find: (tool) => crashing(box.find(tool), around) },
         children: {

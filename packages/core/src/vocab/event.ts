@@ -48,9 +48,13 @@ export type AgentFacts = Readonly<{
   tokenizer: string;
   context: ContextPlan;
   prices: Prices | null;
+  /** Asked in its model's place, in order, when that one cannot be had. */
+  fallbacks: readonly Fallback[];
   /** Micros one start of a tool may cost at the most, by its name; tools that cost nothing are not named. */
   charges: Readonly<Record<string, number>>;
 }>;
+
+export type Fallback = Readonly<{ model: string; prices: Prices | null }>;
 
 /** Of a session that another one delegated to. */
 export type Parent = Readonly<{
@@ -106,7 +110,24 @@ export type SessionEvent =
       model: string;
       meta: Json;
     }>
-  | Readonly<{ kind: "model.failed"; iteration: number; attempt: number; purpose: Purpose; error: string; broke: boolean; again: boolean }>
+  | Readonly<{
+      kind: "model.failed";
+      iteration: number;
+      attempt: number;
+      purpose: Purpose;
+      error: string;
+      broke: boolean;
+      again: boolean;
+      /** Which one; null in entries that are older than this field. */
+      model: string | null;
+      /** It passes by itself. */
+      transient: boolean;
+      /** What the provider answered, where it answered, and how long it asks to be left alone. */
+      status: number | null;
+      retryAfterMs: number | null;
+      /** When the same model is asked again; null when it is not. */
+      dueAt: Millis | null;
+    }>
   | Readonly<{
       kind: "gate.decided";
       id: ActionId;

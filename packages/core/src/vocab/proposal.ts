@@ -28,7 +28,15 @@ export type ParsedArgs = { readonly kind: "json"; readonly value: Json } | { rea
 
 export type Finish = "stop" | "calls" | "length" | "refused" | "filtered" | "other";
 
-export type Usage = Readonly<{ input: number; output: number }>;
-export const NO_USAGE: Usage = Object.freeze({ input: 0, output: 0 });
-export const addUsage = (a: Usage, b: Usage): Usage => ({ input: a.input + b.input, output: a.output + b.output });
+/** `cached` is the part of `input` that the provider read from its cache, `reasoning` the part of `output` that was thought, not said. */
+export type Usage = Readonly<{ input: number; output: number; cached: number; reasoning: number }>;
+export const NO_USAGE: Usage = Object.freeze({ input: 0, output: 0, cached: 0, reasoning: 0 });
+/** Nothing is known of the parts, or nothing is to be said of them. */
+export const usageOf = (input: number, output: number): Usage => ({ input, output, cached: 0, reasoning: 0 });
+export const addUsage = (a: Usage, b: Usage): Usage => ({
+  input: a.input + b.input,
+  output: a.output + b.output,
+  cached: a.cached + b.cached,
+  reasoning: a.reasoning + b.reasoning,
+});
 export const totalTokens = (u: Usage): number => u.input + u.output;

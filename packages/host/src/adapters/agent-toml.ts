@@ -1,5 +1,5 @@
 /**
- * Agents as small TOML files: `name`, `instructions`, `model`, `tools` by name, `limits`, `recover`, `breaker`, `groups`, `delegates`, `maxDepth`,
+ * Agents as small TOML files: `name`, `instructions`, `model`, `fallbacks`, `tools` by name, `limits`, `recover`, `breaker`, `groups`, `delegates`, `maxDepth`,
  * `skills`, `projectInstructions`, `modelOptions`. Their tools are what the project's `tools/*.ts` export.
  *
  * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
@@ -16,10 +16,12 @@ import { placeOf, readToml } from "../toml-text.ts";
 const MAX_BYTES = 256 * 1024;
 const HINT = "see docs/guide/agents.md for every setting";
 
+const priceSchema = z.strictObject({ input: z.number(), output: z.number() });
 const agentSchema = z.strictObject({
   name: z.string(),
   instructions: z.string(),
   model: z.string().optional(),
+  fallbacks: z.array(z.string()).default([]),
   tools: z.array(z.string()).default([]),
   groups: z.array(z.string()).default([]),
   delegates: z.array(z.string()).default([]),
@@ -29,7 +31,7 @@ const agentSchema = z.strictObject({
   recover: z.union([z.string(), z.array(z.union([z.string(), z.record(z.string(), z.json())])), z.record(z.string(), z.json())]).optional(),
   breaker: z.record(z.string(), z.number()).optional(),
   limits: z.record(z.string(), z.number()).default({}),
-  prices: z.strictObject({ input: z.number(), output: z.number() }).exactOptional(),
+  prices: z.union([priceSchema, z.record(z.string(), priceSchema)]).exactOptional(),
   tokenizer: z.string().exactOptional(),
   context: z
     .discriminatedUnion("kind", [

@@ -165,7 +165,12 @@ export function readPieces(show: Show, maxChars: number, known: readonly string[
         : { kind: part.kind, text: part.text, meta };
     });
     const counted = usageOf(ended.usage);
-    const usage = { input: counted.input ?? estimatedInput(request), output: counted.output ?? estimatedOutput(said) };
+    const usage = {
+      input: counted.input ?? estimatedInput(request),
+      output: counted.output ?? estimatedOutput(said),
+      cached: counted.more.cacheRead ?? 0,
+      reasoning: counted.more.reasoning ?? 0,
+    };
     const meta: JsonObject = {
       finish: ended.raw,
       usage: { ...counted.more, estimated: counted.input === null || counted.output === null },
@@ -232,7 +237,9 @@ function finishOf({ reason, raw }: Ended, parts: readonly ReplyPart[]): Finish {
 
 // ── what it used ──
 
-type Counted = Readonly<{ input: number | null; output: number | null; more: JsonObject }>;
+type Counted = Readonly<{ input: number | null; output: number | null; more: More }>;
+/** Null: it did not say. */
+type More = Readonly<{ cacheRead: number | null; cacheWrite: number | null; reasoning: number | null }>;
 
 /** Objects since version 3, numbers before. What a provider does not say is unknown, not zero. */
 function usageOf(given: unknown): Counted {
