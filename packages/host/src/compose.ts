@@ -178,6 +178,7 @@ export function compose(
     orders: place.orders,
     children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
     breakers: place.breakers,
+    modelRetry: agent.retry,
     modelBreaker: agent.breaker,
     authenticate: (intent) => place.keyring.authenticate(intent),
     signAsWriter: place.keyring.signAsWriter,
@@ -194,7 +195,7 @@ const summariserOf = (agent: Agent): Agent =>
   agent.context.kind !== "summarise" || agent.context.model === null ? agent : onModel(agent, agent.context.model);
 
 /** What the agent's own model is told beside the request means nothing to another provider's. */
-function onModel(agent: Agent, model: string): Agent {
+export function onModel(agent: Agent, model: string): Agent {
   const isSame = model.split("/")[0] === agent.model.split("/")[0];
   return { ...agent, model, modelOptions: isSame ? agent.modelOptions : {} };
 }

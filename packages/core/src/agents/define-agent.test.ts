@@ -4,6 +4,7 @@ import { DEFAULT_LIMITS, digest, FaultError, type Json } from "../vocab/index.ts
 import { type AgentDefinition, defineAgent, isAgent } from "./define-agent.ts";
 import { defineMiddleware } from "./define-middleware.ts";
 import { defineTool } from "./define-tool.ts";
+import { PRICE_TABLE } from "./price-table.ts";
 
 const hash = (text: string) => digest(text);
 const tool = (name: string, description = "Does it.") => defineTool({ name, description, input: z.strictObject({}), run: () => null });
@@ -51,6 +52,15 @@ test.each<[string, object]>([
   ["`prices` is not a price", { prices: { input: 3 } }],
   ["`prices` is not a price", { prices: { input: -1, output: 2 } }],
   ["`prices` is not a price", { prices: { input: 1, output: 2, cached: 0 } }],
+  ["`prices` names `a/c`, which is no model of this agent's", { model: "a/b", prices: { "a/c": { input: 1, output: 2 } } }],
+  [
+    "the price of the model is not known: `a/c`",
+    { model: "a/b", fallbacks: ["a/c"], prices: { input: 1, output: 2 }, limits: { cents: 5 } },
+  ],
+  ["`fallbacks` holds", { fallbacks: ["nothing"] }],
+  ["`a/b` is asked twice", { model: "a/b", fallbacks: ["a/b"] }],
+  ["`retry` has no field `often`", { retry: { often: 1 } }],
+  ["`retry.times` must be at most 20", { retry: { times: 21 } }],
   ["whose price is not known", { prices: { input: 1, output: 2 }, limits: { cents: 5 }, context: { kind: "summarise", model: "a/b" } }],
 ])("B7 %s: refused where it stands, with what to do", (detail, change) => {
   const given: unknown = { ...plain, ...change };
@@ -66,6 +76,27 @@ test.each<[string, object]>([
 ])("C4 C5 a plan for the conversation of which %s is refused", (detail, change) => {
   const given: unknown = { ...plain, ...change };
   expect(() => defineAgent(given as AgentDefinition)).toThrow(detail);
+});
+
+test("M75 M77 M80 prices: what the agent says, then the table, then nobody knows; a money limit needs them all", () => {
+  const table = defineAgent({ ...plain, model: "anthropic/claude-opus-5", fallbacks: ["openai/gpt-5"], limits: { cents: 50 } });
+  expect([table.prices, table.fallbacks]).toEqual([
+    { input: 5, output: 25 },
+    [{ model: "openai/gpt-5", prices: { input: 1.25, output: 10 } }],
+  ]);
+  const prices = { "a/b": { input: 1, output: 2 }, "openai/gpt-5": { input: 7, output: 8 } };
+  const own = defineAgent({ ...plain, model: "a/b", fallbacks: ["openai/gpt-5", "a/c"], prices });
+  expect([own.prices, ...own.fallbacks.map((f) => f.prices)]).toEqual([{ input: 1, output: 2 }, { input: 7, output: 8 }, null]);
+  expect(defineAgent({ ...plain, model: "anthropic/claude-unheard-of" }).prices).toBeNull();
+  expect(own.digest(hash)).not.toBe(defineAgent({ ...plain, model: "a/b", prices: prices["a/b"] }).digest(hash));
+});
+
+test("M80 every price of the table has its day and its source", () => {
+  for (const [model, { prices, on, source }] of Object.entries(PRICE_TABLE)) {
+    expect(model).toMatch(/^[a-z-]+\/\S+$/);
+    expect(prices.input > 0 && prices.output > 0 && source.length > 10).toBe(true);
+    expect(on).toMatch(/^20\d\d-\d\d-\d\d$/);
+  }
 });
 
 test("B7 C5 prices and plans are kept as given, with what is left out filled in", () => {

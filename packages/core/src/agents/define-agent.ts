@@ -22,11 +22,13 @@ import {
   KEEP,
   type Limits,
   type Middleware,
+  type ModelRetry,
   PLAIN_WINDOW,
   type Plan,
   type Prices,
   type Recover,
   readBreaker,
+  readModelRetry,
   TOKENIZERS,
   type Tool,
   tokenizerOf,
@@ -77,6 +79,8 @@ export type AgentDefinition = Readonly<{
   projectInstructions?: boolean;
   /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
   recover?: Recover;
+  /** How a model that refuses for the moment is asked again: 4 times, after 1 s, 2 s, … unless said, and never sooner than its provider asks for. */
+  retry?: Partial<ModelRetry>;
   /** When its model, or a tool that does not say itself, is left alone after it kept failing. */
   breaker?: Partial<BreakerSettings>;
 }>;
@@ -109,6 +113,7 @@ export type Agent = Readonly<{
   maxDepth: number;
   middleware: readonly Middleware[];
   breaker: BreakerSettings;
+  retry: ModelRetry;
   /** By name. */
   skills: readonly Skill[];
   /** Skills that it names and does not have: it is not run without them. */
@@ -121,7 +126,7 @@ export type Agent = Readonly<{
 }>;
 
 const FIELDS =
-  "name instructions model fallbacks modelOptions tools limits prices tokenizer context groups delegates maxDepth recover breaker skills projectInstructions middleware".split(
+  "name instructions model fallbacks modelOptions tools limits prices tokenizer context groups delegates maxDepth recover retry breaker skills projectInstructions middleware".split(
     " ",
   );
 const MAX_DEPTH = 3;
@@ -150,6 +155,8 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const { skills, missing } = skillsOf(given.skills ?? [], equipment, where);
   const breaker = given.breaker === undefined ? DEFAULT_BREAKER : readBreaker(given.breaker);
   if (typeof breaker === "string") throw invalid(where, breaker, "each is a whole number of at least 1");
+  const retry = readModelRetry(given.retry ?? {});
+  if (typeof retry === "string") throw invalid(where, retry, "the guide's page on models has them all");
   const recover = recoverOf(given.recover, (detail) => invalid(where, detail, "the guide's page on recovery has them all"));
   const own = recovering(joined(toolsOf(given.tools ?? [], where), skills, where), recover, breaker, where);
   const loader = skills.length + missing.length === 0 ? [] : [skillLoader(skills)];
@@ -205,10 +212,12 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     tools: tools.map(withRecovery),
     ...middlewareNames(middleware),
     ...(fallbacks.length === 0 ? {} : { fallbacks }), // one without any is what it was before there were any
+    ...(given.retry === undefined ? {} : { retry }),
   };
   const agent = {
     ...plain,
     fallbacks,
+    retry,
     tools,
     middleware,
     skills,

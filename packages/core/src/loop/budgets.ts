@@ -112,15 +112,15 @@ export function overdrawn(s: State): readonly Dimension[] {
 export const requestTokens = (s: State): number => s.agent.overheadTokens + s.window.tokens;
 
 /** What is set aside for a request of so many tokens. */
-export const reservedInput = (agent: AgentFacts, tokens: number): number =>
-  Math.ceil(tokens * (agent.tokenizer === "estimate" ? MARGIN.estimate : MARGIN.counted));
+const reservedInput = (agent: AgentFacts, t: Turn, tokens: number): number =>
+  Math.ceil(tokens * (agent.tokenizer === "estimate" || t.fellBack > 0 ? MARGIN.estimate : MARGIN.counted)); // another model counts otherwise
 
 export type Room = Readonly<{ input: number; output: number; short: Shortage | null }>;
 export type Shortage = Readonly<{ ending: Extract<Ending, "out-of-tokens" | "out-of-money">; detail: string }>;
 
 /** The longest reply that neither tokens nor money can be overshot by, to a request of so many tokens; `short` when not even a short one fits. */
 export function roomFor(s: State, t: Turn, tokens: number, most: number): Room {
-  const input = reservedInput(s.agent, tokens);
+  const input = reservedInput(s.agent, t, tokens);
   const { settled, reserved } = account(s, t);
   const byTokens = t.limits.tokens - settled.tokens - reserved.tokens - input;
   const byMoney = affordable(s, t, input);
@@ -242,7 +242,7 @@ function resolvedAt(s: State, call: CallId, took: boolean): readonly JournalEven
 /** What the turn itself needs to make something of what its delegates bring: one more model call. Left out of what they are given. */
 export function ownShare(s: State, t: Turn, askers: number): Allotment {
   const heard = Math.min(t.limits.contextTokens, requestTokens(s) + askers * RESULT_TOKENS);
-  const usage = usageOf(reservedInput(s.agent, heard), Math.min(t.limits.outputTokens, ANSWER_TOKENS));
+  const usage = usageOf(reservedInput(s.agent, t, heard), Math.min(t.limits.outputTokens, ANSWER_TOKENS));
   return { iterations: 1, tokens: totalTokens(usage), micros: costOf(modelNow(s.agent, t).prices, usage), calls: 0, ms: 0 };
 }
 const RESULT_TOKENS = 500;

@@ -191,7 +191,7 @@ export function failedEvent(
   asked: Asked,
   model: string,
 ): Extract<JournalEvent, { kind: "model.failed" }> {
-  const dueAt = retryAt(s, t, failed, asked.purpose, time(), p.hash);
+  const dueAt = retryAt(p, s, t, failed, asked.purpose, time());
   return { kind: "model.failed", ...asked, ...failed, model, dueAt };
 }
 

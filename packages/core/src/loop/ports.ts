@@ -17,6 +17,7 @@ import type {
   Limits,
   Middleware,
   Millis,
+  ModelRetry,
   SessionId,
   Tools,
 } from "../vocab/index.ts";
@@ -90,6 +91,8 @@ export type Ports = Readonly<{
   orders: OrdersPort;
   children: Children;
   breakers: BreakersPort;
+  /** How a model that refused for the moment is asked again. */
+  modelRetry: ModelRetry;
   /** When the model is left alone after it kept failing. */
   modelBreaker: BreakerSettings;
   authenticate: Authenticate;

@@ -1,23 +1,20 @@
 /**
  * A model call has failed: the same model again, now or later; another one; or nobody. What is chosen is in `model.failed` (`dueAt`), the rest is folded.
  * M71 what passes by itself is asked again, after a wait that doubles and is spread, or the one the provider asks for: never sooner, and never beyond
- *     what the turn has left. M72 what was refused before anything was said is asked again up to four times; what broke off, or was in flight when its
+ *     what the turn has left. M72 what was refused before anything was said is asked again up to `retry.times` times; what broke off, or was in flight when its
  *     process ended, twice (rule 5). M75 then the fallbacks, in order, each decided for itself; a turn stays with the one that it has come to.
  */
-import { type Hash, type JournalEvent, type Millis, millis } from "../vocab/index.ts";
+import { type JournalEvent, type Millis, millis, type Purpose } from "../vocab/index.ts";
 import { MAX_ATTEMPTS, remainingMs } from "./budgets.ts";
 import { reopen } from "./conversation.ts";
 import type { Ports } from "./ports.ts";
 import { backoff } from "./recovering.ts";
 import { modelNow, type State, type Turn, UNDECIDED } from "./state.ts";
 
+type Needs = Pick<Ports, "modelRetry" | "hash">;
 type ModelFailed = Extract<JournalEvent, { kind: "model.failed" }>;
 /** What is known of a failure, before anybody has chosen what to do about it. */
 export type Failed = Pick<ModelFailed, "error" | "broke" | "again" | "transient" | "status" | "retryAfterMs">;
-
-/** So often a model that refused for the moment is asked again. */
-export const MAX_RETRIES = 4;
-const WAITING = { kind: "retry", times: MAX_RETRIES, backoffMs: 1_000, maxBackoffMs: 30_000 } as const;
 
 // ── which model ──
 
@@ -28,20 +25,21 @@ export const modelOf = (p: Pick<Ports, "model" | "fallbacks">, t: Turn): Ports["
 // ── what is chosen: the driver's part ──
 
 /** When the same model is asked again; null when it is not. */
-export function retryAt(s: State, t: Turn, failed: Failed, purpose: ModelFailed["purpose"], now: Millis, hash: Hash): Millis | null {
+export function retryAt({ modelRetry, hash }: Needs, s: State, t: Turn, failed: Failed, purpose: Purpose, now: Millis): Millis | null {
   if (!failed.again && !failed.transient) return null;
   const { lost, refused } = triesAfter(t, failed);
-  if (lost >= MAX_ATTEMPTS || refused > MAX_RETRIES) return null;
+  if (lost >= MAX_ATTEMPTS || refused > modelRetry.times) return null;
   if (purpose === "summary" && t.summary.attempts >= MAX_ATTEMPTS) return null;
-  const waitMs = failed.transient ? waitFor(s, t, failed, lost + refused, hash) : 0;
+  const tries = purpose === "summary" ? t.summary.attempts : lost + refused;
+  const waitMs = failed.transient ? waitFor(failed, backoff({ kind: "retry", ...modelRetry }, tries, hash, keyOf(s, t))) : 0;
   return waitMs > 0 && waitMs >= remainingMs(s, t, now) ? null : millis(now + waitMs);
 }
 
 /** Never sooner than the provider asks for, and a little later: everybody was told the same. */
-function waitFor(s: State, t: Turn, { retryAfterMs }: Failed, tries: number, hash: Hash): number {
-  const own = backoff(WAITING, tries, hash, `${s.session}/${t.number}.${t.iterations}.${t.fellBack}`);
-  return retryAfterMs === null ? own : retryAfterMs + Math.round(own / 4);
-}
+const waitFor = ({ retryAfterMs }: Failed, own: number): number => (retryAfterMs === null ? own : retryAfterMs + Math.round(own / 4));
+
+/** Of this reply, by this model. */
+const keyOf = (s: State, t: Turn): string => `${s.session}/${t.number}.${t.iterations}.${t.fellBack}`;
 
 /** Refused for the moment, and nothing was said: not counted among the lost. */
 const isRefusal = ({ broke, transient }: Pick<Failed, "broke" | "transient">): boolean => transient && !broke;
@@ -67,15 +65,14 @@ export function modelLost(s: State, t: Turn): void {
   if (t.tries.lost >= MAX_ATTEMPTS) giveUpOn(s, t, true);
 }
 
-/** Left alone for now, or not allowed in another's place: the next one. The agent's own model is denied for good. */
+/** Left alone for now, or not allowed in another's place: the next one. That the agent's own model is not allowed ends the turn. */
 export function modelDenied(s: State, t: Turn): void {
-  if (t.model.kind !== "denied" || (t.model.verdict.by !== "breaker" && t.fellBack === 0)) return;
-  const { reason } = t.model.verdict;
-  const { model } = modelNow(s.agent, t);
-  if (t.fellBack >= s.agent.fallbacks.length) {
-    if (t.fellBack > 0) giveUpOn(s, t, false);
-  } else giveUpOn(s, t, true);
-  t.modelError = [t.modelError, reason.includes(model) ? reason : `${model}: ${reason}`].filter((text) => text !== null).join("; ");
+  if (t.model.kind !== "denied" || s.agent.fallbacks.length === 0) return;
+  const { by, reason } = t.model.verdict;
+  if (by !== "breaker" && t.fellBack === 0) return;
+  const said = by === "breaker" ? reason : `${modelNow(s.agent, t).model} may not be asked: ${reason}`;
+  t.modelError = t.modelError === null ? said : `${t.modelError}; ${said}`;
+  giveUpOn(s, t, true);
 }
 
 function giveUpOn(s: State, t: Turn, elsewhere: boolean): void {

@@ -11,7 +11,8 @@ describe("what an adapter returns", () => {
     const parts = [{ kind: "text", text: "a\ud800", meta: { deep: ["\udfff"] } }];
     const checked = checkReply({ ...whole, parts, extra: () => {} });
     if (checked.kind !== "reply") throw new Error(checked.detail);
-    expect(checked.reply).toEqual({ ...whole, parts: [{ kind: "text", text: "a\ufffd", meta: { deep: ["\ufffd"] } }] });
+    const usage = { ...whole.usage, cached: 0, reasoning: 0 };
+    expect(checked.reply).toEqual({ ...whole, usage, parts: [{ kind: "text", text: "a\ufffd", meta: { deep: ["\ufffd"] } }] });
     expect(Object.isFrozen(checked.reply.parts[0])).toBe(true);
   });
 

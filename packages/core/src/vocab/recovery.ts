@@ -145,3 +145,20 @@ export function readBreaker(given: unknown, around: BreakerSettings = DEFAULT_BR
   }
   return Object.freeze({ ...around, ...given });
 }
+
+/** How often a model that refused for the moment is asked again, and how long it is left alone: doubling from `backoffMs`, spread, up to `maxBackoffMs`. */
+export type ModelRetry = Readonly<{ times: number; backoffMs: number; maxBackoffMs: number }>;
+export const DEFAULT_MODEL_RETRY: ModelRetry = Object.freeze({ times: 4, backoffMs: 1_000, maxBackoffMs: 30_000 });
+const MOST_RETRIES = 20;
+
+/** A text says what is wrong. */
+export function readModelRetry(given: unknown): ModelRetry | string {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return "`retry` must say times, backoffMs or maxBackoffMs";
+  for (const [name, value] of Object.entries(given)) {
+    if (!(name in DEFAULT_MODEL_RETRY))
+      return `\`retry\` has no field \`${name}\`: the fields are ${Object.keys(DEFAULT_MODEL_RETRY).join(", ")}`;
+    if (!(typeof value === "number" && Number.isSafeInteger(value) && value >= 0)) return `\`retry.${name}\` must be a whole number`;
+  }
+  const retry: ModelRetry = { ...DEFAULT_MODEL_RETRY, ...given };
+  return retry.times > MOST_RETRIES ? `\`retry.times\` must be at most ${MOST_RETRIES}` : Object.freeze(retry);
+}

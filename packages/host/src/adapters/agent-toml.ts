@@ -1,5 +1,5 @@
 /**
- * Agents as small TOML files: `name`, `instructions`, `model`, `fallbacks`, `tools` by name, `limits`, `recover`, `breaker`, `groups`, `delegates`, `maxDepth`,
+ * Agents as small TOML files: `name`, `instructions`, `model`, `fallbacks`, `tools` by name, `limits`, `recover`, `retry`, `breaker`, `groups`, `delegates`, `maxDepth`,
  * `skills`, `projectInstructions`, `modelOptions`. Their tools are what the project's `tools/*.ts` export.
  *
  * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
@@ -30,6 +30,7 @@ const agentSchema = z.strictObject({
   projectInstructions: z.boolean().default(false),
   recover: z.union([z.string(), z.array(z.union([z.string(), z.record(z.string(), z.json())])), z.record(z.string(), z.json())]).optional(),
   breaker: z.record(z.string(), z.number()).optional(),
+  retry: z.record(z.string(), z.number()).exactOptional(),
   limits: z.record(z.string(), z.number()).default({}),
   prices: z.union([priceSchema, z.record(z.string(), priceSchema)]).exactOptional(),
   tokenizer: z.string().exactOptional(),

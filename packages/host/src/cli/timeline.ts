@@ -47,7 +47,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
 
   const nameOf = (call: CallId): string => `${calls.get(call)?.tool ?? "call"} ${call}`;
 
-  return ({ event: e }) => {
+  return ({ event: e, at }) => {
     switch (e.kind) {
       case "session.opened":
         return [
@@ -71,7 +71,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         for (const part of e.parts) if (part.kind === "call") calls.set(part.id, { tool: visible(part.tool), args: argsOf(part) });
         return [replied(e)];
       case "model.failed":
-        return [live("✗", "bad", `the model call failed: ${visible(e.error)}${e.again ? "; it is made again" : ""}`)];
+        return [live("✗", "bad", `the model call failed: ${visible(e.error)}${whenAgain(e.dueAt, at)}`)];
       case "gate.decided":
         for (const [approval, action] of waiting) if (action === e.id) waiting.delete(approval);
         if (e.action.kind === "call") touched.set(e.id, resourceText(e.action.resource));
@@ -231,6 +231,11 @@ const COMPACTED: Readonly<Record<Of<"context.compacted">["how"], (model: string 
   mask: () => "without their results",
   summarise: (model) => `as a summary by ${model}`,
 };
+
+function whenAgain(dueAt: number | null, now: number): string {
+  if (dueAt === null) return "";
+  return dueAt <= now ? "; it is made again" : `; it is made again in ${Math.ceil((dueAt - now) / 1000)} s`;
+}
 
 function replied({ parts, usage, finish, purpose }: Of<"model.replied">): Line {
   if (purpose === "summary") return line("·", "dim", `the model summed up (${usage.input + usage.output} tokens)`);

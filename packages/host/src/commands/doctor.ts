@@ -5,7 +5,7 @@ import { describe, FaultError, isFault } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { hasJournal, modelsWith, openLook, PROVIDERS, providerStanding, type Settings, settingsOf } from "../compose.ts";
+import { hasJournal, modelsWith, onModel, openLook, PROVIDERS, providerStanding, type Settings, settingsOf } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import { projectOf } from "./project.ts";
@@ -78,7 +78,7 @@ async function agentsIn(config: Config, settings: Settings): Promise<Report["age
     return agents.map(({ agent }) => {
       const { name, model, warnings } = agent;
       try {
-        modelOf(agent);
+        for (const one of [model, ...agent.fallbacks.map((fallback) => fallback.model)]) modelOf(onModel(agent, one));
         return { name, model, ok: true, detail: [model, ...warnings].join("; ") };
       } catch (error) {
         return { name, model, ok: false, detail: why(error) };

@@ -123,22 +123,23 @@ describe("M41 M49 what comes of a fault in a turn", () => {
     const text = anthropicWire.stream(calling);
     response.writeHead(200, SSE).write(text.slice(0, text.indexOf("message_delta")), () => response.destroy()); // after the call, before the end
   };
-  async function turn(answers: readonly Answer[]): Promise<{ desk: Desk; result: object; kinds: readonly unknown[] }> {
+  async function turn(answers: readonly Answer[], more = ""): Promise<{ desk: Desk; result: object; kinds: readonly object[] }> {
     let next = 0;
     const url = await serving((response, asked) => {
       next += 1;
       return answers[next - 1]?.(response, asked) ?? response.writeHead(418).end();
     });
     const desk = deskWith({});
-    desk.write("agents/desk.ts", OVER_THE_WIRE(desk.read("agents/desk.ts")));
+    desk.write("agents/desk.ts", OVER_THE_WIRE(desk.read("agents/desk.ts"), `retry: { backoffMs: 0 },${more}`));
     const env = { ANTHROPIC_API_KEY: "canary-0123456789", ANTHROPIC_BASE_URL: url };
     const ran = await desk.start(["run", "desk", "--input", "look", "--json"], undefined, env).ended;
     const result = JSON.parse(ran.stdout) as { session: string };
     const shown = (await desk.json("journal", "show", result.session)) as {
-      event: { kind: string; attempt?: number; broke?: boolean; again?: boolean };
+      at: number;
+      event: { kind: string; dueAt?: number | null };
     }[];
-    const kinds = shown.flatMap(({ event: { kind, attempt, broke, again } }) =>
-      kind.startsWith("model.") ? [{ kind, attempt, broke, again }] : [],
+    const kinds = shown.flatMap(({ at, event }) =>
+      event.kind.startsWith("model.") ? [{ ...event, waitMs: event.dueAt == null ? null : event.dueAt - at }] : [],
     );
     return { desk, result, kinds };
   }
@@ -162,6 +163,74 @@ describe("M41 M49 what comes of a fault in a turn", () => {
     expect(desk.has("effects.txt")).toBe(false);
   });
 
+  const no =
+    (status: number, headers: Record<string, string> = {}): Answer =>
+    (response) =>
+      refuse(response, anthropicWire, status, "Overloaded", headers);
+  const stall: Answer = (response) => {
+    const text = anthropicWire.stream(calling);
+    response.writeHead(200, SSE).write(text.slice(0, text.indexOf("message_delta")));
+  };
+  const slow = "modelOptions: { idleMs: 150 },";
+
+  test.each<[string, Answer, object, string]>([
+    ["429 with `retry-after-ms`", no(429, { "retry-after-ms": "30" }), { status: 429, retryAfterMs: 30, waitMs: 30, broke: false }, ""],
+    ["429 without", no(429), { status: 429, retryAfterMs: null, waitMs: 0, broke: false }, ""],
+    ["500", no(500), { status: 500, waitMs: 0, broke: false }, ""],
+    ["529", no(529), { status: 529, waitMs: 0, broke: false }, ""],
+    ["a stall", stall, { broke: true, waitMs: 0 }, slow],
+    ["a cut", cut, { broke: true }, ""],
+  ])("M70 M71 %s: the cause is on record, it is asked again, the turn completes, its call is made once", async (_, fault, cause, more) => {
+    const { desk, result, kinds } = await turn([fault, whole(calling), whole(done)], more);
+    expect(result).toMatchObject({ ending: "completed", output: "All is well.", calls: 1 });
+    expect(desk.read("effects.txt")).toBe("look\n");
+    expect(kinds.slice(0, 4)).toMatchObject([
+      { kind: "model.asked", attempt: 1 },
+      { kind: "model.failed", attempt: 1, model: "anthropic/claude-sonnet-4-5", again: true, ...cause },
+      { kind: "model.asked", attempt: 2 },
+      { kind: "model.replied", attempt: 2, usage: USAGE },
+    ]);
+  });
+
+  test("M72 five refusals for the moment end the turn, and have cost nothing", async () => {
+    const { desk, result, kinds } = await turn([no(503), no(429), no(503), no(529), no(500), whole(done)]);
+    expect(result).toMatchObject({
+      ending: "failed",
+      detail: expect.stringContaining("the provider answered 500"),
+      calls: 0,
+      usage: { total: 0, lost: 0 },
+    });
+    expect(kinds).toHaveLength(10);
+    expect(desk.has("effects.txt")).toBe(false);
+  });
+
+  test("M73 a provider that asks for more time than the turn has is not waited for", async () => {
+    const { result, kinds } = await turn([no(429, { "retry-after": "864000" }), whole(done)]);
+    expect(result).toMatchObject({ ending: "failed", detail: expect.stringContaining("the provider answered 429") });
+    expect(kinds).toMatchObject([{ kind: "model.asked" }, { kind: "model.failed", retryAfterMs: 864_000_000, dueAt: null }]);
+  });
+
+  test("M75 a model that is not there: the fallback answers, and the journal says who was asked", async () => {
+    const { desk, result, kinds } = await turn([no(404), whole(calling), whole(done)], 'fallbacks: ["anthropic/claude-opus-5"],');
+    expect(result).toMatchObject({ ending: "completed", output: "All is well.", calls: 1 });
+    expect(desk.read("effects.txt")).toBe("look\n");
+    expect(kinds).toMatchObject([
+      { kind: "model.asked", model: "anthropic/claude-sonnet-4-5", reservedMicros: null },
+      { kind: "model.failed", model: "anthropic/claude-sonnet-4-5", status: 404, transient: false, dueAt: null },
+      { kind: "model.asked", model: "anthropic/claude-opus-5", attempt: 2, reservedMicros: expect.any(Number) },
+      { kind: "model.replied", model: "anthropic/claude-opus-5", micros: USAGE.input * 5 + USAGE.output * 25 },
+      { kind: "model.asked", model: "anthropic/claude-opus-5", attempt: 1 },
+      { kind: "model.replied", model: "anthropic/claude-opus-5" },
+    ]);
+  });
+
+  test("M79 what a provider ends as a refusal is that ending, whatever it called", async () => {
+    const { desk, result, kinds } = await turn([whole({ ...calling, finish: "refused" })]);
+    expect(result).toMatchObject({ ending: "refused", calls: 0 });
+    expect(kinds).toMatchObject([{ kind: "model.asked" }, { kind: "model.replied", finish: "refused" }]);
+    expect(desk.has("effects.txt")).toBe(false);
+  });
+
   test("M40 what the provider refuses for good is not asked for again", async () => {
     const { result, kinds } = await turn([(response) => refuse(response, anthropicWire, 404, "model: no such model"), whole(done)]);
     expect(result).toMatchObject({ ending: "failed", detail: expect.stringContaining("the provider answered 404: model: no such model") });
@@ -170,8 +239,8 @@ describe("M41 M49 what comes of a fault in a turn", () => {
 });
 
 /** The desk's own agent, with a provider's model in place of its rules. */
-const OVER_THE_WIRE = (text: string): string =>
-  text.replace('"offline/desk"', '"anthropic/claude-sonnet-4-5"').replace(/modelOptions: \{[\s\S]*?\n {2}\] \},/, "");
+const OVER_THE_WIRE = (text: string, more = ""): string =>
+  text.replace('"offline/desk"', '"anthropic/claude-sonnet-4-5"').replace(/modelOptions: \{[\s\S]*?\n {2}\] \},/, more);
 
 /** Every byte the project has been left with, but for its own `.env`; and all that was said. */
 function expectNoKey(desk: Desk, said: readonly Ended[], key: string): void {
@@ -216,7 +285,7 @@ describe("M42 the canary: keys everywhere, and none to be found", () => {
   test("M42 whatever the server echoes, wherever it puts it", { timeout: 60_000 }, async () => {
     const answers = Object.values(leaks);
     const url = await serving((response, asked) => answers[Number(asked.path.split("/")[1])]?.(response, asked));
-    const desk = deskWith({ claude: CLAUDE });
+    const desk = deskWith({ claude: `${CLAUDE}retry = { backoffMs = 0 }\nbreaker = { failures = 100 }\n` });
     desk.write(".env", `OPENAI_API_KEY=${KEY}\n`);
     const run = (leak: number, ...args: readonly string[]) =>
       desk.start(args, undefined, { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${url}/${leak}/v1` }).ended;
