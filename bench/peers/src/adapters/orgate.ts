@@ -13,6 +13,7 @@ import {
   breakersOf,
   callId,
   DEFAULT_BREAKER,
+  DEFAULT_MODEL_RETRY,
   defineAgent,
   defineTool,
   drive,
@@ -142,6 +143,7 @@ const inMemory =
         const now = () => millis(Date.now());
         const ports: Ports = {
           model: modelOf(work),
+          fallbacks: [],
           summariser: modelOf(work),
           counters: estimates,
           gate,
@@ -152,6 +154,7 @@ const inMemory =
           children: NO_CHILDREN,
           orders: ordersOf(store.journal, now),
           breakers: breakersOf(store.journal, { now, hash: sha256, self: { kind: "system", id: "bench" } }),
+          modelRetry: DEFAULT_MODEL_RETRY,
           modelBreaker: DEFAULT_BREAKER,
           authenticate: () => ({ kind: "genuine" }),
           signAsWriter: (intent) => ({ ...intent, by: USER, key: null, signature: null }),

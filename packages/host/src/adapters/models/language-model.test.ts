@@ -53,8 +53,8 @@ describe("M51 versions of the interface", () => {
       model: "own/m",
       finish: "stop",
       parts: [{ kind: "text", text: "Hello", meta: null }],
-      usage: { input: 12, output: 5 },
-      meta: { usage: { cacheRead: 3, cacheWrite, reasoning: 2, estimated: false } },
+      usage: { input: 12, output: 5, cached: 3, reasoning: 2 },
+      meta: { usage: { cacheWrite, estimated: false } },
     });
   });
 

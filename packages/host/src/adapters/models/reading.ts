@@ -168,12 +168,12 @@ export function readPieces(show: Show, maxChars: number, known: readonly string[
     const usage = {
       input: counted.input ?? estimatedInput(request),
       output: counted.output ?? estimatedOutput(said),
-      cached: counted.more.cacheRead ?? 0,
-      reasoning: counted.more.reasoning ?? 0,
+      cached: counted.cached ?? 0,
+      reasoning: counted.reasoning ?? 0,
     };
     const meta: JsonObject = {
       finish: ended.raw,
-      usage: { ...counted.more, estimated: counted.input === null || counted.output === null },
+      usage: { cacheWrite: counted.cacheWrite, estimated: counted.input === null || counted.output === null },
       response: about,
       provider: ended.marks,
       ...(Array.isArray(warnings) && warnings.length > 0 ? { warnings } : {}),
@@ -237,9 +237,8 @@ function finishOf({ reason, raw }: Ended, parts: readonly ReplyPart[]): Finish {
 
 // ── what it used ──
 
-type Counted = Readonly<{ input: number | null; output: number | null; more: More }>;
 /** Null: it did not say. */
-type More = Readonly<{ cacheRead: number | null; cacheWrite: number | null; reasoning: number | null }>;
+type Counted = Readonly<Record<"input" | "output" | "cached" | "cacheWrite" | "reasoning", number | null>>;
 
 /** Objects since version 3, numbers before. What a provider does not say is unknown, not zero. */
 function usageOf(given: unknown): Counted {
@@ -248,11 +247,9 @@ function usageOf(given: unknown): Counted {
   return {
     input: countOf(input.total ?? usage.inputTokens),
     output: countOf(output.total ?? usage.outputTokens),
-    more: {
-      cacheRead: countOf(input.cacheRead ?? usage.cachedInputTokens),
-      cacheWrite: countOf(input.cacheWrite),
-      reasoning: countOf(output.reasoning ?? usage.reasoningTokens),
-    },
+    cached: countOf(input.cacheRead ?? usage.cachedInputTokens),
+    cacheWrite: countOf(input.cacheWrite),
+    reasoning: countOf(output.reasoning ?? usage.reasoningTokens),
   };
 }
 

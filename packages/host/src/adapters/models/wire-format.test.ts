@@ -146,7 +146,7 @@ describe.each(SETUPS)("$id", (setup) => {
           ),
         ),
       ).toEqual([exact, '{"name":"Bob"}']);
-      expect(reply.meta).toMatchObject({ usage: { cacheRead: 8, estimated: false } });
+      expect(reply).toMatchObject({ usage: { cached: 8 }, meta: { usage: { estimated: false } } });
     }
   });
 
@@ -240,7 +240,7 @@ describe("M46 thinking goes back as it came", () => {
     const options = { providerOptions: { openai: { reasoningEffort: "low", reasoningSummary: "auto" } } };
     const { local, first } = await twice({ ...setupOf("openai/"), id: "openai/gpt-5" }, ENCRYPTED, "call_1", options);
     expect(first.parts[0]).toMatchObject({ kind: "thinking", text: THOUGHTS });
-    expect(first.meta).toMatchObject({ usage: { reasoning: 4 } });
+    expect(first.usage).toMatchObject({ reasoning: 4 });
     expect(local.asked[1]?.body).toEqual(responsesThought(THOUGHTS, ENCRYPTED));
   });
 
