@@ -2,6 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { defineMiddleware } from "../agents/define-middleware.ts";
 import {
   arbitraries,
   broken,
@@ -154,6 +155,28 @@ describe("M70 M71 M72 the same model again", () => {
     await waiting(late.w);
     late.w.clock.advance(60_000);
     expect((await timed).last?.ending).toBe("timed-out");
+  });
+
+  test("M73 once its time has come nobody waits for it: not while middleware takes its time, nor while a person is asked", async () => {
+    const slow = defineMiddleware({ name: "slow", beforeModel: () => setImmediate(undefined) });
+    const { w, model } = stage([refused(429), reply.text("hi")], [], { middleware: [slow] });
+    expect((await through(w)).last?.ending).toBe("completed");
+    model.done();
+
+    const rows = [{ id: "ask", action: "model", verdict: "ask" } as const, ...PERMIT_ALL];
+    const asking = stage([refused(429), reply.text("hi")], [], { rows });
+    const yes = async () => {
+      const open = [...(asking.w.state().turn?.questions.values() ?? [])].filter((q) => q.answer === null);
+      for (const { approval, digest } of open) await asking.w.wish({ kind: "answer", approval, digest, answer: { kind: "approve" } });
+      return open.length;
+    };
+    await through(asking.w);
+    expect(await yes()).toBe(1);
+    await pacing(asking.w, asking.w.go()); // refused, waited, and then asked about again: it is parked
+    expect(asking.w.state().turn?.modelDue).not.toBeNull();
+    expect(await yes()).toBe(1);
+    expect((await asking.w.go()).last).toMatchObject({ ending: "completed", output: "hi" });
+    asking.model.done();
   });
 
   test("M74 a process that ends while it waits: the next one goes on from the time that is on record", async () => {

@@ -113,6 +113,24 @@ test("A21 F26 what is done about failures can be said in TOML", async () => {
   expect(clerk?.agent.breaker).toEqual({ failures: 5, openMs: 5_000, probes: 2 });
 });
 
+test("A21 M75 M80 fallbacks, retries and prices by model can be said in TOML", async () => {
+  const prices = '[prices]\n"offline/clerk" = { input = 1, output = 2 }\n"offline/deputy" = { input = 3, output = 4 }\n';
+  const more = 'fallbacks = ["offline/deputy", "openai/gpt-5"]\nretry = { times = 2, backoffMs = 10 }\n';
+  write("agents/clerk.toml", `${AGENT}${more}[limits]\ncents = 5\n${prices}`);
+  expect((await load())[0]?.agent).toMatchObject({
+    prices: { input: 1, output: 2 },
+    fallbacks: [
+      { model: "offline/deputy", prices: { input: 3, output: 4 } },
+      { model: "openai/gpt-5", prices: { input: 1.25, output: 10 } },
+    ],
+    retry: { times: 2, backoffMs: 10, maxBackoffMs: 30_000 },
+  });
+  expect(await refusal(`${AGENT}fallbacks = ["nobody"]\n`)).toContain("agents/clerk.toml:5:");
+  expect(await refusal(`${AGENT}fallbacks = ["a/b"]\n[limits]\ncents = 5\n[prices]\ninput = 1\noutput = 1\n`)).toContain(
+    "not known: `a/b`",
+  );
+});
+
 test("A21 without an agent in TOML no tool is loaded", async () => {
   write("tools/broken.ts", 'throw new Error("never");\n');
   expect(await load()).toEqual([]);
