@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { anthropicWire } from "../adapters/models/fixtures/anthropic-wire.ts";
+import { responsesWire } from "../adapters/models/fixtures/openai-responses-wire.ts";
 import { type Answer, listen, provider, refuse, type Script } from "../adapters/models/fixtures/server.ts";
 import { type Desk, type Ended, expectRefusal, makeDesk } from "./fixtures/desk.ts";
 
@@ -222,6 +223,26 @@ describe("M41 M49 what comes of a fault in a turn", () => {
       { kind: "model.asked", model: "anthropic/claude-opus-5", attempt: 1 },
       { kind: "model.replied", model: "anthropic/claude-opus-5" },
     ]);
+  });
+
+  test("M75 in the middle of a turn, by another provider: its request is valid, with what was thought and called before", async () => {
+    const first: Script = { ...calling, parts: [{ think: "Hm.", signature: "c2lnbmVk" }, ...calling.parts] };
+    let next = 0;
+    const url = await serving((response, asked) => (next++ === 0 ? whole(first) : no(401))(response, asked));
+    const spare = await provider(responsesWire, [done]);
+    closing.push(spare.close);
+    const desk = deskWith({});
+    desk.write("agents/desk.ts", OVER_THE_WIRE(desk.read("agents/desk.ts"), 'fallbacks: ["openai/gpt-test"],'));
+    const keys = {
+      ANTHROPIC_API_KEY: "canary-0123456789",
+      ANTHROPIC_BASE_URL: url,
+      OPENAI_API_KEY: "canary-9876543210",
+      OPENAI_BASE_URL: spare.url,
+    };
+    const ran = await desk.start(["run", "desk", "--input", "look", "--json"], undefined, keys).ended;
+    expect(JSON.parse(ran.stdout)).toMatchObject({ ending: "completed", output: "All is well.", iterations: 2, calls: 1 });
+    expect(desk.read("effects.txt")).toBe("look\n");
+    expect(JSON.stringify(spare.asked[0]?.body)).toContain("function_call_output");
   });
 
   test("M79 what a provider ends as a refusal is that ending, whatever it called", async () => {
