@@ -402,9 +402,13 @@ describe("for any conversation and any budget", () => {
     expect(Math.min(seen.summaries, seen.masks, seen.cut), JSON.stringify(seen)).toBeGreaterThan(0);
   });
 
-  test.each(PLANS.map((plan) => [plan.kind, plan] as const))(
+  const never: Model = { id: "cheap/model", ask: () => Promise.reject(new Error("it never works")) };
+  test.each([
+    ...PLANS.map((plan) => [plan.kind, plan, {}] as const),
+    ["summaries that never come", { ...SUMMARISE, model: "cheap/model" }, { summariser: never }] as const,
+  ])(
     "C8 under %s, what a run costs by itself does not grow with its length",
-    async (_, context) => {
+    async (_, context: ContextPlan, more: Partial<WorldOptions>) => {
       const work = async (steps: number) => {
         let counted = 0;
         const counters = () => (text: string) => {
@@ -419,6 +423,7 @@ describe("for any conversation and any budget", () => {
           context,
           counters,
           limits: { ...LONG, contextTokens: 1_000 },
+          ...more,
         });
         await w.run("go");
         return counted / steps;
