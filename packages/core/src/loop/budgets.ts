@@ -178,6 +178,9 @@ function sum(s: State, t: Turn, of: Dimension): number {
 /** The most one start of this tool may cost. */
 export const chargeOf = (s: State, tool: string): number => s.agent.charges[tool] ?? 0;
 
+/** One more start of it is more than there is money for. */
+export const isTooDear = (s: State, t: Turn, tool: string): boolean => chargeOf(s, tool) > (moneyLeft(s, t) ?? Number.POSITIVE_INFINITY);
+
 /** Of these calls, in order, the ones that there is money to start. */
 export function payable(s: State, t: Turn, calls: readonly Call[], isFree: (c: Call) => boolean): readonly Call[] {
   let left = moneyLeft(s, t) ?? Number.POSITIVE_INFINITY;
