@@ -123,6 +123,20 @@ describe("one breaker", () => {
     expect(b.refusal(T, "k")).toBe("tool:t was set aside by an operator, is left alone until an operator closes it");
   });
 
+  test("F23 two processes that try it at once: what the second one finds counts too", async () => {
+    const { start, clock } = processes();
+    const [a, b] = [start(), start()];
+    fails(a, 2);
+    await a.settle();
+    await b.refresh();
+    clock.advance(1_000);
+    a.pass(T, "k");
+    b.pass(T, "l");
+    await Promise.all([a.settle(), b.settle()]);
+    b.report(T, "l", "failure", "still down");
+    expect(b.refusal(T, "m")).toContain("failed 3 times");
+  });
+
   test("F23 a change that was overtaken before it was written is dropped", async () => {
     const { start } = processes();
     const [a, b] = [start(), start()];
@@ -288,6 +302,26 @@ describe("in a turn", () => {
     expect(next.last).toMatchObject({ ending: "failed", detail: expect.stringContaining("model:scripted/model failed 3 times in a row") });
     expect(w.disk.heads.has("breaker:model.scripted.2fmodel" as never)).toBe(true);
     model.done();
+  });
+
+  test("F21 a tool that is only asked what became of a call keeps no place to try", async () => {
+    const t = toolOf("t", () => Promise.reject(new Error("down")), {
+      repeat: "reconcile",
+      reconcile: async () => ({ kind: "happened", output: "it was done" }),
+      breaker: { failures: 1, openMs: 1, probes: 1 },
+      recover: { kind: "retry", times: 1, backoffMs: 0 },
+    });
+    const steps = [reply.calls([call("t", "1")]), reply.calls([call("t", "2")]), reply.text("done")];
+    const spoil = (p: Ports): Ports => {
+      const report: typeof p.breakers.report = (breaker, key, what, reason) => {
+        p.breakers.report(breaker, key, what, reason);
+        if (what === "failure") w.clock.advance(1); // its time is up at once
+      };
+      return { ...p, breakers: { ...p.breakers, report } };
+    };
+    const { w } = stage(steps, REST, { tools: [t], spoil });
+    await w.run("go");
+    expect(results(w)).toEqual(["it was done", "it was done"]);
   });
 
   test("F25 an MCP server's breaker is shared by its tools", async () => {

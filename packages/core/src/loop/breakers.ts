@@ -118,7 +118,9 @@ export function breakersOf(
       const end = entries.at(-1);
       if (end === undefined || end.seq <= one.seen) return;
       one.seen = end.seq;
+      const trying = stateOf(one) === "half-open" ? [...one.trying] : [];
       stand(one, foldBreaker(one.standing, entries));
+      if (stateOf(one) === "half-open") for (const [key, since] of trying) one.trying.set(key, since); // others try it too: ours still count
       if (entries.length < PAGE) return;
     }
   }
