@@ -216,8 +216,9 @@ function openText(name: string, standing: StandingBreaker | null, now: Millis): 
 
 // ── which, and what counts ──
 
-export const breakerOfModel = (p: Readonly<{ model: { readonly id: string }; modelBreaker: BreakerSettings }>): Breaker => ({
-  name: `model:${p.model.id}`,
+/** The agent's own model, or the one that sums up for it: by the agent's settings. */
+export const breakerOfModel = (p: Readonly<{ modelBreaker: BreakerSettings }>, model: string): Breaker => ({
+  name: `model:${model}`,
   settings: p.modelBreaker,
 });
 

@@ -216,6 +216,13 @@ describe("tools that cost", () => {
     }
   });
 
+  test("B8 a tool that is called like something every object has costs nothing unless it says so", async () => {
+    const t = priced("constructor", 0, () => {});
+    const { w } = setup([calls("constructor", "constructor"), reply.text("done")], { tools: [t], limits: { cents: 100 } });
+    expect((await w.run("go")).last?.ending).toBe("completed");
+    expect(w.events("budget.reserved")).toEqual([]);
+  });
+
   test("B9 what one call leaves over lets the next one start", async () => {
     const { w } = setup([calls("buy", "buy"), reply.text("ok", { usage: { input: 1, output: 1 } })], {
       tools: [priced("buy", 40, ({ spent }) => spent(10))],

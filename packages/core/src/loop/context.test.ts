@@ -223,6 +223,16 @@ describe("summing up", () => {
     for (const r of [...model.asked, ...summariser.asked]) checkRequest(r, 500);
   });
 
+  test("F20 a model that only sums up is left alone too when it keeps failing, and the oldest units go without asking it", async () => {
+    const busy = Array.from({ length: 5 }, () => failure("busy"));
+    const { w, summariser } = run([...steps(12), reply.text("done")], busy);
+    const s = await w.run("go");
+    expect(s.last?.ending).toBe("completed");
+    expect(w.events("gate.decided").filter((e) => e.id.startsWith("summary:") && e.verdict.kind === "deny")).not.toEqual([]);
+    expect(w.events("context.compacted").every((e) => e.how === "window")).toBe(true);
+    summariser.done();
+  });
+
   test("C6 an empty summary, or a refused one, is none", async () => {
     const { w } = run([...steps(3), reply.text("done")], [reply.text("  ")]);
     await w.run("go");

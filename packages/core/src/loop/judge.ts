@@ -244,7 +244,7 @@ function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): 
 }
 
 function breakersFor(action: Action, p: Needs): readonly Breaker[] {
-  if (action.kind === "model") return action.model === p.model.id ? [breakerOfModel(p)] : []; // of another one, which sums up, nothing is kept
+  if (action.kind === "model") return [breakerOfModel(p, action.model)];
   const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
   return tool === null ? [] : breakersOfTool(tool);
 }

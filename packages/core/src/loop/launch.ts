@@ -171,7 +171,7 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
       const what = classifyModel(reply, stop.aborted);
       const landing = "error" in reply ? failedLanding(reply, iteration, attempt) : await repliedLanding(c, reply, iteration, attempt);
       return () => {
-        p.breakers.report(breakerOfModel(p), `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
+        p.breakers.report(breakerOfModel(p, p.model.id), `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
         return landing();
       };
     });
