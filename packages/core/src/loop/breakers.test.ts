@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { failure, manualClock, memoryDisk, openMemory, reply, type Step } from "../testing/index.ts";
 import { type BreakerSettings, DEFAULT_BREAKER, keyId, type Outcome, type Tool, type ToolContext, writerId } from "../vocab/index.ts";
 import { type BreakersPort, breakersOf, classifyCall, classifyModel, type OpenBreakers } from "./breakers.ts";
-import { ANN, call, REST, results, sha256, stage, toolOf } from "./fixtures/stage.ts";
+import { ANN, APPROVE, call, open, REST, results, say, sha256, stage, toolOf } from "./fixtures/stage.ts";
 import type { Ports } from "./ports.ts";
 
 const FEW: BreakerSettings = { failures: 2, openMs: 1_000, probes: 2 };
@@ -322,6 +322,19 @@ describe("in a turn", () => {
     const { w } = stage(steps, REST, { tools: [t], spoil });
     await w.run("go");
     expect(results(w)).toEqual(["it was done", "it was done"]);
+  });
+
+  test("F8 the failure that opens a breaker is still put to a person; approved once its time is up, it runs again", async () => {
+    const ran: string[] = [];
+    const run = ({ x }: { x: string }) => (ran.push(x) === 1 ? Promise.reject(new Error("down")) : "up again");
+    const t = toolOf("t", run, { breaker: { failures: 1 }, recover: "escalate" });
+    const { w } = stage([reply.calls([call("t", "1")]), reply.text("done")], REST, { tools: [t] });
+    await w.run("go");
+    expect(open(w).map((q) => q.asks[0]?.question)).toEqual(["t failed, and may have had an effect (down): run it again?"]);
+    w.clock.advance(DEFAULT_BREAKER.openMs);
+    await say(w, APPROVE);
+    expect((await w.go()).last?.ending).toBe("completed");
+    expect(results(w)).toEqual(["up again"]);
   });
 
   test("F25 an MCP server's breaker is shared by its tools", async () => {
