@@ -58,6 +58,7 @@ import {
   type Person,
   type Place,
   signIntent,
+  tokenizers,
 } from "./compose.ts";
 import { type DeadLetterView, viewDeadLetter } from "./dead-letters.ts";
 import { deliver } from "./delivery.ts";
@@ -436,6 +437,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     journal,
     clock,
     ids,
+    counters: tokenizers,
     principal: options.principal,
     surface,
     factsOf: (name) => assemble(agentOf(name), () => {}).facts,
@@ -444,7 +446,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     sessions: journal.sessions,
     session: journal.session,
     find: journal.find,
-    state: (session) => readState({ journal }, session),
+    state: (session) => readState({ journal }, session, { counters: tokenizers }),
     events,
     agents: options.agents,
     policies: () => gate.digest,

@@ -14,6 +14,7 @@ import {
   type EventKind,
   type JournalEvent,
   type Json,
+  type Recover,
   type SessionId,
   type Tool,
   type Wish,
@@ -600,6 +601,49 @@ describe("budgets", () => {
     expect(eventsOf(w, child(w), "turn.started")[0]?.limits).toMatchObject({ iterations: 3, tokens: 5_000, calls: 4 });
     expect(w.events("budget.settled")).toMatchObject([{ call: "1.0", amount: { iterations: 1, tokens: 120, calls: 0, ms: 0 } }]);
     expect(w.state().used).toMatchObject({ iterations: 3, tokens: 360, calls: 1 });
+  });
+
+  test("D7 beside a call that is to run again, or whose stand-in costs more, a delegate's share leaves the money and the calls for it", async () => {
+    const asked: readonly Row[] = [
+      { id: "ask-reader", action: "delegate:reader", verdict: "ask" },
+      { id: "ask-again", action: "tool:*", labels: ["hot"], verdict: "ask" },
+      ...PERMIT_ALL,
+    ];
+    const flaky = (recover: Recover, maxCents: number): Tool => {
+      let runs = 0;
+      const run = () => (++runs === 1 ? Promise.reject(new Error("no luck")) : Promise.resolve("paid"));
+      return defineTool({
+        name: "t",
+        description: "t",
+        input: { type: "object" },
+        repeat: "idempotent",
+        labels: ["hot"],
+        recover,
+        maxCents,
+        run,
+      });
+    };
+    const dear = defineTool({ name: "u", description: "u", input: { type: "object" }, maxCents: 60, run: async () => "paid" });
+    for (const t of [flaky({ kind: "retry", times: 1, backoffMs: 0 }, 40), flaky({ kind: "fallback", tool: "u" }, 0)]) {
+      const prices = { input: 1, output: 1 };
+      const { w } = pair([reply.calls([give("reader"), { tool: "t", args: {} }]), reply.text("ok")], [], {
+        others: { reader: { model: model(reply.text("42")), prices } },
+        tools: [t, dear],
+        rows: asked,
+        prices,
+        limits: { cents: 100 },
+      });
+      await w.run("go");
+      const questions = [...(w.state().turn?.questions.values() ?? [])];
+      expect(questions).toHaveLength(2);
+      for (const { approval, digest } of questions) await w.wish({ kind: "answer", approval, digest, answer: { kind: "approve" } });
+      const s = await w.go();
+      expect(s.last).toMatchObject({ ending: "completed", output: "ok" });
+      const [opened, ...rest] = w.entries();
+      const state = emptyState(w.session(), opened?.event.kind === "session.opened" ? opened.event : fail());
+      for (const entry of opened === undefined ? [] : [opened, ...rest])
+        expect(overdrawn(evolve(state, entry)), `after ${entry.event.kind} (${entry.seq})`).toEqual([]);
+    }
   });
 
   test("D7 twenty delegates at once: settled and reserved stay within the limit after every event", async () => {

@@ -88,8 +88,8 @@ type Share = Readonly<{ allotment: Allotment; limits: Limits }>;
 /** Its agent's own limits, within its share. Time is not divided: delegates run beside each other, and the turn waits for them. */
 function shareOf(s: State, t: Turn, action: Delegating, found: Delegate, now: Millis): Share {
   const { cents, ...wish } = delegationOf(action.args).budget ?? {};
-  const toStart = t.calling.filter((c) => c.starts === 0 && c.gated.kind !== "denied");
-  const tools = toStart.filter((c) => c.proposed.tool !== DELEGATE).map((c) => c.proposed.tool); // they may start in the same commit
+  const toStart = t.calling.filter((c) => c.run.kind !== "running" && c.run.kind !== "ended" && c.gated.kind !== "denied");
+  const tools = toStart.map(nameOf).filter((tool) => tool !== DELEGATE); // they may start in the same commit, or again
   const askers = Math.max(1, toStart.length - tools.length);
   const left = remaining(s, t, now);
   const own = ownShare(s, t, askers);

@@ -25,6 +25,7 @@ import {
   isFault,
   type JournalEvent,
   type Limits,
+  type Millis,
   type Outcome,
   type Stamped,
   seq,
@@ -389,13 +390,13 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   }
 
   /** Until something lands, something arrives, the turn's time is up, or the caller cancels. */
-  async function idle(): Promise<void> {
+  async function idle(looked: Millis): Promise<void> {
     if (landed.length > 0 || arrived || isCancelDue()) return; // it may have come while the batch was being written
     const woken = new Promise<void>((resolve) => {
       wake = resolve;
     });
     if (!alarm.isSet() && s.turn !== null && !stop.isTurnStopped()) alarm.set(remainingMs(s, s.turn, time()));
-    const due = nextRetry(s.turn);
+    const due = nextRetry(s.turn, looked);
     if (due !== null) retries.set(due - time());
     await woken;
     retries.clear();
@@ -422,7 +423,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     for (let passes = 1; ; passes += 1) {
       if (passes > MAX_PASSES) throw new Error("the session does not come to rest"); // a bug: better a turn that fails than a process that spins
       await hear();
-      const moves = next(s, time());
+      const now = time();
+      const moves = next(s, now);
       if (moves.map(perform).some(Boolean)) continue; // nothing has left the process: same commit, next moves
       const launches = moves.map(announce);
       if (!(await flush())) continue;
@@ -430,8 +432,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       for (const launch of launches) launch?.();
       await giveGrants();
       await p.breakers.settle();
-      if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue() && nextRetry(s.turn) === null) return s; // parked or ended: a parked session costs nothing
-      await idle();
+      if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue() && nextRetry(s.turn, now) === null) return s; // parked or ended: a parked session costs nothing
+      await idle(now);
     }
   }
 

@@ -142,9 +142,9 @@ export function evolve(s: State, entry: Entry): State {
       return inTurn(s, (t) => {
         if (e.broke) lose(t); // rule 5: what may have been used counts as used
         t.asking = null;
+        hearQueued(s); // no reply comes: what was said meanwhile is in the next request
         if (e.purpose === "summary") {
           t.summary = { gated: UNDECIDED, attempts: t.summary.attempts, over: !e.again };
-          hearQueued(s);
           return;
         }
         t.modelError = e.error;
@@ -342,6 +342,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
         t.again = true;
       }
       t.asking = null;
+      hearQueued(s);
     }
     t.model = reopened(t, t.model);
     t.summary = { ...t.summary, gated: reopened(t, t.summary.gated) };

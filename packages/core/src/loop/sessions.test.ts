@@ -291,6 +291,18 @@ describe("a fork", () => {
     model.done();
   });
 
+  test("H44 what was cut to fit is cut in the fork as it was, by the tokenizer of its agent", async () => {
+    const long = toolOf("long", () => "lorem ipsum ".repeat(400));
+    const counters = () => (text: string) => text.length;
+    const steps = [reply.calls([call("long")]), reply.text("done")];
+    const { w } = stage(steps, REST, { tools: [long], counters, limits: { contextTokens: 2_000, outputTokens: 100 } });
+    const { messages } = await w.run("go");
+    const p = w.outside();
+    const { session } = await forkSession(p, w.session(), fork());
+    const texts = (all: readonly Message[]) => all.map((m) => ("text" in m ? m.text : null));
+    expect(texts((await readState(p, session, p)).messages)).toEqual(texts(messages));
+  });
+
   test("H44 of a session that another process holds, with an id of its own that means this fork only", async () => {
     const { w } = stage([reply.text("one"), reply.text("two")], REST);
     await w.run("go");

@@ -6,7 +6,7 @@ import type { Screen } from "../cli/screen.ts";
 import { age, count, table } from "../cli/table.ts";
 import { narrator } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
-import { type Look, NODE } from "../compose.ts";
+import { type Look, NODE, tokenizers } from "../compose.ts";
 import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
 import { certified, deskOf, looking, lookingIfAny, personOf, positive, projectOf, sessionOf, writing } from "./project.ts";
 
@@ -198,7 +198,7 @@ export const fork: Run = async (given, screen) => {
   const person = personOf(given, screen);
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
-    const made = await forkSession({ journal: place.store.journal, clock: NODE.clock, ids: NODE.ids }, session, {
+    const made = await forkSession({ journal: place.store.journal, clock: NODE.clock, ids: NODE.ids, counters: tokenizers }, session, {
       at: at === null ? null : positive(at, "--at"),
       external: given.text("id"),
       principal: { kind: "user", id: person.name },
