@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineTool } from "../agents/define-tool.ts";
 import type { Row } from "../gate/table.ts";
-import { hang, reply, type Step, scriptedModel, type WorldOptions, world } from "../testing/index.ts";
+import { broken, failure, hang, reply, type Step, scriptedModel, type WorldOptions, world } from "../testing/index.ts";
 import { DEFAULT_LIMITS, type Digest, digest, type Hash, type Json, type Tool, type ToolContext } from "../vocab/index.ts";
 import { drive, type Held } from "./drive.ts";
 import type { Ports } from "./ports.ts";
@@ -445,6 +445,19 @@ describe("limits and endings", () => {
     await w.run("go");
     expect(model.asked[1]?.messages.map((m) => m.role)).toEqual(["user", "assistant", "tool", "user"]);
     expect(model.asked[1]?.messages.at(-1)).toMatchObject({ text: "and mind the gap" });
+  });
+
+  test.each([failure("busy"), broken("wor")])("L27 what a person says while a model call fails is in the next attempt", async (step) => {
+    const { w, model } = setup([step, reply.text("ok")], {
+      spoil: (p) => ({ ...p, model: { ...p.model, ask: (...given) => steered(model.asked.length).then(() => p.model.ask(...given)) } }),
+    });
+    const steered = async (asked: number): Promise<void> => {
+      if (asked > 0) return;
+      await w.wish({ kind: "steer", text: "left" });
+      for (let i = 0; i < 10; i += 1) await setImmediate();
+    };
+    expect((await w.run("go")).last).toMatchObject({ ending: "completed", iterations: 1 });
+    expect(model.asked.map((r) => r.messages.map((m) => m.role))).toEqual([["user"], ["user", "user"]]);
   });
 
   test("L28 a failed append stops driving: nothing runs after it", async () => {

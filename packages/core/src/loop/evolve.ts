@@ -142,9 +142,9 @@ export function evolve(s: State, entry: Entry): State {
       return inTurn(s, (t) => {
         if (e.broke) lose(t); // rule 5: what may have been used counts as used
         t.asking = null;
+        hearQueued(s); // no reply to that request will come: the next one holds them
         if (e.purpose === "summary") {
           t.summary = { gated: UNDECIDED, attempts: t.summary.attempts, over: !e.again };
-          hearQueued(s);
           return;
         }
         t.modelError = e.error;
@@ -342,6 +342,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
         t.again = true;
       }
       t.asking = null;
+      hearQueued(s);
     }
     t.model = reopened(t, t.model);
     t.summary = { ...t.summary, gated: reopened(t, t.summary.gated) };
@@ -412,7 +413,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off
   t.finish = e.finish;
   for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);
-  const parts = t.broken?.stage === "after-model" ? [] : (t.rewritten.parts ?? e.parts); // whose middleware failed is withheld
+  const parts = t.rewritten.parts ?? e.parts;
   const text = textOf(parts);
   const calls = parts.filter((p) => p.kind === "call");
   if (parts.length > 0) say(s, assistantMessage(parts));
