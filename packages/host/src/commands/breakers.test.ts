@@ -60,6 +60,8 @@ test(
     expect((await desk.orgate("breakers", "list")).stdout).toMatch(/tool:fetch +open +in \d+ m/);
     desk.write("up", "");
     expect((await run(desk, "once")).output).toContain("tool:fetch failed 2 times in a row, is left alone");
+    const shown = await desk.orgate("run", "clerk", "--input", "once", "--as", "eve");
+    expect(shown.stdout).toMatch(/denied: fetch .* · by its breaker: tool:fetch failed 2 times/); // not by the policy that permits it
     await expectRefusals(desk, [
       [["breakers", "reset", "tool:fetch", "--as", "ana"], 2, "--reason is missing"],
       [["breakers", "reset", "tool:fetch", "--reason", "x", "--as", "eve"], 1, "`eve` may not set breaker tool:fetch"],
