@@ -279,6 +279,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     drivingOpenly(first.state.session, () => driveOn(composed, first, limits, signal));
 
   async function driveOn({ ports, facts }: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<State> {
+    let before: ReadonlySet<string> = new Set();
     for (let held = first; ; ) {
       let state: State;
       try {
@@ -289,7 +290,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
           await journal.release(held.hold).catch(ignoreLost); // what stopped the drive is what the caller must hear
         else void outlived(held);
       }
-      if ((await inbox.pending(state.session)).length === 0) return state;
+      const pending = (await inbox.pending(state.session)).map(({ intent }): string => intent.id);
+      if (pending.every((id) => before.has(id))) return state; // what was left there twice is left for whoever drives next
+      before = new Set(pending);
       const again = await takeSession(ports, state.session, facts).catch(unlessHeld);
       if (again === null) return state; // somebody else took it, and sees what arrived
       held = again;

@@ -70,7 +70,7 @@ describe("turns", () => {
     expect(put({ kind: "cancel-all", reason: "no" }, { running: false })).toEqual(refused("nothing to cancel"));
   });
 
-  test("L81 a closed session takes nothing", () => {
+  test("L81 a closed session takes nothing but what it left open", () => {
     for (const wish of [answer(), { kind: "say", text: "hi" }, { kind: "cancel", reason: "" }] as const)
       expect(put(wish, { closed: true, running: false })).toEqual(refused("closed"));
   });

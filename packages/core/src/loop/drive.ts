@@ -103,6 +103,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       listening.turnEnded();
       retries.clear();
     }
+    if (event.kind === "turn.cancel-asked" && event.all) listening.cancelledAll();
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
     if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());

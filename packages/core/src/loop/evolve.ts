@@ -413,7 +413,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off
   t.finish = e.finish;
   for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);
-  const parts = t.broken?.stage === "after-model" ? [] : (t.rewritten.parts ?? e.parts); // whose middleware failed is withheld
+  const parts = t.rewritten.parts ?? e.parts;
   const text = textOf(parts);
   const calls = parts.filter((p) => p.kind === "call");
   if (parts.length > 0) say(s, assistantMessage(parts));

@@ -3,6 +3,7 @@ import type { Message } from "../reason/port.ts";
 import { type CrashPoint, opened, reply, scriptedModel, type World } from "../testing/index.ts";
 import {
   type AgentFacts,
+  callId,
   type Fault,
   grantId,
   isFault,
@@ -351,6 +352,18 @@ describe("closing", () => {
     await w.go();
     expect(w.events("intent.refused")).toMatchObject([{ reason: "the session is closed" }]);
     expect(w.events("turn.started")).toHaveLength(1);
+  });
+
+  test("H43 what became of a call can still be said when its session is closed: calls like it would ask for ever", async () => {
+    const { w } = stage([reply.calls([pay("1")]), reply.text("one")], REST, { crashes: [{ of: "effect", nth: 0, when: "after" }] });
+    await w.run("go");
+    await closeSession(w.outside(), w.session(), ANN, "done");
+    expect(w.disk.unknowns).toHaveLength(1);
+    await w.wish({ kind: "resolve", call: callId("1.0"), as: "happened", note: "it is on the statement" });
+    const s = await w.go();
+    expect(w.events("intent.refused")).toEqual([]);
+    expect(w.disk.unknowns).toEqual([]);
+    expect(s.turn).toBeNull();
   });
 });
 

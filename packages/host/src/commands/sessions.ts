@@ -170,6 +170,8 @@ function withEvidence(unknowns: Unknowns, entries: readonly Entry[]) {
 function printOpen(screen: Screen, state: State | null, entries: readonly Entry[]): void {
   if (state === null) return;
   const { questions, unknowns } = toResult(state);
+  if (state.followUps.length > 0 && !state.closed) screen.line(`\n${screen.paint("warn", "said for after the turn, and not begun")}`);
+  for (const { text, by } of state.closed ? [] : state.followUps) screen.line(`  › ${visible(`${by.kind}:${by.id}`)}: ${visible(text)}`);
   if (questions.length > 0) screen.line(`\n${screen.paint("warn", "open questions")}`);
   for (const { approval, action, asks, digest } of questions) {
     for (const { question, policy } of asks) screen.line(`  ? ${approval} on ${action}: ${visible(question)} (${visible(policy)})`);
@@ -252,8 +254,10 @@ export const resume: Run = async (given, screen) => {
   const desk = await deskOf(config);
   knownAgent(desk, summary.agent);
   return withRuntime(given, screen, desk, summary.principal, async (runtime) => {
-    if (pending === 0 && (summary.state === "idle" || summary.state === "closed"))
-      return nothingToDo(given, screen, await runtime.inspect.state(summary.session));
+    if (pending === 0 && (summary.state === "idle" || summary.state === "closed")) {
+      const state = await runtime.inspect.state(summary.session);
+      if (state.closed || state.followUps.length === 0) return nothingToDo(given, screen, state);
+    }
     if (!given.json) screen.line(`${screen.paint("strong", summary.agent)} ${screen.paint("dim", `resumed, ${summary.session}`)}`);
     const result = await driven(
       given,
