@@ -19,6 +19,7 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "12-middleware.ts": /^completed \| \[denied by middleware\] lookup: manners: name one customer \| looked up: 1$/,
   "13-sessions.ts": /^session.opened session.closed no gaps$/,
   "14-delegation.ts": /^completed On Mondays\. labels: untrusted$/,
+  "16-models.ts": /^I heard: Ulm: sunny \| calls: 1 tokens: 50$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };
 

@@ -43,6 +43,8 @@ import {
   withFreshKeys,
 } from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
+import { type Settings, settingsOf } from "./adapters/models/env.ts";
+import { providerModel } from "./adapters/models/providers.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
@@ -53,6 +55,8 @@ export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { type Person, signIntent } from "./adapters/keyring.ts";
+export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
+export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
 export {
   type FolderPlace,
@@ -186,8 +190,13 @@ export function compose(
 }
 
 /** The agent's own model unless its plan for the conversation names another. */
-const summariserOf = (agent: Agent): Agent =>
-  agent.context.kind === "summarise" && agent.context.model !== null ? { ...agent, model: agent.context.model } : agent;
+/** What the agent's own model is told beside the request means nothing to another provider's. */
+function summariserOf(agent: Agent): Agent {
+  if (agent.context.kind !== "summarise" || agent.context.model === null) return agent;
+  const { model } = agent.context;
+  const isSame = model.split("/")[0] === agent.model.split("/")[0];
+  return { ...agent, model, modelOptions: isSame ? agent.modelOptions : {} };
+}
 
 /** What sessions of an agent record of it, and what limits it has, for those that delegate to it. */
 export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Family["find"] {
@@ -205,7 +214,15 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
 
 /** What a test or an embedder may bring of its own. */
 export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: Ids }>;
-export const NODE: Outside = { model: (agent) => modelFor(agent.model, agent.modelOptions, nodeClock), clock: nodeClock, ids: randomIds };
+export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds };
+
+/** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
+export function modelsWith(settings: Settings): Outside["model"] {
+  return ({ model, modelOptions }) =>
+    model.startsWith("offline/")
+      ? modelFor(model, modelOptions, nodeClock)
+      : providerModel(model, modelOptions, settings, () => nodeClock.now());
+}
 
 // what commands need of a project beside driving
 

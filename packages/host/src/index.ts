@@ -5,6 +5,13 @@ export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { checkSignature, ed25519, nameKey, sha256 } from "./adapters/crypto-node.ts";
 export { openReadStore, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { createPerson, openPerson, type Person, signIntent } from "./adapters/keyring.ts";
+export {
+  type AnyLanguageModel,
+  DEFAULT_PATIENCE,
+  type LanguageModelOptions,
+  languageModel,
+} from "./adapters/models/language-model.ts";
+export type { ProviderOptions } from "./adapters/models/providers.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./adapters/path-guard.ts";
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./adapters/webhook.ts";
 export type { QuestionView } from "./approvals.ts";

@@ -50,13 +50,16 @@ import {
   compose,
   type Door,
   delegatesOf,
+  type Env,
   type Family,
+  modelsWith,
   NODE,
   type Notify,
   type Outside,
   openPlace,
   type Person,
   type Place,
+  settingsOf,
   signIntent,
   tokenizers,
 } from "./compose.ts";
@@ -80,8 +83,12 @@ export type RuntimeOptions = Readonly<{
   /** `worker` keeps a server's event loop free of disk waits; `main` is quicker for one-shot use. */
   thread?: "main" | "worker";
   synchronous?: "full" | "normal" | "off";
-  /** A model of one's own in place of the lookup by `provider/name`. */
+  /** A model of one's own in place of the lookup by `provider/name`; `languageModel` makes one of any AI SDK model. */
   model?: (agent: Agent) => Model;
+  /** Where keys and addresses of providers come from; `process.env` unless given. */
+  env?: Env;
+  /** The project's folder: its `.env` says what `env` does not. */
+  folder?: string;
   /** Is told when a question waits for a person; `webhook` sends it on. */
   notify?: Notify;
   /** The developer's own code around every turn, in order; an agent's own comes after it. */
@@ -191,7 +198,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { directory, gate, thread = "main", synchronous = "full", surface = "library" } = options;
   const agents = byName(options.agents);
   checkDelegates(agents);
-  const outside: Outside = options.model === undefined ? NODE : { ...NODE, model: options.model };
+  const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settingsOf(options.env ?? process.env, options.folder ?? null)) };
   const middleware = new Map(
     options.agents.map((a) => [a.name, middlewareOf([...(options.middleware ?? []), ...a.middleware], `agent \`${a.name}\``)]),
   );

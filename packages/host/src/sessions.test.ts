@@ -207,6 +207,8 @@ describe("following a session", () => {
         preview({ part: "thinking", offset: 0, text: "hm" });
         preview({ part: "text", offset: 0, text: "one " });
         preview({ part: "text", offset: 4, text: "two " });
+        preview({ part: "call", call: 0, tool: "look", offset: 0, text: '{"a"' });
+        preview({ part: "call", call: 0, tool: "look", offset: 4, text: ":1" });
         talk.reach();
         await talk.opened;
         preview({ part: "text", offset: 8, text: "three" });
@@ -224,12 +226,13 @@ describe("following a session", () => {
     const run = runtime.run("echo", "talk", { session });
     await talk.reached;
     const [late, all] = [runtime.subscribe({ session }, { after: "now" }), runtime.subscribe({ all: true }, { after: "now" })];
-    const words = [await late.next(), await late.next()].map(({ value }) => value as Live);
+    const words = [await late.next(), await late.next(), await late.next()].map(({ value }) => value as Live);
     expect(words).toMatchObject([
       { preview: { part: "thinking", offset: 0, text: "hm" } },
       { preview: { part: "text", offset: 0, text: "one two " } },
+      { preview: { part: "call", call: 0, tool: "look", offset: 0, text: '{"a":1' } },
     ]);
-    expect([(await all.next()).value, (await all.next()).value]).toEqual(words);
+    expect([(await all.next()).value, (await all.next()).value, (await all.next()).value]).toEqual(words);
     const rest = take(late, isEnd);
     talk.open();
     await run.result;

@@ -23,7 +23,14 @@ export type Subscribe = {
 
 // ── words of replies in progress ──
 
-type Spoken = { readonly iteration: number; readonly attempt: number; text: string; thinking: string };
+type Spoken = {
+  readonly iteration: number;
+  readonly attempt: number;
+  text: string;
+  thinking: string;
+  /** Arguments so far, by the call's place in the reply. */
+  calls: readonly Readonly<{ tool: string; text: string }>[];
+};
 
 export type Ear = Readonly<{
   hear(live: Live): void;
@@ -45,8 +52,11 @@ export function openEar(): Ear {
       const { session, iteration, attempt, preview } = live;
       const before = speaking.get(session);
       const isSame = before?.iteration === iteration && before.attempt === attempt;
-      const spoken: Spoken = isSame ? before : { iteration, attempt, text: "", thinking: "" };
-      spoken[preview.part] = spoken[preview.part].slice(0, preview.offset) + preview.text;
+      const spoken: Spoken = isSame ? before : { iteration, attempt, text: "", thinking: "", calls: [] };
+      if (preview.part === "call") {
+        const { call, tool, offset, text } = preview;
+        spoken.calls = spoken.calls.toSpliced(call, 1, { tool, text: (spoken.calls[call]?.text ?? "").slice(0, offset) + text });
+      } else spoken[preview.part] = spoken[preview.part].slice(0, preview.offset) + preview.text;
       speaking.set(session, spoken);
       for (const heard of [...listeners]) heard(session);
     },
@@ -73,13 +83,19 @@ function listener(): (now: ReturnType<Ear["now"]>) => readonly Words[] {
     return [...now].flatMap(([session, spoken]) => {
       const { iteration, attempt } = spoken;
       const before = told.get(session);
-      const seen = before?.iteration === iteration && before.attempt === attempt ? before : { text: "", thinking: "" };
+      const seen = before?.iteration === iteration && before.attempt === attempt ? before : { text: "", thinking: "", calls: [] };
       told.set(session, { ...spoken });
-      return (["thinking", "text"] as const).flatMap((part): readonly Words[] => {
+      const words = (["thinking", "text"] as const).map((part): Words["preview"] => {
         const offset = seen[part].length;
-        const text = spoken[part].slice(offset);
-        return text === "" ? [] : [{ kind: "preview", session, iteration, attempt, preview: { part, offset, text } }];
+        return { part, offset, text: spoken[part].slice(offset) };
       });
+      const calls = spoken.calls.map(({ tool, text }, call): Words["preview"] => {
+        const offset = seen.calls[call]?.text.length ?? 0;
+        return { part: "call", call, tool, offset, text: text.slice(offset) };
+      });
+      return [...words, ...calls].flatMap((preview): readonly Words[] =>
+        preview.text === "" ? [] : [{ kind: "preview", session, iteration, attempt, preview }],
+      );
     });
   };
 }

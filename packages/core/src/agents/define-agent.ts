@@ -35,6 +35,7 @@ import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from ".
 import { middlewareOf } from "./define-middleware.ts";
 import type { Skill } from "./define-skill.ts";
 import { inOrder, recoverOf } from "./define-tool.ts";
+import { type AiTool, fromAiTool } from "./from-ai-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
 import { projectBlocks } from "./project-text.ts";
 import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
@@ -42,11 +43,12 @@ import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
 export type AgentDefinition = Readonly<{
   name: string;
   instructions: string;
-  /** `provider/name`. */
-  model: string;
+  /** `provider/name`. Without it `offline/echo` answers, which understands no language, and whoever runs it is told so. */
+  model?: string;
   /** What the model's adapter is told beside the request: the rules of an offline model, for one. */
   modelOptions?: JsonObject;
-  tools?: readonly Tool[];
+  /** What `defineTool` returned; or by name, `tool()` objects of the AI SDK among them, which get the strictest defaults. */
+  tools?: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>;
   limits?: Partial<Limits>;
   /** Of the model, in currency per million tokens. Without them what a run costs is unknown, and money cannot be limited. */
   prices?: Prices;
@@ -115,6 +117,8 @@ const FIELDS =
     " ",
   );
 const MAX_DEPTH = 3;
+/** The model of an agent that names none. */
+export const DEFAULT_MODEL = "offline/echo";
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
 export const defineAgent = (given: AgentDefinition): Agent => assembled(given, NO_EQUIPMENT);
@@ -128,7 +132,7 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const where = `agent \`${named}\``;
   const stray = strayKey(given, FIELDS);
   if (stray !== null) throw invalid(where, `there is no field \`${stray}\``, `the fields are ${FIELDS.join(", ")}`);
-  const { instructions, model } = given;
+  const { instructions, model = DEFAULT_MODEL } = given;
   if (typeof instructions !== "string" || instructions.trim() === "")
     throw invalid(where, "`instructions` is empty", "say what the agent is for");
   if (typeof model !== "string" || !MODEL.test(model))
@@ -192,7 +196,7 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     middleware,
     skills,
     missing,
-    warnings: asks ? equipment.warnings : [],
+    warnings: [...(given.model === undefined ? [UNNAMED] : []), ...(asks ? equipment.warnings : [])],
     definition: Object.freeze({ ...given }),
   };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
@@ -204,8 +208,10 @@ const middlewareNames = (middleware: readonly Middleware[]) =>
 
 export const isAgent = (value: unknown): value is Agent => typeof value === "object" && value !== null && AGENT in value;
 
-function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
-  if (!Array.isArray(given)) throw invalid(where, "`tools` is not a list", "list what `defineTool` returned");
+const UNNAMED = `it names no model, so ${DEFAULT_MODEL} answers, which follows fixed rules; name one as \`model\`: \`anthropic/NAME\`, \`ollama/NAME\``;
+
+function toolsOf(all: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>, where: string): readonly Tool[] {
+  const given = isList(all) ? all : namedTools(all, where);
   const seen = new Set<string>();
   for (const [i, tool] of given.entries()) {
     const made: unknown = tool;
@@ -217,6 +223,19 @@ function toolsOf(given: readonly Tool[], where: string): readonly Tool[] {
     seen.add(tool.name);
   }
   return given;
+}
+
+const isList = (given: readonly Tool[] | Readonly<Record<string, unknown>>): given is readonly Tool[] => Array.isArray(given);
+
+/** M60 by name: a tool of ours under its own name, or one of the AI SDK's, which gets the key as its name. */
+function namedTools(given: Readonly<Record<string, Tool | AiTool>>, where: string): readonly Tool[] {
+  if (typeof given !== "object" || given === null || "inputSchema" in given)
+    throw invalid(where, "`tools` is not a list", "list what `defineTool` returned");
+  return Object.entries(given).map(([name, tool]) => {
+    if (typeof tool !== "object" || tool === null || !("check" in tool)) return fromAiTool(name, tool);
+    if (tool.name === name) return tool;
+    throw invalid(where, `\`tools.${name}\` is the tool \`${tool.name}\``, "name it as it names itself");
+  });
 }
 
 /** What the agent says holds for each tool that does not say itself; a stand-in is a tool of the same agent's. */

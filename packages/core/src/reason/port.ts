@@ -24,11 +24,14 @@ export type ModelRequest = Readonly<{
 export type ModelReply = Readonly<{ parts: readonly ReplyPart[]; finish: Finish; usage: Usage; model: string; meta: Json }>;
 
 /** Words of a reply in progress: no sequence number, never folded, replaced by `model.replied`. */
-export type Preview = Readonly<{ part: "text" | "thinking"; offset: number; text: string }>;
+export type Preview =
+  | Readonly<{ part: "text" | "thinking"; offset: number; text: string }>
+  /** Arguments of a call, as the model writes them: of the `call`th call of the reply, counted from 0. `offset` is within that call's own text. */
+  | Readonly<{ part: "call"; call: number; tool: string; offset: number; text: string }>;
 
 export type Model = Readonly<{
   /** `provider/name`. */
   id: string;
-  /** Rejects with a `model-failed` fault; stops promptly when the signal fires. */
-  ask(request: ModelRequest, preview: (preview: Preview) => void, signal: AbortSignal): Promise<ModelReply>;
+  /** Rejects with a `model-failed` fault; stops promptly when the signal fires. What `preview` returns is waited for: a slow reader slows the stream down. */
+  ask(request: ModelRequest, preview: (preview: Preview) => unknown, signal: AbortSignal): Promise<ModelReply>;
 }>;

@@ -30,6 +30,12 @@ export type Fault =
       readonly detail: string /** A stream that broke, or any failure that a repeat may mend. */;
       readonly again: boolean;
       readonly broke: boolean;
+      /** What the provider answered, where it answered: the HTTP status. */
+      readonly status?: number | null;
+      /** How long the provider asks to be left alone. */
+      readonly retryAfterMs?: number | null;
+      /** It passes by itself: too many requests, an overload, a lost connection, a time-out. */
+      readonly transient?: boolean;
     }
   | { readonly kind: "model-unknown"; readonly model: string; readonly detail: string }
   // files and input
@@ -148,7 +154,7 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
         f.again ? "it may work again later: `orgate sessions resume`" : "check the model's name, key and request",
       );
     case "model-unknown":
-      return line(`model \`${f.model}\` cannot be used: ${f.detail}`, "`offline/…` needs no key");
+      return line(`model \`${f.model}\` cannot be used: ${f.detail}`, "`orgate doctor` shows what is usable; `offline/…` needs no key");
     case "file-bad": {
       const at = f.line === null ? f.file : `${f.file}:${f.line}:${f.column ?? 1}`;
       return line(`${at}: ${f.detail}`, f.hint);

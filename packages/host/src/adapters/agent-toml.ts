@@ -19,7 +19,7 @@ const HINT = "see docs/guide/agents.md for every setting";
 const agentSchema = z.strictObject({
   name: z.string(),
   instructions: z.string(),
-  model: z.string(),
+  model: z.string().optional(),
   tools: z.array(z.string()).default([]),
   groups: z.array(z.string()).default([]),
   delegates: z.array(z.string()).default([]),
@@ -100,7 +100,7 @@ function agentIn(file: string, box: ToolBox): Agent {
     const { path, detail } = issueOf(read.error);
     throw fileBad(file, placeOf(text, path), detail, HINT);
   }
-  const { tools, recover, breaker, ...rest } = read.data;
+  const { tools, recover, breaker, model, ...rest } = read.data;
   const found = tools.map((name, i) => {
     const known = box.get(name);
     if (known !== undefined) return known.tool;
@@ -109,7 +109,7 @@ function agentIn(file: string, box: ToolBox): Agent {
   });
   try {
     const failing = { ...(recover === undefined ? {} : { recover: recover as Recover }), ...(breaker === undefined ? {} : { breaker }) };
-    return defineAgent({ ...rest, ...failing, tools: found }); // which checks what is said of failures like all the rest
+    return defineAgent({ ...rest, ...(model === undefined ? {} : { model }), ...failing, tools: found }); // which checks what is said of failures like all the rest
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     const { message, hint } = describe(error.fault);

@@ -95,14 +95,14 @@ function requestLine({ system, messages, attempt }: ModelRequest): string {
 }
 
 /**
- * `provider/name` to a model. Only `offline/…` exists so far.
+ * `offline/name` to a model; other providers are in `models/`.
  * `options` is what the agent's definition says beside the name.
  */
 export function modelFor(id: string, options: JsonObject, clock: Clock): Model {
   const slash = id.indexOf("/");
   const [provider, name] = slash < 0 ? [id, ""] : [id.slice(0, slash), id.slice(slash + 1)];
   if (provider !== "offline" || name === "") {
-    const detail = `provider \`${provider}\` is not part of this version; available: offline/NAME, where NAME is any name, offline/echo for one`;
+    const detail = `\`${provider}\` is no offline model; available: offline/NAME, where NAME is any name, offline/echo for one`;
     throw new FaultError({ kind: "model-unknown", model: id, detail });
   }
   return following(id, options, clock);

@@ -491,6 +491,18 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/halt.ts")).list,
   },
   {
+    name: "doctor",
+    summary: "what is usable here and why not: Node, project, models and their keys, journal, sandboxes",
+    args: [],
+    options: {},
+    notes: [
+      "Keys come from the environment and from the project's .env; none is shown, stored or sent by this.",
+      "Exits 1 when Node, the project, its journal or the model of one of its agents cannot be used.",
+    ],
+    examples: ["orgate doctor", "orgate doctor --json"],
+    load: async () => (await import("../commands/doctor.ts")).doctor,
+  },
+  {
     name: "breakers list",
     summary: "what kept failing: which breakers are open, since when, and when they are tried again",
     args: [],

@@ -6,7 +6,7 @@ import { bell, type Screen } from "../cli/screen.ts";
 import { count, duration } from "../cli/table.ts";
 import { type Line, narrator } from "../cli/timeline.ts";
 import { visible, visibleLines, visibleStream } from "../cli/visible.ts";
-import { mustHaveSkills, type Notify, webhook } from "../compose.ts";
+import { modelsWith, mustHaveSkills, type Notify, settingsOf, webhook } from "../compose.ts";
 import type { Notice } from "../notices.ts";
 import { createRuntime, type Run, type RunOptions, type Runtime } from "../runtime.ts";
 import { type Desk, tell } from "./project.ts";
@@ -22,7 +22,8 @@ export async function withRuntime<T>(
   const { directory, synchronous } = config.journal;
   const notify = notifyOf(given, screen, config);
   const told = notify === null ? {} : { notify, project: config.name };
-  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...told });
+  const keys = { env: given.env, folder: config.root };
+  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...keys, ...told });
   try {
     return await work(runtime);
   } finally {
@@ -172,8 +173,9 @@ export function adviseOnTrust({ agents }: Desk, name: string, given: Given, scre
 }
 
 /** It is there, and has what it names: found before anything is said or opened. */
-export function knownAgent({ agents }: Desk, name: string): void {
+export function knownAgent({ agents, config }: Desk, name: string, env: Given["env"]): void {
   const found = agents.find((agent) => agent.name === name);
   if (found === undefined) throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map((agent) => agent.name) });
   mustHaveSkills(found);
+  modelsWith(settingsOf(env, config.root))(found); // M53
 }

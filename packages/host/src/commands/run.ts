@@ -10,7 +10,7 @@ import { certified, deskOf, personOf, projectOf, sessionOf, tell, textOf } from 
 export const run: Run = async (given, screen) => {
   const [name = ""] = given.args;
   const desk = await deskOf(projectOf(given));
-  knownAgent(desk, name);
+  knownAgent(desk, name, given.env);
   const said = given.text("input");
   if (said === null) throw new FaultError({ kind: "usage", detail: "--input is missing", hint: usageOf("run") });
   const input = await textOf(said, "the input", screen);

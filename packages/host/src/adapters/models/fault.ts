@@ -1,0 +1,196 @@
+/**
+ * What went wrong with a model call, told by types: status codes, error codes of the system, classes with a mark. No message is ever matched.
+ *
+ * M40 One notion of a transient error: 408, 429, 500, 502, 503, 504, 529, an overload, a connection reset or refused, a time-out. It carries
+ *     the status and how long the provider asks to be left alone.
+ * M41 What may have been used counts as used: a request that never reached anybody, or was refused, cost nothing; one that broke off may have.
+ */
+import { APICallError, EmptyResponseBodyError, InvalidResponseDataError, JSONParseError, TypeValidationError } from "@ai-sdk/provider";
+import { FaultError } from "@orgate/core";
+
+export type Trouble = Readonly<{
+  detail: string;
+  status: number | null;
+  retryAfterMs: number | null;
+  /** It passes by itself. */
+  transient: boolean;
+  /** The reply had begun, or may have: what it used is not known. */
+  broke: boolean;
+  /** Worth another try: transient, or a reply that broke off. */
+  again: boolean;
+}>;
+
+/** What the adapter knows of the call beside the error. */
+export type Seen = Readonly<{
+  /** The status of the answer, once there is one; null where the model does not go through our own fetch. */
+  status: number | null;
+  /** Part of the reply was received. */
+  begun: boolean;
+  now: number;
+}>;
+
+/** Ours: thrown where no library has an error of its own. */
+export class WireTrouble extends Error {
+  override readonly name = "WireTrouble";
+  readonly trouble: Trouble;
+  constructor(trouble: Partial<Trouble> & Readonly<{ detail: string }>) {
+    super(trouble.detail);
+    this.trouble = { status: null, retryAfterMs: null, transient: false, broke: true, again: false, ...trouble };
+  }
+}
+
+const TRANSIENT_STATUS: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 529]);
+export const isTransientStatus = (status: number): boolean => TRANSIENT_STATUS.has(status);
+
+/** Nobody was reached, so nobody has worked. */
+const NOT_REACHED: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENETDOWN",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+const CUT: ReadonlySet<string> = new Set([
+  "ECONNRESET",
+  "ECONNABORTED",
+  "EPIPE",
+  "ETIMEDOUT",
+  "UND_ERR_SOCKET",
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_BODY_TIMEOUT",
+]);
+const CODES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was reset",
+  UND_ERR_SOCKET: "the connection was closed",
+  UND_ERR_CONNECT_TIMEOUT: "no connection in time",
+  ETIMEDOUT: "the connection timed out",
+  UND_ERR_HEADERS_TIMEOUT: "no answer in time",
+  UND_ERR_BODY_TIMEOUT: "the answer stalled",
+  ENOTFOUND: "there is no such host",
+};
+
+export function troubleOf(error: unknown, seen: Seen): Trouble {
+  const own = inChain(error, (one) => (one instanceof WireTrouble ? one.trouble : null));
+  if (own !== null) return own;
+  const answered = inChain(error, (one) => (APICallError.isInstance(one) && one.statusCode !== undefined ? one : null));
+  if (answered !== null && !isGood(answered.statusCode)) return refusal(answered, seen);
+  if (isAnnounced(error)) return announced(error, seen);
+  const code = inChain(error, codeOf);
+  if (code !== null) return connection(code, seen);
+  if (inChain(error, isMalformed) !== null) return broken(seen, "the provider's answer is not what its format says");
+  // An error without a type, once the provider had begun to answer, is an answer that could not be read.
+  if (seen.begun || isGood(seen.status)) return broken(seen, "the provider's answer could not be read");
+  return { detail: messageOf(error), status: seen.status, retryAfterMs: null, transient: false, broke: true, again: false };
+}
+
+export const toFault = (trouble: Trouble, redact: (text: string) => string): FaultError => {
+  const { detail, ...rest } = trouble;
+  // Without a cause: what the libraries throw carries the whole request, and what a server echoed.
+  return new FaultError({ kind: "model-failed", detail: oneLine(redact(detail)), ...rest });
+};
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date. Null when it says nothing that can be read. */
+export function retryAfterMs(headers: Readonly<Record<string, string | undefined>> | undefined, now: number): number | null {
+  const precise = Number.parseFloat(headers?.["retry-after-ms"] ?? "");
+  if (Number.isFinite(precise)) return Math.max(0, Math.round(precise));
+  const given = headers?.["retry-after"]?.trim() ?? "";
+  if (/^\d+(\.\d+)?$/.test(given)) return Math.round(Number(given) * 1000);
+  const date = /^[A-Za-z]{3,9},/.test(given) ? Date.parse(given) : Number.NaN; // an HTTP date begins with its weekday
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}
+
+/** The provider answered, and said no. */
+function refusal(error: APICallError, seen: Seen): Trouble {
+  const status = error.statusCode ?? 0;
+  // A provider's own package may know better, by the code in the body: a used-up quota is a 429 that does not pass.
+  const transient = isTransientStatus(status) && error.isRetryable && !isUsedUp(error.data);
+  const said = error.message.trim() === "" ? "" : `: ${error.message}`;
+  const after = retryAfterMs(error.responseHeaders, seen.now);
+  return {
+    detail: `the provider answered ${status}${said}`,
+    status,
+    retryAfterMs: after,
+    transient,
+    broke: seen.begun,
+    again: transient || seen.begun,
+  };
+}
+
+/** An error that came as part of the stream. Told by the mark that the packages set: to import their own test would load all of them. */
+type Announced = Readonly<{ message: string; statusCode?: number; isRetryable?: boolean }>;
+const ANNOUNCED = Symbol.for("vercel.ai.providerStreamError");
+const isAnnounced = (error: unknown): error is Announced => typeof error === "object" && error !== null && ANNOUNCED in error;
+
+function announced(error: Announced, seen: Seen): Trouble {
+  const status = error.statusCode ?? null;
+  const transient = status !== null && isTransientStatus(status) && error.isRetryable !== false;
+  const detail = `the provider broke off${status === null ? "" : ` with ${status}`}: ${error.message}`;
+  return { detail, status, retryAfterMs: null, transient, broke: seen.begun, again: transient };
+}
+
+function connection(code: string, seen: Seen): Trouble {
+  const detail = `${CODES[code] ?? "the connection failed"} (${code})`;
+  const transient = NOT_REACHED.has(code) || CUT.has(code);
+  const broke = seen.begun || CUT.has(code);
+  return { detail, status: null, retryAfterMs: null, transient, broke, again: transient };
+}
+
+const broken = (seen: Seen, detail: string): Trouble => ({
+  detail,
+  status: seen.status,
+  retryAfterMs: null,
+  transient: false,
+  broke: true,
+  again: true,
+});
+
+const isGood = (status: number | null | undefined): boolean => status !== null && status !== undefined && status >= 200 && status < 300;
+
+function isUsedUp(data: unknown): boolean {
+  if (typeof data !== "object" || data === null || !("error" in data)) return false;
+  const { error } = data;
+  return typeof error === "object" && error !== null && "code" in error && error.code === "insufficient_quota";
+}
+
+function codeOf(error: unknown): string | null {
+  if (typeof error !== "object" || error === null || !("code" in error) || typeof error.code !== "string") return null;
+  return /^(E[A-Z]|UND_ERR_|HPE_|CERT_|ERR_TLS_|DEPTH_|SELF_|UNABLE_)/.test(error.code) ? error.code : null;
+}
+
+const isMalformed = (error: unknown): true | null =>
+  JSONParseError.isInstance(error) ||
+  TypeValidationError.isInstance(error) ||
+  InvalidResponseDataError.isInstance(error) ||
+  EmptyResponseBodyError.isInstance(error)
+    ? true
+    : null;
+
+const DEPTH = 8;
+
+/** The first that fits, along `cause` and through the errors of an aggregate. */
+function inChain<T>(error: unknown, find: (one: unknown) => T | null, depth = DEPTH): T | null {
+  if (depth === 0 || typeof error !== "object" || error === null) return null;
+  const found = find(error);
+  if (found !== null) return found;
+  if ("cause" in error && error.cause !== error) {
+    const below = inChain(error.cause, find, depth - 1);
+    if (below !== null) return below;
+  }
+  if (!(error instanceof AggregateError)) return null;
+  for (const one of error.errors) {
+    const below = inChain(one, find, depth - 1);
+    if (below !== null) return below;
+  }
+  return null;
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : typeof error === "string" ? error : "it failed without saying why";
+
+const LONGEST = 500;
+const oneLine = (text: string): string => {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= LONGEST ? line : `${line.slice(0, LONGEST).toWellFormed()}…`;
+};

@@ -1,0 +1,165 @@
+/**
+ * Any language model of the AI SDK's interface as a model of ours: one request, one streamed answer, no loop, no retries of its own.
+ * What the model brings back is untrusted, and what it throws becomes a `model-failed` fault here or nowhere.
+ */
+import {
+  type LanguageModelV2,
+  type LanguageModelV3,
+  type LanguageModelV4,
+  type LanguageModelV4CallOptions,
+  UnsupportedFunctionalityError,
+} from "@ai-sdk/provider";
+import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview } from "@orgate/core";
+import { type Seen, toFault, troubleOf, WireTrouble } from "./fault.ts";
+import { toCallOptions } from "./prompt.ts";
+import { type Pieces, readPieces } from "./reading.ts";
+import { redacted, redactor } from "./redact.ts";
+import { type Patience, unlessAborted, type Watchdog, watchdog } from "./watchdog.ts";
+import type { Wire } from "./wire.ts";
+
+/** What the AI SDK's packages make. */
+export type AnyLanguageModel = LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
+
+/** As much of the interface as is used, and as little as is believed. The options are valid in all versions. */
+type Speaker = Readonly<{
+  doStream(options: LanguageModelV4CallOptions): PromiseLike<{ readonly stream: ReadableStream<unknown> }>;
+  doGenerate(options: LanguageModelV4CallOptions): PromiseLike<Readonly<Record<string, unknown>>>;
+}>;
+
+export type LanguageModelOptions = Readonly<{
+  /** `provider/name`, as policies and the journal know it; made from what the model says of itself unless given. */
+  id?: string;
+  /** What the provider is told beside the request, by provider: `{ anthropic: { thinking: … } }`. */
+  providerOptions?: Readonly<Record<string, JsonObject>>;
+  patience?: Partial<Patience>;
+  /** The most characters a reply may have. */
+  maxReplyChars?: number;
+  /** Keys that must not be in any error. */
+  secrets?: readonly string[];
+  now?: () => number;
+}>;
+
+/** What our own providers add: they know their packages, and watch their own wire. */
+export type Inside = Readonly<{
+  exactArguments: boolean;
+  flagsErrors: boolean;
+  events: readonly string[];
+  within(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
+  watch(signal: AbortSignal, wire: Wire): void;
+}>;
+
+export const DEFAULT_PATIENCE: Patience = Object.freeze({ firstByteMs: 180_000, idleMs: 180_000 });
+const MAX_REPLY_CHARS = 8 * 1024 * 1024;
+const VERSIONS: readonly string[] = ["v2", "v3", "v4"];
+const OUTSIDE: Inside = { exactArguments: false, flagsErrors: true, events: [], within: (options) => options, watch: () => {} };
+
+/** M51 versions 2 to 4 of the interface are taken; anything else is refused with the reason, before it is asked anything. */
+export function languageModel(model: AnyLanguageModel, options: LanguageModelOptions = {}, inside: Inside = OUTSIDE): Model {
+  const id = options.id ?? idOf(model);
+  const speaker = speakerOf(model, id);
+  if (!VERSIONS.includes(model.specificationVersion))
+    throw refused(
+      id,
+      `it has version \`${String(model.specificationVersion)}\` of the interface, and ${VERSIONS.join(", ")} are understood`,
+    );
+  const patience = { ...DEFAULT_PATIENCE, ...options.patience };
+  const redact = redactor(options.secrets ?? []);
+  const { now = Date.now, providerOptions = {}, maxReplyChars = MAX_REPLY_CHARS } = options;
+
+  async function ask(request: ModelRequest, preview: (preview: Preview) => unknown, signal: AbortSignal): Promise<ModelReply> {
+    const dog = watchdog(patience, signal);
+    const seen: { status: number | null; begun: boolean } = { status: null, begun: false };
+    const answered = (status: number): void => {
+      seen.status = status;
+    };
+    inside.watch(dog.signal, { beat: dog.beat, answered });
+    const pieces = readPieces(preview, maxReplyChars, inside.events);
+    const heard = (piece: unknown): void => {
+      if (!isOpening(piece)) dog.beat();
+      seen.begun ||= isAnswer(piece);
+    };
+    try {
+      const given = { ...inside.within(toCallOptions(request, { ...inside, providerOptions })), abortSignal: dog.signal };
+      await received(speaker, given, { ...pieces, heard }, dog);
+      const reply = pieces.reply(id, request);
+      return { ...reply, meta: redacted(reply.meta, redact) };
+    } catch (error) {
+      throw failure(error, dog, { ...seen, now: now() }, redact);
+    } finally {
+      dog.end();
+    }
+  }
+  return Object.freeze({ id, ask });
+}
+
+function failure(error: unknown, dog: Watchdog, seen: Seen, redact: (text: string) => string): FaultError {
+  if (dog.stopped()) return new FaultError({ kind: "model-failed", detail: "stopped", again: false, broke: seen.begun });
+  const why: unknown = dog.signal.aborted ? dog.signal.reason : error; // what came of giving up is not what went wrong
+  return toFault(troubleOf(why, seen), redact);
+}
+
+type Heard = Pieces & Readonly<{ heard(piece: unknown): void }>;
+
+async function received(speaker: Speaker, given: LanguageModelV4CallOptions, pieces: Heard, dog: Watchdog): Promise<void> {
+  let stream: ReadableStream<unknown>;
+  try {
+    ({ stream } = await unlessAborted(dog.signal, () => speaker.doStream(given)));
+  } catch (error) {
+    if (!UnsupportedFunctionalityError.isInstance(error)) throw error;
+    return generated(speaker, given, pieces, dog);
+  }
+  const reader = stream.getReader();
+  // A pending read ends with the reader, whether or not whoever writes listens to the signal.
+  const onAbort = (): void => void reader.cancel(dog.signal.reason).catch(() => {});
+  dog.signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (dog.signal.aborted) throw dog.signal.reason;
+      if (done) return;
+      pieces.heard(value);
+      await dog.during(pieces.take(value));
+      if (dog.signal.aborted) throw dog.signal.reason;
+    }
+  } catch (error) {
+    onAbort();
+    throw error;
+  } finally {
+    dog.signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** A model that cannot stream answers all at once. */
+async function generated(speaker: Speaker, given: LanguageModelV4CallOptions, pieces: Pieces, dog: Watchdog): Promise<void> {
+  const whole = await unlessAborted(dog.signal, () => speaker.doGenerate(given));
+  dog.beat();
+  const { content, warnings, response } = whole;
+  if (!Array.isArray(content)) throw new WireTrouble({ detail: "the model's answer has no content", again: true });
+  await dog.during(pieces.take({ type: "stream-start", warnings }));
+  await dog.during(pieces.take({ ...Object(response), type: "response-metadata" }));
+  for (const piece of content) await dog.during(pieces.take(piece));
+  await dog.during(pieces.take({ ...whole, type: "finish" }));
+}
+
+/** Said before anything has been heard of the provider. */
+const isOpening = (piece: unknown): boolean => kindOf(piece) === "stream-start";
+/** The model has begun to work, and may be paid for it. */
+const isAnswer = (piece: unknown): boolean => !["stream-start", "error", "raw", "ping"].includes(kindOf(piece));
+const kindOf = (piece: unknown): string => (typeof piece === "object" && piece !== null && "type" in piece ? String(piece.type) : "");
+
+/** Untrusted: whoever wrote it may have written it in JavaScript. */
+function speakerOf(model: unknown, id: string): Speaker {
+  const given = typeof model === "object" && model !== null ? (model as Partial<Speaker>) : {};
+  if (typeof given.doStream !== "function" && typeof given.doGenerate !== "function") throw refused(id, "it is no language model");
+  const no = (functionality: string) => () => Promise.reject(new UnsupportedFunctionalityError({ functionality }));
+  return {
+    doStream: (options) => (given.doStream ?? no("doStream")).call(model, options),
+    doGenerate: (options) => (given.doGenerate ?? no("doGenerate")).call(model, options),
+  };
+}
+
+/** `anthropic.messages` is anthropic's. */
+const idOf = (model: AnyLanguageModel): string =>
+  `${String(model?.provider ?? "unknown").split(".")[0]}/${String(model?.modelId ?? "unknown")}`;
+
+const refused = (model: string, detail: string): FaultError => new FaultError({ kind: "model-unknown", model, detail });

@@ -1,0 +1,270 @@
+/**
+ * The providers there are, by the first word of `provider/name`. A provider's package is loaded when its first request is made, and not before.
+ *
+ * M53 An agent that names a provider without its key, or with an address that cannot be, is refused before anything runs, naming the variable.
+ * M54 A key of the process's environment is not sent to an address that only the project's `.env` names: whoever writes the project would get it.
+ * M55 An unknown provider is refused with those there are.
+ * M64 Options cannot change what is decided and counted: the model, the messages, the tools, how much is said; nor let the provider run tools,
+ *     or go on from what only it remembers.
+ * M65 What the model thinks counts as output: no more is asked for than was reserved.
+ */
+import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import { FaultError, type JsonObject, type Model } from "@orgate/core";
+import * as z from "zod";
+import type { Setting, Settings } from "./env.ts";
+import { WireTrouble } from "./fault.ts";
+import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
+import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
+
+/** What a provider is made with. */
+type Ready = Readonly<{ name: string; key: string | null; base: string }>;
+
+type Provider = Readonly<{
+  /** The environment variable with the key; null: there is none. */
+  key: string | null;
+  /** Whether it works without. */
+  keyless: boolean;
+  /** The environment variable with its address, and the address without; null: there is none. */
+  base: Readonly<{ variable: string; usual: string | null /** What an address without a path lacks. */; path: string }>;
+  /** Its wire has a flag for a result that is an error. */
+  flagsErrors: boolean;
+  /** The kinds of event that its package reads, where it takes any other for an error. */
+  events: readonly string[];
+  /** What it is told unless the agent says otherwise. */
+  options: Readonly<Record<string, JsonObject>>;
+  /** Options of its package that an agent may not use. */
+  closed: readonly string[];
+  about: string;
+  /** Where its package would ask for more than it was told to. */
+  within?(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
+  make(ready: Ready, fetch: typeof globalThis.fetch): Promise<AnyLanguageModel>;
+}>;
+
+const compatible =
+  (provider: string): Provider["make"] =>
+  async ({ name, key, base }, fetch) => {
+    const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+    return createOpenAICompatible({ name: provider, baseURL: base, includeUsage: true, fetch, ...(key === null ? {} : { apiKey: key }) })(
+      name,
+    );
+  };
+
+/** Whatever else is given becomes a field of the body: these are ours to fill, or choose another model, or run something. */
+const CHAT_FIELDS =
+  "model models route plugins messages tools tool_choice functions stream stream_options temperature max_tokens max_completion_tokens n".split(
+    " ",
+  );
+
+export const PROVIDERS: Readonly<Record<string, Provider>> = {
+  anthropic: {
+    key: "ANTHROPIC_API_KEY",
+    keyless: false,
+    base: { variable: "ANTHROPIC_BASE_URL", usual: "https://api.anthropic.com/v1", path: "/v1" },
+    flagsErrors: true,
+    events: "message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping error".split(" "),
+    options: { anthropic: { toolStreaming: false } }, // else the package asks for arguments that the provider has not checked to be JSON
+    closed: "mcpServers container fallbacks thread compaction contextManagement".split(" "),
+    about: "Anthropic's Messages API",
+    within: thinkingIncluded,
+    make: async ({ name, key, base }, fetch) => {
+      const { createAnthropic } = await import("@ai-sdk/anthropic");
+      return createAnthropic({ apiKey: key ?? "", baseURL: base, fetch })(name);
+    },
+  },
+  openai: {
+    key: "OPENAI_API_KEY",
+    keyless: false,
+    base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
+    flagsErrors: false,
+    events: [],
+    options: { openai: { store: false } }, // the journal is the record: nothing is left with the provider to refer to
+    closed: "conversation previousResponseId contextManagement compactionTrigger".split(" "),
+    about: "OpenAI's Responses API",
+    make: async ({ name, key, base }, fetch) => {
+      const { createOpenAI } = await import("@ai-sdk/openai");
+      return createOpenAI({ apiKey: key ?? "", baseURL: base, fetch }).responses(name);
+    },
+  },
+  "openai-chat": {
+    key: "OPENAI_API_KEY",
+    keyless: false,
+    base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
+    flagsErrors: false,
+    events: [],
+    options: {},
+    closed: "maxCompletionTokens".split(" "),
+    about: "OpenAI's Chat Completions",
+    make: async ({ name, key, base }, fetch) => {
+      const { createOpenAI } = await import("@ai-sdk/openai");
+      return createOpenAI({ apiKey: key ?? "", baseURL: base, fetch }).chat(name);
+    },
+  },
+  google: {
+    key: "GOOGLE_GENERATIVE_AI_API_KEY",
+    keyless: false,
+    base: { variable: "GOOGLE_GENERATIVE_AI_BASE_URL", usual: "https://generativelanguage.googleapis.com/v1beta", path: "/v1beta" },
+    flagsErrors: true,
+    events: [],
+    options: {},
+    closed: "cachedContent continuationToken".split(" "),
+    about: "Google's Gemini API",
+    make: async ({ name, key, base }, fetch) => {
+      const { createGoogle } = await import("@ai-sdk/google");
+      return createGoogle({ apiKey: key ?? "", baseURL: base, fetch })(name);
+    },
+  },
+  openrouter: {
+    key: "OPENROUTER_API_KEY",
+    keyless: false,
+    base: { variable: "OPENROUTER_BASE_URL", usual: "https://openrouter.ai/api/v1", path: "/api/v1" },
+    flagsErrors: false,
+    events: [],
+    options: {},
+    closed: CHAT_FIELDS,
+    about: "OpenRouter",
+    make: compatible("openrouter"),
+  },
+  ollama: {
+    key: null,
+    keyless: true,
+    base: { variable: "OLLAMA_BASE_URL", usual: "http://127.0.0.1:11434/v1", path: "/v1" },
+    flagsErrors: false,
+    events: [],
+    options: {},
+    closed: CHAT_FIELDS,
+    about: "Ollama, on this machine unless told otherwise",
+    make: compatible("ollama"),
+  },
+  "openai-compatible": {
+    key: "OPENAI_COMPATIBLE_API_KEY",
+    keyless: true,
+    base: { variable: "OPENAI_COMPATIBLE_BASE_URL", usual: null, path: "" },
+    flagsErrors: false,
+    events: [],
+    options: {},
+    closed: CHAT_FIELDS,
+    about: "anything that speaks OpenAI's Chat Completions: vLLM, LM Studio, llama.cpp",
+    make: compatible("openai-compatible"),
+  },
+};
+
+/** The package adds the budget for thinking to what it is told. */
+function thinkingIncluded(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+  const budget = thinkingSchema.safeParse(options.providerOptions?.anthropic);
+  if (!budget.success || options.maxOutputTokens === undefined) return options;
+  const { budgetTokens } = budget.data.thinking;
+  const left = options.maxOutputTokens - budgetTokens;
+  if (left >= 1) return { ...options, maxOutputTokens: left };
+  const detail = `it may think ${budgetTokens} tokens, and ${options.maxOutputTokens} are left for all it says: raise \`outputTokens\` and \`tokens\`, or lower \`budgetTokens\``;
+  throw new WireTrouble({ detail, broke: false });
+}
+const thinkingSchema = z.object({ thinking: z.object({ type: z.literal("enabled"), budgetTokens: z.int() }) });
+
+/** What an agent's `modelOptions` may say of a provider's model. */
+const optionsSchema = z.strictObject({
+  /** By provider, as its package has them: `{ anthropic: { thinking: { type: "enabled", budgetTokens: 2048 } } }`. */
+  providerOptions: z.record(z.string(), z.record(z.string(), z.json())).default({}),
+  firstByteMs: z.int().min(1).max(3_600_000).optional(),
+  idleMs: z.int().min(1).max(3_600_000).optional(),
+  maxReplyChars: z.int().min(1).optional(),
+});
+
+export type ProviderOptions = z.input<typeof optionsSchema>;
+
+/** Throws `model-unknown` with what is missing; asks nobody anything yet. */
+export function providerModel(id: string, options: JsonObject, settings: Settings, now: () => number): Model {
+  const slash = id.indexOf("/");
+  const [word, name] = slash < 0 ? [id, ""] : [id.slice(0, slash), id.slice(slash + 1)];
+  const provider = Object.hasOwn(PROVIDERS, word) ? PROVIDERS[word] : undefined;
+  if (provider === undefined)
+    throw unusable(id, `there is no provider \`${word}\`; there are: ${["offline", ...Object.keys(PROVIDERS)].join(", ")}`);
+  if (name === "") throw unusable(id, `it names no model of \`${word}\`: write \`${word}/NAME\``);
+  const read = optionsSchema.safeParse(options);
+  if (!read.success) throw unusable(id, `its options are wrong: ${issueText(read.error)}`);
+  for (const [whose, given] of Object.entries(read.data.providerOptions)) {
+    const closed = Object.keys(given).find((option) => provider.closed.includes(option));
+    if (closed !== undefined) throw unusable(id, `its option \`${whose}.${closed}\` would change what is decided or counted here`);
+  }
+  const standing = providerStanding(word, settings);
+  if (standing.kind === "unusable") throw unusable(id, standing.why);
+  const { providerOptions, firstByteMs, idleMs, maxReplyChars } = read.data;
+
+  const { key, base } = standing;
+  const asked = {
+    id,
+    now,
+    secrets: key === null ? [] : [key],
+    providerOptions: merged(provider.options, providerOptions),
+    patience: { ...(firstByteMs === undefined ? {} : { firstByteMs }), ...(idleMs === undefined ? {} : { idleMs }) },
+    ...(maxReplyChars === undefined ? {} : { maxReplyChars }),
+  };
+  const wires = new WeakMap<AbortSignal, Wire>();
+  const inside: Inside = {
+    exactArguments: true,
+    flagsErrors: provider.flagsErrors,
+    events: provider.events,
+    within: provider.within ?? ((given) => given),
+    watch: (signal, wire) => void wires.set(signal, wire),
+  };
+  const fetch = watchedFetch((signal) => wires.get(signal) ?? null, MAX_ANSWER_BYTES);
+  const load = async (): Promise<Model> => languageModel(await provider.make({ name, key, base }, fetch), asked, inside);
+  let loaded: Promise<Model> | null = null;
+  return Object.freeze({
+    id,
+    async ask(...given: Parameters<Model["ask"]>) {
+      loaded ??= load();
+      return (await loaded).ask(...given);
+    },
+  });
+}
+
+export type ProviderStanding =
+  | Readonly<{ kind: "usable"; key: string | null; base: string; keyFrom: Setting["from"] | null }>
+  | Readonly<{ kind: "unusable"; why: string /** The variable to set. */; variable: string }>;
+
+/** Whether a provider can be used with these settings, and why not. Nobody is asked. */
+export function providerStanding(word: string, settings: Settings): ProviderStanding {
+  const provider = PROVIDERS[word];
+  if (provider === undefined) return { kind: "unusable", why: `there is no provider \`${word}\``, variable: "" };
+  const key = provider.key === null ? null : settings(provider.key);
+  const named = settings(provider.base.variable);
+  const no = (why: string, variable: string): ProviderStanding => ({ kind: "unusable", why, variable });
+  if (key === null && !provider.keyless) return no(`$${provider.key} is not set, in the environment or in .env`, provider.key ?? "");
+  if (named === null && provider.base.usual === null)
+    return no(`$${provider.base.variable} is not set, in the environment or in .env`, provider.base.variable);
+  const base = addressOf(named?.value ?? provider.base.usual ?? "", provider.base.path);
+  if (base === null)
+    return no(`$${provider.base.variable} is no address of http or https, without a name or password in it`, provider.base.variable);
+  if (key?.from === "environment" && named?.from === ".env")
+    return no(
+      `$${provider.base.variable} comes from .env and $${provider.key} from the environment: a key is not sent where a project's file says; set both in one place`,
+      provider.base.variable,
+    );
+  return { kind: "usable", key: key?.value ?? null, base, keyFrom: key?.from ?? null };
+}
+
+/** Without a slash at its end; with the usual path where it has none. */
+function addressOf(text: string, path: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:") || url.username !== "" || url.password !== "") return null;
+  if (url.search !== "" || url.hash !== "") return null;
+  return `${url.origin}${url.pathname === "/" ? path : url.pathname.replace(/\/+$/, "")}`;
+}
+
+/** By provider, the agent's word over ours. */
+const merged = (
+  usual: Readonly<Record<string, JsonObject>>,
+  own: Readonly<Record<string, JsonObject>>,
+): Readonly<Record<string, JsonObject>> => ({
+  ...usual,
+  ...Object.fromEntries(Object.entries(own).map(([provider, options]) => [provider, { ...usual[provider], ...options }])),
+});
+
+const unusable = (model: string, detail: string): FaultError => new FaultError({ kind: "model-unknown", model, detail });
+
+function issueText(error: z.ZodError): string {
+  const [issue] = error.issues;
+  if (issue === undefined) return "not understood";
+  const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+  return issue.path.length === 0 ? message : `\`${issue.path.join(".")}\` ${message}`;
+}

@@ -1,0 +1,289 @@
+/**
+ * From the pieces of a streamed reply to a reply, with previews on the way. Pieces are untrusted: an object of any version of the interface, or none.
+ *
+ * M48 The parts of a reply are what was streamed, in its order: text, thinking, and calls with their exact arguments, each with the provider's marks.
+ * M49 Finish reasons are ours: a refusal by the model and a filter of the provider's are endings of their own, and what ends without an
+ *     ending is broken, not finished.
+ * M50 A tool that the provider ran itself was decided by nobody: such a reply is an error.
+ */
+import { TypeValidationError } from "@ai-sdk/provider";
+import {
+  estimateTokens,
+  type Finish,
+  type Json,
+  type JsonObject,
+  type ModelReply,
+  type ModelRequest,
+  type Preview,
+  type ReplyPart,
+} from "@orgate/core";
+import { WireTrouble } from "./fault.ts";
+
+export type Pieces = Readonly<{
+  /** Takes one piece in; what it returns is waited for before the next is asked for. */
+  take(piece: unknown): unknown;
+  reply(id: string, request: ModelRequest): ModelReply;
+}>;
+
+type Piece = Readonly<Record<string, unknown> & { type: string }>;
+type Open = {
+  kind: ReplyPart["kind"];
+  id: string;
+  tool: string;
+  call: number;
+  text: string;
+  marks: Record<string, JsonObject>;
+  done: boolean;
+};
+type Show = (preview: Preview) => unknown;
+type Ended = Readonly<{ reason: string; raw: string | null; usage: unknown; marks: Json }>;
+
+/** `known`: the kinds of event that a provider's package reads, where it takes any other for an error; empty where it does not. */
+export function readPieces(show: Show, maxChars: number, known: readonly string[]): Pieces {
+  const parts: Open[] = [];
+  const open = new Map<string, Open>();
+  const offsets = { text: 0, thinking: 0 };
+  const dropped = new Set<string>();
+  let calls = 0;
+  let chars = 0;
+  let ended: Ended | null = null;
+  let warnings: Json = [];
+  let about: JsonObject = {};
+
+  const start = (kind: ReplyPart["kind"], id: string, tool = ""): Open => {
+    const part: Open = { kind, id, tool, call: kind === "call" ? calls : -1, text: "", marks: {}, done: false };
+    if (kind === "call") calls += 1;
+    parts.push(part);
+    open.set(`${kind} ${id}`, part);
+    return part;
+  };
+  /** A piece of a part that was never begun begins it. */
+  const find = (kind: ReplyPart["kind"], piece: Piece): Open =>
+    open.get(`${kind} ${textIn(piece, "id")}`) ?? start(kind, textIn(piece, "id"));
+
+  function add(part: Open, text: string): unknown {
+    if (text === "") return undefined;
+    chars += text.length;
+    if (chars > maxChars) throw new WireTrouble({ detail: `the reply is longer than ${maxChars} characters` });
+    const offset = part.kind === "call" ? part.text.length : offsets[part.kind];
+    part.text += text;
+    if (part.kind === "call") return show({ part: "call", call: part.call, tool: part.tool, offset, text });
+    offsets[part.kind] += text.length;
+    return show({ part: part.kind, offset, text });
+  }
+
+  function call(piece: Piece): unknown {
+    if (piece.providerExecuted === true)
+      throw new WireTrouble({ detail: `the provider ran \`${textIn(piece, "toolName")}\` itself, which no policy has decided` });
+    const id = textIn(piece, "toolCallId");
+    const input = textIn(piece, "input");
+    const part = open.get(`call ${id}`) ?? start("call", id, textIn(piece, "toolName"));
+    mark(part, piece);
+    part.done = true;
+    part.tool = textIn(piece, "toolName");
+    if (part.text === "") return add(part, input);
+    part.text = input; // the whole, where the pieces differ from it
+    return undefined;
+  }
+
+  function whole(part: Open, piece: Piece): unknown {
+    mark(part, piece);
+    return add(part, textIn(piece, "text"));
+  }
+
+  function take(given: unknown): unknown {
+    if (!isPiece(given)) return undefined;
+    const kind = KINDS[given.type];
+    switch (given.type) {
+      case "stream-start":
+        warnings = plain(given.warnings) ?? [];
+        return undefined;
+      case "response-metadata":
+        about = { ...about, ...stringsOf(given, ["id", "modelId"]) };
+        return undefined;
+      case "text-start":
+      case "reasoning-start":
+        if (kind !== undefined) mark(start(kind, textIn(given, "id")), given);
+        return undefined;
+      case "text-delta":
+      case "reasoning-delta": {
+        if (kind === undefined) return undefined;
+        const part = find(kind, given);
+        mark(part, given);
+        return add(part, textIn(given, "delta"));
+      }
+      case "text-end":
+      case "reasoning-end":
+        if (kind !== undefined) mark(find(kind, given), given);
+        if (kind !== undefined) open.delete(`${kind} ${textIn(given, "id")}`); // ids are used again by some
+        return undefined;
+      case "tool-input-start":
+        if (given.providerExecuted === true) return undefined;
+        mark(start("call", textIn(given, "id"), textIn(given, "toolName")), given);
+        return undefined;
+      case "tool-input-delta": {
+        const part = open.get(`call ${textIn(given, "id")}`);
+        return part === undefined ? undefined : add(part, textIn(given, "delta"));
+      }
+      case "tool-call":
+        return call(given);
+      case "tool-result":
+      case "tool-approval-request":
+        throw new WireTrouble({ detail: "the provider ran a tool itself, which no policy has decided" });
+      case "finish":
+        ended = { ...reasonOf(given.finishReason), usage: given.usage, marks: plain(given.providerMetadata) ?? null };
+        return undefined;
+      case "error": {
+        const kind = newKindOf(given.error, known);
+        if (kind === null) throw given.error;
+        dropped.add(kind);
+        return undefined;
+      }
+      // what a whole reply is made of, where a model cannot stream
+      case "text":
+      case "reasoning":
+        if (kind === undefined) return undefined;
+        return whole(start(kind, `${parts.length}`), given);
+      case "tool-input-end":
+      case "ping":
+      case "raw":
+        return undefined;
+      default:
+        dropped.add(given.type); // files, sources, and what is yet to be invented
+        return undefined;
+    }
+  }
+
+  function reply(id: string, request: ModelRequest): ModelReply {
+    if (ended === null || BROKEN.has(ended.reason))
+      throw new WireTrouble({ detail: "the reply broke off before its end", transient: true, again: true });
+    const kept = parts.filter((part) => (part.kind === "call" ? part.done : part.text !== "" || Object.keys(part.marks).length > 0));
+    const said = kept.map((part): ReplyPart => {
+      const meta: Json = Object.keys(part.marks).length === 0 ? null : part.marks;
+      return part.kind === "call"
+        ? { kind: "call", id: part.id, tool: part.tool, text: part.text, meta }
+        : { kind: part.kind, text: part.text, meta };
+    });
+    const counted = usageOf(ended.usage);
+    const usage = { input: counted.input ?? estimatedInput(request), output: counted.output ?? estimatedOutput(said) };
+    const meta: JsonObject = {
+      finish: ended.raw,
+      usage: { ...counted.more, estimated: counted.input === null || counted.output === null },
+      response: about,
+      provider: ended.marks,
+      ...(Array.isArray(warnings) && warnings.length > 0 ? { warnings } : {}),
+      ...(dropped.size > 0 ? { dropped: [...dropped].sort() } : {}),
+    };
+    return { parts: said, finish: finishOf(ended, said), usage, model: id, meta };
+  }
+  return { take, reply };
+}
+
+const KINDS: Readonly<Record<string, "text" | "thinking">> = {
+  "text-start": "text",
+  "text-delta": "text",
+  "text-end": "text",
+  text: "text",
+  "reasoning-start": "thinking",
+  "reasoning-delta": "thinking",
+  "reasoning-end": "thinking",
+  reasoning: "thinking",
+};
+
+/** The provider's marks come with the start, with a delta, or with the end: all of them count, the later one over the earlier. */
+function mark(part: Open, { providerMetadata }: Piece): void {
+  const given = plain(providerMetadata);
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return;
+  for (const [provider, marks] of Object.entries(given)) {
+    if (typeof marks !== "object" || marks === null || Array.isArray(marks)) continue;
+    part.marks[provider] = { ...part.marks[provider], ...(marks as JsonObject) };
+  }
+}
+
+// ── how it ended ──
+
+const BROKEN: ReadonlySet<string> = new Set(["interrupted", "error"]);
+/** What a model's own refusal is called; filters have many names. Null: OpenAI reports one as completed. */
+const REFUSALS: ReadonlySet<string | null> = new Set([null, "refusal", "stop", "completed"]);
+
+/** An object since version 3, a word before. */
+function reasonOf(given: unknown): { readonly reason: string; readonly raw: string | null } {
+  if (typeof given === "string") return { reason: given === "unknown" ? "other" : given, raw: null };
+  if (typeof given !== "object" || given === null) return { reason: "interrupted", raw: null };
+  const { unified, raw } = given as { unified?: unknown; raw?: unknown };
+  return { reason: typeof unified === "string" ? unified : "other", raw: typeof raw === "string" ? raw : null };
+}
+
+function finishOf({ reason, raw }: Ended, parts: readonly ReplyPart[]): Finish {
+  switch (reason) {
+    case "stop":
+      if (raw === "pause_turn") return "other";
+      return parts.some(({ kind }) => kind === "call") ? "calls" : "stop"; // some servers call it a stop
+    case "tool-calls":
+      return "calls";
+    case "length":
+      return "length";
+    case "content-filter":
+      return REFUSALS.has(raw) ? "refused" : "filtered";
+    default:
+      return "other";
+  }
+}
+
+// ── what it used ──
+
+type Counted = Readonly<{ input: number | null; output: number | null; more: JsonObject }>;
+
+/** Objects since version 3, numbers before. What a provider does not say is unknown, not zero. */
+function usageOf(given: unknown): Counted {
+  const usage = recordOf(given);
+  const [input, output] = [recordOf(usage.inputTokens), recordOf(usage.outputTokens)];
+  return {
+    input: countOf(input.total ?? usage.inputTokens),
+    output: countOf(output.total ?? usage.outputTokens),
+    more: {
+      cacheRead: countOf(input.cacheRead ?? usage.cachedInputTokens),
+      cacheWrite: countOf(input.cacheWrite),
+      reasoning: countOf(output.reasoning ?? usage.reasoningTokens),
+    },
+  };
+}
+
+const countOf = (value: unknown): number | null => (typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null);
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === "object" && value !== null ? { ...value } : {});
+
+const estimatedInput = ({ system, messages, tools }: ModelRequest): number =>
+  estimateTokens(system) +
+  messages.reduce((sum, { tokens }) => sum + tokens, 0) +
+  (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
+const estimatedOutput = (parts: readonly ReplyPart[]): number => parts.reduce((sum, { text }) => sum + estimateTokens(text), 0);
+
+// ── untrusted pieces ──
+
+/** A provider may send kinds of event that its package does not know yet, and says so in its documentation: they are let be. */
+function newKindOf(error: unknown, known: readonly string[]): string | null {
+  if (known.length === 0 || !TypeValidationError.isInstance(error) || !isPiece(error.value)) return null;
+  return known.includes(error.value.type) ? null : error.value.type;
+}
+
+const isPiece = (given: unknown): given is Piece =>
+  typeof given === "object" && given !== null && "type" in given && typeof given.type === "string";
+
+const textIn = (piece: Piece, field: string): string => {
+  const value = piece[field];
+  return typeof value === "string" ? value : value === undefined || value === null ? "" : (JSON.stringify(value) ?? "");
+};
+
+function stringsOf(piece: Piece, fields: readonly string[]): JsonObject {
+  return Object.fromEntries(fields.flatMap((field) => (typeof piece[field] === "string" ? [[field, piece[field]]] : [])));
+}
+
+/** As JSON has it: no undefined, no dates, nobody else's object. */
+function plain(value: unknown): Json | undefined {
+  if (value === undefined || value === null) return undefined;
+  try {
+    return JSON.parse(JSON.stringify(value)) as Json;
+  } catch {
+    return undefined;
+  }
+}

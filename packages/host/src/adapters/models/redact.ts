@@ -1,0 +1,50 @@
+/**
+ * M42 Keys are never in an error, a log or the journal: what a server or a library says is cleansed of every key that is known, in the forms
+ *     it is likely to be echoed in, and of what looks like one.
+ */
+import type { Json } from "@orgate/core";
+
+const SHORTEST = 6;
+const GONE = "[key]";
+
+/** What looks like a key, wherever it comes from: the providers' own prefixes, and whatever follows the name of a header that carries one. */
+const LIKELY: readonly RegExp[] = [
+  /\b(?:sk|rk|pk|xai|gsk|hf|or)[-_][A-Za-z0-9_-]{12,}/g,
+  /\bAIza[A-Za-z0-9_-]{16,}/g,
+  /\bBearer\s+[A-Za-z0-9._~+/=-]{8,}/gi,
+  /\b(?:x-api-key|x-goog-api-key|api[-_ ]?key|authorization)["']?\s*[:=]\s*["']?[A-Za-z0-9._~+/=-]{8,}/gi,
+  /([?&](?:key|api_key|apikey|token|access_token)=)[^&\s"']+/gi,
+  /(\/\/)[^/\s:@]+:[^/\s@]+@/g,
+];
+
+export function redactor(keys: readonly string[]): (text: string) => string {
+  const forms = [...new Set(keys.filter((key) => key.length >= SHORTEST).flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  return (text) => {
+    let clean = text;
+    for (const form of forms) clean = clean.replaceAll(form, GONE);
+    for (const likely of LIKELY)
+      clean = clean.replace(likely, (_, before: unknown) => (typeof before === "string" ? `${before}${GONE}` : GONE));
+    return clean;
+  };
+}
+
+/** The same for every text in a value. */
+export function redacted(value: Json, redact: (text: string) => string): Json {
+  if (typeof value === "string") return redact(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((one: Json) => redacted(one, redact));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [redact(key), redacted(one, redact)]));
+}
+
+/** As it stands, as it is in an address, in JSON, and in base64 (whichever byte it begins at). */
+function formsOf(key: string): readonly string[] {
+  const encoded = Buffer.from(key).toString("base64");
+  const within = [1, 2].map((before) =>
+    Buffer.from(`${" ".repeat(before)}${key}`)
+      .toString("base64")
+      .slice(4, -4),
+  );
+  return [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1), encoded.replace(/=+$/, ""), ...within].filter(
+    (form) => form.length >= SHORTEST,
+  );
+}

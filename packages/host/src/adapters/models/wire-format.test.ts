@@ -1,0 +1,322 @@
+import Anthropic from "@anthropic-ai/sdk";
+import { callId, type Message, type ModelReply, type Part, type Preview, type ReplyPart } from "@orgate/core";
+import OpenAI from "openai";
+import { afterEach, describe, expect, test } from "vitest";
+import { settingsOf } from "./env.ts";
+import { anthropicWire, SIGNATURE } from "./fixtures/anthropic-wire.ts";
+import { geminiWire, THOUGHT } from "./fixtures/gemini-wire.ts";
+import {
+  ANTHROPIC,
+  ANTHROPIC_NOW,
+  anthropicThought,
+  assistant,
+  CASES,
+  chat,
+  GEMINI,
+  geminiThought,
+  LOOK_UP,
+  RESPONSES,
+  request,
+  responsesThought,
+  result,
+  user,
+} from "./fixtures/golden.ts";
+import { chatWire } from "./fixtures/openai-chat-wire.ts";
+import { ENCRYPTED, responsesWire } from "./fixtures/openai-responses-wire.ts";
+import { type Local, provider, type Script, type WireFormat } from "./fixtures/server.ts";
+import { providerModel } from "./providers.ts";
+
+const never = new AbortController().signal;
+const opened: Local[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+});
+
+const compat = { keyed: false, thinks: "reasoning" } as const;
+type Setup = Readonly<{
+  id: string;
+  wire: WireFormat;
+  env: (url: string) => Record<string, string>;
+  bodies: Readonly<Record<string, unknown>>;
+}>;
+const SETUPS: readonly Setup[] = [
+  {
+    id: "anthropic/claude-sonnet-4-5",
+    wire: anthropicWire,
+    env: (url) => ({ ANTHROPIC_API_KEY: "sk-ant-test-000000", ANTHROPIC_BASE_URL: url }),
+    bodies: ANTHROPIC,
+  },
+  {
+    id: "openai/gpt-test",
+    wire: responsesWire,
+    env: (url) => ({ OPENAI_API_KEY: "sk-test-0000000000", OPENAI_BASE_URL: url }),
+    bodies: RESPONSES,
+  },
+  {
+    id: "openai-chat/gpt-test",
+    wire: chatWire({ path: "/v1/chat/completions", keyed: true, thinks: null }),
+    env: (url) => ({ OPENAI_API_KEY: "sk-test-0000000000", OPENAI_BASE_URL: url }),
+    bodies: chat("gpt-test", null),
+  },
+  {
+    id: "google/gemini-2.5-flash",
+    wire: geminiWire,
+    env: (url) => ({ GOOGLE_GENERATIVE_AI_API_KEY: "AIzaTest0000000000", GOOGLE_GENERATIVE_AI_BASE_URL: url }),
+    bodies: GEMINI,
+  },
+  {
+    id: "openrouter/maker/model-test",
+    wire: chatWire({ path: "/api/v1/chat/completions", keyed: true, thinks: "reasoning" }),
+    env: (url) => ({ OPENROUTER_API_KEY: "sk-or-test-000000", OPENROUTER_BASE_URL: url }),
+    bodies: chat("maker/model-test", null),
+  },
+  {
+    id: "ollama/llama-test",
+    wire: chatWire({ path: "/v1/chat/completions", ...compat }),
+    env: (url) => ({ OLLAMA_BASE_URL: url }),
+    bodies: chat("llama-test", null),
+  },
+  {
+    id: "openai-compatible/served-test",
+    wire: chatWire({ path: "/any/v1/chat/completions", keyed: false, thinks: "reasoning_content" }),
+    env: (url) => ({ OPENAI_COMPATIBLE_BASE_URL: `${url}/any/v1/` }),
+    bodies: chat("served-test", null),
+  },
+];
+
+const USAGE = { input: 20, cached: 8, output: 9, reasoning: 4 };
+const OK: Script = { parts: [{ say: "Änne owes 5 €. 🪙" }], finish: "stop", usage: USAGE };
+
+async function open(wire: WireFormat, scripts: readonly Script[], seed = 1): Promise<Local> {
+  const local = await provider(wire, scripts, seed);
+  opened.push(local);
+  return local;
+}
+
+const modelAt = ({ id, env }: Setup, url: string, options = {}) => providerModel(id, options, settingsOf(env(url), null), () => 0);
+const say = (text: string): Part => ({ kind: "text", text, meta: null });
+const call = (wireId: string, name: string): Part => ({
+  kind: "call",
+  id: callId("1.0"),
+  wireId,
+  tool: "look_up",
+  text: `{"name":"${name}"}`,
+  args: { kind: "json", value: { name } },
+  meta: null,
+});
+
+describe.each(SETUPS)("$id", (setup) => {
+  test.each(CASES)("M57 what is sent is what the documentation says: $name", async ({ name, messages, tools, temperature }) => {
+    const local = await open(setup.wire, [OK]);
+    const model = modelAt(setup, local.url);
+    const reply = await model.ask(request(messages(say, call), { temperature, ...(tools ? {} : { tools: [] }) }), () => {}, never);
+    expect(local.asked.map(({ body }) => body)).toEqual([setup.bodies[name]]);
+    expect(reply).toMatchObject({ finish: "stop", model: setup.id, usage: { input: 20, output: 9 } });
+    expect(reply.parts.map(({ kind, text }) => ({ kind, text }))).toEqual([{ kind: "text", text: "Änne owes 5 €. 🪙" }]);
+  });
+
+  test("M48 wherever the bytes are cut, the reply is the same: text, calls with exact arguments, previews that add up", async () => {
+    const args = '{ "name" : "Bé\\u0301a 🪙" }';
+    const exact = setup.wire === geminiWire ? JSON.stringify(JSON.parse(args)) : args; // Gemini sends arguments as values
+    const script: Script = {
+      parts: [
+        { say: "I look both up 🪙." },
+        { call: "toolu_01", tool: "look_up", args },
+        { call: "toolu_02", tool: "look_up", args: '{"name":"Bob"}' },
+      ],
+      finish: "calls",
+      usage: USAGE,
+    };
+    for (const seed of [1, 7, 99]) {
+      const local = await open(setup.wire, [script], seed);
+      const previews: Preview[] = [];
+      const reply = await modelAt(setup, local.url).ask(request([user("Ann or Bob?")]), (one) => void previews.push(one), never);
+      expect(reply.finish).toBe("calls");
+      expect(reply.parts.map(({ kind, text }) => ({ kind, text }))).toEqual([
+        { kind: "text", text: "I look both up 🪙." },
+        { kind: "call", text: exact },
+        { kind: "call", text: '{"name":"Bob"}' },
+      ]);
+      expect(joined(previews, "text")).toBe("I look both up 🪙.");
+      expect(
+        [0, 1].map((n) =>
+          joined(
+            previews.filter((p) => p.part === "call" && p.call === n),
+            "call",
+          ),
+        ),
+      ).toEqual([exact, '{"name":"Bob"}']);
+      expect(reply.meta).toMatchObject({ usage: { cacheRead: 8, estimated: false } });
+    }
+  });
+
+  test.each(["length", "refused", "filtered"] as const)("M49 a reply that ended `%s` says so", async (finish) => {
+    const local = await open(setup.wire, [{ parts: [{ say: "I will not." }], finish, usage: USAGE }]);
+    const reply = await modelAt(setup, local.url).ask(request([user("x")]), () => {}, never);
+    const known = { anthropic: { filtered: "refused" }, google: { refused: "filtered" } }; // one has no filter of its own, the other no refusals
+    const [provider = ""] = setup.id.split("/");
+    expect(reply.finish).toBe(Object.entries(known).find(([name]) => name === provider)?.[1][finish as never] ?? finish);
+    expect(reply.parts).toMatchObject([{ kind: "text", text: "I will not." }]);
+  });
+});
+
+/** As the loop makes it of a reply. */
+const journalled = (part: ReplyPart): Part =>
+  part.kind === "call" ? { ...part, id: callId("1.0"), wireId: part.id, args: { kind: "json", value: JSON.parse(part.text) } } : part;
+
+test("M57 a model that takes no temperature is sent none, and that is on record", async () => {
+  const [setup] = SETUPS;
+  if (setup === undefined) throw new Error("no set-up");
+  const local = await open(setup.wire, [OK]);
+  const reply = await modelAt({ ...setup, id: "anthropic/claude-opus-5-5" }, local.url).ask(
+    request([user("Who owes?")], { tools: [] }),
+    () => {},
+    never,
+  );
+  expect(local.asked.map(({ body }) => body)).toEqual([ANTHROPIC_NOW]);
+  expect(reply.meta).toMatchObject({ warnings: [{ type: "unsupported", feature: "temperature" }] });
+});
+
+const joined = (previews: readonly Preview[], part: Preview["part"]): string => {
+  let text = "";
+  for (const one of previews) {
+    if (one.part !== part) continue;
+    expect(one.offset).toBe(text.length);
+    text += one.text;
+  }
+  return text;
+};
+
+describe("M46 thinking goes back as it came", () => {
+  const THOUGHTS = "Ann, I think, owes 5 €.";
+  const script = (signature: string, id: string): Script => ({
+    parts: [{ think: THOUGHTS, signature }, { say: "I look." }, { call: id, tool: "look_up", args: '{"name":"Ann"}' }],
+    finish: "calls",
+    usage: USAGE,
+  });
+  async function twice(
+    setup: Setup,
+    signature: string,
+    id: string,
+    options: object,
+    maxOutputTokens = 1024,
+  ): Promise<{ local: Local; first: ModelReply }> {
+    const local = await open(setup.wire, [script(signature, id), OK]);
+    const model = modelAt(setup, local.url, options);
+    const first = await model.ask(request([user("Ann?")], { maxOutputTokens }), () => {}, never);
+    const parts = first.parts.map(journalled);
+    const [wireId = ""] = parts.flatMap((part) => (part.kind === "call" ? [part.wireId] : []));
+    const messages: readonly Message[] = [user("Ann?"), assistant(...parts), result(wireId, "owes 5")];
+    await model.ask(request(JSON.parse(JSON.stringify(messages)), { maxOutputTokens }), () => {}, never); // through the journal's JSON and back
+    return { local, first };
+  }
+  const setupOf = (id: string): Setup => {
+    const found = SETUPS.find((one) => one.id.startsWith(id));
+    if (found === undefined) throw new Error(id);
+    return found;
+  };
+
+  test("M46 Anthropic: the block, its signature, its place", async () => {
+    const options = { providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } } };
+    const { local, first } = await twice(setupOf("anthropic/"), SIGNATURE, "toolu_01A", options, 2048);
+    expect(first.parts[0]).toEqual({ kind: "thinking", text: THOUGHTS, meta: { anthropic: { signature: SIGNATURE } } });
+    expect(local.asked[1]?.body).toEqual(anthropicThought(THOUGHTS, SIGNATURE));
+  });
+
+  test("M65 what is thought is counted: no more is asked for than was reserved", async () => {
+    const options = { providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } } };
+    const setup = setupOf("anthropic/");
+    const local = await open(setup.wire, [OK]);
+    const model = modelAt(setup, local.url, options);
+    await expect(model.ask(request([user("Ann?")], { maxOutputTokens: 1024 }), () => {}, never)).rejects.toMatchObject({
+      fault: { again: false, broke: false, detail: expect.stringContaining("it may think 1024 tokens") },
+    });
+    expect(local.asked).toEqual([]);
+    await model.ask(request([user("Ann?")], { maxOutputTokens: 1500 }), () => {}, never);
+    expect(local.asked[0]?.body).toMatchObject({ max_tokens: 1500, thinking: { budget_tokens: 1024 } });
+  });
+
+  test("M46 OpenAI: the reasoning item, encrypted", async () => {
+    const options = { providerOptions: { openai: { reasoningEffort: "low", reasoningSummary: "auto" } } };
+    const { local, first } = await twice({ ...setupOf("openai/"), id: "openai/gpt-5" }, ENCRYPTED, "call_1", options);
+    expect(first.parts[0]).toMatchObject({ kind: "thinking", text: THOUGHTS });
+    expect(first.meta).toMatchObject({ usage: { reasoning: 4 } });
+    expect(local.asked[1]?.body).toEqual(responsesThought(THOUGHTS, ENCRYPTED));
+  });
+
+  test("M46 Gemini: the signature on the call it came with", async () => {
+    const options = { providerOptions: { google: { thinkingConfig: { includeThoughts: true, thinkingBudget: 1024 } } } };
+    const { local, first } = await twice(setupOf("google/"), THOUGHT, "", options);
+    const [id = ""] = first.parts.flatMap((part) => (part.kind === "call" ? [part.id] : [])); // Gemini names none, so it is one of ours
+    expect(local.asked[1]?.body).toEqual(geminiThought(THOUGHTS, THOUGHT, id));
+  });
+
+  test.each(["openrouter/", "ollama/", "openai-compatible/"])("M46 %s thinking is told from text", async (id) => {
+    const { first } = await twice(setupOf(id), "", "call_1", {});
+    expect(first.parts.map(({ kind, text }) => [kind, text])).toEqual([
+      ["thinking", THOUGHTS],
+      ["text", "I look."],
+      ["call", '{"name":"Ann"}'],
+    ]);
+  });
+});
+
+describe("M58 the servers of these tests are what the providers' own clients expect", () => {
+  const script: Script = {
+    parts: [{ say: "I look." }, { call: "toolu_01", tool: "look_up", args: '{"name":"Ann"}' }],
+    finish: "calls",
+    usage: USAGE,
+  };
+
+  test("M58 Anthropic's SDK", async () => {
+    const local = await open(anthropicWire, [script]);
+    const client = new Anthropic({ apiKey: "sk-ant-test-000000", baseURL: local.url, maxRetries: 0 });
+    const message = await client.messages
+      .stream({
+        model: "claude-test",
+        max_tokens: 100,
+        messages: [{ role: "user", content: "Ann?" }],
+        tools: [{ name: "look_up", description: "Looks a person up.", input_schema: { type: "object", ...LOOK_UP.inputSchema } }],
+      })
+      .finalMessage();
+    expect(message).toMatchObject({
+      stop_reason: "tool_use",
+      usage: { output_tokens: 9, cache_read_input_tokens: 8 },
+      content: [
+        { type: "text", text: "I look." },
+        { type: "tool_use", id: "toolu_01", name: "look_up", input: { name: "Ann" } },
+      ],
+    });
+    await expect(client.messages.create({ model: "claude-test", max_tokens: 0, messages: [] })).rejects.toMatchObject({
+      status: 400,
+      error: { type: "error", error: { type: "invalid_request_error" } },
+    });
+  });
+
+  test("M58 OpenAI's SDK, both ways", async () => {
+    const chats = await open(chatWire({ path: "/v1/chat/completions", keyed: true, thinks: null }), [script]);
+    const first = new OpenAI({ apiKey: "sk-test-0000000000", baseURL: `${chats.url}/v1`, maxRetries: 0 });
+    const completion = await first.chat.completions
+      .stream({ model: "gpt-test", messages: [{ role: "user", content: "Ann?" }], stream_options: { include_usage: true } })
+      .finalChatCompletion();
+    expect(completion).toMatchObject({
+      choices: [
+        {
+          finish_reason: "tool_calls",
+          message: { content: "I look.", tool_calls: [{ id: "toolu_01", function: { name: "look_up", arguments: '{"name":"Ann"}' } }] },
+        },
+      ],
+      usage: { total_tokens: 29 },
+    });
+    await expect(first.chat.completions.create({ model: "gpt-test", messages: [] })).rejects.toMatchObject({
+      status: 400,
+      type: "invalid_request_error",
+    });
+
+    const responses = await open(responsesWire, [script]);
+    const second = new OpenAI({ apiKey: "sk-test-0000000000", baseURL: `${responses.url}/v1`, maxRetries: 0 });
+    const response = await second.responses.stream({ model: "gpt-test", input: "Ann?", store: false }).finalResponse();
+    expect(response).toMatchObject({ status: "completed", output_text: "I look.", usage: { output_tokens: 9 } });
+    expect(response.output[1]).toMatchObject({ type: "function_call", call_id: "toolu_01", arguments: '{"name":"Ann"}' });
+  });
+});

@@ -1,0 +1,234 @@
+// Models from the command line: a real project, the real command, a local server that speaks a provider's wire.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { anthropicWire } from "../adapters/models/fixtures/anthropic-wire.ts";
+import { type Answer, listen, provider, refuse, type Script } from "../adapters/models/fixtures/server.ts";
+import { type Desk, type Ended, expectRefusal, makeDesk } from "./fixtures/desk.ts";
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+function deskWith(agents: Readonly<Record<string, string>>): Desk {
+  const desk = makeDesk();
+  closing.push(desk.remove);
+  for (const [name, text] of Object.entries(agents)) desk.write(`agents/${name}.toml`, text);
+  return desk;
+}
+async function serving(answer: Answer): Promise<string> {
+  const local = await listen(answer);
+  closing.push(local.close);
+  return local.url;
+}
+const agent = (name: string, more: string): string => `name = "${name}"\ninstructions = "Be brief."\n${more}\n`;
+const CLAUDE = agent("claude", 'model = "anthropic/claude-sonnet-4-5"\ntools = []');
+
+describe("M53 M56 what is there to use", () => {
+  test("M53 an agent whose provider has no key is refused, naming the variable, and nothing is opened", async () => {
+    const desk = deskWith({ claude: CLAUDE, odd: agent("odd", 'model = "nowhere/x"') });
+    expectRefusal(await desk.orgate("run", "claude", "--input", "hi"), 1, "$ANTHROPIC_API_KEY is not set");
+    expectRefusal(await desk.orgate("run", "odd", "--input", "hi"), 1, "there is no provider `nowhere`; there are: offline, anthropic");
+    expect(await desk.json("sessions", "list")).toEqual([]);
+  });
+
+  test("M63 an agent that names no model runs offline, and says so", async () => {
+    const desk = deskWith({ plain: agent("plain", "") });
+    const told = await desk.orgate("run", "plain", "--input", "hi");
+    expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining("I am offline/echo") });
+    expect(told.stderr).toContain("it names no model, so offline/echo answers");
+    expect(await desk.json("run", "plain", "--input", "hi")).toMatchObject({ warnings: [expect.stringContaining("it names no model")] });
+  });
+
+  test("M56 doctor says what is usable and why not, shows no key, and its exit code tells", async () => {
+    const desk = deskWith({ claude: CLAUDE, plain: agent("plain", "") });
+    const sick = await desk.orgate("doctor", "--json");
+    expect(sick.code).toBe(1);
+    expect(JSON.parse(sick.stdout)).toMatchObject({
+      healthy: false,
+      node: { ok: true },
+      journal: { ok: true },
+      agents: expect.arrayContaining([
+        {
+          name: "claude",
+          model: "anthropic/claude-sonnet-4-5",
+          ok: false,
+          detail: expect.stringContaining("$ANTHROPIC_API_KEY is not set"),
+        },
+        expect.objectContaining({ name: "plain", ok: true }),
+        expect.objectContaining({ name: "desk", ok: true, model: "offline/desk" }),
+      ]),
+      providers: expect.arrayContaining([
+        { name: "anthropic", ok: false, detail: expect.any(String), variable: "ANTHROPIC_API_KEY" },
+        expect.objectContaining({ name: "offline", ok: true }),
+        expect.objectContaining({ name: "ollama", ok: true }),
+      ]),
+    });
+    desk.write(".env", "ANTHROPIC_API_KEY=canary-in-dot-env\n");
+    const well = await desk.orgate("doctor");
+    expect(well).toMatchObject({ code: 0, stderr: "" });
+    expect(well.stdout).toMatch(/ok\s+provider anthropic\s+.*\$ANTHROPIC_API_KEY is set, in \.env/);
+    expect(well.stdout).not.toContain("canary");
+  });
+});
+
+const USAGE = { input: 20, cached: 8, output: 9, reasoning: 0 };
+
+test("M57 a whole turn over the wire: a call, its result, the answer, all in the journal, the key nowhere", async () => {
+  const scripts: readonly Script[] = [
+    { parts: [{ say: "Looking." }, { call: "toolu_01", tool: "look", args: "{}" }], finish: "calls", usage: USAGE },
+    { parts: [{ say: "All is well." }], finish: "stop", usage: USAGE },
+  ];
+  const local = await provider(anthropicWire, scripts, 5);
+  closing.push(local.close);
+  const desk = deskWith({});
+  desk.write("agents/desk.ts", OVER_THE_WIRE(desk.read("agents/desk.ts")));
+  const env = { ANTHROPIC_API_KEY: "canary-0123456789", ANTHROPIC_BASE_URL: local.url };
+  const ran = await desk.start(["run", "desk", "--input", "look around", "--json"], undefined, env).ended;
+  expect(ran).toMatchObject({ code: 0 });
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    ending: "completed",
+    output: "All is well.",
+    iterations: 2,
+    calls: 1,
+    usage: { total: 58 },
+  });
+  expect(desk.read("effects.txt")).toBe("look\n");
+  expect(local.asked).toHaveLength(2);
+  expect(local.asked[1]?.body).toMatchObject({
+    messages: [
+      { role: "user" },
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "Looking." },
+          { type: "tool_use", id: "toolu_01", name: "look", input: {} },
+        ],
+      },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_01" }] },
+    ],
+  });
+  expectNoKey(desk, [ran], "canary-0123456789");
+});
+
+describe("M41 M49 what comes of a fault in a turn", () => {
+  const SSE = { "content-type": "text/event-stream" };
+  const calling: Script = { parts: [{ call: "toolu_01", tool: "look", args: "{}" }], finish: "calls", usage: USAGE };
+  const done: Script = { parts: [{ say: "All is well." }], finish: "stop", usage: USAGE };
+  const whole =
+    (script: Script): Answer =>
+    (response) =>
+      response.writeHead(200, SSE).end(anthropicWire.stream(script));
+  const cut: Answer = (response) => {
+    const text = anthropicWire.stream(calling);
+    response.writeHead(200, SSE).write(text.slice(0, text.indexOf("message_delta")), () => response.destroy()); // after the call, before the end
+  };
+  async function turn(answers: readonly Answer[]): Promise<{ desk: Desk; result: object; kinds: readonly unknown[] }> {
+    let next = 0;
+    const url = await serving((response, asked) => {
+      next += 1;
+      return answers[next - 1]?.(response, asked) ?? response.writeHead(418).end();
+    });
+    const desk = deskWith({});
+    desk.write("agents/desk.ts", OVER_THE_WIRE(desk.read("agents/desk.ts")));
+    const env = { ANTHROPIC_API_KEY: "canary-0123456789", ANTHROPIC_BASE_URL: url };
+    const ran = await desk.start(["run", "desk", "--input", "look", "--json"], undefined, env).ended;
+    const result = JSON.parse(ran.stdout) as { session: string };
+    const shown = (await desk.json("journal", "show", result.session)) as {
+      event: { kind: string; attempt?: number; broke?: boolean; again?: boolean };
+    }[];
+    const kinds = shown.flatMap(({ event: { kind, attempt, broke, again } }) =>
+      kind.startsWith("model.") ? [{ kind, attempt, broke, again }] : [],
+    );
+    return { desk, result, kinds };
+  }
+
+  test("M49 a reply that broke off after its call is asked for again, and the call is made once", async () => {
+    const { desk, result, kinds } = await turn([cut, whole(calling), whole(done)]);
+    expect(result).toMatchObject({ ending: "completed", output: "All is well.", calls: 1 });
+    expect(desk.read("effects.txt")).toBe("look\n");
+    expect(kinds.slice(0, 4)).toMatchObject([
+      { kind: "model.asked", attempt: 1 },
+      { kind: "model.failed", attempt: 1, broke: true, again: true },
+      { kind: "model.asked", attempt: 2 },
+      { kind: "model.replied", attempt: 2 },
+    ]);
+  });
+
+  test("M41 three in a row end the turn, and nothing was done", async () => {
+    const { desk, result, kinds } = await turn([cut, cut, cut, whole(done)]);
+    expect(result).toMatchObject({ ending: "failed", calls: 0 });
+    expect(kinds).toHaveLength(6);
+    expect(desk.has("effects.txt")).toBe(false);
+  });
+
+  test("M40 what the provider refuses for good is not asked for again", async () => {
+    const { result, kinds } = await turn([(response) => refuse(response, anthropicWire, 404, "model: no such model"), whole(done)]);
+    expect(result).toMatchObject({ ending: "failed", detail: expect.stringContaining("the provider answered 404: model: no such model") });
+    expect(kinds).toHaveLength(2);
+  });
+});
+
+/** The desk's own agent, with a provider's model in place of its rules. */
+const OVER_THE_WIRE = (text: string): string =>
+  text.replace('"offline/desk"', '"anthropic/claude-sonnet-4-5"').replace(/modelOptions: \{[\s\S]*?\n {2}\] \},/, "");
+
+/** Every byte the project has been left with, but for its own `.env`; and all that was said. */
+function expectNoKey(desk: Desk, said: readonly Ended[], key: string): void {
+  const forms = [key, Buffer.from(key).toString("base64").replace(/=+$/, "").slice(0, -2), encodeURIComponent(key)];
+  const files = readdirSync(desk.root, { recursive: true, withFileTypes: true }).filter(
+    (one) => one.isFile() && one.name !== ".env" && !one.parentPath.includes("node_modules"),
+  );
+  expect(files.some(({ name }) => name.startsWith("journal.db"))).toBe(true);
+  const texts = [
+    ...files.map((one) => readFileSync(join(one.parentPath, one.name), "latin1")),
+    ...said.flatMap(({ stdout, stderr }) => [stdout, stderr]),
+  ];
+  for (const form of forms) for (const text of texts) expect(text.includes(form)).toBe(false);
+}
+
+describe("M42 the canary: keys everywhere, and none to be found", () => {
+  const KEY = "sk-canary/7f3a+9c21==";
+  const SSE = { "content-type": "text/event-stream" };
+  const head = (response: Parameters<Answer>[0], headers: Record<string, string> = {}) =>
+    response.writeHead(200, { ...SSE, "x-echo": KEY, ...headers });
+  const script: Script = { parts: [{ say: "fine" }], finish: "stop", usage: USAGE };
+  const leaks: Readonly<Record<string, Answer>> = {
+    "an error that quotes the request": (response, { headers }) =>
+      refuse(response, anthropicWire, 401, `invalid x-api-key: ${headers["x-api-key"]} (${KEY})`, { "x-echo": KEY }),
+    "an error that is no JSON": (response) =>
+      response.writeHead(500, { "content-type": "text/plain" }).end(`stack: Authorization: Bearer ${KEY}`),
+    "an error in base64": (response) => refuse(response, anthropicWire, 400, `got ${Buffer.from(KEY).toString("base64")}`),
+    "an overload within the stream": (response) =>
+      head(response).end(`event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"key ${KEY}"}}\n\n`),
+    "events that are no JSON": (response) => head(response).end(`data: {"key": "${KEY}"\n\n`),
+    "a type that names it": (response) => head(response, { "content-type": `text/${KEY}` }).end(),
+    "a redirect that names it": (response) => response.writeHead(302, { location: `http://127.0.0.1:9/?key=${KEY}` }).end(),
+    "a good answer whose small print names it": (response) =>
+      head(response).end(
+        anthropicWire
+          .stream(script)
+          .replace("msg_014p7gG3wDgGV9EUtLvnow3U", `msg_${KEY}`)
+          .replaceAll('"output_tokens":', `"echo":"${KEY}","output_tokens":`),
+      ),
+  };
+
+  test("M42 whatever the server echoes, wherever it puts it", { timeout: 60_000 }, async () => {
+    const answers = Object.values(leaks);
+    const url = await serving((response, asked) => answers[Number(asked.path.split("/")[1])]?.(response, asked));
+    const desk = deskWith({ claude: CLAUDE });
+    desk.write(".env", `OPENAI_API_KEY=${KEY}\n`);
+    const run = (leak: number, ...args: readonly string[]) =>
+      desk.start(args, undefined, { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${url}/${leak}/v1` }).ended;
+    const said: Ended[] = [];
+    for (const [leak] of answers.entries())
+      said.push(await run(leak, "run", "claude", "--input", "hi", ...(leak % 2 === 0 ? ["--json"] : [])));
+    expect(said.map(({ stdout }) => stdout).filter((text) => text === "")).toEqual([]); // every turn was opened and has ended
+    const sessions = JSON.parse((await run(0, "sessions", "list", "--json")).stdout) as { session: string }[];
+    expect(sessions).toHaveLength(answers.length);
+    for (const { session } of sessions.slice(0, 2))
+      said.push(await run(0, "sessions", "show", session), await run(0, "journal", "export", session));
+    said.push(await run(0, "doctor", "--json"));
+    expectNoKey(desk, said, KEY);
+  });
+});
