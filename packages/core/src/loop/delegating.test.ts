@@ -12,6 +12,7 @@ import {
   DELEGATE,
   type Ending,
   type EventKind,
+  intentId,
   type JournalEvent,
   type Json,
   type SessionId,
@@ -499,6 +500,23 @@ describe("waiting for people", () => {
     await w.wish({ kind: "answer", approval: q?.approval ?? fail(), digest: q?.digest ?? fail(), answer: { kind: "approve" } });
     const s = await w.go();
     expect(s.last).toMatchObject({ ending: "completed", output: "42" });
+    w.turnTo(session);
+    expect(w.state().last).toMatchObject({ ending: "completed", output: "ok" });
+  });
+
+  test("D2 nobody silences the word of an ending by using up an id for it beforehand", async () => {
+    const { w } = waiting();
+    await w.run("go");
+    const [session, below] = [w.session(), child(w)];
+    const { inbox, clock } = w.outside();
+    const squat = { kind: "resolve", call: callId("9.9"), as: "happened", note: "" } as const;
+    const by = { kind: "user", id: "mallory" } as const;
+    for (const id of [`c_${below}`, below, `child-ended:${below}`])
+      await inbox.put({ id: intentId(id), session, at: clock.now(), by, key: null, wish: squat, signature: null });
+    w.turnTo(below);
+    const [q] = w.state().turn?.questions.values() ?? [];
+    await w.wish({ kind: "answer", approval: q?.approval ?? fail(), digest: q?.digest ?? fail(), answer: { kind: "approve" } });
+    await w.go();
     w.turnTo(session);
     expect(w.state().last).toMatchObject({ ending: "completed", output: "ok" });
   });
