@@ -543,6 +543,25 @@ describe("waiting for people", () => {
     expect([s.last?.output, endingOf(w, below)]).toEqual(["ok", ["completed"]]);
   });
 
+  test("D2 nothing is said to follow a delegate's turn while another session waits for it; steering reaches it", async () => {
+    const { w } = waiting();
+    await w.run("go");
+    const session = w.session();
+    const below = child(w);
+    w.turnTo(below);
+    await w.wish({ kind: "follow-up", text: "and then" });
+    await w.wish({ kind: "steer", text: "quickly" });
+    await w.wish({ kind: "cancel", reason: "enough" });
+    await w.go();
+    expect(w.events("intent.refused")).toMatchObject([{ wish: "follow-up", reason: expect.stringContaining("works for another session") }]);
+    expect([w.state().turns, w.events("input.steered").length]).toEqual([1, 1]);
+    await w.wish({ kind: "follow-up", text: "now" });
+    await w.go();
+    expect(w.state().turns).toBe(2); // its turns are its own again
+    w.turnTo(session);
+    expect(w.state().last?.ending).toBe("completed");
+  });
+
   test("D5 who has steered the parent is no stranger to what its delegate asks for", async () => {
     const said: string[] = [];
     const spoil = (p: Ports): Ports => ({
