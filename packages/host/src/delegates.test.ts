@@ -3,7 +3,18 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, defineAgent, defineTool, intentId, type Live, type Model, millis, type ReplyPart, tableGate } from "@orgate/core";
+import {
+  type Agent,
+  approvalId,
+  defineAgent,
+  defineTool,
+  intentId,
+  type Live,
+  type Model,
+  millis,
+  type ReplyPart,
+  tableGate,
+} from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { ed25519, sha256 } from "./adapters/crypto-node.ts";
@@ -167,6 +178,43 @@ test("D4 a turn whose delegate's agent is gone cannot go on, and is cancelled al
     ]);
     await second.close();
   }
+});
+
+test("D5 who answers a delegate's question and does not have the agent above it drives the delegate, and leaves the rest to who has", async () => {
+  const root = folder();
+  const first = await open(root);
+  const ben = createPerson(join(root, "home"), "ben", ed25519);
+  await first.place.keyring.certifyPerson(ben.name, ben.key.publicKey);
+  const { session, questions } = await first.complete("desk", "go");
+  await first.close();
+  const second = await open(root, { agents: AGENTS.filter(({ name }) => name === "reader") });
+  const { approval, digest } = questions[0] ?? { approval: approvalId(""), digest: sha256("") };
+  const { result } = await second.approvals.answer({ approval, digest, answer: { kind: "approve" } }, ben);
+  expect(result).toMatchObject({ ending: "completed", output: "reader is done" });
+  await second.close();
+  const third = await open(root);
+  expect(await third.resume(session).result).toMatchObject({ ending: "completed", output: "desk is done" });
+  await third.close();
+});
+
+test("D4 a delegate that is waited for is not erased: without it the turn above could never end", async () => {
+  const root = folder();
+  writeFileSync(join(root, "orgate.toml"), '[project]\nname = "p"\n');
+  const first = await open(root);
+  const { session, questions } = await first.complete("desk", "go");
+  const below = questions[0]?.session ?? session;
+  await first.close();
+  const erase = () =>
+    spawnSync(
+      process.execPath,
+      [join(import.meta.dirname, "..", "bin", "orgate.js"), "journal", "erase", "--session", below, "--reason", "asked", "--project", root],
+      { encoding: "utf8", env: { ...process.env, ORGATE_HOME: join(root, "home") } },
+    );
+  expect(erase().stderr).toMatch(/works for `s_\w+`, which waits for it/);
+  const second = await open(root);
+  expect(await second.resume(session, { signal: AbortSignal.abort("enough") }).result).toMatchObject({ ending: "cancelled" });
+  await second.close();
+  expect(erase()).toMatchObject({ status: 0, stdout: expect.stringContaining("erased") });
 });
 
 test("D4 who stops driving a delegate cancels that, and leaves the turn above it to whoever takes it up", async () => {

@@ -9,6 +9,7 @@ import {
   defineAgent,
   drive,
   type Entry,
+  type Fault,
   FaultError,
   followChild,
   type Gate,
@@ -393,7 +394,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     return stream(given.on, tracked, async (watch, signal) => {
       const until = either(given.signal, signal);
       const state = await driveSession(session, watch, until);
-      await goUp({ inbox }, state, async (above) => (until.aborted ? null : driveSession(above, () => {}, until)));
+      await goUp({ inbox }, state, async (above) => (until.aborted ? null : driveSession(above, () => {}, until).catch(unlessNotHere)));
       return resultOf(state, agents.get(state.agent.name) ?? null);
     });
   }
@@ -581,6 +582,13 @@ const unlessHeld = (error: unknown): null => {
   if (isFault(error, "session-held")) return null;
   throw error;
 };
+
+/** What is wrong above a delegate is not the delegate's: it waits there for whoever can take it up, and is told to whoever tries to. */
+const unlessNotHere = (error: unknown): null => {
+  if (isFault(error) && NOT_HERE.has(error.fault.kind)) return null;
+  throw error;
+};
+const NOT_HERE: ReadonlySet<Fault["kind"]> = new Set(["agent-missing", "agent-invalid", "agent-other", "entry-erased", "entry-bad"]);
 
 const nap = () => sleep(50, undefined, { ref: false });
 
