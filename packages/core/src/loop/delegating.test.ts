@@ -411,9 +411,9 @@ describe("what reaches a delegate", () => {
     expect([s.last?.ending, endingOf(w, child(w))]).toEqual(["cancelled", ["cancelled"]]);
   });
 
-  test("D4 a halt of the parent's agent cancels its delegates; a halt of the delegate's agent is the delegate's own ending", async () => {
+  test("D4 a halt of the parent's agent ends its delegates; a halt of the delegate's agent is the delegate's own ending", async () => {
     for (const [scope, own, theirs] of [
-      ["agent:tester", "halted", "cancelled"],
+      ["agent:tester", "halted", "halted"],
       ["agent:reader", "completed", "halted"],
       ["all", "halted", "halted"],
     ] as const) {
@@ -429,7 +429,45 @@ describe("what reaches a delegate", () => {
       w.turnTo(session);
       const s = await running;
       expect([scope, s.last?.ending]).toEqual([scope, own]);
-      expect([theirs, "cancelled"]).toContain(endingOf(w, below)[0]); // where all is halted either comes first
+      expect([theirs, "cancelled"]).toContain(endingOf(w, below)[0]); // its own look at the orders or its parent's word: either comes first
+    }
+  });
+
+  test("D4 a halt of an agent above holds for a delegate whose parent nobody drives: who brings its answer starts nothing", async () => {
+    for (const when of ["before", "at the very commit"] as const) {
+      let started = 0;
+      let halt: (() => Promise<void>) | null = null;
+      const spoil = (p: Ports): Ports => ({
+        ...p,
+        journal: {
+          ...p.journal,
+          append: async (a) => {
+            if (a.events.some(({ event }) => event.kind === "approval.consumed")) await halt?.();
+            return p.journal.append(a);
+          },
+        },
+      });
+      const counted: Tool = { ...look([]), run: async () => `seen ${++started}` };
+      const { w } = pair([reply.calls([give("reader")]), reply.text("ok")], [reply.calls([{ tool: "look", args: {} }]), reply.text("42")], {
+        readerTools: [counted],
+        rows: [{ id: "ask", action: "tool:look", verdict: "ask" }, ...PERMIT_ALL],
+        spoil,
+      });
+      await w.run("go");
+      const session = w.session();
+      const order = async () => {
+        halt = null;
+        await w.order({ kind: "work.halted", scope: "agent:tester", by: { kind: "user", id: "ann" }, reason: "stop it" });
+      };
+      if (when === "before") await order();
+      else halt = order;
+      w.turnTo(child(w));
+      const [q] = w.state().turn?.questions.values() ?? [];
+      await w.wish({ kind: "answer", approval: q?.approval ?? fail(), digest: q?.digest ?? fail(), answer: { kind: "approve" } });
+      const s = await w.go();
+      expect([when, started, s.last?.ending]).toEqual([when, 0, "halted"]);
+      w.turnTo(session);
+      expect(w.state().last?.ending).toBe("halted");
     }
   });
 
