@@ -21,6 +21,7 @@ const question: OpenQuestion = { digest: d1, expiresAt: null, answer: null, vote
 const standing: Standing = {
   turns: 3,
   running: true,
+  delegated: false,
   queued: 0,
   closed: false,
   limits: DEFAULT_LIMITS,

@@ -11,6 +11,8 @@ export type Leave = Readonly<
 export type Standing = Readonly<{
   turns: number;
   running: boolean;
+  /** The turn in progress is work for another session. */
+  delegated: boolean;
   /** Said to follow the turn, and not begun. */
   queued: number;
   closed: boolean;
@@ -48,6 +50,7 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
         ? event({ kind: "input.steered", text: wish.text.toWellFormed(), by, intent: id })
         : refuse("there is no turn to steer");
     case "follow-up":
+      if (at.delegated) return refuse("it works for another session, which waits for it: say it there, or when this turn has ended");
       return event({ kind: "input.queued", text: wish.text.toWellFormed(), by, intent: id });
     case "cancel":
       return at.running

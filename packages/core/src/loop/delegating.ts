@@ -15,7 +15,6 @@ import {
   type Evidence,
   FaultError,
   type Intent,
-  intentId,
   isFault,
   type JournalEvent,
   type Limits,
@@ -148,8 +147,11 @@ const untimed = (a: Allotment): Allotment => ({ ...a, ms: 0 });
 
 // ── its ending ──
 
-/** The word of a delegate's ending, for the transaction that ends its turn. Later turns of its session are nobody's but its own. */
-export function wordOfEnding(p: Pick<Ports, "signAsWriter">, s: State, at: Millis): readonly Intent[] {
+/**
+ * The word of a delegate's ending, for the transaction that ends its turn. Later turns of its session are nobody's but its own.
+ * Under an id that nobody can know before: an inbox takes an id once, and whoever had used this one would have silenced it.
+ */
+export function wordOfEnding(p: Pick<Ports, "signAsWriter" | "ids">, s: State, at: Millis): readonly Intent[] {
   const { parent, last, session: child } = s;
   if (parent === null || last === null || last.turn !== 1) return [];
   const { ending, output, detail, activeMs } = last;
@@ -163,7 +165,7 @@ export function wordOfEnding(p: Pick<Ports, "signAsWriter">, s: State, at: Milli
     labels: [...s.labels],
     used: { ...s.used, ms: activeMs },
   };
-  return [p.signAsWriter({ id: intentId(`c_${child}`), session: parent.session, at, wish })];
+  return [p.signAsWriter({ id: p.ids.intent(), session: parent.session, at, wish })];
 }
 
 /** What follows from the word in the parent: labels first, so that nothing is decided without them. */
@@ -239,13 +241,18 @@ export async function followChild(
   }
 }
 
-/** A delegate that has ended: whoever drove it takes up the session it works for, and so on upwards, unless somebody holds that. */
-export async function goUp(p: Pick<Ports, "inbox">, s: State, takeUp: (session: SessionId) => Promise<State>): Promise<void> {
+/**
+ * A delegate that has ended: whoever drove it takes up the session it works for, and so on upwards, unless somebody holds that.
+ * `takeUp` resolves with null when it will not: who was told to stop has stopped what it drove, and leaves those above as they are.
+ */
+export async function goUp(p: Pick<Ports, "inbox">, s: State, takeUp: (session: SessionId) => Promise<State | null>): Promise<void> {
   for (let at = s; at.parent !== null && (at.turn === null || at.turns > 1); ) {
     const above = at.parent.session;
     if ((await p.inbox.pending(above)).length === 0) return; // its holder has heard of it already
     try {
-      at = await takeUp(above);
+      const taken = await takeUp(above);
+      if (taken === null) return;
+      at = taken;
     } catch (error) {
       if (isFault(error, "session-held")) return; // and hears of it now
       throw error;

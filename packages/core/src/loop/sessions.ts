@@ -24,9 +24,9 @@ export function checkExternal(external: string): string {
 /** H40 the same id again is the same session, if it is for the same agent and principal; two that ask at once get the same one. */
 export async function createSession(p: Founding, opening: Opening): Promise<SessionSummary> {
   const { external } = opening;
-  checkHistory(opening.history);
-  if (external === null) return found(p, opening, []);
-  return onceFor(p, checkExternal(external), () => found(p, opening, []), isSame(opening));
+  const checked = { ...opening, history: checkHistory(opening.history) };
+  if (external === null) return found(p, checked, []);
+  return onceFor(p, checkExternal(external), () => found(p, checked, []), isSame(opening));
 }
 
 const isSame =

@@ -49,7 +49,7 @@ export async function deliverWish(
   const takeOver = async (): Promise<"drove" | "held"> => {
     if (look.holder(session) !== null) return "held";
     const desk = await deskOf(config);
-    knownAgent(desk, agent, given.env);
+    if (wanted.kind !== "cancel" && wanted.kind !== "cancel-all") knownAgent(desk, agent, given.env); // to end a turn its agent is not needed
     try {
       drove = await withRuntime(given, screen, desk, intent.by, (runtime) =>
         driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
