@@ -3,11 +3,22 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, defineAgent, defineTool, type Live, type Model, type ReplyPart, tableGate } from "@orgate/core";
+import {
+  type Agent,
+  approvalId,
+  defineAgent,
+  defineTool,
+  intentId,
+  type Live,
+  type Model,
+  millis,
+  type ReplyPart,
+  tableGate,
+} from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { ed25519, sha256 } from "./adapters/crypto-node.ts";
-import { createPerson } from "./adapters/keyring.ts";
+import { createPerson, signIntent } from "./adapters/keyring.ts";
 import type { Notice } from "./notices.ts";
 import { createRuntime, type RuntimeOptions } from "./runtime.ts";
 
@@ -143,4 +154,75 @@ test("D8 the list says whom a session works for, and one whose delegate waits fo
   expect(shown).toMatch(/at work for it: s_/);
   expect(shown).toMatch(/delegate to reader/);
   expect(shown).toMatch(/reader works on it in s_/);
+});
+
+test("D4 a turn whose delegate's agent is gone cannot go on, and is cancelled all the same: by a signal, or by a person", async () => {
+  for (const way of ["signal", "wish", "own agent"] as const) {
+    const root = folder();
+    const first = await open(root);
+    const ben = createPerson(join(root, "home"), "ben", ed25519);
+    await first.place.keyring.certifyPerson(ben.name, ben.key.publicKey);
+    const { session } = await first.complete("desk", "go");
+    await first.close();
+    const second = await open(root, { agents: way === "own agent" ? [agent("other")] : [agent("desk")] });
+    await expect(second.resume(session).result).rejects.toThrow(/there is no agent `(reader|desk)`/);
+    expect((await second.inspect.state(session)).turn).not.toBe(null);
+    const wish = { kind: "cancel", reason: "he is gone" } as const;
+    if (way !== "signal") await second.wish(signIntent(ben, { id: intentId("i_1"), session, at: millis(Date.now()), wish }));
+    const result = await second.resume(session, way === "signal" ? { signal: AbortSignal.abort("he is gone") } : {}).result;
+    expect(result).toMatchObject({ ending: "cancelled", detail: "he is gone" });
+    const all = await second.inspect.sessions({ state: null, agent: null, before: null, most: 10 });
+    expect(all.map((s) => [s.agent, s.state, s.ending]).sort()).toEqual([
+      ["desk", "idle", "cancelled"],
+      ["reader", "idle", "cancelled"],
+    ]);
+    await second.close();
+  }
+});
+
+test("D5 who answers a delegate's question and does not have the agent above it drives the delegate, and leaves the rest to who has", async () => {
+  const root = folder();
+  const first = await open(root);
+  const ben = createPerson(join(root, "home"), "ben", ed25519);
+  await first.place.keyring.certifyPerson(ben.name, ben.key.publicKey);
+  const { session, questions } = await first.complete("desk", "go");
+  await first.close();
+  const second = await open(root, { agents: AGENTS.filter(({ name }) => name === "reader") });
+  const { approval, digest } = questions[0] ?? { approval: approvalId(""), digest: sha256("") };
+  const { result } = await second.approvals.answer({ approval, digest, answer: { kind: "approve" } }, ben);
+  expect(result).toMatchObject({ ending: "completed", output: "reader is done" });
+  await second.close();
+  const third = await open(root);
+  expect(await third.resume(session).result).toMatchObject({ ending: "completed", output: "desk is done" });
+  await third.close();
+});
+
+test("D4 a delegate that is waited for is not erased: without it the turn above could never end", async () => {
+  const root = folder();
+  writeFileSync(join(root, "orgate.toml"), '[project]\nname = "p"\n');
+  const first = await open(root);
+  const { session, questions } = await first.complete("desk", "go");
+  const below = questions[0]?.session ?? session;
+  await first.close();
+  const erase = () =>
+    spawnSync(
+      process.execPath,
+      [join(import.meta.dirname, "..", "bin", "orgate.js"), "journal", "erase", "--session", below, "--reason", "asked", "--project", root],
+      { encoding: "utf8", env: { ...process.env, ORGATE_HOME: join(root, "home") } },
+    );
+  expect(erase().stderr).toMatch(/works for `s_\w+`, which waits for it/);
+  const second = await open(root);
+  expect(await second.resume(session, { signal: AbortSignal.abort("enough") }).result).toMatchObject({ ending: "cancelled" });
+  await second.close();
+  expect(erase()).toMatchObject({ status: 0, stdout: expect.stringContaining("erased") });
+});
+
+test("D4 who stops driving a delegate cancels that, and leaves the turn above it to whoever takes it up", async () => {
+  const runtime = await open(folder());
+  const { session, questions } = await runtime.complete("desk", "go");
+  const below = questions[0]?.session ?? session;
+  expect(await runtime.resume(below, { signal: AbortSignal.abort("Ctrl-C") }).result).toMatchObject({ ending: "cancelled" });
+  expect((await runtime.inspect.state(session)).turn).not.toBe(null);
+  expect(await runtime.resume(session).result).toMatchObject({ ending: "completed", output: "desk is done" });
+  await runtime.close();
 });

@@ -44,6 +44,7 @@ export async function deliver({ store, directory, intent, waitMs, takeOver }: De
     if (performance.now() >= nextTry) {
       if ((await takeOver()) === "drove") way = "own";
       nextTry = performance.now() + TAKE_OVER_EVERY_MS;
+      if (way === "own" && (await store.inbox.state(intent.id)) !== "taken") return { kind: "pending" }; // whoever drove here was stopped first
       if (way === "own") continue;
     }
     if (performance.now() >= until) return { kind: "pending" };

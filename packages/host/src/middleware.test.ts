@@ -72,3 +72,19 @@ test("L93 a follow-up through the library starts a turn of its own, by whoever s
   expect(result).toMatchObject({ ending: "completed", output: "two" });
   expect((await runtime.inspect.state(session)).turns).toBe(2);
 });
+
+test("L94 a follow-up that middleware was still at when its runtime was closed is there for the next one", async () => {
+  const folder = newFolder();
+  const never = defineMiddleware({ name: "never", userMessage: (text) => (text === "two" ? new Promise(() => {}) : undefined) });
+  const first = await open(folder, {}, [never]);
+  const bob = createPerson(join(folder, "home"), "bob", ed25519);
+  await first.place.keyring.certifyPerson(bob.name, bob.key.publicKey);
+  const { session } = await first.complete("echo", "one");
+  const said = first.followUp(session, "two", bob).catch((error: unknown) => error);
+  await new Promise((resume) => setTimeout(resume, 300));
+  await first.close();
+  await said;
+  const second = await open(folder, {}, []);
+  expect(await second.resume(session).result).toMatchObject({ ending: "completed", output: "two" });
+  expect((await second.inspect.state(session)).turns).toBe(2);
+});

@@ -6,8 +6,10 @@ import {
   type CallId,
   checkLimits,
   type Digest,
+  defineAgent,
   drive,
   type Entry,
+  type Fault,
   FaultError,
   followChild,
   type Gate,
@@ -42,7 +44,15 @@ import {
   unpricedLimit,
   type Wish,
 } from "@orgate/core";
-import type { BreakerState, ListedDeadLetter, ListedQuestion, QuestionPage, StandingGrant, StandingHalt } from "@orgate/core/journal";
+import type {
+  BreakerState,
+  ListedDeadLetter,
+  ListedQuestion,
+  QuestionPage,
+  SessionSummary,
+  StandingGrant,
+  StandingHalt,
+} from "@orgate/core/journal";
 import { type Acting, haltWork, inForce, type QuestionView, resumeWork, revokeGrant, viewQuestion } from "./approvals.ts";
 import { type BreakerView, readBreakers, setBreaker } from "./breakers.ts";
 import {
@@ -61,6 +71,7 @@ import {
   type Place,
   settingsOf,
   signIntent,
+  tokenizers,
 } from "./compose.ts";
 import { type DeadLetterView, viewDeadLetter } from "./dead-letters.ts";
 import { deliver } from "./delivery.ts";
@@ -235,21 +246,49 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   async function driveSession(session: SessionId, watch: (live: Live) => void, signal: AbortSignal): Promise<State> {
     const summary = await journal.session(session);
     if (summary === null) throw new FaultError({ kind: "session-unknown", session });
-    const agent = agentOf(summary.agent);
-    const composed = assemble(agent, watch);
+    const { composed, limits, until } = await driverFor(summary, watch, signal);
     const held = await takeSession(composed.ports, session, composed.facts);
     const { parent, turn } = held.state;
     if (parent !== null) parents.set(session, parent);
     try {
-      return await through(composed, held, turn?.limits ?? agent.limits, signal);
+      return await through(composed, held, turn?.limits ?? limits, until);
     } finally {
       parents.delete(session);
     }
   }
 
+  type Driver = Readonly<{ composed: Composed; limits: Limits; until: AbortSignal }>;
+
+  /** D4 without its agent, or with one that cannot be run, a turn does not go on; but it ends when it is to end. */
+  async function driverFor({ session, agent: name }: SessionSummary, watch: (live: Live) => void, until: AbortSignal): Promise<Driver> {
+    try {
+      const agent = agentOf(name);
+      return { composed: assemble(agent, watch), limits: agent.limits, until };
+    } catch (error) {
+      if (!isFault(error) || !(await isToEnd(session, until))) throw error;
+      const agent = absentAgent(name);
+      const composed = await composeAbsent(agent, session, watch);
+      return { composed, limits: agent.limits, until: until.aborted ? until : AbortSignal.abort("its agent cannot be run") };
+    }
+  }
+
+  /** Whoever drives was told to stop, or a person wishes it. */
+  async function isToEnd(session: SessionId, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return true;
+    await place.keyring.refresh();
+    const wishes = (await inbox.pending(session)).map(({ intent }) => intent);
+    return wishes.some((one) => CANCELS.has(one.wish.kind) && place.keyring.authenticate(one).kind === "genuine");
+  }
+
+  /** As the journal knows it: nothing is noted as changed, and nothing of it can be run. */
+  async function composeAbsent(agent: Agent, session: SessionId, watch: (live: Live) => void): Promise<Composed> {
+    const { agent: facts } = await readState({ journal }, session);
+    return { ...compose(place, agent, gate, watch, { ...outside, model: absentModel }, family, []), facts };
+  }
+
   /** What its delegates ask is asked of whoever waits for it. */
-  const resultOf = async (state: State, { warnings }: Agent): Promise<RunResult> =>
-    toResult(state, warnings, await openBelow({ journal }, state));
+  const resultOf = async (state: State, agent: Agent | null): Promise<RunResult> =>
+    toResult(state, agent?.warnings ?? [], await openBelow({ journal }, state));
 
   const closing = new AbortController();
   const runs = new Set<Promise<unknown>>();
@@ -285,6 +324,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     drivingOpenly(first.state.session, () => driveOn(composed, first, limits, signal));
 
   async function driveOn({ ports, facts }: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<State> {
+    let before: ReadonlySet<string> = new Set();
     for (let held = first; ; ) {
       let state: State;
       try {
@@ -295,7 +335,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
           await journal.release(held.hold).catch(ignoreLost); // what stopped the drive is what the caller must hear
         else void outlived(held);
       }
-      if ((await inbox.pending(state.session)).length === 0) return state;
+      const pending = (await inbox.pending(state.session)).map(({ intent }): string => intent.id);
+      if (pending.every((id) => before.has(id))) return state; // what was left there twice is left for whoever drives next
+      before = new Set(pending);
       const again = await takeSession(ports, state.session, facts).catch(unlessHeld);
       if (again === null) return state; // somebody else took it, and sees what arrived
       held = again;
@@ -363,8 +405,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     return stream(given.on, tracked, async (watch, signal) => {
       const until = either(given.signal, signal);
       const state = await driveSession(session, watch, until);
-      await goUp({ inbox }, state, (above) => driveSession(above, () => {}, until));
-      return resultOf(state, agentOf(state.agent.name));
+      await goUp({ inbox }, state, async (above) => (until.aborted ? null : driveSession(above, () => {}, until).catch(unlessNotHere)));
+      return resultOf(state, agents.get(state.agent.name) ?? null);
     });
   }
 
@@ -443,6 +485,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     journal,
     clock,
     ids,
+    counters: tokenizers,
     principal: options.principal,
     surface,
     factsOf: (name) => assemble(agentOf(name), () => {}).facts,
@@ -451,7 +494,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     sessions: journal.sessions,
     session: journal.session,
     find: journal.find,
-    state: (session) => readState({ journal }, session),
+    state: (session) => readState({ journal }, session, { counters: tokenizers }),
     events,
     agents: options.agents,
     policies: () => gate.digest,
@@ -526,6 +569,14 @@ function checkDelegates(agents: ReadonlyMap<string, Agent>): void {
   }
 }
 
+/** Stands in for one that is not there any more: no tools, no delegates, and a model that is never asked. */
+const absentAgent = (name: string): Agent => defineAgent({ name, instructions: "none", model: "absent/absent" });
+const absentModel = ({ name }: Agent): Model => ({
+  id: "absent/absent",
+  ask: () => Promise.reject(new FaultError({ kind: "agent-missing", agent: name, known: [] })),
+});
+const CANCELS: ReadonlySet<Wish["kind"]> = new Set(["cancel", "cancel-all"]);
+
 function missing(agent: string, known: readonly string[]): never {
   throw new FaultError({ kind: "agent-missing", agent, known });
 }
@@ -543,6 +594,13 @@ const unlessHeld = (error: unknown): null => {
   if (isFault(error, "session-held")) return null;
   throw error;
 };
+
+/** What is wrong above a delegate is not the delegate's: it waits there for whoever can take it up, and is told to whoever tries to. */
+const unlessNotHere = (error: unknown): null => {
+  if (isFault(error) && NOT_HERE.has(error.fault.kind)) return null;
+  throw error;
+};
+const NOT_HERE: ReadonlySet<Fault["kind"]> = new Set(["agent-missing", "agent-invalid", "agent-other", "entry-erased", "entry-bad"]);
 
 const nap = () => sleep(50, undefined, { ref: false });
 

@@ -192,6 +192,9 @@ describe("following a session", () => {
       await runtime.sessions.close(session, "done");
       expect((await take(live, () => false)).at(-1)).toMatchObject({ kind: "entry", entry: { event: { kind: "session.closed" } } });
       expect(await live.next()).toMatchObject({ done: true });
+      for (const after of ["now", 1_000] as const)
+        expect(await runtime.subscribe({ session }, { after }).next()).toMatchObject({ done: true });
+      for (const after of [-1, 1.5, Number.NaN]) expect(() => runtime.subscribe({ all: true }, { after })).toThrow(/`after` is/);
       expect(await faultOf(runtime.subscribe({ session: "s_nowhere0" as SessionId }).next())).toEqual({
         kind: "session-unknown",
         session: "s_nowhere0",

@@ -2,6 +2,7 @@
 import {
   type AgentFacts,
   type Clock,
+  type Counters,
   closeSession,
   createSession,
   FaultError,
@@ -58,13 +59,14 @@ export type SessionsNeed = Readonly<{
   journal: Journal;
   clock: Clock;
   ids: Ids;
+  counters: Counters;
   principal: Principal;
   surface: Surface;
   factsOf(agent: string): AgentFacts;
 }>;
 
-export function sessionsOf({ journal, clock, ids, principal: me, surface, factsOf }: SessionsNeed): Sessions {
-  const p = { journal, clock, ids };
+export function sessionsOf({ journal, clock, ids, counters, principal: me, surface, factsOf }: SessionsNeed): Sessions {
+  const p = { journal, clock, ids, counters };
   const create: Sessions["create"] = async ({ agent, id = null, labels = [], history = [], principal = me }) =>
     createSession(p, {
       agent: factsOf(agent),
@@ -82,7 +84,7 @@ export function sessionsOf({ journal, clock, ids, principal: me, surface, factsO
     find: journal.find,
     async restore(session) {
       if ((await journal.session(session)) === null) throw new FaultError({ kind: "session-unknown", session });
-      return readState({ journal }, session);
+      return readState({ journal }, session, { counters });
     },
     list: ({ state = null, agent = null, before = null, most = 100 } = {}) => journal.sessions({ state, agent, before, most }),
     fork: (

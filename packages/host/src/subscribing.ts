@@ -109,6 +109,7 @@ export function subscriber(journal: Places, ear: Ear, closed: AbortSignal): Subs
   function subscribe(to: Readonly<{ session: SessionId }>, from?: Following): AsyncGenerator<Live>;
   function subscribe(to: Readonly<{ all: true }>, from?: Following): AsyncGenerator<Written | Words>;
   function subscribe(to: Readonly<{ session: SessionId } | { all: true }>, { after = 0, signal }: Following = {}) {
+    if (after !== "now" && !(Number.isSafeInteger(after) && after >= 0)) throw nowhere(after);
     const until = signal === undefined ? closed : AbortSignal.any([closed, signal]);
     return "session" in to ? ofSession(to.session, after, until) : ofAll(after, until);
   }
@@ -118,16 +119,18 @@ export function subscriber(journal: Places, ear: Ear, closed: AbortSignal): Subs
     start.catch(() => {}); // heard of where it is awaited
     let at: number | null = after === "now" ? null : after;
     let over = false;
+    let wasClosed = false; // when it began to follow
     const look = async (): Promise<readonly Live[]> => {
       if (over) return [];
       if (at === null || at === after) {
         const summary = await start;
         if (summary === null) throw new FaultError({ kind: "session-unknown", session });
+        wasClosed = summary.state === "closed";
         at ??= summary.seq;
       }
       const entries = await journal.read(session, seq(at), CHUNK);
       at = entries.at(-1)?.seq ?? at;
-      over ||= entries.some(({ event }) => event.kind === "session.closed");
+      over ||= entries.length === 0 ? wasClosed : entries.some(({ event }) => event.kind === "session.closed");
       return entries.map((entry) => ({ kind: "entry", entry }));
     };
     return follow({ session, look, isOver: () => over, until });
@@ -174,6 +177,13 @@ export function subscriber(journal: Places, ear: Ear, closed: AbortSignal): Subs
   }
   return subscribe;
 }
+
+const nowhere = (after: number): FaultError =>
+  new FaultError({
+    kind: "usage",
+    detail: `\`after\` is \`${String(after)}\``,
+    hint: "use `now`, 0 for the start, or the number of an entry or a position",
+  });
 
 /** A journal that was closed underneath a look is the end of it, not an error. */
 const unlessOver =

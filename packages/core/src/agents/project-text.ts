@@ -12,7 +12,7 @@ export type ProjectText = Readonly<{ file: string; text: string }>;
 const BLOCK = "project-instructions";
 
 export const projectBlocks = (texts: readonly ProjectText[]): readonly string[] =>
-  texts.map(({ file, text }) => `<${BLOCK} file=${JSON.stringify(file)}>\n${inert(text.trim())}\n</${BLOCK}>`);
+  texts.map(({ file, text }) => `<${BLOCK} file=${inert(JSON.stringify(file))}>\n${inert(text.trim())}\n</${BLOCK}>`);
 
 /** A tag of ours in the text is not one. */
-const inert = (text: string): string => escapeHiddenLines(text).replaceAll(new RegExp(`<(?=/?${BLOCK})`, "gi"), "&lt;");
+const inert = (text: string): string => escapeHiddenLines(text).replaceAll(new RegExp(`<(?=[\\s/]*${BLOCK})`, "gi"), "&lt;");

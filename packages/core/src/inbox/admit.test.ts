@@ -21,6 +21,7 @@ const question: OpenQuestion = { digest: d1, expiresAt: null, answer: null, vote
 const standing: Standing = {
   turns: 3,
   running: true,
+  delegated: false,
   queued: 0,
   closed: false,
   limits: DEFAULT_LIMITS,
@@ -70,7 +71,7 @@ describe("turns", () => {
     expect(put({ kind: "cancel-all", reason: "no" }, { running: false })).toEqual(refused("nothing to cancel"));
   });
 
-  test("L81 a closed session takes nothing", () => {
+  test("L81 a closed session takes nothing but what it left open", () => {
     for (const wish of [answer(), { kind: "say", text: "hi" }, { kind: "cancel", reason: "" }] as const)
       expect(put(wish, { closed: true, running: false })).toEqual(refused("closed"));
   });

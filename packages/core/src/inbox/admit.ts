@@ -11,6 +11,8 @@ export type Leave = Readonly<
 export type Standing = Readonly<{
   turns: number;
   running: boolean;
+  /** The turn in progress is work for another session. */
+  delegated: boolean;
   /** Said to follow the turn, and not begun. */
   queued: number;
   closed: boolean;
@@ -28,6 +30,9 @@ export type Standing = Readonly<{
 
 export type Admitted = { readonly kind: "event"; readonly event: JournalEvent } | { readonly kind: "refused"; readonly reason: string };
 
+/** What a closed session has left open is still to be seen to: an unknown of it makes calls of other sessions ask. */
+const AFTER_CLOSE: ReadonlySet<Wish["kind"]> = new Set(["dismiss", "resolve", "late"]);
+
 const event = (e: JournalEvent): Admitted => ({ kind: "event", event: e });
 const refuse = (reason: string): Admitted => ({ kind: "refused", reason });
 
@@ -35,7 +40,7 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
   const { id, by, wish } = arrived.intent;
   if (!isPrincipal(by)) return refuse("it does not say whose it is");
   if (!isWish(wish)) return refuse("it is no wish that anybody understands");
-  if (at.closed && wish.kind !== "dismiss") return refuse("the session is closed"); // what it set aside is still to be seen to
+  if (at.closed && !AFTER_CLOSE.has(wish.kind)) return refuse("the session is closed");
   switch (wish.kind) {
     case "say":
       if (at.running) return refuse("a turn is in progress: steer it, cancel it, or wait for its end");
@@ -45,6 +50,7 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
         ? event({ kind: "input.steered", text: wish.text.toWellFormed(), by, intent: id })
         : refuse("there is no turn to steer");
     case "follow-up":
+      if (at.delegated) return refuse("it works for another session, which waits for it: say it there, or when this turn has ended");
       return event({ kind: "input.queued", text: wish.text.toWellFormed(), by, intent: id });
     case "cancel":
       return at.running

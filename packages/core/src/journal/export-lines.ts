@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { canonical, KEYS, type KeyId, type SystemEvent, type WriterId } from "../vocab/index.ts";
 import { checkPayload, decodePayload, FORMAT, type PathStep, type StoredCommit, type StoredEntry } from "./codec.ts";
+import { isHolder } from "./keys.ts";
 import type { Records } from "./port.ts";
 import type { Head } from "./seal.ts";
 
@@ -76,8 +77,8 @@ export function* keyEntries(records: Records, wanted: ReadonlySet<KeyId>): Gener
   for (const { kind, payload } of records.entries(KEYS)) {
     const event = payload === null ? null : systemEvent(kind, payload);
     if (payload === null || event === null) continue;
-    if (event.kind === "key.rotated" || (event.kind === "key.certified" && (event.of.kind === "root" || wanted.has(event.key))))
-      yield { kind, payload };
+    const isRoot = event.kind === "key.certified" && isHolder(event.of) && event.of.kind === "root"; // nothing vouches for its shape yet
+    if (event.kind === "key.rotated" || isRoot || (event.kind === "key.certified" && wanted.has(event.key))) yield { kind, payload };
   }
 }
 

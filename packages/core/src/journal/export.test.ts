@@ -107,6 +107,20 @@ test("J37 a change in any line is named with that line", async () => {
   }
 });
 
+test("J37 a certificate without its holder is named, and whoever reads or exports it does not fall over", async () => {
+  const j = await sealedJournal();
+  const lines = linesOf(wholeOf(j.records));
+  for (const [i, line] of lines.entries()) {
+    if (!line.includes('"event":"key.certified"')) continue;
+    for (const changed of [line.replace('\\"of\\"', '\\"0f\\"'), line.replace(/\\"of\\":\{.*?\}/, '\\"of\\":null')]) {
+      expect(changed).not.toBe(line);
+      const back = read(joined(lines.with(i, changed)));
+      expect(back.problems.map((p) => p.line)).toContain(i + 1);
+      expect(() => wholeOf(back.records)).not.toThrow();
+    }
+  }
+});
+
 test("J37 lines dropped, doubled, swapped or added are found", async () => {
   const { records } = await sealedJournal();
   for (const text of [wholeOf(records), sessionOf(records), sessionOf(records, OTHER_SESSION)]) {

@@ -131,7 +131,7 @@ function whyNotRotated({ roots, keys }: Pick<Keyring, "roots" | "keys">, e: Rota
 const areTexts = (...values: readonly unknown[]): boolean => values.every((v) => typeof v === "string");
 
 /** The stream is read before anything vouches for it, so its shapes are not taken for granted. */
-function isHolder(of: unknown): of is KeyHolder {
+export function isHolder(of: unknown): of is KeyHolder {
   const { kind, writer, name } = (typeof of === "object" && of !== null ? of : {}) as Readonly<Record<string, unknown>>;
   if (kind === "root") return true;
   if (kind === "writer") return typeof writer === "string" && isWriterName(writer);

@@ -27,6 +27,7 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
   return {
     turns: s.turns,
     running: s.turn !== null,
+    delegated: s.parent !== null && s.turn?.number === 1,
     queued: s.followUps.length,
     closed: s.closed,
     limits,

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { failure, manualClock, memoryDisk, openMemory, reply, type Step } from "../testing/index.ts";
 import { type BreakerSettings, DEFAULT_BREAKER, keyId, type Outcome, type Tool, type ToolContext, writerId } from "../vocab/index.ts";
 import { type BreakersPort, breakersOf, classifyCall, classifyModel, type OpenBreakers } from "./breakers.ts";
-import { ANN, call, REST, results, sha256, stage, toolOf } from "./fixtures/stage.ts";
+import { ANN, APPROVE, call, open, REST, results, say, sha256, stage, toolOf } from "./fixtures/stage.ts";
 import type { Ports } from "./ports.ts";
 
 const FEW: BreakerSettings = { failures: 2, openMs: 1_000, probes: 2 };
@@ -121,6 +121,20 @@ describe("one breaker", () => {
     b.pass(T, "k"); // it does not know yet, and would try
     await b.settle();
     expect(b.refusal(T, "k")).toBe("tool:t was set aside by an operator, is left alone until an operator closes it");
+  });
+
+  test("F23 two processes that try it at once: what the second one finds counts too", async () => {
+    const { start, clock } = processes();
+    const [a, b] = [start(), start()];
+    fails(a, 2);
+    await a.settle();
+    await b.refresh();
+    clock.advance(1_000);
+    a.pass(T, "k");
+    b.pass(T, "l");
+    await Promise.all([a.settle(), b.settle()]);
+    b.report(T, "l", "failure", "still down");
+    expect(b.refusal(T, "m")).toContain("failed 3 times");
   });
 
   test("F23 a change that was overtaken before it was written is dropped", async () => {
@@ -288,6 +302,39 @@ describe("in a turn", () => {
     expect(next.last).toMatchObject({ ending: "failed", detail: expect.stringContaining("model:scripted/model failed 3 times in a row") });
     expect(w.disk.heads.has("breaker:model.scripted.2fmodel" as never)).toBe(true);
     model.done();
+  });
+
+  test("F21 a tool that is only asked what became of a call keeps no place to try", async () => {
+    const t = toolOf("t", () => Promise.reject(new Error("down")), {
+      repeat: "reconcile",
+      reconcile: async () => ({ kind: "happened", output: "it was done" }),
+      breaker: { failures: 1, openMs: 1, probes: 1 },
+      recover: { kind: "retry", times: 1, backoffMs: 0 },
+    });
+    const steps = [reply.calls([call("t", "1")]), reply.calls([call("t", "2")]), reply.text("done")];
+    const spoil = (p: Ports): Ports => {
+      const report: typeof p.breakers.report = (breaker, key, what, reason) => {
+        p.breakers.report(breaker, key, what, reason);
+        if (what === "failure") w.clock.advance(1); // its time is up at once
+      };
+      return { ...p, breakers: { ...p.breakers, report } };
+    };
+    const { w } = stage(steps, REST, { tools: [t], spoil });
+    await w.run("go");
+    expect(results(w)).toEqual(["it was done", "it was done"]);
+  });
+
+  test("F8 the failure that opens a breaker is still put to a person; approved once its time is up, it runs again", async () => {
+    const ran: string[] = [];
+    const run = ({ x }: { x: string }) => (ran.push(x) === 1 ? Promise.reject(new Error("down")) : "up again");
+    const t = toolOf("t", run, { breaker: { failures: 1 }, recover: "escalate" });
+    const { w } = stage([reply.calls([call("t", "1")]), reply.text("done")], REST, { tools: [t] });
+    await w.run("go");
+    expect(open(w).map((q) => q.asks[0]?.question)).toEqual(["t failed, and may have had an effect (down): run it again?"]);
+    w.clock.advance(DEFAULT_BREAKER.openMs);
+    await say(w, APPROVE);
+    expect((await w.go()).last?.ending).toBe("completed");
+    expect(results(w)).toEqual(["up again"]);
   });
 
   test("F25 an MCP server's breaker is shared by its tools", async () => {

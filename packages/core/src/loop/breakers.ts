@@ -118,7 +118,9 @@ export function breakersOf(
       const end = entries.at(-1);
       if (end === undefined || end.seq <= one.seen) return;
       one.seen = end.seq;
+      const trying = stateOf(one) === "half-open" ? [...one.trying] : [];
       stand(one, foldBreaker(one.standing, entries));
+      if (stateOf(one) === "half-open") for (const [key, since] of trying) one.trying.set(key, since); // others try it too: ours still count
       if (entries.length < PAGE) return;
     }
   }
@@ -214,9 +216,10 @@ function openText(name: string, standing: StandingBreaker | null, now: Millis): 
 
 // ── which, and what counts ──
 
-export const breakerOfModel = (model: string, { modelBreaker }: Readonly<{ modelBreaker: BreakerSettings }>): Breaker => ({
+/** The agent's own model, a fallback, or the one that sums up for it: by the agent's settings. */
+export const breakerOfModel = (p: Readonly<{ modelBreaker: BreakerSettings }>, model: string): Breaker => ({
   name: `model:${model}`,
-  settings: modelBreaker,
+  settings: p.modelBreaker,
 });
 
 /** Those that a call of this tool has to pass. */

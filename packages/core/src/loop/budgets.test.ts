@@ -1,9 +1,10 @@
 import { hash as nodeHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { defineTool } from "../agents/define-tool.ts";
 import type { Model, ModelRequest } from "../reason/port.ts";
-import { arbitraries, reply, type Step, scriptedModel, type World, type WorldOptions, world } from "../testing/index.ts";
+import { arbitraries, PERMIT_ALL, reply, type Step, scriptedModel, type World, type WorldOptions, world } from "../testing/index.ts";
 import {
   type Allotment,
   callId,
@@ -187,6 +188,40 @@ describe("tools that cost", () => {
       detail: "a call of buy may cost 40 cents, and 30 of 60 are left",
     });
     checkAfterEvery(w);
+  });
+
+  test("B9 what waits for its retry, or for a person, runs before the turn ends out-of-money", async () => {
+    const dear = priced("dear", 500, () => {});
+    for (const [rows, recover] of [
+      [[], { kind: "retry", times: 1, backoffMs: 100 }],
+      [[{ id: "ask", action: "tool:t", verdict: "ask" }], "ask-model"],
+    ] as const) {
+      let runs = 0;
+      const run = () => (++runs === 1 && rows.length === 0 ? Promise.reject(new Error("no luck")) : Promise.resolve("done"));
+      const t = priced("t", 0, () => {}, { repeat: "idempotent", recover, run });
+      const { w } = setup([calls("t", "dear")], { tools: [t, dear], limits: { cents: 100 }, rows: [...rows, ...PERMIT_ALL] });
+      const running = w.run("go");
+      if (rows.length === 0) {
+        do await setImmediate();
+        while (w.clock.sleepers() < 2); // the turn's own time, and the retry's
+        w.clock.advance(100);
+      }
+      let s = await running;
+      const [question] = s.turn?.questions.values() ?? [];
+      if (question !== undefined) {
+        const { approval, digest: asked } = question;
+        await w.wish({ kind: "answer", approval, digest: asked, answer: { kind: "approve" } });
+        s = await w.go();
+      }
+      expect([s.last?.ending, runs]).toEqual(["out-of-money", rows.length === 0 ? 2 : 1]);
+    }
+  });
+
+  test("B8 a tool that is called like something every object has costs nothing unless it says so", async () => {
+    const t = priced("constructor", 0, () => {});
+    const { w } = setup([calls("constructor", "constructor"), reply.text("done")], { tools: [t], limits: { cents: 100 } });
+    expect((await w.run("go")).last?.ending).toBe("completed");
+    expect(w.events("budget.reserved")).toEqual([]);
   });
 
   test("B9 what one call leaves over lets the next one start", async () => {

@@ -177,7 +177,10 @@ function sum(s: State, t: Turn, of: Dimension): number {
 // ── tools ──
 
 /** The most one start of this tool may cost. */
-export const chargeOf = (s: State, tool: string): number => s.agent.charges[tool] ?? 0;
+export const chargeOf = (s: State, tool: string): number => (Object.hasOwn(s.agent.charges, tool) ? (s.agent.charges[tool] ?? 0) : 0); // a tool may be called `constructor`
+
+/** One more start of it is more than there is money for. */
+export const isTooDear = (s: State, t: Turn, tool: string): boolean => chargeOf(s, tool) > (moneyLeft(s, t) ?? Number.POSITIVE_INFINITY);
 
 /** Of these calls, in order, the ones that there is money to start. */
 export function payable(s: State, t: Turn, calls: readonly Call[], isFree: (c: Call) => boolean): readonly Call[] {

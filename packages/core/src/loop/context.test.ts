@@ -223,6 +223,16 @@ describe("summing up", () => {
     for (const r of [...model.asked, ...summariser.asked]) checkRequest(r, 500);
   });
 
+  test("F20 a model that only sums up is left alone too when it keeps failing, and the oldest units go without asking it", async () => {
+    const busy = Array.from({ length: 5 }, () => failure("busy"));
+    const { w, summariser } = run([...steps(12), reply.text("done")], busy);
+    const s = await w.run("go");
+    expect(s.last?.ending).toBe("completed");
+    expect(w.events("gate.decided").filter((e) => e.id.startsWith("summary:") && e.verdict.kind === "deny")).not.toEqual([]);
+    expect(w.events("context.compacted").every((e) => e.how === "window")).toBe(true);
+    summariser.done();
+  });
+
   test("C6 an empty summary, or a refused one, is none", async () => {
     const { w } = run([...steps(3), reply.text("done")], [reply.text("  ")]);
     await w.run("go");
@@ -402,9 +412,13 @@ describe("for any conversation and any budget", () => {
     expect(Math.min(seen.summaries, seen.masks, seen.cut), JSON.stringify(seen)).toBeGreaterThan(0);
   });
 
-  test.each(PLANS.map((plan) => [plan.kind, plan] as const))(
+  const never: Model = { id: "cheap/model", ask: () => Promise.reject(new Error("it never works")) };
+  test.each([
+    ...PLANS.map((plan) => [plan.kind, plan, {}] as const),
+    ["summaries that never come", { ...SUMMARISE, model: "cheap/model" }, { summariser: never }] as const,
+  ])(
     "C8 under %s, what a run costs by itself does not grow with its length",
-    async (_, context) => {
+    async (_, context: ContextPlan, more: Partial<WorldOptions>) => {
       const work = async (steps: number) => {
         let counted = 0;
         const counters = () => (text: string) => {
@@ -419,6 +433,7 @@ describe("for any conversation and any budget", () => {
           context,
           counters,
           limits: { ...LONG, contextTokens: 1_000 },
+          ...more,
         });
         await w.run("go");
         return counted / steps;

@@ -76,7 +76,8 @@ const isRefusedBy = ({ run, gated, starts }: Call, by: Denial["by"] | null): boo
 export function observation(c: Call, t: Turn): Observation {
   const limit = t.limits.observationChars;
   if (c.run.kind === "failed") {
-    const seen = observeOutcome(nameOf(c), { kind: "failed", error: c.mending?.error ?? "" }, limit);
+    const tool = c.mending?.as.standIn ?? c.proposed.tool; // whatever was to run next has not failed
+    const seen = observeOutcome(tool, { kind: "failed", error: c.mending?.error ?? "" }, limit);
     return { ...seen, text: c.mending?.shown ?? seen.text };
   }
   if (c.run.kind === "ended") {

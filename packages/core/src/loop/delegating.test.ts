@@ -12,8 +12,10 @@ import {
   DELEGATE,
   type Ending,
   type EventKind,
+  intentId,
   type JournalEvent,
   type Json,
+  type Recover,
   type SessionId,
   type Tool,
   type Wish,
@@ -410,9 +412,9 @@ describe("what reaches a delegate", () => {
     expect([s.last?.ending, endingOf(w, child(w))]).toEqual(["cancelled", ["cancelled"]]);
   });
 
-  test("D4 a halt of the parent's agent cancels its delegates; a halt of the delegate's agent is the delegate's own ending", async () => {
+  test("D4 a halt of the parent's agent ends its delegates; a halt of the delegate's agent is the delegate's own ending", async () => {
     for (const [scope, own, theirs] of [
-      ["agent:tester", "halted", "cancelled"],
+      ["agent:tester", "halted", "halted"],
       ["agent:reader", "completed", "halted"],
       ["all", "halted", "halted"],
     ] as const) {
@@ -428,7 +430,45 @@ describe("what reaches a delegate", () => {
       w.turnTo(session);
       const s = await running;
       expect([scope, s.last?.ending]).toEqual([scope, own]);
-      expect([theirs, "cancelled"]).toContain(endingOf(w, below)[0]); // where all is halted either comes first
+      expect([theirs, "cancelled"]).toContain(endingOf(w, below)[0]); // its own look at the orders or its parent's word: either comes first
+    }
+  });
+
+  test("D4 a halt of an agent above holds for a delegate whose parent nobody drives: who brings its answer starts nothing", async () => {
+    for (const when of ["before", "at the very commit"] as const) {
+      let started = 0;
+      let halt: (() => Promise<void>) | null = null;
+      const spoil = (p: Ports): Ports => ({
+        ...p,
+        journal: {
+          ...p.journal,
+          append: async (a) => {
+            if (a.events.some(({ event }) => event.kind === "approval.consumed")) await halt?.();
+            return p.journal.append(a);
+          },
+        },
+      });
+      const counted: Tool = { ...look([]), run: async () => `seen ${++started}` };
+      const { w } = pair([reply.calls([give("reader")]), reply.text("ok")], [reply.calls([{ tool: "look", args: {} }]), reply.text("42")], {
+        readerTools: [counted],
+        rows: [{ id: "ask", action: "tool:look", verdict: "ask" }, ...PERMIT_ALL],
+        spoil,
+      });
+      await w.run("go");
+      const session = w.session();
+      const order = async () => {
+        halt = null;
+        await w.order({ kind: "work.halted", scope: "agent:tester", by: { kind: "user", id: "ann" }, reason: "stop it" });
+      };
+      if (when === "before") await order();
+      else halt = order;
+      w.turnTo(child(w));
+      const [q] = w.state().turn?.questions.values() ?? [];
+      await w.wish({ kind: "answer", approval: q?.approval ?? fail(), digest: q?.digest ?? fail(), answer: { kind: "approve" } });
+      const s = await w.go();
+      expect([when, started, s.last?.ending]).toEqual([when, 0, "halted"]);
+      w.turnTo(session);
+      expect(w.state().last?.ending).toBe("halted");
     }
   });
 
@@ -503,6 +543,23 @@ describe("waiting for people", () => {
     expect(w.state().last).toMatchObject({ ending: "completed", output: "ok" });
   });
 
+  test("D2 nobody silences the word of an ending by using up an id for it beforehand", async () => {
+    const { w } = waiting();
+    await w.run("go");
+    const [session, below] = [w.session(), child(w)];
+    const { inbox, clock } = w.outside();
+    const squat = { kind: "resolve", call: callId("9.9"), as: "happened", note: "" } as const;
+    const by = { kind: "user", id: "mallory" } as const;
+    for (const id of [`c_${below}`, below, `child-ended:${below}`])
+      await inbox.put({ id: intentId(id), session, at: clock.now(), by, key: null, wish: squat, signature: null });
+    w.turnTo(below);
+    const [q] = w.state().turn?.questions.values() ?? [];
+    await w.wish({ kind: "answer", approval: q?.approval ?? fail(), digest: q?.digest ?? fail(), answer: { kind: "approve" } });
+    await w.go();
+    w.turnTo(session);
+    expect(w.state().last).toMatchObject({ ending: "completed", output: "ok" });
+  });
+
   test("D5 a delegate that another process holds is waited for, and driven on when that process is gone", async () => {
     const { w } = waiting();
     await w.run("go");
@@ -523,6 +580,25 @@ describe("waiting for people", () => {
     w.clock.advance(1_000);
     const s = await going;
     expect([s.last?.output, endingOf(w, below)]).toEqual(["ok", ["completed"]]);
+  });
+
+  test("D2 nothing is said to follow a delegate's turn while another session waits for it; steering reaches it", async () => {
+    const { w } = waiting();
+    await w.run("go");
+    const session = w.session();
+    const below = child(w);
+    w.turnTo(below);
+    await w.wish({ kind: "follow-up", text: "and then" });
+    await w.wish({ kind: "steer", text: "quickly" });
+    await w.wish({ kind: "cancel", reason: "enough" });
+    await w.go();
+    expect(w.events("intent.refused")).toMatchObject([{ wish: "follow-up", reason: expect.stringContaining("works for another session") }]);
+    expect([w.state().turns, w.events("input.steered").length]).toEqual([1, 1]);
+    await w.wish({ kind: "follow-up", text: "now" });
+    await w.go();
+    expect(w.state().turns).toBe(2); // its turns are its own again
+    w.turnTo(session);
+    expect(w.state().last?.ending).toBe("completed");
   });
 
   test("D5 who has steered the parent is no stranger to what its delegate asks for", async () => {
@@ -600,6 +676,49 @@ describe("budgets", () => {
     expect(eventsOf(w, child(w), "turn.started")[0]?.limits).toMatchObject({ iterations: 3, tokens: 5_000, calls: 4 });
     expect(w.events("budget.settled")).toMatchObject([{ call: "1.0", amount: { iterations: 1, tokens: 120, calls: 0, ms: 0 } }]);
     expect(w.state().used).toMatchObject({ iterations: 3, tokens: 360, calls: 1 });
+  });
+
+  test("D7 beside a call that is to run again, or whose stand-in costs more, a delegate's share leaves the money and the calls for it", async () => {
+    const asked: readonly Row[] = [
+      { id: "ask-reader", action: "delegate:reader", verdict: "ask" },
+      { id: "ask-again", action: "tool:*", labels: ["hot"], verdict: "ask" },
+      ...PERMIT_ALL,
+    ];
+    const flaky = (recover: Recover, maxCents: number): Tool => {
+      let runs = 0;
+      const run = () => (++runs === 1 ? Promise.reject(new Error("no luck")) : Promise.resolve("paid"));
+      return defineTool({
+        name: "t",
+        description: "t",
+        input: { type: "object" },
+        repeat: "idempotent",
+        labels: ["hot"],
+        recover,
+        maxCents,
+        run,
+      });
+    };
+    const dear = defineTool({ name: "u", description: "u", input: { type: "object" }, maxCents: 60, run: async () => "paid" });
+    for (const t of [flaky({ kind: "retry", times: 1, backoffMs: 0 }, 40), flaky({ kind: "fallback", tool: "u" }, 0)]) {
+      const prices = { input: 1, output: 1 };
+      const { w } = pair([reply.calls([give("reader"), { tool: "t", args: {} }]), reply.text("ok")], [], {
+        others: { reader: { model: model(reply.text("42")), prices } },
+        tools: [t, dear],
+        rows: asked,
+        prices,
+        limits: { cents: 100 },
+      });
+      await w.run("go");
+      const questions = [...(w.state().turn?.questions.values() ?? [])];
+      expect(questions).toHaveLength(2);
+      for (const { approval, digest } of questions) await w.wish({ kind: "answer", approval, digest, answer: { kind: "approve" } });
+      const s = await w.go();
+      expect(s.last).toMatchObject({ ending: "completed", output: "ok" });
+      const [opened, ...rest] = w.entries();
+      const state = emptyState(w.session(), opened?.event.kind === "session.opened" ? opened.event : fail());
+      for (const entry of opened === undefined ? [] : [opened, ...rest])
+        expect(overdrawn(evolve(state, entry)), `after ${entry.event.kind} (${entry.seq})`).toEqual([]);
+    }
   });
 
   test("D7 twenty delegates at once: settled and reserved stay within the limit after every event", async () => {

@@ -15,7 +15,6 @@ import {
   type Evidence,
   FaultError,
   type Intent,
-  intentId,
   isFault,
   type JournalEvent,
   type Limits,
@@ -88,8 +87,8 @@ type Share = Readonly<{ allotment: Allotment; limits: Limits }>;
 /** Its agent's own limits, within its share. Time is not divided: delegates run beside each other, and the turn waits for them. */
 function shareOf(s: State, t: Turn, action: Delegating, found: Delegate, now: Millis): Share {
   const { cents, ...wish } = delegationOf(action.args).budget ?? {};
-  const toStart = t.calling.filter((c) => c.starts === 0 && c.gated.kind !== "denied");
-  const tools = toStart.filter((c) => c.proposed.tool !== DELEGATE).map((c) => c.proposed.tool); // they may start in the same commit
+  const toStart = t.calling.filter((c) => c.run.kind !== "running" && c.run.kind !== "ended" && c.gated.kind !== "denied");
+  const tools = toStart.map(nameOf).filter((tool) => tool !== DELEGATE); // they may start in the same commit, or again
   const askers = Math.max(1, toStart.length - tools.length);
   const left = remaining(s, t, now);
   const own = ownShare(s, t, askers);
@@ -148,8 +147,11 @@ const untimed = (a: Allotment): Allotment => ({ ...a, ms: 0 });
 
 // ── its ending ──
 
-/** The word of a delegate's ending, for the transaction that ends its turn. Later turns of its session are nobody's but its own. */
-export function wordOfEnding(p: Pick<Ports, "signAsWriter">, s: State, at: Millis): readonly Intent[] {
+/**
+ * The word of a delegate's ending, for the transaction that ends its turn. Later turns of its session are nobody's but its own.
+ * Under an id that nobody can know before: an inbox takes an id once, and whoever had used this one would have silenced it.
+ */
+export function wordOfEnding(p: Pick<Ports, "signAsWriter" | "ids">, s: State, at: Millis): readonly Intent[] {
   const { parent, last, session: child } = s;
   if (parent === null || last === null || last.turn !== 1) return [];
   const { ending, output, detail, activeMs } = last;
@@ -163,7 +165,7 @@ export function wordOfEnding(p: Pick<Ports, "signAsWriter">, s: State, at: Milli
     labels: [...s.labels],
     used: { ...s.used, ms: activeMs },
   };
-  return [p.signAsWriter({ id: intentId(`c_${child}`), session: parent.session, at, wish })];
+  return [p.signAsWriter({ id: p.ids.intent(), session: parent.session, at, wish })];
 }
 
 /** What follows from the word in the parent: labels first, so that nothing is decided without them. */
@@ -239,13 +241,18 @@ export async function followChild(
   }
 }
 
-/** A delegate that has ended: whoever drove it takes up the session it works for, and so on upwards, unless somebody holds that. */
-export async function goUp(p: Pick<Ports, "inbox">, s: State, takeUp: (session: SessionId) => Promise<State>): Promise<void> {
+/**
+ * A delegate that has ended: whoever drove it takes up the session it works for, and so on upwards, unless somebody holds that.
+ * `takeUp` resolves with null when it will not: who was told to stop has stopped what it drove, and leaves those above as they are.
+ */
+export async function goUp(p: Pick<Ports, "inbox">, s: State, takeUp: (session: SessionId) => Promise<State | null>): Promise<void> {
   for (let at = s; at.parent !== null && (at.turn === null || at.turns > 1); ) {
     const above = at.parent.session;
     if ((await p.inbox.pending(above)).length === 0) return; // its holder has heard of it already
     try {
-      at = await takeUp(above);
+      const taken = await takeUp(above);
+      if (taken === null) return;
+      at = taken;
     } catch (error) {
       if (isFault(error, "session-held")) return; // and hears of it now
       throw error;

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineTool } from "../agents/define-tool.ts";
 import type { Row } from "../gate/table.ts";
-import { hang, reply, type Step, scriptedModel, type WorldOptions, world } from "../testing/index.ts";
+import type { Model } from "../reason/port.ts";
+import { failure, hang, reply, type Step, scriptedModel, type WorldOptions, world } from "../testing/index.ts";
 import { DEFAULT_LIMITS, type Digest, digest, type Hash, type Json, type Tool, type ToolContext } from "../vocab/index.ts";
 import { drive, type Held } from "./drive.ts";
 import type { Ports } from "./ports.ts";
@@ -445,6 +446,28 @@ describe("limits and endings", () => {
     await w.run("go");
     expect(model.asked[1]?.messages.map((m) => m.role)).toEqual(["user", "assistant", "tool", "user"]);
     expect(model.asked[1]?.messages.at(-1)).toMatchObject({ text: "and mind the gap" });
+  });
+
+  test("L27 what is said while a model call fails, or is lost with its process, is in the very next request", async () => {
+    for (const crashes of [[], [{ of: "model", nth: 0, when: "after" }]] as const) {
+      const said = async (): Promise<void> => {
+        await w.wish({ kind: "steer", text: "first" });
+        do await setImmediate();
+        while (w.events("input.steered").length === 0);
+      };
+      const model = scriptedModel([crashes.length === 0 ? failure("busy") : reply.text("lost"), reply.text("about both")]);
+      const slow: Model = {
+        ...model,
+        ask: async (...asked) => {
+          if (model.asked.length === 0) await said();
+          return model.ask(...asked);
+        },
+      };
+      const w = world({ hash: sha256, model: slow, crashes });
+      const s = await w.run("go");
+      expect(s.last).toMatchObject({ ending: "completed", output: "about both", iterations: 1 });
+      expect(model.asked[1]?.messages).toMatchObject([{ text: "go" }, { text: "first" }]);
+    }
   });
 
   test("L28 a failed append stops driving: nothing runs after it", async () => {

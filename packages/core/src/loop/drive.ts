@@ -37,7 +37,7 @@ import { compactedEvent } from "./context.ts";
 import { withConsequences, wordOfEnding } from "./delegating.ts";
 import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
-import { isBeginning, restsOn, scopesOf } from "./halting.ts";
+import { haltOn, isBeginning, restsOn, scopesOf } from "./halting.ts";
 import { ears } from "./hearing.ts";
 import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
@@ -103,6 +103,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       listening.turnEnded();
       retries.clear();
     }
+    if (event.kind === "turn.cancel-asked" && event.all) listening.cancelledAll();
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
     if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
@@ -182,7 +183,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   /** Halts act at once: on the whole turn, or on the calls of one tool. */
   function obeyHalts(): void {
     const orders = p.orders.now();
-    const halt = haltOf(orders, s.agent.name);
+    const halt = haltOn(s, orders);
     if (halt !== null && s.turn !== null && s.turn.halt === null)
       record({ kind: "turn.halted", scope: halt.scope, by: halt.by, reason: halt.reason });
     stop.halt((tool) => orders.halts.has(`tool:${tool}`));

@@ -142,10 +142,10 @@ export function evolve(s: State, entry: Entry): State {
       return inTurn(s, (t) => {
         if (e.broke) lose(t); // rule 5: what may have been used counts as used
         t.asking = null;
+        hearQueued(s); // no reply comes: what was said meanwhile is in the next request
         if (e.purpose === "summary") {
           t.summary = { gated: UNDECIDED, attempts: t.summary.attempts, over: e.dueAt === null };
           t.modelDue = e.dueAt;
-          hearQueued(s);
           return;
         }
         modelFailed(s, t, e);
@@ -356,6 +356,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
       lose(t);
       if (t.asking.purpose === "reply") modelLost(s, t);
       t.asking = null;
+      hearQueued(s);
     }
     t.model = reopened(t, t.model);
     t.summary = { ...t.summary, gated: reopened(t, t.summary.gated) };
@@ -427,7 +428,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off
   t.finish = e.finish;
   for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);
-  const parts = t.broken?.stage === "after-model" ? [] : (t.rewritten.parts ?? e.parts); // whose middleware failed is withheld
+  const parts = t.rewritten.parts ?? e.parts;
   const text = textOf(parts);
   const calls = parts.filter((p) => p.kind === "call");
   if (parts.length > 0) say(s, assistantMessage(parts));

@@ -25,6 +25,8 @@ export type Ears = Readonly<{
   first(event: JournalEvent): readonly JournalEvent[] | Promise<readonly JournalEvent[]>;
   /** Nobody waits any longer for what was to steer it. */
   turnEnded(): void;
+  /** Nor for what was to follow it. */
+  cancelledAll(): void;
 }>;
 
 export type Listening = Pick<Cockpit, "p" | "s" | "fly" | "stopOf"> &
@@ -34,7 +36,7 @@ type Consequences = (event: JournalEvent, wish: Wish) => readonly JournalEvent[]
 
 export function ears(c: Listening): Ears {
   const { p, s, limits, judged } = c;
-  const hearing = new Map<IntentId, { readonly steers: boolean; readonly leaving: AbortController }>();
+  const hearing = new Map<IntentId, Heard>();
   let before: Promise<unknown> = Promise.resolve();
 
   /** For so long as a turn may last, or until whoever drives stops. */
@@ -89,12 +91,21 @@ export function ears(c: Listening): Ears {
     admitted.kind === "event" ? c.consequences(admitted.event, one.intent.wish) : [refused(one, admitted.reason)];
 
   /** Judged again: while middleware took its time the turn may have ended. */
-  function became(one: Arrived, ran: Ran<string>): readonly JournalEvent[] {
+  function became(one: Arrived, ran: Ran<string>, overtaken: string | null): readonly JournalEvent[] {
     const admitted = judged(one);
     if (admitted.kind !== "event" || !isSeen(p.middleware, admitted.event)) return outright(one, admitted);
+    if (overtaken !== null) return [refused(one, overtaken)];
     const { event } = admitted;
     if (event.kind === "input.queued" && ran.failed) return [refused(one, whyFailed(ran))];
     return heard(event, ran).flatMap((e) => c.consequences(e, one.intent.wish));
+  }
+
+  function overtake(kind: Heard["kind"], why: string): void {
+    for (const heard of hearing.values()) {
+      if (heard.kind !== kind) continue;
+      heard.overtaken ??= why;
+      heard.leaving.abort(why);
+    }
   }
 
   return {
@@ -106,8 +117,9 @@ export function ears(c: Listening): Ears {
       const { event } = admitted;
       const leaving = new AbortController();
       const now = hearing.size === 0 ? run(event, leaving) : null;
-      if (now !== null && !isPromise(now)) return became(one, now);
-      hearing.set(id, { steers: event.kind === "input.steered", leaving });
+      if (now !== null && !isPromise(now)) return became(one, now, null);
+      const heard: Heard = { kind: event.kind, leaving, overtaken: null };
+      hearing.set(id, heard);
       const last = before;
       const flight = bounded(leaving, async () => {
         if (now === null) await last;
@@ -118,8 +130,9 @@ export function ears(c: Listening): Ears {
         const ran = await flight;
         return () => {
           hearing.delete(id);
+          if (event.kind === "input.queued" && ran.failed && c.cancel.aborted) return []; // it stays in the inbox: whoever drives next hears it
           c.took(id);
-          return became(one, ran);
+          return became(one, ran, heard.overtaken);
         };
       });
       return null;
@@ -131,11 +144,11 @@ export function ears(c: Listening): Ears {
       if (!isPromise(now)) return heard(event, now);
       return bounded(leaving, () => now).then((ran) => heard(event, ran));
     },
-    turnEnded() {
-      for (const { steers, leaving } of hearing.values()) if (steers) leaving.abort("the turn ended");
-    },
+    turnEnded: () => overtake("input.steered", "the turn that it was to steer has ended"),
+    cancelledAll: () => overtake("input.queued", "what was to follow the turn was cancelled"),
   };
 }
+type Heard = { readonly kind: JournalEvent["kind"]; readonly leaving: AbortController; overtaken: string | null };
 
 function isSeen(all: readonly Middleware[], event: JournalEvent): event is Word | Late {
   switch (event.kind) {

@@ -12,25 +12,40 @@ const MAX_MESSAGES = 10_000;
 const MAX_CHARS = 1_000_000;
 const MAX_ALL_CHARS = 16_000_000;
 
-/** H41 untrusted, whatever its type says: the fault names the message. */
-export function checkHistory(history: readonly Said[]): void {
+/** H41 untrusted, whatever its type says: the fault names the message. Returns what counts of it, as the journal will have it. */
+export function checkHistory(history: readonly Said[]): readonly Said[] {
   if (!Array.isArray(history)) throw new FaultError({ kind: "history-invalid", index: 0, detail: "it is no list" });
   if (history.length > MAX_MESSAGES)
     throw new FaultError({ kind: "history-invalid", index: MAX_MESSAGES, detail: `there are more than ${MAX_MESSAGES}` });
   let chars = 0;
+  const checked: Said[] = [];
   for (const [index, said] of history.entries()) {
     const bad = invalid(index);
     if (typeof said !== "object" || said === null) throw bad("it is no message");
     if (said.role === "note") throw bad("role `note` is the runtime's own");
+    if (said.role === "assistant" && !Array.isArray(said.calls ?? [])) throw bad("`calls` is no list");
     if (said.role === "assistant") for (const call of callsOf(said)) checkCall(call, bad);
     if (said.role === "tool" && typeof said.isError !== "boolean") throw bad("`isError` is neither true nor false");
     const length = typeof said.text === "string" ? said.text.length + callChars(said) : 0;
     if (length > MAX_CHARS) throw bad(`it is longer than ${MAX_CHARS} characters`);
     chars += length;
     if (chars > MAX_ALL_CHARS) throw bad(`all of it is longer than ${MAX_ALL_CHARS} characters`);
+    checked.push(copyOf(said));
   }
-  checkOrder(history);
+  checkOrder(checked);
+  return checked;
 }
+
+/** Well-formed, as it is stored: two ids that are one in the journal are one here, and who goes on at once sees what who resumes sees. */
+function copyOf(said: Said): Said {
+  const { role } = said;
+  const text = wellFormed(said.text);
+  if (role === "tool") return { role, id: wellFormed(said.id), text, isError: said.isError };
+  if (role !== "assistant") return { role, text };
+  const calls = callsOf(said).map((call) => ({ id: wellFormed(call.id), tool: call.tool, text: wellFormed(call.text) }));
+  return calls.length === 0 ? { role, text } : { role, text, calls };
+}
+const wellFormed = (text: string): string => (typeof text === "string" ? text.toWellFormed() : text); // what is no text is refused next
 
 /** Roles, texts and answers: what must hold of a fork's history too. */
 function checkOrder(history: readonly Said[]): void {
@@ -75,10 +90,7 @@ const invalid =
   (index: number) =>
   (detail: string): FaultError =>
     new FaultError({ kind: "history-invalid", index, detail });
-const callsOf = (said: Extract<Said, { role: "assistant" }>): readonly SaidCall[] => {
-  const { calls = [] } = said;
-  return Array.isArray(calls) ? calls : [];
-};
+const callsOf = ({ calls }: Extract<Said, { role: "assistant" }>): readonly SaidCall[] => calls ?? [];
 const callChars = (said: Said): number => (said.role === "assistant" ? callsOf(said).reduce((n, c) => n + c.text.length, 0) : 0);
 
 // ── folded: from what was said to the conversation ──

@@ -241,9 +241,10 @@ function withHalts(verdict: Verdict, action: Action, agent: string, orders: Orde
   return { kind: "deny", by: "halt", because: verdict.because, faults: [], reason: `${what}: ${halt.reason}` };
 }
 
-/** F20 what keeps failing is left alone, whatever the policy permits; no person is asked about it meanwhile. */
+/** F20 what keeps failing is left alone, whatever the policy permits; no person is asked about it meanwhile, unless it is about that very failure. */
 function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): Verdict {
   if (verdict.kind !== "allow" && verdict.kind !== "ask") return verdict;
+  if (verdict.kind === "ask" && verdict.asks.some(({ policy }) => policy.startsWith(`${ESCALATED}/`))) return verdict; // by the time of the answer it may be tried again
   const breakers = breakersFor(action, p);
   const reason = breakers.map((b) => p.breakers.refusal(b, key)).find((why) => why !== null);
   if (reason != null) return { kind: "deny", by: "breaker", because: verdict.because, faults: [], reason };
@@ -252,10 +253,7 @@ function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): 
 }
 
 function breakersFor(action: Action, p: Needs): readonly Breaker[] {
-  if (action.kind === "model") {
-    const isOurs = [p.model, ...p.fallbacks].some(({ id }) => id === action.model); // of another one, which sums up, nothing is kept
-    return isOurs ? [breakerOfModel(action.model, p)] : [];
-  }
+  if (action.kind === "model") return [breakerOfModel(p, action.model)];
   const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
   return tool === null ? [] : breakersOfTool(tool);
 }

@@ -176,7 +176,7 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
       const asked = { iteration, attempt, purpose: "reply" } as const;
       const landing = "error" in reply ? () => [failedEvent(c, t, reply, asked, model.id)] : await repliedLanding(c, reply, asked, prices);
       return () => {
-        p.breakers.report(breakerOfModel(model.id, p), `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
+        p.breakers.report(breakerOfModel(p, model.id), `${s.session}/${action}`, what, "error" in reply ? reply.error : "");
         return landing();
       };
     });
@@ -365,7 +365,13 @@ async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Prom
 
 const foundOf = (result: Found) => (result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail });
 
+/** What a tool says of an earlier run is no run: its place to try, if it had one, is free again. */
+function leaveBreakers({ p, s }: Cockpit, tool: Tool | null, action: string): void {
+  for (const breaker of tool === null ? [] : breakersOfTool(tool)) p.breakers.report(breaker, `${s.session}/${action}`, null, "");
+}
+
 async function foundLanding(c: Cockpit, result: Found, done: Done): Promise<Landing> {
+  leaveBreakers(c, done.tool, done.call.proposed.id);
   const found = foundOf(result);
   const detail = found.kind === "cannot-tell" ? found.detail : "";
   const said = reconciledEvent(done.call.proposed.id, found.kind, detail);
@@ -429,6 +435,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
             );
       const detail = found.kind === "cannot-tell" ? found.detail : "";
       const said = reconciledEvent(unknown.call, found.kind, detail);
+      leaveBreakers(c, tool, name);
       return () => [...(tool === null ? [] : labelsOf(c.s, tool, unknown.call)), said];
     });
   };

@@ -21,14 +21,28 @@ export function hasFailed(c: Call, decided: Decided, error: string): void {
     error,
     shown: null,
     digest: decided.digest,
+    as: asItWas(c),
   };
-  c.mending = { ...before, stage: "choose", dueAt: null, error, shown: c.shown };
+  c.mending = { ...before, stage: "choose", dueAt: null, error, shown: c.shown, as: asItWas(c) };
   c.shown = null; // whatever comes next is shown as itself
 }
 
-/** What was being tried is of no more use: denied, or nobody can tell. The next strategy's turn. */
+const asItWas = ({ standIn, edition, starts, retries, repeat, leave, edited, modified }: Call): Mending["as"] => ({
+  standIn,
+  edition,
+  starts,
+  retries,
+  repeat,
+  leave,
+  edited,
+  modified,
+});
+
+/** What was being tried is of no more use: denied, or nobody can tell. The next strategy's turn; a stand-in that never ran has not failed. */
 export function setBack(c: Call): void {
-  if (c.run.kind === "failed" && c.mending !== null) c.mending = { ...c.mending, stage: "next", dueAt: null };
+  if (c.run.kind !== "failed" || c.mending === null) return;
+  if (c.standIn !== c.mending.as.standIn) Object.assign(c, c.mending.as);
+  c.mending = { ...c.mending, stage: "next", dueAt: null };
 }
 
 /** A person was asked and said no: the error goes to the model. Said of anything else, it only makes room for the next strategy. */
@@ -56,6 +70,7 @@ export function applied(s: State, t: Turn, c: Call, e: Applied): void {
       at("person");
       return;
     case "cached":
+      c.standIn = null; // it is a result of the tool that was asked for
       c.run = { kind: "ended", outcome: { kind: "done", output: e.output }, endsTurn: false, note: e.detail };
       break;
     case "ask-model":
@@ -107,10 +122,12 @@ export const isResting = (c: Call, now: Millis): boolean => c.run.kind === "fail
 /** Runs because of a failure, and counts as a call like any other. */
 export const isAgain = (c: Call): boolean => c.run.kind === "failed" && (c.mending?.stage === "again" || c.mending?.stage === "person");
 
-/** When the next retry of a call or of the model is due; null when none waits for its time: one that a person is asked about, or that is put off, waits for that. */
+/**
+ * When the next retry of a call or of the model is due; null when none was waiting for its time at `now`: one that is due waits for a person or a
+ * place, and not for a clock.
+ */
 export function nextRetry(t: Turn | null, now: Millis): Millis | null {
-  const isTimed = ({ gated }: Call): boolean => gated.kind !== "asked" && gated.kind !== "deferred";
   if (t !== null && t.modelDue !== null && now < t.modelDue) return t.modelDue;
-  const due = t?.calling.flatMap((c) => (c.run.kind === "failed" && c.mending?.dueAt != null && isTimed(c) ? [c.mending.dueAt] : [])) ?? [];
+  const due = t?.calling.flatMap((c) => (isResting(c, now) && c.mending?.dueAt != null ? [c.mending.dueAt] : [])) ?? [];
   return due.length === 0 ? null : millis(Math.min(...due));
 }

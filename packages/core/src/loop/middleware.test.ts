@@ -15,6 +15,7 @@ import {
   type Json,
   type Middleware,
   policyId,
+  type ResultView,
   type Tool,
   type ToolContext,
 } from "../vocab/index.ts";
@@ -31,6 +32,9 @@ function setup(steps: readonly Step[], middleware: readonly Middleware[], option
   const model = scriptedModel(steps);
   return { model, w: world({ hash: sha256, model, tools: [echo], middleware, ...options }) };
 }
+const ticks = async () => {
+  for (let i = 0; i < 30; i += 1) await setImmediate();
+};
 const kinds = (w: World) => w.entries().map((e) => e.event.kind);
 const applied = (w: World) => w.events("middleware.applied");
 const texts = (messages: readonly { role: string }[], role: string) =>
@@ -273,6 +277,17 @@ describe("the stages", () => {
     expect(kinds(w).slice(at - 2, at)).toEqual(["middleware.applied", "middleware.applied"]);
   });
 
+  test.each([
+    ["its kind", (r: ResultView) => Object.assign(r.outcome, { kind: "failed", error: "made up" })],
+    ["its output", (r: ResultView) => Object.assign((r.outcome as { output: object }).output, { paid: 2 })],
+    ["its call", (r: ResultView) => Object.assign(r.call, { tool: "other" })],
+  ])("H1 an outcome is not for middleware to change in place: %s", async (_, spoil) => {
+    const m = defineMiddleware({ name: "m", afterTool: (result) => void spoil(result) });
+    const { w } = setup([reply.calls([call("pay")])], [m], { tools: [tool("pay", () => ({ paid: 1 }), { repeat: "once" })] });
+    expect((await w.run("go")).last).toMatchObject({ ending: "failed" });
+    expect(w.events("act.ended")).toMatchObject([{ outcome: { kind: "done", output: { paid: 1 } }, recovering: false }]);
+  });
+
   test("H1 that nobody can tell what became of a call is not for middleware to rewrite; what comes late is", async () => {
     const late = Promise.withResolvers<Json>();
     const mask = defineMiddleware({ name: "mask", afterTool: () => "masked" });
@@ -503,6 +518,26 @@ describe("a middleware that fails", () => {
     }
   });
 
+  test("H6 a reply whose middleware fails is withheld, also when another had failed before it", async () => {
+    const m = defineMiddleware({
+      name: "m",
+      userMessage: (text) => {
+        if (text === "left") throw new Error("no");
+        return undefined;
+      },
+      afterModel: () => new Promise(() => {}),
+    });
+    const { w } = setup([reply.text("a secret")], [m]);
+    const running = w.run("go");
+    await ticks();
+    await w.wish({ kind: "steer", text: "left" });
+    const s = await running;
+    expect(w.events("middleware.failed").map((e) => e.stage)).toEqual(["user-message", "after-model"]);
+    expect(s.last).toMatchObject({ ending: "failed", output: null });
+    expect(JSON.stringify(s.messages)).not.toContain("a secret");
+    expect(fold(w.entries())).toEqual(s);
+  });
+
   test("H6 what was to follow a turn is refused when its middleware fails; the turn goes on", async () => {
     const bad = defineMiddleware({
       name: "bad",
@@ -571,6 +606,51 @@ describe("a middleware that fails", () => {
     await w.wish({ kind: "cancel", reason: "enough" });
     expect((await running).last).toMatchObject({ ending: "cancelled" });
     expect(w.events("intent.refused")).toMatchObject([{ wish: "steer", reason: "there is no turn to steer" }]);
+  });
+
+  test("H4 a word that middleware hangs on does not fail the turn that follows the one it was to steer", async () => {
+    const stuck = defineMiddleware({ name: "stuck", userMessage: (text) => (text === "left" ? new Promise(() => {}) : undefined) });
+    const gate = Promise.withResolvers<string>();
+    const { w } = setup([reply.calls([call("wait")]), reply.text("one"), reply.text("two")], [stuck], {
+      tools: [tool("wait", () => gate.promise)],
+    });
+    const running = w.run("go");
+    await ticks();
+    await w.wish({ kind: "follow-up", text: "then" });
+    await w.wish({ kind: "steer", text: "left" });
+    await ticks();
+    gate.resolve("ok");
+    await running;
+    expect(w.events("turn.ended").map((e) => e.ending)).toEqual(["completed", "completed"]);
+    expect(w.events("intent.refused")).toMatchObject([{ wish: "steer", reason: "the turn that it was to steer has ended" }]);
+  });
+
+  test("L94 what is to follow and is still with middleware stays in the inbox when its driver stops, and goes when all is cancelled", async () => {
+    let answers = false;
+    const slow = defineMiddleware({
+      name: "slow",
+      userMessage: (text) => (text === "then" && !answers ? new Promise(() => {}) : undefined),
+    });
+    const stop = new AbortController();
+    const { w, model } = setup([hang(), hang(), reply.text("three")], [slow]);
+    const first = w.run("go", stop.signal);
+    await ticks();
+    await w.wish({ kind: "follow-up", text: "then" });
+    await ticks();
+    stop.abort("closing");
+    expect((await first).last).toMatchObject({ ending: "cancelled" });
+    expect(w.events("intent.refused")).toEqual([]);
+
+    const second = w.say("again");
+    await ticks();
+    await w.wish({ kind: "cancel-all", reason: "enough" });
+    expect((await second).last).toMatchObject({ turn: 2, ending: "cancelled" });
+    expect(w.events("intent.refused")).toMatchObject([{ wish: "follow-up", reason: "what was to follow the turn was cancelled" }]);
+
+    answers = true;
+    await w.wish({ kind: "follow-up", text: "then" });
+    expect((await w.go()).last).toMatchObject({ turn: 3, output: "three" });
+    model.done();
   });
 });
 

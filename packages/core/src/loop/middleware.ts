@@ -12,6 +12,7 @@ import {
   type CallView,
   type Change,
   canonical,
+  deepFreeze,
   frozenCopy,
   type Hooked,
   type JournalEvent,
@@ -139,7 +140,7 @@ export async function onReply(
   const hooks = hooksOf(all, "afterModel").map(({ name, hook }) => ({
     name,
     hook: (parts: readonly Part[], context: MiddlewareContext) =>
-      hook(Object.freeze({ text: textOf(parts), calls: callsOf(parts).map(viewOf), finish }), context),
+      hook(Object.freeze({ text: textOf(parts), calls: Object.freeze(callsOf(parts).map(viewOf)), finish }), context),
   }));
   const { value: parts, events, failed } = await play({ stage: "after-model", at, hooks, apply: changeReply }, reply.parts);
   if (failed || !RUNS.has(finish)) return events;
@@ -171,6 +172,7 @@ export function onResult(
     name,
     hook: (shown: string, context: MiddlewareContext) => hook(Object.freeze({ call, outcome, text: shown }), context),
   }));
+  if (hooks.length > 0) deepFreeze([call, outcome]); // the very outcome that is recorded: it stands
   const apply: Apply<string, string> = (before, given) => {
     const value = cut(textual(given, "it returned no text"), limit);
     return value === before ? null : { value, change: { kind: "observation", text: value } };

@@ -102,6 +102,8 @@ function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
   if (running.length > 0) return following(t);
   if (lost.length > 0) return lost.map((call) => ({ kind: "give-up", call })); // there is no money to run it again
   const [dear] = within;
+  const later = t.calling.filter((c) => isResting(c, now) || (!isSettled(c) && (c.gated.kind === "asked" || c.gated.kind === "deferred")));
+  if (dear !== undefined && payable(s, t, later, isAsked).length > 0) return [{ kind: "wait" }]; // what there is money for runs first
   if (dear !== undefined) return ending(t, outOfMoney(s, t, nameOf(dear)));
   if (fresh.length > 0) return ending(t, { ending: "out-of-calls", detail: `${t.limits.calls} calls were started` });
   return [{ kind: "wait" }];

@@ -244,6 +244,31 @@ describe("retry", () => {
     expect(log).toHaveLength(2);
   });
 
+  test("F5 one that is due and has no place waits for the place, and not for a clock that rings at once", async () => {
+    const log: Log = [];
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const slow = toolOf("slow", () => promise);
+    let sleeps = 0;
+    const spoil = (p: Ports): Ports => {
+      const sleep: Ports["clock"]["sleep"] = (ms, signal) => (++sleeps > 50 ? new Promise<void>(() => {}) : p.clock.sleep(ms, signal));
+      return { ...p, clock: { ...p.clock, sleep } };
+    };
+    const tools = [failing(log, "t", 1, "idempotent", RETRY), slow];
+    const steps = [reply.calls([call("t"), call("slow")]), reply.text("done")];
+    const { w } = stage(steps, REST, { tools, spoil, limits: { toolsAtOnce: 1 } });
+    const running = w.run("go");
+    await hasHappened(w, "recovery.applied");
+    for (let i = 0; i < 200; i += 1) {
+      await setImmediate();
+      if (i === 50) w.clock.advance(1_000);
+    }
+    expect(sleeps).toBeLessThan(10);
+    expect(log).toHaveLength(1);
+    resolve("slow");
+    expect((await running).last?.ending).toBe("completed");
+    expect(log).toHaveLength(2);
+  });
+
   test("F5 it runs again with the same key and the next start, gated again right before, after a wait that is journalled", async () => {
     const { w, log } = table(RETRY, { fails: 2 });
     const s = await through(w);
@@ -409,6 +434,36 @@ describe("a stand-in", () => {
     }
   });
 
+  test("F6 one that is not let run has not failed: what failed is what is told, and what a person is asked about", async () => {
+    const rows: readonly Row[] = [{ id: "not-u", action: "tool:u", verdict: "deny" }, ...REST];
+    const told = table([FALL, "ask-model"], { rows, others: [other()] });
+    await told.w.run("go");
+    expect(results(told.w)).toEqual(["[failed] t: no luck 1"]);
+    const { w, log } = table([FALL, RETRY, "escalate", "ask-model"], { rows, others: [other()], repeat: "once", fails: 1 });
+    await w.run("go");
+    expect(applied(w)).toEqual(["fallback", "escalate"]);
+    expect(open(w).map((q) => q.asks[0]?.question)).toEqual(["t failed, and may have had an effect (no luck 1): run it again?"]);
+    await say(w, APPROVE);
+    await w.go();
+    expect(log.map(({ tool, start }) => [tool, start])).toEqual([
+      ["t", 1],
+      ["t", 2],
+    ]);
+    expect(log[1]?.key).toBe(log[0]?.key);
+    expect(results(w)).toEqual(["t 1"]);
+  });
+
+  test("F6 one that there is no money for gives way to the next strategy, and so does a retry", async () => {
+    const dear = (log: Log) => failing(log, "u", 0, "once", undefined, { maxCents: 60 });
+    for (const recover of [FALL, RETRY]) {
+      const log: Log = [];
+      const tools = [failing(log, "t", 9, "idempotent", [recover, "ask-model"], { maxCents: 60 }), dear(log)];
+      const { w } = stage(once("t"), REST, { tools, prices: { input: 1, output: 1 }, limits: { cents: 100 } });
+      expect((await through(w)).last?.ending).toBe("completed");
+      expect([log.length, applied(w), details(w)]).toEqual([1, ["ask-model"], [`${recover.kind}: the turn has no money left for it`]]);
+    }
+  });
+
   test("F6 a `once` stand-in that was lost is unknown, as itself", async () => {
     const { w } = (() => {
       const log: Log = [];
@@ -469,6 +524,21 @@ describe("an old result", () => {
       outcome: { kind: "done", output: { seen: "1" } },
     });
     expect([...s.labels]).toEqual([UNTRUSTED]);
+  });
+
+  test("F7 after a stand-in that failed too, it is told as what it is: a result of the tool that was asked for", async () => {
+    const log: Log = [];
+    const flaky = toolOf("t", ({ x }) => (log.push({ tool: "t", x, key: "", start: 1 }) > 1 ? Promise.reject(new Error("down")) : "good"), {
+      repeat: "read",
+      recover: [
+        { kind: "fallback", tool: "u" },
+        { kind: "cached", maxAgeMs: 60_000 },
+      ],
+    });
+    const steps = [reply.calls([call("t", "1", "c1")]), reply.calls([call("t", "1", "c2")]), reply.text("done")];
+    const { w } = stage(steps, REST, { tools: [flaky, failing(log, "u", 9, "once", undefined)] });
+    await w.run("go");
+    expect(results(w)[1]).toBe("[an old result, of 0 s ago: the call itself failed now] good");
   });
 
   test("F7 one that is too old, or of other arguments, does not stand in", async () => {

@@ -20,7 +20,7 @@ import {
   type Seq,
   type Tool,
 } from "../vocab/index.ts";
-import { remaining, remainingMs } from "./budgets.ts";
+import { isTooDear, remaining, remainingMs } from "./budgets.ts";
 import type { Ports } from "./ports.ts";
 import { stricter } from "./resume.ts";
 import { type Call, keyOf, type Mending, nameOf, type State, type Turn } from "./state.ts";
@@ -147,6 +147,7 @@ function retry({ p, s, t, call, now }: At, strategy: Extract<Recovery, { kind: "
   if (tool === null) return { not: "its tool is gone" };
   if (!mayRepeat(call, tool)) return { not: "a `once` call is never run again" };
   if (remaining(s, t, now).calls === 0) return { not: "the turn has no calls left" };
+  if (isTooDear(s, t, tool.name)) return { not: "the turn has no money left for it" };
   const waitMs = backoff(strategy, tries, p.hash, keyOf(s, call));
   if (waitMs >= remainingMs(s, t, now)) return { not: "the turn has no time left for it" };
   return done({ dueAt: millis(now + waitMs), detail: `start ${call.starts + 1} in ${waitMs} ms` });
@@ -166,6 +167,7 @@ function fallBack({ p, s, t, call, now }: At, name: string): Tried {
   if (name === nameOf(call)) return { not: "it is the tool that failed" };
   if (p.tools.find(name) === null) return { not: `there is no tool \`${name}\`` };
   if (remaining(s, t, now).calls === 0) return { not: "the turn has no calls left" };
+  if (isTooDear(s, t, name)) return { not: "the turn has no money left for it" };
   return done({ tool: name });
 }
 

@@ -34,8 +34,7 @@ export type Opening = Readonly<{
 }>;
 
 export async function openSession(p: Pick<Ports, "journal" | "ids" | "counters">, opening: Opening): Promise<Held> {
-  checkHistory(opening.history);
-  return beginSession(p, opening);
+  return beginSession(p, { ...opening, history: checkHistory(opening.history) });
 }
 
 /** With a history that is known to be one, because it was drawn from a session. */

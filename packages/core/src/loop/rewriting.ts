@@ -42,6 +42,7 @@ export function broken(s: State, { middleware, stage, call: id, error }: Of<"mid
     if (call !== undefined) call.shown = withheld;
     else showLate(s, id, withheld);
   }
+  if (t !== null && stage === "after-model") t.rewritten.parts = []; // also when another one had failed before it
   if (t !== null) t.broken ??= { middleware, stage, error };
   return s;
 }

@@ -3,6 +3,7 @@ import type { Message } from "../reason/port.ts";
 import { type CrashPoint, opened, reply, scriptedModel, type World } from "../testing/index.ts";
 import {
   type AgentFacts,
+  callId,
   type Fault,
   grantId,
   isFault,
@@ -16,7 +17,7 @@ import {
 import { ANN, asks, BOB, call, open, pay, REST, say, stage, toolOf } from "./fixtures/stage.ts";
 import { checkHistory } from "./history.ts";
 import type { Ports } from "./ports.ts";
-import { readState } from "./resume.ts";
+import { openSession, readState } from "./resume.ts";
 import { closeSession, createSession, forkSession } from "./sessions.ts";
 
 const FACTS: AgentFacts = factsOf(opened("tester"));
@@ -117,6 +118,13 @@ describe("an imported history", () => {
     ["results out of order", [user("a"), calls("1", "2"), result("2")], 2, "it answers `2`, and call `1` comes first"],
     ["a result twice", [user("a"), calls("1"), result("1"), result("1")], 3, "no call `1` waits for a result"],
     ["a result without a call", [user("a"), result("1")], 1, "no call `1` waits for a result"],
+    [
+      "ids that are one once they are stored",
+      [user("a"), calls("\ud800"), result("\ud800"), calls("\ud801"), result("\ud801")],
+      3,
+      "used twice",
+    ],
+    ["calls that are no list", [user("a"), { role: "assistant", text: "x", calls: { length: 1 } }], 1, "`calls` is no list"],
     ["an id twice", [user("a"), calls("1"), result("1"), calls("1"), result("1")], 3, "call id `1` is used twice"],
     [
       "arguments that are not JSON",
@@ -148,6 +156,31 @@ describe("an imported history", () => {
     } catch (error) {
       expect(isFault(error) && error.fault).toMatchObject({ kind: "history-invalid", index });
     }
+  });
+
+  test("H41 an id of the runtime's own making that a history has already is not made again", async () => {
+    const { w } = stage([reply.calls([pay("2", "")]), reply.text("done")], REST);
+    const history = [user("pay 1"), calls("orgate_1_0"), result("orgate_1_0"), calls("orgate_1_0_2"), result("orgate_1_0_2")] as const;
+    const { session } = await createSession(w.outside(), opening(null, { history }));
+    w.turnTo(session);
+    expectValid((await w.say("and 2")).messages);
+    expect(w.events("model.replied")[0]?.parts[0]).toMatchObject({ kind: "call", id: "1.0", wireId: "orgate_1_0_3" });
+    const ids = w.state().messages.flatMap((m) => (m.role === "tool" ? [m.wireId] : []));
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("H41 what is live of a history is what is resumed: well-formed, and nothing but what counts of it", async () => {
+    const history = [
+      { role: "user", text: "a\ud800", more: () => 1 },
+      { role: "assistant", text: "b", calls: undefined, meta: 1n },
+    ] as unknown as readonly Said[];
+    const { w } = stage([reply.text("done")], REST);
+    const held = await openSession(w.outside(), opening(null, { history }));
+    expect(held.begin[0]).toMatchObject({ kind: "session.opened" });
+    expect(held.begin[0]?.kind === "session.opened" && held.begin[0].history).toEqual([
+      { role: "user", text: "a\ufffd" },
+      { role: "assistant", text: "b" },
+    ]);
   });
 
   test("H41 what was said before, calls and results included, is what the model is shown, and an id used there is not used again", async () => {
@@ -291,6 +324,18 @@ describe("a fork", () => {
     model.done();
   });
 
+  test("H44 what was cut to fit is cut in the fork as it was, by the tokenizer of its agent", async () => {
+    const long = toolOf("long", () => "lorem ipsum ".repeat(400));
+    const counters = () => (text: string) => text.length;
+    const steps = [reply.calls([call("long")]), reply.text("done")];
+    const { w } = stage(steps, REST, { tools: [long], counters, limits: { contextTokens: 2_000, outputTokens: 100 } });
+    const { messages } = await w.run("go");
+    const p = w.outside();
+    const { session } = await forkSession(p, w.session(), fork());
+    const texts = (all: readonly Message[]) => all.map((m) => ("text" in m ? m.text : null));
+    expect(texts((await readState(p, session, p)).messages)).toEqual(texts(messages));
+  });
+
   test("H44 of a session that another process holds, with an id of its own that means this fork only", async () => {
     const { w } = stage([reply.text("one"), reply.text("two")], REST);
     await w.run("go");
@@ -339,6 +384,18 @@ describe("closing", () => {
     await w.go();
     expect(w.events("intent.refused")).toMatchObject([{ reason: "the session is closed" }]);
     expect(w.events("turn.started")).toHaveLength(1);
+  });
+
+  test("H43 what became of a call can still be said when its session is closed: calls like it would ask for ever", async () => {
+    const { w } = stage([reply.calls([pay("1")]), reply.text("one")], REST, { crashes: [{ of: "effect", nth: 0, when: "after" }] });
+    await w.run("go");
+    await closeSession(w.outside(), w.session(), ANN, "done");
+    expect(w.disk.unknowns).toHaveLength(1);
+    await w.wish({ kind: "resolve", call: callId("1.0"), as: "happened", note: "it is on the statement" });
+    const s = await w.go();
+    expect(w.events("intent.refused")).toEqual([]);
+    expect(w.disk.unknowns).toEqual([]);
+    expect(s.turn).toBeNull();
   });
 });
 

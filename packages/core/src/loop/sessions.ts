@@ -24,9 +24,9 @@ export function checkExternal(external: string): string {
 /** H40 the same id again is the same session, if it is for the same agent and principal; two that ask at once get the same one. */
 export async function createSession(p: Founding, opening: Opening): Promise<SessionSummary> {
   const { external } = opening;
-  checkHistory(opening.history);
-  if (external === null) return found(p, opening, []);
-  return onceFor(p, checkExternal(external), () => found(p, opening, []), isSame(opening));
+  const checked = { ...opening, history: checkHistory(opening.history) };
+  if (external === null) return found(p, checked, []);
+  return onceFor(p, checkExternal(external), () => found(p, checked, []), isSame(opening));
 }
 
 const isSame =
@@ -80,7 +80,11 @@ export type Fork = Readonly<{
  * H44 what was said up to an entry, with the labels of that moment, in a session of its own. The origin is only read: it may be held, parked or closed.
  * Nothing else comes along: no question, no grant, no call, no follow-up, no parent.
  */
-export async function forkSession(p: Founding, from: SessionId, { at, external, principal, surface }: Fork): Promise<SessionSummary> {
+export async function forkSession(
+  p: Founding & Pick<Ports, "counters">,
+  from: SessionId,
+  { at, external, principal, surface }: Fork,
+): Promise<SessionSummary> {
   const origin = await summaryOf(p, from);
   const last = seq(at ?? origin.seq);
   if (!Number.isSafeInteger(last) || last < 1 || last > origin.seq)
@@ -89,7 +93,7 @@ export async function forkSession(p: Founding, from: SessionId, { at, external, 
       detail: `session \`${from}\` has no entry ${last}`,
       hint: `it has 1 to ${origin.seq}: \`orgate sessions show ${from}\``,
     });
-  const state = await readState(p, from, { upTo: last });
+  const state = await readState(p, from, { upTo: last, counters: p.counters }); // what was cut to fit is cut as it was
   const { history, unknown } = historyOf(state);
   const forked = { kind: "session.forked", from, at: last, unknown } as const;
   const { agent } = state;

@@ -264,6 +264,8 @@ export type Mending = Readonly<{
   shown: string | null;
   /** Of what failed first. */
   digest: Digest;
+  /** The call as it failed: what it is again when a stand-in is not let run. */
+  as: Readonly<Pick<Call, "standIn" | "edition" | "starts" | "retries" | "repeat" | "leave" | "edited" | "modified">>;
 }>;
 
 export type Running =

@@ -39,7 +39,7 @@ export function summarise(c: Cockpit, t: Turn): (() => void) | null {
       const what = classifyModel(reply, stop.aborted);
       return () => {
         const error = "error" in reply ? reply.error : "";
-        if (isOwn) p.breakers.report(breakerOfModel(p.summariser.id, p), `${s.session}/${decided.id}`, what, error);
+        p.breakers.report(breakerOfModel(p, p.summariser.id), `${s.session}/${decided.id}`, what, error);
         if ("error" in reply) return [failedEvent(c, t, reply, asked, p.summariser.id)];
         const said = reply.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
         const isUsable = reply.finish !== "refused" && reply.finish !== "filtered";

@@ -20,7 +20,10 @@ export function parseReply(parts: readonly ReplyPart[], iteration: number, used:
     if (part.kind !== "call") return part;
     const id: CallId = callId(`${iteration}.${position}`);
     position += 1;
-    const wireId = part.id === "" || used.has(part.id) || taken.has(part.id) ? `orgate_${id.replace(".", "_")}` : part.id;
+    const isUsed = (one: string): boolean => one === "" || used.has(one) || taken.has(one);
+    const own = `orgate_${id.replace(".", "_")}`;
+    let wireId = isUsed(part.id) ? own : part.id;
+    for (let again = 2; isUsed(wireId); again += 1) wireId = `${own}_${again}`; // of a history that has such ids of its own
     taken.add(wireId);
     return { kind: "call", id, wireId, tool: part.tool, text: part.text, args: parseArgs(part.text), meta: part.meta };
   });

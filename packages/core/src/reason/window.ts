@@ -167,6 +167,7 @@ function lineFor(m: Extract<Message, { role: "tool" }>, count: Count): Message {
 
 export function drop(messages: readonly Message[], w: Window, upTo: number): void {
   letGo(messages, w, Math.min(upTo, w.newest));
+  w.summed = Math.max(w.summed, w.from); // what went without a summary is not gone over again before every later one
 }
 
 /** The summary stands in place of all it sums up; the one before it is in it. */

@@ -266,6 +266,8 @@ const DENIED_BY: Readonly<Record<string, string>> = {
   person: " by a person",
   expiry: " when its time was up",
   halt: " by a halt",
+  breaker: " by its breaker",
+  middleware: " by middleware",
 };
 
 function verdictText(verdict: Verdict): { readonly word: string; readonly why: string } {

@@ -60,6 +60,8 @@ test(
     expect((await desk.orgate("breakers", "list")).stdout).toMatch(/tool:fetch +open +in \d+ m/);
     desk.write("up", "");
     expect((await run(desk, "once")).output).toContain("tool:fetch failed 2 times in a row, is left alone");
+    const shown = await desk.orgate("run", "clerk", "--input", "once", "--as", "eve");
+    expect(shown.stdout).toMatch(/denied: fetch .* · by its breaker: tool:fetch failed 2 times/); // not by the policy that permits it
     await expectRefusals(desk, [
       [["breakers", "reset", "tool:fetch", "--as", "ana"], 2, "--reason is missing"],
       [["breakers", "reset", "tool:fetch", "--reason", "x", "--as", "eve"], 1, "`eve` may not set breaker tool:fetch"],
@@ -96,7 +98,7 @@ test("F9 F30 a call that was set aside is listed, shown whole, and dismissed by 
   expect((await desk.orgate("dead-letters", "list")).stdout).toContain(name);
   expect(await desk.json("dead-letters", "show", "1.0")).toMatchObject({ args: { n: 7 }, starts: 1, strategies: ["dead-letter"] });
   const shown = (await desk.orgate("dead-letters", "show", name)).stdout;
-  for (const part of ["post on", '"n": 7', "the box is full", "1 times"]) expect(shown).toContain(part);
+  for (const part of ["post on", '"n": 7', "the box is full", "1 time;"]) expect(shown).toContain(part);
   await expectRefusals(desk, [
     [["dead-letters", "show", "9.9"], 2, "no call `9.9` is set aside"],
     [["dead-letters", "dismiss", name, "--as", "eve"], 1, "`eve` may not dismiss it"],

@@ -4,7 +4,7 @@ import type { ListedDeadLetter } from "@orgate/core/journal";
 import { mayAct } from "../approvals.ts";
 import { EXIT, type Run } from "../cli/command.ts";
 import { folded } from "../cli/fold.ts";
-import { age, type Cell, table } from "../cli/table.ts";
+import { age, type Cell, count, table } from "../cli/table.ts";
 import { resourceText } from "../cli/timeline.ts";
 import { shortened, visible } from "../cli/visible.ts";
 import { type Look, NODE } from "../compose.ts";
@@ -56,7 +56,7 @@ export const show: Run = (given, screen) =>
     line("wanted", `${view.tool} on ${resourceText(view.resource)}`);
     line("arguments", JSON.stringify(view.args, null, 2));
     line("failed with", view.error);
-    line("started", `${view.starts} times; done about it: ${view.strategies.join(", ")}`);
+    line("started", `${count(view.starts, "time")}; done about it: ${view.strategies.join(", ")}`);
     line("agent", view.agent);
     return EXIT.success;
   });

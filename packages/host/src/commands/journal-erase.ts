@@ -1,5 +1,6 @@
 /** A12 an erasure is journalled before anything is gone; a session that another process drives is not touched. */
 import { ERASURES, FaultError, isFault, type Principal, type Seq, type SessionId, seq } from "@orgate/core";
+import type { SessionSummary } from "@orgate/core/journal";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { count } from "../cli/table.ts";
 import { NODE, type Place } from "../compose.ts";
@@ -16,6 +17,7 @@ export const erase: Run = async (given, screen) => {
     await certified(given, screen, place, person);
     const hold = await place.store.journal.take(summary.session); // refused while its holder lives; nobody takes it meanwhile
     try {
+      mayBeErased(await place.store.journal.session(summary.session));
       await record(place, { stream: summary.session, first, last, by: { kind: "user", id: person.name }, reason });
       const done = await place.store.erase(summary.session, first, last);
       if (given.json) screen.line(JSON.stringify({ session: summary.session, first, last, ...done }));
@@ -33,6 +35,16 @@ export const erase: Run = async (given, screen) => {
     }
   });
 };
+
+/** D4 a turn ends after its delegates: one that can no longer be driven would leave it open for good. */
+function mayBeErased(summary: SessionSummary | null): void {
+  if (summary === null || summary.parent === null || summary.turns > 1 || summary.state === "idle" || summary.state === "closed") return;
+  throw new FaultError({
+    kind: "usage",
+    detail: `session \`${summary.session}\` works for \`${summary.parent}\`, which waits for it`,
+    hint: `cancel it first: \`orgate sessions cancel ${summary.session}\``,
+  });
+}
 
 type Erasure = Readonly<{ stream: SessionId; first: Seq; last: Seq; by: Principal; reason: string }>;
 

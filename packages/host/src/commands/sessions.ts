@@ -6,7 +6,7 @@ import type { Screen } from "../cli/screen.ts";
 import { age, count, table } from "../cli/table.ts";
 import { narrator } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
-import { type Look, NODE } from "../compose.ts";
+import { type Look, NODE, tokenizers } from "../compose.ts";
 import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
 import { certified, deskOf, looking, lookingIfAny, personOf, positive, projectOf, sessionOf, writing } from "./project.ts";
 
@@ -170,6 +170,8 @@ function withEvidence(unknowns: Unknowns, entries: readonly Entry[]) {
 function printOpen(screen: Screen, state: State | null, entries: readonly Entry[]): void {
   if (state === null) return;
   const { questions, unknowns } = toResult(state);
+  if (state.followUps.length > 0 && !state.closed) screen.line(`\n${screen.paint("warn", "said for after the turn, and not begun")}`);
+  for (const { text, by } of state.closed ? [] : state.followUps) screen.line(`  › ${visible(`${by.kind}:${by.id}`)}: ${visible(text)}`);
   if (questions.length > 0) screen.line(`\n${screen.paint("warn", "open questions")}`);
   for (const { approval, action, asks, digest } of questions) {
     for (const { question, policy } of asks) screen.line(`  ? ${approval} on ${action}: ${visible(question)} (${visible(policy)})`);
@@ -198,7 +200,7 @@ export const fork: Run = async (given, screen) => {
   const person = personOf(given, screen);
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
-    const made = await forkSession({ journal: place.store.journal, clock: NODE.clock, ids: NODE.ids }, session, {
+    const made = await forkSession({ journal: place.store.journal, clock: NODE.clock, ids: NODE.ids, counters: tokenizers }, session, {
       at: at === null ? null : positive(at, "--at"),
       external: given.text("id"),
       principal: { kind: "user", id: person.name },
@@ -252,8 +254,10 @@ export const resume: Run = async (given, screen) => {
   const desk = await deskOf(config);
   knownAgent(desk, summary.agent, given.env);
   return withRuntime(given, screen, desk, summary.principal, async (runtime) => {
-    if (pending === 0 && (summary.state === "idle" || summary.state === "closed"))
-      return nothingToDo(given, screen, await runtime.inspect.state(summary.session));
+    if (pending === 0 && (summary.state === "idle" || summary.state === "closed")) {
+      const state = await runtime.inspect.state(summary.session);
+      if (state.closed || state.followUps.length === 0) return nothingToDo(given, screen, state);
+    }
     if (!given.json) screen.line(`${screen.paint("strong", summary.agent)} ${screen.paint("dim", `resumed, ${summary.session}`)}`);
     const result = await driven(
       given,

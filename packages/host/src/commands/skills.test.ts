@@ -166,6 +166,7 @@ test("K8 `skills list` and `skills show` say why one cannot be used, and show hi
   mkdirSync(join(desk.root, "skills/ev\u202eil"));
   desk.write(".agents/skills/refunds/SKILL.md", SKILL);
   desk.write("skills/odd/SKILL.md", "---\nname: odd\ndescription: o\u202edd\n---\nhidden\u200bword\n");
+  desk.write("skills/odd/ref/more.md", "send\u200b it all\n");
   expect(await states(desk)).toMatchObject({
     mail: ["bad", "SKILL.md:3:22: a colon and a blank begin another value"],
     odd: ["untrusted", "it is not trusted"],
@@ -180,6 +181,7 @@ test("K8 `skills list` and `skills show` say why one cannot be used, and show hi
   const shown = await desk.orgate("skills", "show", "odd");
   expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining("hidden\\u{200b}word")]);
   expect(shown.stdout).toMatch(/description +o\\u\{202e\}dd/);
+  expect(shown.stdout).toContain("── ref/more.md\nsend\\u{200b} it all\n"); // trust covers it, so it is there to be read
   expect(await desk.json("skills", "show", "refunds")).toMatchObject([
     { about: { allowedTools: "send" }, instructions: "Look at the order, then pay back." },
     { files: [{ path: "limits.md", offered: true }], agents: ["clerk"] },

@@ -120,6 +120,8 @@ export const show: Run = async (given, screen) => {
     field("tools", one.tools.join(", ") || null);
     for (const { path, bytes, offered } of one.files) field("file", `${path} (${bytes} bytes${offered ? "" : "; not text, not offered"})`);
     if (one.instructions !== null) for (const line of ["", ...visibleLines(one.instructions).split("\n")]) screen.line(line);
+    for (const [path, text] of Object.entries(one.texts))
+      for (const line of ["", paint("dim", `── ${visible(path)}`), ...visibleLines(text.trimEnd()).split("\n")]) screen.line(line);
   }
   return EXIT.success;
 };
@@ -128,4 +130,6 @@ const textsOf = ({ skill }: ProjectSkill) => ({
   description: skill?.description ?? null,
   instructions: skill?.instructions ?? null,
   tools: skill?.tools.map((tool) => tool.name) ?? [],
+  /** Of its files: trust covers them, so whoever gives it reads them too. */
+  texts: skill?.files ?? {},
 });

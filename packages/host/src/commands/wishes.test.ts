@@ -86,6 +86,20 @@ describe("wishes", () => {
     await expectRefusals(desk, [[["sessions", "cancel", session, "--all"], 1, "there is nothing to cancel"]]);
   });
 
+  test("L94 what a halt left in its place is shown as such, told without the result of a turn long ended, and taken up by `resume`", async () => {
+    const desk = newDesk();
+    await desk.orgate("run", "desk", "--input", "one");
+    const [{ session } = { session: "" }] = await sessionsOf(desk);
+    await desk.orgate("halt", "--reason", "fire");
+    const said = await desk.orgate("sessions", "say", session, "two", "--after");
+    expect(said).toMatchObject({ code: 0, stdout: expect.stringMatching(/^entry \d+ of s_\w+: for after the turn, user:\S+: two\n$/) });
+    expect((await desk.orgate("sessions", "show", session)).stdout).toContain("said for after the turn, and not begun\n  › user:");
+    await desk.orgate("resume-work", "--reason", "out");
+    const resumed = await desk.orgate("sessions", "resume", session);
+    expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining("You said: two") });
+    expect((await desk.orgate("sessions", "resume", session)).stdout).toContain("nothing to resume");
+  });
+
   test("A14 Ctrl-C cancels the turn, the journal says so, and the socket is gone", async () => {
     const desk = newDesk();
     const run = desk.start(["run", "desk", "--input", "hold on"]);

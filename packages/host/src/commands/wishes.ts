@@ -45,10 +45,11 @@ export async function deliverWish(
   await known(given, screen, look, config, person);
   const intent = signIntent(person, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: wanted });
   let drove: RunResult | null = null;
+  const before = await look.journal.session(session);
   const takeOver = async (): Promise<"drove" | "held"> => {
     if (look.holder(session) !== null) return "held";
     const desk = await deskOf(config);
-    knownAgent(desk, agent, given.env);
+    if (wanted.kind !== "cancel" && wanted.kind !== "cancel-all") knownAgent(desk, agent, given.env); // to end a turn its agent is not needed
     try {
       drove = await withRuntime(given, screen, desk, intent.by, (runtime) =>
         driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
@@ -61,7 +62,9 @@ export async function deliverWish(
   };
   const became = await deliver({ store: look, directory: config.journal.directory, intent, waitMs: WAIT_MS, takeOver });
   if (became.kind === "refused") throw new FaultError({ kind: "intent-refused", intent: intent.id, detail: became.reason });
-  return { became, intent, drove };
+  const wasAtRest = before?.state === "idle" || before?.state === "closed";
+  const hasTurn = !wasAtRest || (await look.journal.session(session))?.turns !== before.turns;
+  return { became, intent, drove: hasTurn ? drove : null }; // the result of a turn long ended is no answer to this
 }
 
 /** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */
