@@ -1,7 +1,9 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { type Entry, epoch, type JournalEvent, millis, seq, sessionId, writerId } from "@orgate/core";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Desk, expectRefusals, holding, makeDesk, sessionsOf, until } from "./fixtures/desk.ts";
+import { wasHeldAfter } from "./wishes.ts";
 
 const desks: Desk[] = [];
 const newDesk = (below = ""): Desk => {
@@ -11,6 +13,25 @@ const newDesk = (below = ""): Desk => {
 };
 afterAll(() => {
   for (const desk of desks) desk.remove();
+});
+
+/** A holder may take a wish and end just before its sender, who saw it untaken, takes the session up. */
+test("W7 a turn that another process ended is not told as driven here: its entry lies before the hold that came after it", async () => {
+  const session = sessionId("s_wishes000001");
+  const taken: JournalEvent = { kind: "hold.taken", epoch: epoch(2), writer: writerId("w2") };
+  const cancelled: JournalEvent = {
+    kind: "turn.cancel-asked",
+    by: { kind: "user", id: "ana" },
+    reason: "enough",
+    intent: null,
+    all: false,
+  };
+  const journalOf = (...events: readonly JournalEvent[]) => ({
+    read: async (_: unknown, after: number): Promise<readonly Entry[]> =>
+      events.map((event, i) => ({ stream: session, seq: seq(i + 1), at: millis(0), event })).filter((entry) => entry.seq > after),
+  });
+  expect(await wasHeldAfter(journalOf(cancelled, taken), session, seq(1))).toBe(true);
+  expect(await wasHeldAfter(journalOf(taken, cancelled), session, seq(2))).toBe(false);
 });
 
 describe("wishes", () => {

@@ -1,5 +1,5 @@
 /** Saying, steering and cancelling: signed intents, delivered in whichever of the three ways is open (design §5). */
-import { FaultError, type Intent, isFault, type RunResult, type Wish } from "@orgate/core";
+import { FaultError, type Intent, isFault, type RunResult, type Seq, type SessionId, type Wish } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { narrator } from "../cli/timeline.ts";
@@ -64,7 +64,19 @@ export async function deliverWish(
   if (became.kind === "refused") throw new FaultError({ kind: "intent-refused", intent: intent.id, detail: became.reason });
   const wasAtRest = before?.state === "idle" || before?.state === "closed";
   const hasTurn = !wasAtRest || (await look.journal.session(session))?.turns !== before.turns;
-  return { became, intent, drove: hasTurn ? drove : null }; // the result of a turn long ended is no answer to this
+  const isOurs = became.kind !== "became" || !(await wasHeldAfter(look.journal, session, became.entry.seq));
+  return { became, intent, drove: hasTurn && isOurs ? drove : null }; // the result of a turn long ended, or that another process drove, is no answer to this
+}
+
+/** True when somebody took the session after this entry: then whoever had it before wrote the entry, and not the one who took it up because of it. */
+export async function wasHeldAfter(journal: Pick<Look["journal"], "read">, session: SessionId, entry: Seq): Promise<boolean> {
+  for (let after = entry; ; ) {
+    const chunk = await journal.read(session, after, 1_000);
+    if (chunk.some(({ event }) => event.kind === "hold.taken")) return true;
+    const last = chunk.at(-1);
+    if (last === undefined) return false;
+    after = last.seq;
+  }
 }
 
 /** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */
