@@ -20,10 +20,13 @@ const BREAKS: Readonly<Record<Broken, Break>> = {
         events,
         consumes: consumed.splice(0),
         unlessHalted: scopesOf(s, events),
+        opens: opening.splice(0),
+        tells: telling.splice(0),
       }),`,
     to: `async (events) => {
       const after = durable, consumes = consumed.splice(0), unlessHalted = scopesOf(s, events);
-      const put = () => p.journal.append({ stream: s.session, after, hold, events, consumes, unlessHalted });
+      const opens = opening.splice(0), tells = telling.splice(0);
+      const put = () => p.journal.append({ stream: s.session, after, hold, events, consumes, unlessHalted, opens, tells });
       const first = globalThis.late ?? null;
       globalThis.late = null;
       if (first !== null) await first();

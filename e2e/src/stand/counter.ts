@@ -17,12 +17,15 @@ const guests = new Map<string, { answerHeld(what: string): void }>();
 
 const report = (r: Report): void => void process.send?.(r);
 
+/** Without the version that is stored with it. */
+const kindOf = (stored: unknown): string => String(stored).split("@")[0] ?? "";
+
 /** What is durable, whatever the victim believes. Opened to read and closed again: a connection kept open would spare the next process the recovery of the WAL. */
 function payloads(directory: string, session: string): readonly Readonly<Record<string, unknown>>[] {
   const db = new DatabaseSync(join(directory, "journal.db"), { readOnly: true, timeout: 30_000 });
   try {
     const rows = db.prepare("SELECT kind, payload FROM entries WHERE stream = ? ORDER BY seq").all(session);
-    return rows.map((row) => ({ ...decode<Record<string, unknown>>(String(row.payload)), kind: row.kind }));
+    return rows.map((row) => ({ ...decode<Record<string, unknown>>(String(row.payload)), kind: kindOf(row.kind) }));
   } finally {
     db.close();
   }

@@ -64,5 +64,10 @@ function committed(): void {
 
 function note([stream, seq, , kind, , , , , payload]: readonly SQLInputValue[]): void {
   const { call } = decode<{ call?: unknown }>(String(payload));
-  written.push({ stream: String(stream), seq: Number(seq), kind: String(kind), call: typeof call === "string" ? call : null });
+  written.push({
+    stream: String(stream),
+    seq: Number(seq),
+    kind: String(kind).split("@")[0] ?? "",
+    call: typeof call === "string" ? call : null,
+  });
 }
