@@ -24,7 +24,7 @@ function rowsOf(desk: Desk): readonly Row[] {
   const db = new DatabaseSync(join(desk.directory, "journal.db"), { readOnly: true, timeout: 30_000 });
   try {
     const rows = db.prepare("SELECT rowid AS place, stream, kind FROM entries ORDER BY rowid").all();
-    return rows.map((row) => ({ place: Number(row.place), stream: String(row.stream), kind: String(row.kind) }));
+    return rows.map((row) => ({ place: Number(row.place), stream: String(row.stream), kind: String(row.kind).split("@")[0] ?? "" })); // without its version
   } finally {
     db.close();
   }
