@@ -39,7 +39,15 @@ function start(tool: Tool, repeat: Repeat) {
   const clock = manualClock();
   const stop = new AbortController();
   const session = sessionId("s_000000000001");
-  const context = { session, key: callKey(session, callId("1.0")), epoch: epoch(1), start: 1, note: () => {}, spent: () => {} };
+  const context = {
+    session,
+    key: callKey(session, callId("1.0")),
+    epoch: epoch(1),
+    start: 1,
+    note: () => {},
+    spent: () => {},
+    evidence: () => {},
+  };
   const run: Run = { tool, repeat, context, timeoutMs: 100, stop: stop.signal, sleep: clock.sleep };
   return { clock, stop, run, acting: () => act(permit, () => action(), run), asking: () => reconcile(permit, () => action(), run) };
 }
