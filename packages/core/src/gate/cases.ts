@@ -1,6 +1,17 @@
 /** Decision tables: requests with the verdict they must get, checked whenever the policies beside them load. */
 import * as z from "zod";
-import { type Action, type Checked, callId, type Facts, type Hash, type Label, type Tool, type UserAct, type Verdict, ZERO } from "../vocab/index.ts";
+import {
+  type Action,
+  type Checked,
+  callId,
+  type Facts,
+  type Hash,
+  type Label,
+  type Tool,
+  type UserAct,
+  type Verdict,
+  ZERO,
+} from "../vocab/index.ts";
 import type { CedarGate } from "./cedar.ts";
 import { inexactNumbers } from "./numbers.ts";
 

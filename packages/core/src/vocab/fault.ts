@@ -156,7 +156,10 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
     case "unreachable":
       return line(`unreachable: ${f.what}: ${f.detail}`, f.hint);
     case "outcome-unknown":
-      return line(`nobody can tell whether it took effect: ${f.detail}`, "`orgate sessions show` lists it; `orgate sessions resolve` settles it");
+      return line(
+        `nobody can tell whether it took effect: ${f.detail}`,
+        "`orgate sessions show` lists it; `orgate sessions resolve` settles it",
+      );
     case "model-failed":
       return line(
         `the model failed: ${f.detail}`,
