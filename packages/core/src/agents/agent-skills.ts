@@ -17,10 +17,23 @@ export type Equipment = Readonly<{
   instructions: readonly ProjectText[];
   /** Instructions that are there and not used: told to whoever runs an agent that asks for them. */
   warnings: readonly string[];
+  /** MCP servers by name, with what was accepted of each. */
+  servers: ReadonlyMap<string, ServerTools>;
+  /** Why a server of this name is not among them. */
+  unusableServers: ReadonlyMap<string, Unusable>;
 }>;
+/** `refused`: offered and accepted, and still not usable. */
+export type ServerTools = Readonly<{ tools: readonly Tool[]; refused: readonly Readonly<{ name: string; reason: string }>[] }>;
 export type Unusable = Readonly<{ detail: string; hint: string }>;
 type Missing = Readonly<{ skill: string } & Unusable>;
-export const NO_EQUIPMENT: Equipment = Object.freeze({ skills: [], unusable: new Map(), instructions: [], warnings: [] });
+export const NO_EQUIPMENT: Equipment = Object.freeze({
+  skills: [],
+  unusable: new Map(),
+  instructions: [],
+  warnings: [],
+  servers: new Map(),
+  unusableServers: new Map(),
+});
 
 type Skills = Readonly<{ skills: readonly Skill[]; missing: readonly Missing[] }>;
 
