@@ -251,9 +251,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   }
 
   /** What was said to follow the turn that has ended. Who stops driving, or halted work, leaves it in its place. */
-  function startNext({ text: input, by, intent }: FollowUp): boolean {
+  function startNext({ text: input, files, by, intent }: FollowUp): boolean {
     if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
-    record({ kind: "turn.started", turn: s.turns + 1, input, by, limits, intent });
+    record({ kind: "turn.started", turn: s.turns + 1, input, files, by, limits, intent });
     return true;
   }
 
