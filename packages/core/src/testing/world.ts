@@ -291,7 +291,10 @@ export function world(options: WorldOptions): World {
 
   function withTurn(held: Held, input: string): Held {
     const turn = held.state.turns + 1;
-    return { ...held, begin: [...held.begin, { kind: "turn.started", turn, input, files: options.files ?? [], by: USER, limits, intent: null }] };
+    return {
+      ...held,
+      begin: [...held.begin, { kind: "turn.started", turn, input, files: options.files ?? [], by: USER, limits, intent: null }],
+    };
   }
 
   const never = () => new AbortController().signal;

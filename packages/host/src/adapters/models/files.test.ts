@@ -118,6 +118,7 @@ async function refusedFor(asked: Promise<unknown>, local: Local, mediaType: stri
   );
   if (!isFault(error, "model-failed")) throw new Error("it was asked");
   expect(error.fault).toMatchObject({
+    status: 415,
     again: false,
     broke: false,
     transient: false,

@@ -91,12 +91,15 @@ function said(text: string, files: readonly Attachment[] = [], wire: FileWire = 
 function toFile(file: Attachment, { takes, tagged }: FileWire): LanguageModelV4TextPart | LanguageModelV4FilePart {
   const { mediaType, name } = file;
   if (file.kind === "text") return { type: "text", text: `[file ${name ?? "without a name"}, ${mediaType}]\n${file.text}` };
-  if (takes !== null && !takes.includes(mediaType)) throw new WireTrouble({ detail: notTaken(file, takes), broke: false });
+  if (takes !== null && !takes.includes(mediaType))
+    throw new WireTrouble({ detail: notTaken(file, takes), status: NOT_TAKEN, broke: false });
   const named = name === null ? {} : { filename: name };
   const data = tagged ? { type: "data", data: file.base64 } : file.base64;
   return { type: "file", mediaType, ...named, data: data as LanguageModelV4FilePart["data"] };
 }
 
+/** As HTTP has it, and as a provider would say it: another model may be asked in its place. */
+const NOT_TAKEN = 415;
 const notTaken = ({ mediaType, name }: Attachment, takes: readonly string[]): string =>
   `it takes no ${mediaType}${name === null ? "" : ` (\`${name}\`)`}; it takes ${[...takes, "text/…"].join(", ")}`;
 
