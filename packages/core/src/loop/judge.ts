@@ -22,6 +22,7 @@ import {
   ESCALATED,
   type Facts,
   type Hash,
+  HUMAN_APPROVAL,
   type Millis,
   PLAIN_TERMS,
   type PolicyId,
@@ -62,7 +63,7 @@ export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const doubted = id.startsWith("reconcile:") ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
-    const careful = withEscalation(doubted, t, id);
+    const careful = withHumanApproval(withEscalation(doubted, t, id), p, id, action);
     const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
     const granted = t === null ? given : withGrant(given, action, { digest, slice, now: now() }, s, t, p);
@@ -325,6 +326,13 @@ function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
     }),
   );
   return withAsks(verdict, questions);
+}
+
+/** T44 its definition wants a person asked, and no policy can say otherwise. To ask a tool what became of a call is no call. */
+function withHumanApproval(verdict: Verdict, p: Pick<Ports, "tools">, id: ActionId, action: Action): Verdict {
+  if (action.kind !== "call" || id.startsWith("reconcile:") || p.tools.find(action.tool)?.humanApproval !== true) return verdict;
+  const question = `${action.tool} is run only when a person says so: run it?`;
+  return withAsks(verdict, [{ policy: policyId(`${HUMAN_APPROVAL}/${action.tool}`), question, terms: PLAIN_TERMS }]);
 }
 
 /** A call that failed and is for a person to decide about: asked whatever the policies permit. */

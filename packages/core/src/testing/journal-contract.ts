@@ -161,7 +161,7 @@ export const lost = (call: string): SessionEvent => ({
   kind: "act.ended",
   call: callId(call),
   outcome: { kind: "unknown", cause: "hold-lost", detail: "gone" },
-  evidence: { toolDigest: ZERO, actionDigest: ZERO, outputDigest: null, durationMs: 0, starts: 1 },
+  evidence: { toolDigest: ZERO, actionDigest: ZERO, outputDigest: null, durationMs: 0, starts: 1, proof: null },
   endsTurn: false,
   recovering: false,
 });
