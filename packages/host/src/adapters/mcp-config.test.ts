@@ -81,13 +81,13 @@ test("T133 a project does not take a name of the person's own; a file that canno
 test("T134 variables come from the environment when the server is started; those without a value and a default stop it", () => {
   const server = used({ command: "${BIN:-node}", args: ["${A}", "$B", "${C:-}"], env: { K: "${A}-${HOME}" }, cwd: "${HOME}" });
   expect(variablesOf(server.transport)).toEqual(["BIN", "A", "C", "HOME"]);
-  const launch = launchOf(server, { A: "secret-value", HOME: "/home/ann" });
+  const launch = launchOf(server, { A: "secret-value", HOME: "/srv/ann" });
   expect(launch).toMatchObject({
-    transport: { command: "node", args: ["secret-value", "$B", ""], env: { K: "secret-value-/home/ann" }, cwd: "/home/ann" },
+    transport: { command: "node", args: ["secret-value", "$B", ""], env: { K: "secret-value-/srv/ann" }, cwd: "/srv/ann" },
   });
   if (typeof launch === "string") throw new Error(launch);
-  expect(launch.hide("a secret-value in /home/ann")).toBe("a [A] in /home/ann");
-  expect(launchOf(server, { HOME: "/home/ann" })).toBe("`A` is not set in the environment");
+  expect(launch.hide("a secret-value in /srv/ann")).toBe("a [A] in /srv/ann");
+  expect(launchOf(server, { HOME: "/srv/ann" })).toBe("`A` is not set in the environment");
 });
 
 test("T134 headers, keys written into an entry and the parts of a bearer are hidden too", () => {

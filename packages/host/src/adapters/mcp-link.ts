@@ -77,7 +77,9 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
       try {
         const hooks = {
           onListChanged: () => void relist(),
-          onAsked: (method: string) => flying.forEach((one) => one.onAsked(method)),
+          onAsked: (method: string) => {
+            for (const one of flying) one.onAsked(method);
+          },
           onClosed: gone,
         };
         const signal = AbortSignal.timeout(server.connectMs);
