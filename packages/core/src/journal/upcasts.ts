@@ -18,14 +18,17 @@ const withFacts: Upcast = (p) => ({
 /** Before there were others to ask in the model's place. */
 const withFallbacks: Upcast = (p) => ({ ...p, agent: { ...(p["agent"] as JsonObject), fallbacks: [] } });
 
+/** Before a provider's cache had prices of its own: what is left out costs what other input does. */
+const withCachePrices: Upcast = (p) => p;
+
 /** Before what was cached and what was thought was told apart. */
 const wholeUsage =
   (...fields: readonly string[]): Upcast =>
   (p) => ({ ...p, ...Object.fromEntries(fields.map((field) => [field, { ...(p[field] as JsonObject), cached: 0, reasoning: 0 }])) });
 
 export const UPCASTS: Upcasts = {
-  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null }), withFallbacks],
-  "agent.changed": [withFacts, withFallbacks],
+  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null }), withFallbacks, withCachePrices],
+  "agent.changed": [withFacts, withFallbacks, withCachePrices],
   "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } })],
   "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null }), wholeUsage("reserved")],
   "model.replied": [(p) => ({ ...p, purpose: "reply", micros: null }), wholeUsage("usage")],

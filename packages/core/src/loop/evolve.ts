@@ -46,6 +46,7 @@ import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
 import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./retrying.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
 import { type Call, isDelegated, isSettled, keyOf, NO_SUMMARY, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { summaryDenied, summaryFailed, summaryLost } from "./summarisers.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -143,12 +144,8 @@ export function evolve(s: State, entry: Entry): State {
         if (e.broke) lose(t); // rule 5: what may have been used counts as used
         t.asking = null;
         hearQueued(s); // no reply comes: what was said meanwhile is in the next request
-        if (e.purpose === "summary") {
-          t.summary = { gated: UNDECIDED, attempts: t.summary.attempts, over: e.dueAt === null };
-          t.modelDue = e.dueAt;
-          return;
-        }
-        modelFailed(s, t, e);
+        if (e.purpose === "summary") summaryFailed(s, t, e);
+        else modelFailed(s, t, e);
       });
     case "model.replied":
       return inTurn(s, (t) => (e.purpose === "reply" ? replied(s, t, e) : summed(s, t, e)));
@@ -157,6 +154,7 @@ export function evolve(s: State, entry: Entry): State {
       return inTurn(s, (t) => {
         decided(s, t, e, entry.at);
         if (e.id.startsWith("model:")) modelDenied(s, t);
+        if (e.id.startsWith("summary:")) summaryDenied(s, t);
       });
     case "approval.asked":
       return inTurn(s, (t) => asked(t, e, entry.at));
@@ -355,6 +353,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
     if (t.asking !== null) {
       lose(t);
       if (t.asking.purpose === "reply") modelLost(s, t);
+      else summaryLost(s, t);
       t.asking = null;
       hearQueued(s);
     }
@@ -424,7 +423,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   t.attempts = 0;
   t.tries = NO_TRIES;
   t.modelError = null;
-  t.summary = NO_SUMMARY;
+  t.summary = { ...NO_SUMMARY, fellBack: t.summary.fellBack };
   if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off
   t.finish = e.finish;
   for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);

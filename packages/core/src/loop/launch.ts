@@ -13,6 +13,7 @@ import {
   type ActionId,
   actionId,
   type CallId,
+  costAtMost,
   costOf,
   DELEGATE,
   type Decided,
@@ -159,7 +160,7 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
     purpose: "reply",
     request: digest,
     reserved,
-    reservedMicros: costOf(prices, reserved),
+    reservedMicros: costAtMost(prices, reserved),
   });
   const preview = (words: Preview) =>
     speaks && c.isFlying("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });
@@ -246,7 +247,7 @@ export function repliedEvent(
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
     usage: wholeUsage(usage),
-    micros: costOf(prices, wholeUsage(usage)),
+    micros: costOf(prices, { ...wholeUsage(usage), cacheWrite: usage.cacheWrite ?? 0 }),
     model,
     meta,
   };

@@ -139,7 +139,14 @@ export type Turn = {
   /** By tool, decided `allow` in this turn. */
   readonly allowedCalls: Map<string, number>;
   /** Where summing up stands before the next request; `over`: there was one since the last reply, or there will be none. */
-  summary: Readonly<{ gated: Gated; attempts: number; over: boolean }>;
+  summary: Readonly<{
+    gated: Gated;
+    attempts: number;
+    /** Of whoever is asked for it now, and how many were given up in this turn. */
+    tries: Readonly<{ lost: number; refused: number }>;
+    fellBack: number;
+    over: boolean;
+  }>;
   /** The model call in flight, if any. */
   asking: Asking | null;
   /** Attempts made at the reply that comes next. */
@@ -301,4 +308,10 @@ export function modelNow(agent: AgentFacts, t: Turn | null): Readonly<{ model: s
   return fallback ?? agent;
 }
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });
-export const NO_SUMMARY: Turn["summary"] = Object.freeze({ gated: UNDECIDED, attempts: 0, over: false });
+export const NO_SUMMARY: Turn["summary"] = Object.freeze({
+  gated: UNDECIDED,
+  attempts: 0,
+  tries: Object.freeze({ lost: 0, refused: 0 }),
+  fellBack: 0,
+  over: false,
+});

@@ -56,6 +56,7 @@ const called = (name: string): Message => {
 };
 const request = (messages: readonly Message[], change: Partial<ModelRequest> = {}): ModelRequest => ({
   system: "Be brief.",
+  context: [],
   messages,
   tools: TOOLS,
   temperature: 0.3,
