@@ -550,3 +550,21 @@ test("G31 a case about nothing fails whatever it expects; a refusal of the contr
   for (const action of ["approve", "resolve", "halt", "set-breaker", "read-journal", "edit-policy"])
     expect(detailOf({ user: "eve", action })).toBe("");
 });
+
+test("T45 a policy sees what care a tool needs; one that does not say is taken to be of high risk", () => {
+  const text =
+    'permit (principal, action, resource) when { context has tool && context.tool.riskTier == "low" && !context.tool.humanApproval };';
+  const verdictFor = (care: Partial<Tool>) => {
+    const tool: Tool = { ...look, ...care };
+    const gate = gateOf(text, { cast: { ...CAST, tools: [tool, send] } });
+    return gate.decide(call(tool, { path: "a" }), facts()).verdict.kind;
+  };
+  expect([verdictFor({}), verdictFor({ riskTier: "low" }), verdictFor({ riskTier: "low", humanApproval: true })]).toEqual([
+    "deny",
+    "allow",
+    "deny",
+  ]);
+  expect(gateOf(text).digest).not.toBe(
+    gateOf(text, { cast: { ...CAST, tools: CAST.tools.map((t) => ({ ...t, riskTier: "low" as const })) } }).digest,
+  );
+});

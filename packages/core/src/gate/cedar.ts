@@ -98,6 +98,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
       schema: vocabulary.schema,
       agents: cast.agents.map(({ name, groups }) => ({ name, groups })),
       users: cast.users.map(({ name, groups }) => ({ name, groups })),
+      care: cast.tools.map(({ name }) => ({ name, ...known.care(name) })),
     },
     hash,
   );

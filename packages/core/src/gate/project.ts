@@ -30,6 +30,7 @@ function contextOf({ facts, call }: Told, need: Need, known: Known, tools: Reado
   const type = call === null ? undefined : tools.get(call.tool);
   if (about !== null && call !== null && call.args !== null && type !== undefined)
     out["args"] = toCedar(call.args, type, about, call.inexact) ?? {};
+  if (call !== null && wanted("tool") !== null) out["tool"] = known.care(call.tool); // the same for every call of a slice, so it needs no part in its key
   if (wanted("labels") !== null) out["labels"] = [...facts.labels].sort();
   const calls = wanted("calls");
   if (calls !== null) out["calls"] = countsOf(namesIn(calls, tools), facts);

@@ -55,7 +55,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
       appliesTo: {
         principalTypes: ["Agent"],
         resourceTypes: types,
-        context: record({ ...shared, args: toSchemaType(typed.get(tool.name)?.type ?? NOTHING) }),
+        context: record({ ...shared, tool: named("OrgateTool"), args: toSchemaType(typed.get(tool.name)?.type ?? NOTHING) }),
       },
     };
   }
@@ -120,6 +120,7 @@ const named = (name: string, required = true) => ({ type: "EntityOrCommon", name
 
 const commonTypes = (tools: readonly Tool[]): Shape => ({
   OrgateCounts: COUNTS,
+  OrgateTool: record({ riskTier: { type: "String", required: true }, humanApproval: { type: "Boolean", required: true } }),
   OrgateCalls: record(Object.fromEntries(tools.filter((t) => isPlain(t.name)).map((t) => [t.name, named("OrgateCounts")]))),
 });
 

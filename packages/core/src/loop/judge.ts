@@ -4,7 +4,7 @@
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
 import { covers } from "../gate/approvals.ts";
-import { actionDigest, type Contracted, contract, withEdits } from "../gate/request.ts";
+import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
 import { cut } from "../observe/observe.ts";
@@ -22,6 +22,7 @@ import {
   ESCALATED,
   type Facts,
   type Hash,
+  HUMAN_APPROVAL,
   type Millis,
   PLAIN_TERMS,
   type PolicyId,
@@ -52,16 +53,18 @@ type Needs = Pick<
 >;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
-export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => Millis): Judge {
+type Looks = Readonly<{ toolDigest: (tool: Tool) => Digest; digestAction: (action: Action) => Digest; now: () => Millis }>;
+
+export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge {
   return (s, t, id) => {
     const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest, now);
-    const digest = digestOfAction(s, p.hash)(action);
+    const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
       refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const doubted = id.startsWith("reconcile:") ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
-    const careful = withEscalation(doubted, t, id);
+    const careful = withHumanApproval(withEscalation(doubted, t, id), p, id, action);
     const answered = t === null ? null : (answeredOf(t, gated) ?? leave);
     const given = withAnswer(careful, answered, () => (t === null ? digest : questionDigest(t, action, digest, p.hash)), slice);
     const granted = t === null ? given : withGrant(given, action, { digest, slice, now: now() }, s, t, p);
@@ -88,10 +91,10 @@ function modifiedOnce(verdict: Verdict, action: Action, modified: boolean): Verd
   return modified ? refuse("the modified call would be modified again") : verdict;
 }
 
-export const digestOfAction =
-  (s: State, hash: Hash) =>
-  (action: Action): Digest =>
-    actionDigest(action, { agent: s.agent.name, onBehalfOf: principalName(behind(s, action)) }, hash);
+export function digestsOfActions(s: State, hash: Hash): (action: Action) => Digest {
+  const digestOf = actionDigests(hash);
+  return (action) => digestOf(action, { agent: s.agent.name, onBehalfOf: principalName(behind(s, action)) });
+}
 
 /** An old unknown may be asked about across turns: that is the session's own affair, and whose turn it is then makes no difference. */
 const behind = (s: State, action: Action): Principal =>
@@ -324,6 +327,13 @@ function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
     }),
   );
   return withAsks(verdict, questions);
+}
+
+/** T44 its definition wants a person asked, and no policy can say otherwise. To ask a tool what became of a call is no call. */
+function withHumanApproval(verdict: Verdict, p: Pick<Ports, "tools">, id: ActionId, action: Action): Verdict {
+  if (action.kind !== "call" || id.startsWith("reconcile:") || p.tools.find(action.tool)?.humanApproval !== true) return verdict;
+  const question = `${action.tool} is run only when a person says so: run it?`;
+  return withAsks(verdict, [{ policy: policyId(`${HUMAN_APPROVAL}/${action.tool}`), question, terms: PLAIN_TERMS }]);
 }
 
 /** A call that failed and is for a person to decide about: asked whatever the policies permit. */

@@ -23,6 +23,7 @@ import {
   FaultError,
   type JournalEvent,
   type Json,
+  type JsonObject,
   label,
   MICROS_PER_CENT,
   type Millis,
@@ -38,7 +39,7 @@ import { requestTokens, reservation, roomForOutput, settlement } from "./budgets
 import { openingOf } from "./delegating.ts";
 import { onReply, onResult } from "./middleware.ts";
 import type { Move } from "./next.ts";
-import { noteEvent } from "./notes.ts";
+import { noteEvent, proving } from "./notes.ts";
 import type { Live, Ports } from "./ports.ts";
 import type { Plain, Ready } from "./preparing.ts";
 import { readying, sceneOf } from "./readying.ts";
@@ -257,7 +258,7 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
   const { p, hold } = c;
   const tool = p.tools.find(nameOf(call));
   if (tool === null) return null;
-  const bill: Bill = { micros: null };
+  const bill: Bill = { micros: null, proof: null };
   const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill);
   const { key, start } = run.context;
   if (call.leave === null || !isLeave(call.leave, decided)) consume(c, decided);
@@ -314,8 +315,8 @@ function follow(c: Cockpit, call: Call, followed: Map<CallId, Followed>): (() =>
 /** Of this very call, used up when it first started. */
 const isLeave = (leave: Answered, { verdict }: Decided): boolean => verdict.kind === "allow" && verdict.approval === leave.approval;
 
-/** What a tool says its call has cost; null while it has said nothing. */
-type Bill = { micros: number | null };
+/** What a tool says its call has cost and shows as proof of it; null while it has said nothing. */
+type Bill = { micros: number | null; proof: JsonObject | null };
 /** A call that is over, and what it came to. */
 type Done = Readonly<{ call: Call; tool: Tool; bill: Bill; ms: number }>;
 
@@ -330,7 +331,15 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
     bill.micros = Math.ceil(cents * MICROS_PER_CENT);
     if (cents > tool.maxCents) note("spent-beyond-maximum", { cents, maxCents: tool.maxCents });
   };
-  const context = { session: c.s.session, key: keyOf(c.s, call), epoch: c.hold.epoch, start: call.starts + 1, note, spent };
+  const context = {
+    session: c.s.session,
+    key: keyOf(c.s, call),
+    epoch: c.hold.epoch,
+    start: call.starts + 1,
+    note,
+    spent,
+    evidence: proving(bill),
+  };
   return {
     tool,
     repeat: stricter(call.repeat ?? tool.repeat, tool.repeat),
@@ -416,6 +425,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
     start: 1,
     note: () => {},
     spent: () => {},
+    evidence: () => {},
   };
   return () => {
     const permit = c.permitFor(actionId(name));
@@ -467,7 +477,7 @@ function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcom
     kind: "act.ended",
     call: call.proposed.id,
     outcome,
-    evidence: evidence(c, call, outcome, ms),
+    evidence: { ...evidence(c, call, outcome, ms), proof: bill.proof },
     endsTurn,
     recovering: outcome.kind === "failed",
   };
@@ -497,5 +507,6 @@ export function evidence(
     outputDigest,
     durationMs,
     starts: call.starts,
+    proof: null,
   };
 }

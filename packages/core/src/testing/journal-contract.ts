@@ -134,7 +134,13 @@ export const answered = (approval: string, by: string, of: Digest): SessionEvent
   about: null,
   intent: intentId(`i_${approval}_${by}`),
 });
-const steered = (): SessionEvent => ({ kind: "input.steered", text: "wait", by: { kind: "user", id: "ana" }, intent: intentId("i_steer") });
+const steered = (): SessionEvent => ({
+  kind: "input.steered",
+  text: "wait",
+  files: [],
+  by: { kind: "user", id: "ana" },
+  intent: intentId("i_steer"),
+});
 const turnEnded = (): SessionEvent => ({
   kind: "turn.ended",
   turn: 1,
@@ -161,7 +167,7 @@ export const lost = (call: string): SessionEvent => ({
   kind: "act.ended",
   call: callId(call),
   outcome: { kind: "unknown", cause: "hold-lost", detail: "gone" },
-  evidence: { toolDigest: ZERO, actionDigest: ZERO, outputDigest: null, durationMs: 0, starts: 1 },
+  evidence: { toolDigest: ZERO, actionDigest: ZERO, outputDigest: null, durationMs: 0, starts: 1, proof: null },
   endsTurn: false,
   recovering: false,
 });

@@ -113,3 +113,5 @@ export type UserAct =
 export const ESCALATED: PolicyId = "orgate:escalated" as PolicyId;
 /** Rule 4: asked by the runtime itself, whatever the policies permit. */
 export const UNKNOWN_OPEN: PolicyId = "orgate:unknown-open" as PolicyId;
+/** A tool's definition wants a person asked before each call: asked by the runtime itself. */
+export const HUMAN_APPROVAL: PolicyId = "orgate:human-approval" as PolicyId;

@@ -11,7 +11,7 @@ import {
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview } from "@orgate/core";
 import { type Seen, toFault, troubleOf, WireTrouble } from "./fault.ts";
-import { toCallOptions } from "./prompt.ts";
+import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";
 import { type Pieces, readPieces } from "./reading.ts";
 import { exactRedactor, redacted, redactor } from "./redact.ts";
 import { type Patience, unlessAborted, type Watchdog, watchdog } from "./watchdog.ts";
@@ -46,6 +46,7 @@ export type Inside = Readonly<{
   exactArguments: boolean;
   flagsErrors: boolean;
   splitsSystem: boolean;
+  files: FileWire;
   events: readonly string[];
   within(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
   watch(signal: AbortSignal, wire: Wire): void;
@@ -58,6 +59,7 @@ const OUTSIDE: Inside = {
   exactArguments: false,
   flagsErrors: true,
   splitsSystem: false,
+  files: ANY_FILES,
   events: [],
   within: (options) => options,
   watch: () => {},
@@ -72,6 +74,7 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       id,
       `it has version \`${String(model.specificationVersion)}\` of the interface, and ${VERSIONS.join(", ")} are understood`,
     );
+  const files = { ...inside.files, tagged: model.specificationVersion === "v4" };
   const patience = { ...DEFAULT_PATIENCE, ...options.patience };
   const redact = redactor(options.secrets ?? []);
   const exact = exactRedactor(options.secrets ?? []);
@@ -91,7 +94,10 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       seen.begun ||= isAnswer(piece);
     };
     try {
-      const given = { ...inside.within(toCallOptions(request, { ...inside, cacheMarks, providerOptions })), abortSignal: dog.signal };
+      const given = {
+        ...inside.within(toCallOptions(request, { ...inside, cacheMarks, files, providerOptions })),
+        abortSignal: dog.signal,
+      };
       await received(speaker, given, { ...pieces, heard }, dog);
       const reply = pieces.reply(id, request);
       const parts = reply.parts.map((part) => ({ ...part, text: exact(part.text), meta: redacted(part.meta, exact) }));

@@ -14,6 +14,7 @@ import * as z from "zod";
 import type { Setting, Settings } from "./env.ts";
 import { WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
+import type { FileWire } from "./prompt.ts";
 import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
 
 /** What a provider is made with. */
@@ -30,6 +31,8 @@ type Provider = Readonly<{
   flagsErrors: boolean;
   /** It takes several system texts. Of those who imitate OpenAI many take one, and only as the first message: theirs is one text. */
   splitsSystem: boolean;
+  /** What it takes of files, and where it wants them. */
+  files: Omit<FileWire, "tagged">;
   /** The kinds of event that its package reads, where it takes any other for an error. */
   events: readonly string[];
   /** What it is told unless the agent says otherwise. */
@@ -57,6 +60,10 @@ const CHAT_FIELDS =
     " ",
   );
 
+const STILL = ["image/png", "image/jpeg", "image/webp"];
+const IMAGES = [...STILL, "image/gif"];
+const PDF = "application/pdf";
+
 export const PROVIDERS: Readonly<Record<string, Provider>> = {
   anthropic: {
     key: "ANTHROPIC_API_KEY",
@@ -64,6 +71,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     base: { variable: "ANTHROPIC_BASE_URL", usual: "https://api.anthropic.com/v1", path: "/v1" },
     flagsErrors: true,
     splitsSystem: true,
+    files: { takes: [...IMAGES, PDF], first: true },
     events: "message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping error".split(" "),
     options: { anthropic: { toolStreaming: false } }, // else the package asks for arguments that the provider has not checked to be JSON
     closed: "mcpServers container fallbacks thread compaction contextManagement cacheControl".split(" "), // a cache for an hour has another price
@@ -80,6 +88,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
     splitsSystem: true,
+    files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: { openai: { store: false } }, // the journal is the record: nothing is left with the provider to refer to
     closed: "conversation previousResponseId contextManagement compactionTrigger".split(" "),
@@ -95,6 +104,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
     splitsSystem: true,
+    files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: {},
     closed: "maxCompletionTokens".split(" "),
@@ -110,6 +120,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     base: { variable: "GOOGLE_GENERATIVE_AI_BASE_URL", usual: "https://generativelanguage.googleapis.com/v1beta", path: "/v1beta" },
     flagsErrors: true,
     splitsSystem: true,
+    files: { takes: [...STILL, PDF], first: true },
     events: [],
     options: {},
     closed: "cachedContent continuationToken".split(" "),
@@ -125,6 +136,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     base: { variable: "OPENROUTER_BASE_URL", usual: "https://openrouter.ai/api/v1", path: "/api/v1" },
     flagsErrors: false,
     splitsSystem: false,
+    files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
@@ -137,6 +149,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     base: { variable: "OLLAMA_BASE_URL", usual: "http://127.0.0.1:11434/v1", path: "/v1" },
     flagsErrors: false,
     splitsSystem: false,
+    files: { takes: STILL, first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
@@ -149,6 +162,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     base: { variable: "OPENAI_COMPATIBLE_BASE_URL", usual: null, path: "" },
     flagsErrors: false,
     splitsSystem: false,
+    files: { takes: IMAGES, first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
@@ -215,6 +229,7 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
     exactArguments: true,
     flagsErrors: provider.flagsErrors,
     splitsSystem: provider.splitsSystem,
+    files: { ...provider.files, tagged: true },
     events: provider.events,
     within: provider.within ?? ((given) => given),
     watch: (signal, wire) => void wires.set(signal, wire),
