@@ -51,9 +51,16 @@ export type Facts = Readonly<{
   spent: Counts;
   /** Money, rounded up, with what is set aside; null where a price is not known. */
   cents: Counts | null;
+  /** Over all sessions of this agent in the project. A look-up: it may have to be read from the journal. */
+  lately(counter: Counter): Lately;
 }>;
 
 export type Counts = Readonly<{ turn: number; session: number }>;
+
+/** What is counted over hours and days, by agent: `calls:TOOL`, `calls:TOOL/ARGUMENT` per value, `tokens`, `micros`. */
+export type Counter = Readonly<{ name: string; /** Empty: all of them. */ value: string }>;
+/** At least what happened in the last hour or day, and at most what happened five minutes before that. */
+export type Lately = Readonly<{ hour: number; day: number }>;
 
 export type PolicyFault = Readonly<{ policy: PolicyId | null; message: string }>;
 
