@@ -4,6 +4,7 @@ import {
   approvalId,
   breakersOf,
   type ContextPlan,
+  countsOf,
   DEFAULT_BREAKER,
   DEFAULT_MODEL_RETRY,
   drive,
@@ -103,6 +104,7 @@ export async function session(
     children: NO_CHILDREN,
     orders: ordersOf(store.journal, () => millis(Date.now())),
     breakers: breakersOf(store.journal, { now: () => millis(Date.now()), hash: sha256, self: { kind: "system", id: "bench" } }),
+    counts: countsOf(store.journal, () => millis(Date.now())),
     modelRetry: DEFAULT_MODEL_RETRY,
     modelBreaker: DEFAULT_BREAKER,
     authenticate: () => ({ kind: "genuine" }),
@@ -165,7 +167,7 @@ async function bareLoop(iterations: number): Promise<void> {
     const [part] = reply.parts;
     if (part?.kind !== "call") break;
     const checked = lookup.check(JSON.parse(part.text));
-    if (checked.kind === "invalid") throw new Error(checked.issues.join("; "));
+    if (checked.kind !== "valid") throw new Error(JSON.stringify(checked));
     calls += 1;
     const text = await Promise.resolve(resultOf(Number(checked.args.n)));
     messages.push({ role: "tool", wireId: part.id, tool: part.tool, text, isError: false, tokens: 0, entry: seq(1) });

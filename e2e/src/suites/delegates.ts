@@ -64,21 +64,40 @@ async function findings(directory: string, lines: readonly Line[]): Promise<read
 
 const isPoint = (line: Line): boolean => "point" in line && line.kind !== "reached";
 
+/** Delegates work side by side: two commits of a calm run may be one of the next, so the last points are not always there. It then ends as ever. */
+async function reached(victim: Victim): Promise<boolean> {
+  const how = await Promise.race([
+    victim.until("reached").then(
+      () => null,
+      () => victim.gone,
+    ),
+    victim.gone,
+  ]);
+  if (how !== null && how !== "0") throw new Error(`${victim.name} ended (${how}): ${victim.complaint()}`);
+  return how === null;
+}
+
 async function killedAnywhere({ stand, say, long, judge }: Bench): Promise<void> {
   const calm = await over(await start(stand, stand.project(), [{ kind: "run" }]));
   const points = calm.lines.filter(isPoint).length;
   const nths = Array.from({ length: points }, (_, i) => i + 1).filter((nth) => nth % (long ? EVERY.long : EVERY.short) === 0);
+  const missed: number[] = [];
   await inLanes(nths, (nth) =>
     judge(`D6 killed at point ${nth} of ${points}: one delegate per call, one ending and one word each, nothing fired twice`, async () => {
       const directory = stand.project();
       const victim = await start(stand, directory, [{ kind: "run" }], { stop: { kind: "nth", nth } });
-      await victim.until("reached");
-      victim.signal("SIGKILL");
-      await killed(victim);
+      if (!(await reached(victim))) missed.push(nth);
+      else {
+        victim.signal("SIGKILL");
+        await killed(victim);
+      }
       return findings(directory, [...victim.lines, ...(await goOn(stand, directory, [{ kind: "resume-all" }]))]);
     }),
   );
-  say(`${nths.length} of ${points} points around four sessions`);
+  await judge("D6 nearly every point is reached, and killed at", async () =>
+    missed.length * 10 <= nths.length ? [] : [`these were not reached: ${missed.join()} of ${points}`],
+  );
+  say(`${nths.length - missed.length} of ${points} points around four sessions`);
 }
 
 async function insideTheTool({ stand, judge }: Bench): Promise<void> {

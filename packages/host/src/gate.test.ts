@@ -1,4 +1,4 @@
-import { type Action, callId, defineTool, type Facts, type Label, type Tool } from "@orgate/core";
+import { type Action, callId, defineTool, type Facts, type Label, NO_MORE_FACTS, type Tool } from "@orgate/core";
 import {
   type Case,
   type Cast,
@@ -97,6 +97,7 @@ const facts = (more: Partial<Facts> = {}): Facts => ({
   calls: () => ({ turn: 0, session: 0 }),
   spent: { turn: 0, session: 0 },
   cents: null,
+  ...NO_MORE_FACTS,
   ...more,
 });
 /** Ends its line: policies without an @id are named by their lines. */
@@ -509,7 +510,7 @@ test("G9 a decision table says what was expected and what came, and may be about
   const base = {
     labels: [],
     calls: {},
-    spent: { turn: 0, session: 0 },
+    spent: { turn: 0, session: 0, hour: 0, day: 0 },
     onBehalfOf: "ann",
     surface: "cli",
     because: [],
@@ -549,4 +550,22 @@ test("G31 a case about nothing fails whatever it expects; a refusal of the contr
     );
   for (const action of ["approve", "resolve", "halt", "set-breaker", "read-journal", "edit-policy"])
     expect(detailOf({ user: "eve", action })).toBe("");
+});
+
+test("T45 a policy sees what care a tool needs; one that does not say is taken to be of high risk", () => {
+  const text =
+    'permit (principal, action, resource) when { context has tool && context.tool.riskTier == "low" && !context.tool.humanApproval };';
+  const verdictFor = (care: Partial<Tool>) => {
+    const tool: Tool = { ...look, ...care };
+    const gate = gateOf(text, { cast: { ...CAST, tools: [tool, send] } });
+    return gate.decide(call(tool, { path: "a" }), facts()).verdict.kind;
+  };
+  expect([verdictFor({}), verdictFor({ riskTier: "low" }), verdictFor({ riskTier: "low", humanApproval: true })]).toEqual([
+    "deny",
+    "allow",
+    "deny",
+  ]);
+  expect(gateOf(text).digest).not.toBe(
+    gateOf(text, { cast: { ...CAST, tools: CAST.tools.map((t) => ({ ...t, riskTier: "low" as const })) } }).digest,
+  );
 });

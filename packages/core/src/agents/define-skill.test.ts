@@ -21,6 +21,7 @@ const context: ToolContext = {
   start: 1,
   signal: new AbortController().signal,
   spent: () => {},
+  evidence: () => {},
   note: () => {},
 };
 const loaderOf = (tools: readonly Tool[]): Tool => {

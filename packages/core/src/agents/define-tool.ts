@@ -30,6 +30,7 @@ import {
   type Recover,
   type Repeat,
   type Resource,
+  type RiskTier,
   readBreaker,
   readPlan,
   type TargetKind,
@@ -41,8 +42,8 @@ import {
 } from "../vocab/index.ts";
 import { fromJsonSchema } from "./json-schema.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
-import { aimsOf, type TargetDefinition } from "./tool-aims.ts";
 import { isStandardSchema, issueLines, type StandardSchema } from "./standard-schema.ts";
+import { aimsOf, type TargetDefinition } from "./tool-aims.ts";
 
 type Schema = StandardSchema | JsonObject;
 type Parsed<S extends Schema> = S extends StandardSchema<infer _I, infer O> ? O : JsonObject;
@@ -57,6 +58,11 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   repeat?: Repeat;
   effects?: readonly Effect[];
   labels?: readonly string[];
+  /** How much harm it can do, for policies (`context.tool.riskTier`); `high` unless said. */
+  riskTier?: RiskTier;
+  /** A person is asked before each call, whatever the policies permit. */
+  humanApproval?: boolean;
+  version?: string;
   /** What a call touches: what policies are written about. */
   resource?: (input: Parsed<In>) => Resource;
   /** The types that `resource` answers with. Said, they are enforced, and policies that name them are checked. */
@@ -85,11 +91,12 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
 }>;
 
 const FIELDS =
-  "name description input output repeat effects labels resource resourceTypes endsTurn timeoutMs maxCents recover breaker server targets outgoing learns names markup run reconcile".split(
+  "name version description input output repeat effects labels riskTier humanApproval resource resourceTypes endsTurn timeoutMs maxCents recover breaker server targets outgoing learns names markup run reconcile".split(
     " ",
   );
 const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];
 const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
+const TIERS: readonly RiskTier[] = ["low", "medium", "high"];
 const LABEL = /^[a-z][a-z0-9:_-]{0,63}$/;
 const RESOURCE_TYPE = /^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$/;
 
@@ -117,6 +124,11 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
   if (typeof maxCents !== "number" || !Number.isFinite(maxCents) || maxCents < 0) throw refuse("`maxCents` must be a number of at least 0");
   if (given.endsTurn !== undefined && typeof given.endsTurn !== "boolean") throw refuse("`endsTurn` must be true or false");
 
+  const { riskTier = "high", humanApproval = false, version = null } = given;
+  if (!TIERS.includes(riskTier)) throw refuse(`\`riskTier\` must be one of ${TIERS.join(", ")}`);
+  if (typeof humanApproval !== "boolean") throw refuse("`humanApproval` must be true or false");
+  if (version !== null && (typeof version !== "string" || version === "")) throw refuse("`version` must be text");
+
   const recover = recoverOf(given.recover, refuse);
   const breaker = given.breaker === undefined ? null : readBreaker(given.breaker);
   if (typeof breaker === "string") throw refuse(breaker);
@@ -140,6 +152,9 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     repeat,
     effects: Object.freeze([...new Set(effects)].sort()),
     labels: labelsOf(given.labels, refuse),
+    version,
+    riskTier,
+    humanApproval,
     endsTurn: given.endsTurn ?? false,
     timeoutMs,
     maxCents,

@@ -15,6 +15,7 @@ const context: ToolContext = {
   signal: new AbortController().signal,
   note: () => {},
   spent: () => {},
+  evidence: () => {},
 };
 
 const weather = tool({

@@ -1,5 +1,14 @@
 /** What a tool says of its aims: targets, text that leaves, what is learnt from it, what things are called (T10-T12). */
-import { type FaultError, type JsonObject, type Learns, type NamesOf, TARGET_KINDS, type Target, type TargetKind, type Tool } from "../vocab/index.ts";
+import {
+  type FaultError,
+  type JsonObject,
+  type Learns,
+  type NamesOf,
+  TARGET_KINDS,
+  type Target,
+  type TargetKind,
+  type Tool,
+} from "../vocab/index.ts";
 
 export type TargetDefinition = Readonly<{ kind: TargetKind; known?: readonly string[]; of?: string }>;
 export type AimsGiven = Readonly<{
@@ -27,7 +36,8 @@ export function aimsOf(given: AimsGiven, schema: JsonObject, refuse: Refuse): Ai
   const names = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
   const known = (arg: unknown, field: string): string => {
     if (typeof arg !== "string" || !names.includes(arg)) throw refuse(`\`${field}\` names \`${String(arg)}\`, which is no argument of it`);
-    if (arg.startsWith("__")) throw refuse(`\`${field}\` names \`${arg}\`: names that begin with two underscores mean something else to Cedar`);
+    if (arg.startsWith("__"))
+      throw refuse(`\`${field}\` names \`${arg}\`: names that begin with two underscores mean something else to Cedar`);
     return arg;
   };
   const targets = Object.entries(given.targets ?? {}).map(([arg, one]) => [known(arg, "targets"), targetOf(arg, one, refuse)] as const);
@@ -58,7 +68,8 @@ function targetOf(arg: string, given: TargetKind | TargetDefinition, refuse: Ref
 }
 
 function setName(given: unknown, field: string, refuse: Refuse): string {
-  if (typeof given !== "string" || !SET_NAME.test(given)) throw refuse(`\`${field}\`: \`${String(given)}\` is no name: use a-z, 0-9, _ and -, a letter first`);
+  if (typeof given !== "string" || !SET_NAME.test(given))
+    throw refuse(`\`${field}\`: \`${String(given)}\` is no name: use a-z, 0-9, _ and -, a letter first`);
   return given;
 }
 

@@ -20,6 +20,8 @@ export type Known = Readonly<{
   user(name: string): Member;
   acting(principal: Principal): Member;
   tool(name: string): Member | null;
+  /** What its definition says of the care it needs: the strictest, for a tool that the policies were not checked against. */
+  care(name: string): CedarRecord;
   /** The entity that a policy names, if it is one of ours. */
   named(uid: Uid): CedarEntity | null;
 }>;
@@ -28,6 +30,7 @@ export function knownOf(cast: Cast): Known {
   const agents = new Map(cast.agents.map((a) => [a.name, member("Agent", a.name, "AgentGroup", a.groups)]));
   const users = new Map(cast.users.map((u) => [u.name, member("User", u.name, "UserGroup", u.groups)]));
   const tools = new Map(cast.tools.map((t) => [t.name, { uid: actionUid(`tool:${t.name}`), parents: t.effects.map(actionUid) }]));
+  const care = new Map(cast.tools.map(({ name, riskTier, humanApproval }) => [name, { riskTier, humanApproval }]));
   const agent = (name: string): Member => agents.get(name) ?? member("Agent", name, "AgentGroup", []);
   const user = (name: string): Member => users.get(name) ?? member("User", name, "UserGroup", []);
   return {
@@ -36,6 +39,7 @@ export function knownOf(cast: Cast): Known {
     // an agent or the runtime itself is nobody's namesake: `agent:ann` is not the user `ann`
     acting: (p) => (p.kind === "user" ? user(p.id) : member("User", principalName(p), "UserGroup", [])),
     tool: (name) => tools.get(name) ?? null,
+    care: (name) => care.get(name) ?? STRICTEST,
     named: (uid) => {
       const found =
         uid.type === "Agent"
@@ -99,6 +103,8 @@ function resourceOf(act: UserAct): CedarEntity {
 export function hasEffects(tool: Member, effects: readonly string[]): boolean {
   return tool.parents.length === effects.length && tool.parents.every((p, i) => p.id === effects[i]);
 }
+
+const STRICTEST = { riskTier: "high", humanApproval: false };
 
 const actionUid = (id: string): Uid => ({ type: "Action", id });
 const bare = (id: string): Member => ({ uid: actionUid(id), parents: [] });

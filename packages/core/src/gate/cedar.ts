@@ -24,6 +24,7 @@ import {
 import type { Need } from "./arg-types.ts";
 import { type Asked, askFor, askOf, hasEffects, knownOf } from "./ask.ts";
 import type { Engine, Kept, PolicyJson } from "./engine.ts";
+import { latelyIn } from "./lately.ts";
 import { memory } from "./memory.ts";
 import type { Duties } from "./policy-text.ts";
 import type { Gate } from "./port.ts";
@@ -98,6 +99,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
       schema: vocabulary.schema,
       agents: cast.agents.map(({ name, groups }) => ({ name, groups })),
       users: cast.users.map(({ name, groups }) => ({ name, groups })),
+      care: cast.tools.map(({ name }) => ({ name, ...known.care(name) })),
     },
     hash,
   );
@@ -229,6 +231,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
 
   return {
     digest,
+    lately: latelyIn(readsOf(policies.map((p) => p.json)).context, cast.tools),
     decide,
     decideFor: (user: string, act: UserAct) => decided(askFor(user, act, known)),
     groupsOf: (user) => known.user(user).parents.map((group) => group.id),

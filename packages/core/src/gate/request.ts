@@ -42,6 +42,7 @@ export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Dige
   if (tool === null) return refuse("there is no such tool");
   if (call.args.kind === "not-json") return refuse(`the arguments are not JSON: ${call.args.detail}`);
   const checked = tool.check(edited ?? call.args.value);
+  if (checked.kind === "refused") return refuse(checked.reason);
   if (checked.kind === "invalid") return refuse(`the arguments do not fit: ${checked.issues.join("; ")}`);
   const args = frozenCopy(checked.args);
   const inexact = inexactNumbers(call.text, args);

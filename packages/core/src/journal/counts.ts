@@ -5,11 +5,11 @@
  */
 import {
   type CallId,
-  type Counter,
   type JournalEvent,
   type Lately,
   type Millis,
   NOTHING_ALLOTTED,
+  type Stamped,
   totalTokens,
   type Usage,
 } from "../vocab/index.ts";
@@ -100,4 +100,17 @@ function settled(asked: Tally["asked"], used: Usage, micros: number | null, coun
   if (asked === null) return NONE; // older than a day, or of a process that was lost: at what was set aside
   const tokens = count("tokens", totalTokens(used) - totalTokens(asked.usage), asked.at);
   return asked.micros === null || micros === null ? [tokens] : [tokens, count("micros", micros - asked.micros, asked.at)];
+}
+
+/** What a session's entries count, from a bucket on: the rows made again. Its agent is told by the entries themselves. */
+export function countsIn(entries: Iterable<Stamped>, from: number): readonly Count[] {
+  const tally = newTally();
+  const counts: Count[] = [];
+  let agent = "";
+  for (const { at, event } of entries) {
+    if (event.kind === "session.opened" || event.kind === "agent.changed") agent = event.agent.name;
+    tallied(tally, agent, at, event);
+    for (const one of tally.last) if (bucketOf(one.at) >= from) counts.push(one);
+  }
+  return counts;
 }

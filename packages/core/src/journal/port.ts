@@ -76,7 +76,7 @@ export type Journal = Readonly<{
   /** What everybody else has counted, as of now, like `unknownsLike`. Only what is kept (`keepCounts`) is there. */
   counted(sought: CountSought): Lately;
   /** From now on these are counted, in every process; what the last day brought is counted from the entries. Known ones are left as they are. */
-  keepCounts(names: readonly string[]): Promise<void>;
+  keepCounts(names: readonly string[], now: Millis): Promise<void>;
   /** Calls of any session that failed and were set aside, in that order; reads no session. */
   deadLetters(page: QuestionPage): Promise<readonly ListedDeadLetter[]>;
   /** Streams whose name begins so, in order of name, with the last sequence number of each. Reads no entry. */

@@ -40,7 +40,11 @@ export const UPCASTS: Upcasts = {
     (p) => ({ ...p, strategy: "reconcile", plan: [], step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null }),
   ],
   /** Before strategies every failure went to the model at once. */
-  "act.ended": [(p) => ({ ...p, recovering: false })],
+  "act.ended": [
+    (p) => ({ ...p, recovering: false }),
+    /** Before tools showed proof of their own. */
+    (p) => ({ ...p, evidence: { ...(p["evidence"] as JsonObject), proof: null } }),
+  ],
   "turn.cancel-asked": [(p) => ({ ...p, all: false })],
   "turn.ended": [(p) => ({ ...p, micros: null }), wholeUsage("usage", "lost")],
 };

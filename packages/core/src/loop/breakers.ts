@@ -239,12 +239,15 @@ export function classifyCall(breaker: Breaker, outcome: Outcome, stopped: boolea
       return "success";
     case "failed":
       if (stopped) return null;
-      return breaker.name.startsWith("mcp:") && !outcome.error.startsWith("timed-out: ") ? "success" : "failure";
+      return breaker.name.startsWith("mcp:") && !NO_ANSWER.test(outcome.error) ? "success" : "failure";
     case "unknown":
       if (stopped) return null;
       return outcome.cause === "timed-out" || outcome.cause === "connection-lost" ? "failure" : null;
   }
 }
+
+/** What a failure says that is the server's own, not its tool's. */
+const NO_ANSWER = /^(?:timed-out|connection-lost|unreachable): /;
 
 /** Of a model: what may be better the next time, and a stream that broke. That a request was bad is not the model's fault. */
 export function classifyModel(

@@ -9,7 +9,6 @@ import { callOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
 import { modelNow, type State } from "./state.ts";
 
-
 export type SessionCounter = Readonly<{
   /** An event was folded. */
   heard(event: JournalEvent): void;

@@ -15,6 +15,7 @@ export type Aside = Sought & Readonly<{ by: number }>;
 export type CountsPort = Readonly<{
   /** From now on these are there to be read. */
   keep(names: readonly string[]): Promise<void>;
+  areKept(names: readonly string[]): boolean;
   /** What a decision about this reads begins here; the action itself is not counted. */
   reader(whose: Whose, now: Millis): (sought: Sought) => Lately;
   /** Set aside until it begins, or is let go. */
@@ -99,11 +100,12 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
     async keep(names) {
       const fresh = names.filter((name) => !kept.has(name));
       if (fresh.length === 0) return;
-      await journal.keepCounts(fresh);
+      await journal.keepCounts(fresh, now());
       generation += 1;
       own.clear();
       for (const name of fresh) kept.add(name);
     },
+    areKept: (names) => names.every((name) => kept.has(name)),
     reader(whose, at) {
       of(whose.session).reads.set(whose.action, new Map());
       return (sought) => read(whose, sought, at);

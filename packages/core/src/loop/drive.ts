@@ -34,8 +34,8 @@ import {
 import { standing } from "./answering.ts";
 import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
 import { compactedEvent } from "./context.ts";
-import { withConsequences, wordOfEnding } from "./delegating.ts";
 import { counter } from "./counting-session.ts";
+import { withConsequences, wordOfEnding } from "./delegating.ts";
 import { emptyState, evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
 import { haltOn, isBeginning, restsOn, scopesOf } from "./halting.ts";
@@ -424,7 +424,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   /** What has come since the last look: from the inbox, from effects, from the caller, from whoever may halt. */
   async function hear(): Promise<void> {
     if (arrived) await drain();
-    await p.counts.keep(p.gate.lately); // a policy that reads a counter nobody has read yet: nothing is decided before it is there
+    if (!p.counts.areKept(p.gate.lately)) await p.counts.keep(p.gate.lately); // a policy that reads a counter nobody has read yet: nothing is decided before it is there
     for (const landing of landed.splice(0)) for (const event of landing()) record(event);
     if (s.turn !== null && isCancelDue())
       record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), all: false, intent: null });

@@ -163,7 +163,7 @@ function refused(s: State, t: Turn, question: Question, by: Extract<Verdict, { k
   setGated(t, question.action, { kind: "denied", verdict: { kind: "deny", by, because, faults: [], reason } });
   const call = callOf(t, question.action);
   if (call !== null) {
-    refusedAgain(call, reason);
+    refusedAgain(call, by === "expiry" ? by : "person", reason);
     settle(s, t);
   } else if (t.answer !== null) refuseAnswer(s, t, { by, reason });
 }

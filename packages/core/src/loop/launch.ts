@@ -3,6 +3,7 @@
  * Nothing here touches the state: a landing is a function that the driver calls when it is its turn.
  */
 import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
+import { targetDigests } from "../gate/targets.ts";
 import type { Begin, Hold } from "../journal/port.ts";
 import { cut, observeOutcome } from "../observe/observe.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
@@ -22,6 +23,7 @@ import {
   FaultError,
   type JournalEvent,
   type Json,
+  type JsonObject,
   label,
   MICROS_PER_CENT,
   type Millis,
@@ -37,7 +39,7 @@ import { requestTokens, reservation, roomForOutput, settlement } from "./budgets
 import { openingOf } from "./delegating.ts";
 import { onReply, onResult } from "./middleware.ts";
 import type { Move } from "./next.ts";
-import { noteEvent } from "./notes.ts";
+import { noteEvent, proving } from "./notes.ts";
 import type { Live, Ports } from "./ports.ts";
 import type { Plain, Ready } from "./preparing.ts";
 import { readying, sceneOf } from "./readying.ts";
@@ -256,11 +258,20 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
   const { p, hold } = c;
   const tool = p.tools.find(nameOf(call));
   if (tool === null) return null;
-  const bill: Bill = { micros: null };
+  const bill: Bill = { micros: null, proof: null };
   const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill);
   const { key, start } = run.context;
   if (call.leave === null || !isLeave(call.leave, decided)) consume(c, decided);
-  c.record({ kind: "act.started", call: call.proposed.id, key, digest: decided.digest, epoch: hold.epoch, start, repeat: run.repeat });
+  c.record({
+    kind: "act.started",
+    call: call.proposed.id,
+    key,
+    digest: decided.digest,
+    epoch: hold.epoch,
+    start,
+    repeat: run.repeat,
+    ...actingOn(c, tool, decided),
+  });
   if (how === "act") for (const event of reservation(c.s, call.proposed.id, tool.name)) c.record(event);
   return () => {
     const permit = c.permitFor(decided.id);
@@ -281,7 +292,17 @@ function startDelegate(c: Cockpit, t: Turn, call: Call, decided: Decided, follow
   if (opening === null) return null;
   consume(c, decided);
   const key = keyOf(s, call);
-  c.record({ kind: "act.started", call: id, key, digest: decided.digest, epoch: hold.epoch, start: 1, repeat: "idempotent" });
+  c.record({
+    kind: "act.started",
+    call: id,
+    key,
+    digest: decided.digest,
+    epoch: hold.epoch,
+    start: 1,
+    repeat: "idempotent",
+    tool: DELEGATE,
+    values: {},
+  });
   for (const event of opening.events) c.record(event);
   c.begin(opening.begin);
   return () => {
@@ -310,11 +331,20 @@ function follow(c: Cockpit, call: Call, followed: Map<CallId, Followed>): (() =>
     });
 }
 
+/** What runs, and on what: what is counted of it. */
+function actingOn(
+  { p }: Cockpit,
+  tool: Tool,
+  { action }: Decided,
+): Pick<Extract<JournalEvent, { kind: "act.started" }>, "tool" | "values"> {
+  return { tool: tool.name, values: action.kind === "call" ? targetDigests(tool, action.args, p.hash) : {} };
+}
+
 /** Of this very call, used up when it first started. */
 const isLeave = (leave: Answered, { verdict }: Decided): boolean => verdict.kind === "allow" && verdict.approval === leave.approval;
 
-/** What a tool says its call has cost; null while it has said nothing. */
-type Bill = { micros: number | null };
+/** What a tool says its call has cost and shows as proof of it; null while it has said nothing. */
+type Bill = { micros: number | null; proof: JsonObject | null };
 /** A call that is over, and what it came to. */
 type Done = Readonly<{ call: Call; tool: Tool; bill: Bill; ms: number }>;
 
@@ -329,7 +359,15 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
     bill.micros = Math.ceil(cents * MICROS_PER_CENT);
     if (cents > tool.maxCents) note("spent-beyond-maximum", { cents, maxCents: tool.maxCents });
   };
-  const context = { session: c.s.session, key: keyOf(c.s, call), epoch: c.hold.epoch, start: call.starts + 1, note, spent };
+  const context = {
+    session: c.s.session,
+    key: keyOf(c.s, call),
+    epoch: c.hold.epoch,
+    start: call.starts + 1,
+    note,
+    spent,
+    evidence: proving(bill),
+  };
   return {
     tool,
     repeat: stricter(call.repeat ?? tool.repeat, tool.repeat),
@@ -415,6 +453,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
     start: 1,
     note: () => {},
     spent: () => {},
+    evidence: () => {},
   };
   return () => {
     const permit = c.permitFor(actionId(name));
@@ -466,7 +505,7 @@ function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcom
     kind: "act.ended",
     call: call.proposed.id,
     outcome,
-    evidence: evidence(c, call, outcome, ms),
+    evidence: { ...evidence(c, call, outcome, ms), proof: bill.proof },
     endsTurn,
     recovering: outcome.kind === "failed",
   };
@@ -496,5 +535,6 @@ export function evidence(
     outputDigest,
     durationMs,
     starts: call.starts,
+    proof: null,
   };
 }

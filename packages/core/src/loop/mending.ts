@@ -45,10 +45,11 @@ export function setBack(c: Call): void {
   c.mending = { ...c.mending, stage: "next", dueAt: null };
 }
 
-/** A person was asked and said no: the error goes to the model. Said of anything else, it only makes room for the next strategy. */
-export function refusedAgain(c: Call, reason: string): void {
+/** A person was asked and said no, or nobody answered: the error goes to the model. Said of anything else, it only makes room for the next strategy. */
+export function refusedAgain(c: Call, by: "expiry" | "person", reason: string): void {
   if (c.run.kind !== "failed") return;
-  if (c.mending?.stage === "person") endFailed(c, `a person decided not to run it again: ${reason}`);
+  const who = by === "expiry" ? "whether to run it again was asked" : "a person decided not to run it again";
+  if (c.mending?.stage === "person") endFailed(c, `${who}: ${reason}`);
   else setBack(c);
 }
 

@@ -113,6 +113,15 @@ test("L92 a word when three iterations are left, once, and behind the results", 
   expect(model.asked[2]?.messages.map((m) => m.role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "note"]);
 });
 
+test.each([1, 2, 3])("L92 a turn of %i is told after its first reply, if there is another", async (iterations) => {
+  const { w } = setup(
+    ["a", "b", "c"].map((x) => reply.calls([call(x)])),
+    { limits: { iterations } },
+  );
+  expect((await w.run("go")).last).toMatchObject({ ending: "out-of-iterations", iterations });
+  expect(notes(w.state().messages)).toEqual(iterations === 1 ? [] : [`[${iterations - 1} left]`]);
+});
+
 describe("follow-ups", () => {
   const FOLLOW = (text: string) => ({ kind: "follow-up", text }) as const;
 

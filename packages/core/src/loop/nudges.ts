@@ -47,6 +47,7 @@ export function noticeRepeat(s: State, t: Turn, call: Call, e: Decided): void {
 /** After a reply that goes on. Queued where calls wait for their results: nothing may stand between the two. */
 export function noticeLast(s: State, t: Turn): void {
   const left = t.limits.iterations - t.iterations;
-  if (left === LAST_ITERATIONS && t.answer === null)
-    hear(s, noteMessage(`[${left} left] you have ${left} replies left in this turn. Come to an end.`));
+  const first = Math.min(LAST_ITERATIONS, t.limits.iterations - 1); // a turn of three or fewer hears it after its first reply
+  if (left === first && left > 0 && t.answer === null)
+    hear(s, noteMessage(`[${left} left] you have ${left === 1 ? "1 reply" : `${left} replies`} left in this turn. Come to an end.`));
 }

@@ -552,6 +552,9 @@ describe("an old result", () => {
   });
 });
 
+const DAY = 24 * 3_600_000;
+const ASKS_A_DAY: Row = { id: "asks", action: "tool:t", verdict: "ask", say: "t?", terms: { expiresMs: DAY } };
+
 describe("a person", () => {
   test("F8 a question waits for a person, at no cost and through a crash; approved, it runs again, gated again", async () => {
     const { w, log } = table("escalate", { fails: 1 });
@@ -588,6 +591,20 @@ describe("a person", () => {
       1,
       "completed",
       ["[a person decided not to run it again: leave it] [failed] t: no luck 1"],
+    ]);
+  });
+
+  test("F8 unanswered in time, it is told as that, and as nobody's decision", async () => {
+    const { w, log } = table("escalate", { fails: 1, rows: [ASKS_A_DAY, ...REST] });
+    await w.run("go");
+    await say(w, APPROVE);
+    await w.go();
+    w.clock.advance(2 * DAY);
+    const s = await w.go();
+    expect([log.length, s.last?.ending, results(w)]).toEqual([
+      1,
+      "completed",
+      ["[whether to run it again was asked: nobody answered in time] [failed] t: no luck 1"],
     ]);
   });
 

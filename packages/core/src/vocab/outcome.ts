@@ -1,4 +1,4 @@
-import type { Json } from "./canonical.ts";
+import type { Json, JsonObject } from "./canonical.ts";
 import type { Digest } from "./ids.ts";
 
 /** Why nobody can tell whether a call took effect. */
@@ -17,6 +17,8 @@ export type Evidence = Readonly<{
   outputDigest: Digest | null;
   durationMs: number;
   starts: number;
+  /** What the tool itself shows of it: the invocation as built, exit status, SHA-256 of the raw output, an edit's before and after. */
+  proof: JsonObject | null;
 }>;
 
 /** What goes back to the model, exactly one per call id. */

@@ -9,6 +9,8 @@ import type { BreakerSettings, Choosing, Plan } from "./recovery.ts";
  */
 export type Repeat = "read" | "idempotent" | "reconcile" | "once";
 export type Effect = "read" | "write" | "execute" | "network" | "spend";
+/** How much harm it can do, by its own definition; what does not say is taken to be `high`. */
+export type RiskTier = "low" | "medium" | "high";
 
 /** What a call touches: what the policy is asked about. */
 export type Resource = Readonly<{ type: string; id: string }>;
@@ -25,9 +27,14 @@ export type ToolContext = Readonly<{
   spent(cents: number): void;
   /** Journalled as a `note` (at most 16 KiB) with the call's id: progress, partial output. */
   note(name: string, value: Json): void;
+  /** What proves this execution beside its outcome: the invocation as built, its exit status, an edit's before and after. Journalled with the outcome; at most 64 KiB in all. */
+  evidence(proof: JsonObject): void;
 }>;
 
-export type Checked = Readonly<{ kind: "valid"; args: JsonObject } | { kind: "invalid"; issues: readonly string[] }>;
+/** `refused`: not now, whatever the arguments: what the tool stands for is no longer what was accepted. */
+export type Checked = Readonly<
+  { kind: "valid"; args: JsonObject } | { kind: "invalid"; issues: readonly string[] } | { kind: "refused"; reason: string }
+>;
 
 /** A `reconcile` tool's answer to "what happened to the call with this key?". */
 export type Reconciled =
@@ -60,6 +67,11 @@ export type Tool = ToolSpec &
     effects: readonly Effect[];
     /** What its output carries; `untrusted` unless its definition says otherwise. */
     labels: readonly Label[];
+    /** Of its definition, where it has one. */
+    version: string | null;
+    riskTier: RiskTier;
+    /** A person is asked before each call, whatever the policies permit. */
+    humanApproval: boolean;
     /** When every call of a reply says so, the turn completes without another model call. */
     endsTurn: boolean;
     /** Null: the agent's limit. */
@@ -95,7 +107,20 @@ export type Tool = ToolSpec &
 export function toolFacts(tool: Tool): JsonObject {
   const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, maxCents, basis } = tool;
   const costs = maxCents === 0 ? {} : { maxCents };
-  const facts = { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, ...costs, ...aimsOf(tool) };
+  const facts = {
+    name,
+    description,
+    inputSchema,
+    repeat,
+    effects,
+    labels,
+    endsTurn,
+    timeoutMs,
+    resourceTypes,
+    ...costs,
+    ...careOf(tool),
+    ...aimsOf(tool),
+  };
   return basis === null ? facts : { ...facts, basis };
 }
 
@@ -117,6 +142,13 @@ export const NO_AIMS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "
   learns: [],
   names: null,
   markup: "clean",
+});
+
+/** What is as strict as can be goes without saying. */
+const careOf = ({ version, riskTier, humanApproval }: Tool): JsonObject => ({
+  ...(version === null ? {} : { version }),
+  ...(riskTier === "high" ? {} : { riskTier }),
+  ...(humanApproval ? { humanApproval } : {}),
 });
 
 /** The tools port. Fixed for a turn; what is not in it does not exist. */
