@@ -129,7 +129,7 @@ export async function session(
     external: null,
     parent: null,
   });
-  const start = { kind: "turn.started", turn: 1, input: "go", by: USER, limits, intent: null } as const;
+  const start = { kind: "turn.started", turn: 1, input: "go", files: [], by: USER, limits, intent: null } as const;
   const state = await drive(ports, { ...held, begin: [...held.begin, start] }, limits, NEVER);
   checkRun(toResult(state), iterations);
 }

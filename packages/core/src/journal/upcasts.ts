@@ -23,10 +23,20 @@ const wholeUsage =
   (...fields: readonly string[]): Upcast =>
   (p) => ({ ...p, ...Object.fromEntries(fields.map((field) => [field, { ...(p[field] as JsonObject), cached: 0, reasoning: 0 }])) });
 
+/** Before files were parts of messages. */
+const withoutFiles: Upcast = (p) => ({ ...p, files: [] });
+const nothingWithheld: Upcast = (p) => {
+  const change = p["change"] as JsonObject;
+  return change["kind"] === "input" ? { ...p, change: { ...change, files: [] } } : p;
+};
+
 export const UPCASTS: Upcasts = {
-  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null }), withFallbacks],
+  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null }), withFallbacks, (p) => p], // before files of what was said: an older reader would leave them out without a word
   "agent.changed": [withFacts, withFallbacks],
-  "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } })],
+  "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } }), withoutFiles],
+  "input.steered": [withoutFiles],
+  "input.queued": [withoutFiles],
+  "middleware.applied": [nothingWithheld],
   "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null }), wholeUsage("reserved")],
   "model.replied": [(p) => ({ ...p, purpose: "reply", micros: null }), wholeUsage("usage")],
   "model.failed": [

@@ -122,13 +122,13 @@ export function evolve(s: State, entry: Entry): State {
     case "turn.started":
       return startTurn(s, e);
     case "input.steered":
-      hear(s, userMessage(e.text));
+      hear(s, userMessage(e.text, e.files));
       return inTurn(s, (t) => {
         if (!t.speakers.includes(e.by.id)) t.speakers.push(e.by.id);
         if (t.answer !== null) goOn(s, t, null); // an answer that still waits for leave is overtaken
       });
     case "input.queued":
-      s.followUps.push({ text: e.text, by: e.by, intent: e.intent });
+      s.followUps.push({ text: e.text, files: e.files, by: e.by, intent: e.intent });
       return s;
     case "turn.cancel-asked":
       if (e.all) s.followUps.splice(0);
@@ -344,7 +344,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     over: false,
     questions: new Map(),
   };
-  say(s, userMessage(e.input));
+  say(s, userMessage(e.input, e.files));
   pinTask(s.messages, s.window);
   return s;
 }

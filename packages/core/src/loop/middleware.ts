@@ -124,7 +124,7 @@ export const onUserMessage = (all: readonly Middleware[], at: Scene, text: strin
       apply: (before, given: string) => {
         const value = textual(given, "it returned no text");
         if (value === "") throw new Error("it returned an empty text");
-        return value === before ? null : { value, change: { kind: "input", before } };
+        return value === before ? null : { value, change: { kind: "input", before, files: [] } };
       },
     },
     text,

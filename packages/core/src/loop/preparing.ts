@@ -7,9 +7,11 @@
 import type { Message, ModelRequest, Words } from "../reason/port.ts";
 import type { Count } from "../reason/tokens.ts";
 import {
+  type Attachment,
   canonical,
   type Digest,
   deepFreeze,
+  describe,
   frozenCopy,
   type Hash,
   type JournalEvent,
@@ -20,6 +22,7 @@ import {
   type RequestChange,
   type RequestMessage,
   type RequestView,
+  readAttachments,
   seq,
   type ToolSpec,
   type Usage,
@@ -155,7 +158,7 @@ function messageIn(m: RequestMessage, index: number): Words {
   const no = (detail: string) => new Error(`message ${index}: ${detail}`);
   switch (m?.role) {
     case "user":
-      return userMessage(textual(m.text, `message ${index} has no text`));
+      return userMessage(textual(m.text, `message ${index} has no text`), filesIn(m.files ?? []));
     case "note":
       return noteMessage(textual(m.text, `message ${index} has no text`));
     case "assistant":
@@ -171,6 +174,12 @@ function messageIn(m: RequestMessage, index: number): Words {
     default:
       throw no(`role \`${String(role)}\``);
   }
+}
+
+function filesIn(given: unknown): readonly Attachment[] {
+  const read = readAttachments(given);
+  if (read.kind === "refused") throw new Error(describe(read.fault).message);
+  return read.files;
 }
 
 function isPart(given: unknown): boolean {

@@ -11,6 +11,7 @@ import {
   type Answer,
   type ApprovalId,
   type Ask,
+  type Attachment,
   type CallId,
   type CallKey,
   callKey,
@@ -100,7 +101,7 @@ export type State = {
   last: Last | null;
 };
 
-export type FollowUp = Readonly<{ text: string; by: Principal; intent: IntentId }>;
+export type FollowUp = Readonly<{ text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>;
 
 /** `gated` is where a person's wish to have the tool asked stands; null when nobody wants it. */
 export type Unknown = {

@@ -1,11 +1,12 @@
 /** 1. Reason: a context in, a reply out. The only room that talks to a model, and nothing it brings back is trusted. */
-import type { Finish, Json, Part, ReplyPart, Seq, ToolSpec, Usage } from "../vocab/index.ts";
+import type { Attachment, Finish, Json, Part, ReplyPart, Seq, ToolSpec, Usage } from "../vocab/index.ts";
 
 /** One message of the conversation. Immutable; `tokens` is counted once, when it is made, and `entry` is the journal's entry that it comes from. */
 export type Message = Words & Readonly<{ tokens: number; entry: Seq }>;
 
 export type Words =
-  | Readonly<{ role: "user"; text: string }>
+  /** Left out without files: such a request has the digest it always had. */
+  | Readonly<{ role: "user"; text: string; files?: readonly Attachment[] }>
   | Readonly<{ role: "assistant"; parts: readonly Part[] }>
   | Readonly<{ role: "tool"; wireId: string; tool: string; text: string; isError: boolean }>
   /** The runtime's own word to the model (an answer that was refused, an unknown that was settled). Sent as a user message, marked. */

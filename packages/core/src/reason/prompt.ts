@@ -1,5 +1,5 @@
 /** From the conversation to a request, and the request's digest. The digest rolls over the messages once each, however long the run. */
-import { canonical, type Digest, type Hash, type ToolSpec, ZERO } from "../vocab/index.ts";
+import { type Attachment, canonical, type Digest, type Hash, type ToolSpec, ZERO } from "../vocab/index.ts";
 import type { Message, ModelRequest, Words } from "./port.ts";
 import { shown, type Window } from "./window.ts";
 
@@ -19,7 +19,7 @@ export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRe
   let count = 0;
   let spoken: Digest = ZERO;
   return ({ system, messages, window, tools, toolsDigest, model, temperature, maxOutputTokens, attempt }) => {
-    for (; count < messages.length; count += 1) spoken = hash(`${spoken}\n${canonical(wordsOf(messages[count]))}`);
+    for (; count < messages.length; count += 1) spoken = hash(`${spoken}\n${canonical(saidIn(messages[count], hash))}`);
     const { from, task } = window;
     const lines = [...window.lines.values()].map(wordsOf);
     const summary = window.summary === null ? null : wordsOf(window.summary.message);
@@ -27,6 +27,18 @@ export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRe
     return { request: { system, messages: shown(messages, window), tools, temperature, maxOutputTokens, attempt }, digest };
   };
 }
+
+/** Of a file its digest: bytes are gone over once, here, and the record can be checked against the file that was meant. */
+function saidIn(message: Message | undefined, hash: Hash): unknown {
+  const words = wordsOf(message);
+  if (words?.role !== "user" || words.files === undefined) return words;
+  return { ...words, files: words.files.map((file) => digestedFile(file, hash)) };
+}
+
+const digestedFile = (file: Attachment, hash: Hash) => {
+  const { mediaType, name } = file;
+  return { mediaType, name, sha256: hash(file.kind === "text" ? file.text : file.base64) };
+};
 
 /** What is sent of a message: how it is counted and where it comes from is nobody else's business. */
 function wordsOf(message: Message | undefined): Words | null {

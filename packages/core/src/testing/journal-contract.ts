@@ -134,7 +134,13 @@ export const answered = (approval: string, by: string, of: Digest): SessionEvent
   about: null,
   intent: intentId(`i_${approval}_${by}`),
 });
-const steered = (): SessionEvent => ({ kind: "input.steered", text: "wait", by: { kind: "user", id: "ana" }, intent: intentId("i_steer") });
+const steered = (): SessionEvent => ({
+  kind: "input.steered",
+  text: "wait",
+  files: [],
+  by: { kind: "user", id: "ana" },
+  intent: intentId("i_steer"),
+});
 const turnEnded = (): SessionEvent => ({
   kind: "turn.ended",
   turn: 1,

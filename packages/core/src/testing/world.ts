@@ -21,6 +21,7 @@ import type { Model } from "../reason/port.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
 import {
   type AgentFacts,
+  type Attachment,
   approvalId,
   type ContextPlan,
   DEFAULT_BREAKER,
@@ -64,6 +65,8 @@ export type WorldOptions = Readonly<{
   rows?: readonly Row[];
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
+  /** Shown with the input of every turn that `run` or `say` begins. */
+  files?: readonly Attachment[];
   prices?: Prices;
   /** Asked in the model's place, in order. */
   fallbacks?: readonly Readonly<{ model: Model; prices?: Prices }>[];
@@ -290,7 +293,10 @@ export function world(options: WorldOptions): World {
 
   function withTurn(held: Held, input: string): Held {
     const turn = held.state.turns + 1;
-    return { ...held, begin: [...held.begin, { kind: "turn.started", turn, input, by: USER, limits, intent: null }] };
+    return {
+      ...held,
+      begin: [...held.begin, { kind: "turn.started", turn, input, files: options.files ?? [], by: USER, limits, intent: null }],
+    };
   }
 
   const never = () => new AbortController().signal;

@@ -45,6 +45,7 @@ export type Fault =
     }
   | { readonly kind: "model-unknown"; readonly model: string; readonly detail: string }
   // files and input
+  | { readonly kind: "file-refused"; readonly name: string | null; readonly detail: string }
   | {
       readonly kind: "file-bad";
       readonly file: string;
@@ -170,6 +171,11 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       );
     case "model-unknown":
       return line(`model \`${f.model}\` cannot be used: ${f.detail}`, "`orgate doctor` shows what is usable; `offline/…` needs no key");
+    case "file-refused":
+      return line(
+        `${f.name === null ? "a file" : `file \`${f.name}\``} cannot be part of a message: ${f.detail}`,
+        "accepted are image/png, image/jpeg, image/gif, image/webp, application/pdf and text/…; docs/guide/models.md tells how much of it",
+      );
     case "file-bad": {
       const at = f.line === null ? f.file : `${f.file}:${f.line}:${f.column ?? 1}`;
       return line(`${at}: ${f.detail}`, f.hint);

@@ -3,7 +3,7 @@ import { callId, isFault, type Message, type Part, type Preview } from "@orgate/
 import { describe, expect, test, vi } from "vitest";
 import { assistant, note, request, result, user } from "./fixtures/golden.ts";
 import { type AnyLanguageModel, languageModel } from "./language-model.ts";
-import { toPrompt } from "./prompt.ts";
+import { ANY_FILES, toPrompt } from "./prompt.ts";
 
 const never = new AbortController().signal;
 type Piece = Readonly<Record<string, unknown>>;
@@ -234,7 +234,7 @@ describe("M43 M59 pace", () => {
 });
 
 describe("M46 M47 prompts", () => {
-  const wire = { exactArguments: false, flagsErrors: true };
+  const wire = { exactArguments: false, flagsErrors: true, files: ANY_FILES };
   const call = (text: string, args: Extract<Part, { kind: "call" }>["args"]): Part => ({
     kind: "call",
     id: callId("1.0"),

@@ -11,7 +11,7 @@ import {
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview } from "@orgate/core";
 import { type Seen, toFault, troubleOf, WireTrouble } from "./fault.ts";
-import { toCallOptions } from "./prompt.ts";
+import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";
 import { type Pieces, readPieces } from "./reading.ts";
 import { redacted, redactor } from "./redact.ts";
 import { type Patience, unlessAborted, type Watchdog, watchdog } from "./watchdog.ts";
@@ -43,6 +43,7 @@ export type LanguageModelOptions = Readonly<{
 export type Inside = Readonly<{
   exactArguments: boolean;
   flagsErrors: boolean;
+  files: FileWire;
   events: readonly string[];
   within(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
   watch(signal: AbortSignal, wire: Wire): void;
@@ -51,7 +52,14 @@ export type Inside = Readonly<{
 export const DEFAULT_PATIENCE: Patience = Object.freeze({ firstByteMs: 180_000, idleMs: 180_000 });
 const MAX_REPLY_CHARS = 8 * 1024 * 1024;
 const VERSIONS: readonly string[] = ["v2", "v3", "v4"];
-const OUTSIDE: Inside = { exactArguments: false, flagsErrors: true, events: [], within: (options) => options, watch: () => {} };
+const OUTSIDE: Inside = {
+  exactArguments: false,
+  flagsErrors: true,
+  files: ANY_FILES,
+  events: [],
+  within: (options) => options,
+  watch: () => {},
+};
 
 /** M51 versions 2 to 4 of the interface are taken; anything else is refused with the reason, before it is asked anything. */
 export function languageModel(model: AnyLanguageModel, options: LanguageModelOptions = {}, inside: Inside = OUTSIDE): Model {
@@ -62,6 +70,7 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       id,
       `it has version \`${String(model.specificationVersion)}\` of the interface, and ${VERSIONS.join(", ")} are understood`,
     );
+  const files = { ...inside.files, tagged: model.specificationVersion === "v4" };
   const patience = { ...DEFAULT_PATIENCE, ...options.patience };
   const redact = redactor(options.secrets ?? []);
   const { now = Date.now, providerOptions = {}, maxReplyChars = MAX_REPLY_CHARS } = options;
@@ -79,7 +88,7 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       seen.begun ||= isAnswer(piece);
     };
     try {
-      const given = { ...inside.within(toCallOptions(request, { ...inside, providerOptions })), abortSignal: dog.signal };
+      const given = { ...inside.within(toCallOptions(request, { ...inside, files, providerOptions })), abortSignal: dog.signal };
       await received(speaker, given, { ...pieces, heard }, dog);
       const reply = pieces.reply(id, request);
       return { ...reply, meta: redacted(reply.meta, redact) };

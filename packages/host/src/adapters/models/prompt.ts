@@ -4,24 +4,40 @@
  * M46 What the model said goes back as it said it: thinking with its signature, arguments in their exact text, the provider's own marks on each part.
  * M47 A prompt is valid for every provider: the first message is a user's, results of parallel calls are one message right after their calls,
  *     no message is empty, and nothing is left out but what says nothing.
+ * M93 A file goes as the provider's own kind of part; a text goes as words, named. One that the provider does not take is refused before anything is sent.
  */
 import type {
   LanguageModelV4CallOptions,
+  LanguageModelV4FilePart,
   LanguageModelV4FunctionTool,
   LanguageModelV4Message,
   LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
-import type { Json, JsonObject, Message, ModelRequest, Part, ToolSpec } from "@orgate/core";
+import type { Attachment, Json, JsonObject, Message, ModelRequest, Part, ToolSpec } from "@orgate/core";
+import { WireTrouble } from "./fault.ts";
 
 export type PromptOptions = Readonly<{
   /** Arguments go back as the text they came as. Only packages that are known to take text are given it. */
   exactArguments: boolean;
   /** The wire has a flag for a result that is an error. Without one its text says so, as ours always does, and is sent as it stands. */
   flagsErrors: boolean;
+  files: FileWire;
   providerOptions: Readonly<Record<string, JsonObject>>;
 }>;
+
+/** How files go. */
+export type FileWire = Readonly<{
+  /** Media types that it takes; null: whatever there is, and it says so itself if not. Texts go as words to everybody. */
+  takes: readonly string[] | null;
+  /** Before the words, where the provider says that it reads them better so. */
+  first: boolean;
+  /** Versions 2 and 3 of the interface have the bytes as they are; from 4 on it is said what they are. */
+  tagged: boolean;
+}>;
+export const ANY_FILES: FileWire = Object.freeze({ takes: null, first: false, tagged: true });
 
 export function toCallOptions(request: ModelRequest, options: PromptOptions): LanguageModelV4CallOptions {
   const { tools, temperature, maxOutputTokens } = request;
@@ -37,7 +53,7 @@ export function toCallOptions(request: ModelRequest, options: PromptOptions): La
 const HIDDEN = "[the beginning of this conversation is not shown]";
 const SILENT = "(no text)";
 
-type Wire = Pick<PromptOptions, "exactArguments" | "flagsErrors">;
+type Wire = Pick<PromptOptions, "exactArguments" | "flagsErrors" | "files">;
 
 export function toPrompt({ system, messages }: Pick<ModelRequest, "system" | "messages">, wire: Wire): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Message[] = [];
@@ -55,7 +71,8 @@ export function toPrompt({ system, messages }: Pick<ModelRequest, "system" | "me
       continue;
     }
     results = null;
-    if (message.role !== "assistant") prompt.push(said(message.text));
+    if (message.role === "user") prompt.push(said(message.text, message.files, wire.files));
+    else if (message.role === "note") prompt.push(said(message.text));
     else {
       const content = message.parts.flatMap((part) => toContent(part, wire.exactArguments));
       if (content.length > 0) prompt.push({ role: "assistant", content });
@@ -64,10 +81,27 @@ export function toPrompt({ system, messages }: Pick<ModelRequest, "system" | "me
   return prompt;
 }
 
-const said = (text: string): LanguageModelV4Message => ({
-  role: "user",
-  content: [{ type: "text", text: text.trim() === "" ? SILENT : text }],
-});
+function said(text: string, files: readonly Attachment[] = [], wire: FileWire = ANY_FILES): LanguageModelV4Message {
+  const shown = files.map((file) => toFile(file, wire));
+  if (text.trim() === "") return { role: "user", content: shown.length === 0 ? [{ type: "text", text: SILENT }] : shown };
+  const words = { type: "text", text } as const;
+  return { role: "user", content: wire.first ? [...shown, words] : [words, ...shown] };
+}
+
+function toFile(file: Attachment, { takes, tagged }: FileWire): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  const { mediaType, name } = file;
+  if (file.kind === "text") return { type: "text", text: `[file ${name ?? "without a name"}, ${mediaType}]\n${file.text}` };
+  if (takes !== null && !takes.includes(mediaType))
+    throw new WireTrouble({ detail: notTaken(file, takes), status: NOT_TAKEN, broke: false });
+  const named = name === null ? {} : { filename: name };
+  const data = tagged ? { type: "data", data: file.base64 } : file.base64;
+  return { type: "file", mediaType, ...named, data: data as LanguageModelV4FilePart["data"] };
+}
+
+/** As HTTP has it, and as a provider would say it: another model may be asked in its place. */
+const NOT_TAKEN = 415;
+const notTaken = ({ mediaType, name }: Attachment, takes: readonly string[]): string =>
+  `it takes no ${mediaType}${name === null ? "" : ` (\`${name}\`)`}; it takes ${[...takes, "text/…"].join(", ")}`;
 
 function toResult({ wireId, tool, text, isError }: Extract<Message, { role: "tool" }>, flags: boolean): LanguageModelV4ToolResultPart {
   const value = text === "" ? SILENT : text;

@@ -14,6 +14,7 @@ import * as z from "zod";
 import type { Setting, Settings } from "./env.ts";
 import { WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
+import type { FileWire } from "./prompt.ts";
 import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
 
 /** What a provider is made with. */
@@ -28,6 +29,8 @@ type Provider = Readonly<{
   base: Readonly<{ variable: string; usual: string | null /** What an address without a path lacks. */; path: string }>;
   /** Its wire has a flag for a result that is an error. */
   flagsErrors: boolean;
+  /** What it takes of files, and where it wants them. */
+  files: Omit<FileWire, "tagged">;
   /** The kinds of event that its package reads, where it takes any other for an error. */
   events: readonly string[];
   /** What it is told unless the agent says otherwise. */
@@ -55,12 +58,17 @@ const CHAT_FIELDS =
     " ",
   );
 
+const STILL = ["image/png", "image/jpeg", "image/webp"];
+const IMAGES = [...STILL, "image/gif"];
+const PDF = "application/pdf";
+
 export const PROVIDERS: Readonly<Record<string, Provider>> = {
   anthropic: {
     key: "ANTHROPIC_API_KEY",
     keyless: false,
     base: { variable: "ANTHROPIC_BASE_URL", usual: "https://api.anthropic.com/v1", path: "/v1" },
     flagsErrors: true,
+    files: { takes: [...IMAGES, PDF], first: true },
     events: "message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping error".split(" "),
     options: { anthropic: { toolStreaming: false } }, // else the package asks for arguments that the provider has not checked to be JSON
     closed: "mcpServers container fallbacks thread compaction contextManagement".split(" "),
@@ -76,6 +84,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
+    files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: { openai: { store: false } }, // the journal is the record: nothing is left with the provider to refer to
     closed: "conversation previousResponseId contextManagement compactionTrigger".split(" "),
@@ -90,6 +99,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
+    files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: {},
     closed: "maxCompletionTokens".split(" "),
@@ -104,6 +114,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "GOOGLE_GENERATIVE_AI_BASE_URL", usual: "https://generativelanguage.googleapis.com/v1beta", path: "/v1beta" },
     flagsErrors: true,
+    files: { takes: [...STILL, PDF], first: true },
     events: [],
     options: {},
     closed: "cachedContent continuationToken".split(" "),
@@ -118,6 +129,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENROUTER_BASE_URL", usual: "https://openrouter.ai/api/v1", path: "/api/v1" },
     flagsErrors: false,
+    files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
@@ -129,6 +141,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: true,
     base: { variable: "OLLAMA_BASE_URL", usual: "http://127.0.0.1:11434/v1", path: "/v1" },
     flagsErrors: false,
+    files: { takes: STILL, first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
@@ -140,6 +153,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: true,
     base: { variable: "OPENAI_COMPATIBLE_BASE_URL", usual: null, path: "" },
     flagsErrors: false,
+    files: { takes: IMAGES, first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
@@ -202,6 +216,7 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
   const inside: Inside = {
     exactArguments: true,
     flagsErrors: provider.flagsErrors,
+    files: { ...provider.files, tagged: true },
     events: provider.events,
     within: provider.within ?? ((given) => given),
     watch: (signal, wire) => void wires.set(signal, wire),
