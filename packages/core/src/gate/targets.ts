@@ -21,11 +21,12 @@ export function valuesIn(value: Json | undefined): readonly string[] | null {
 }
 
 /** Characters that are not seen: a text that differs from another in these looks the same. */
-const UNSEEN = /[\p{Cf}\p{Cc}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\u{e0000}-\u{e0fff}]/gu;
-const UNSEEN_BUT_BLANKS = /[\p{Cf}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\u{e0000}-\u{e0fff}]/gu;
+const UNSEEN = /\p{Cf}|\p{Cc}|\p{Variation_Selector}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u180e|\u3164|\uffa0|[\u{e0000}-\u{e00ff}]/gu;
+/** Line breaks and tabs are seen, as blanks. */
+const UNSEEN_IN_TEXT = /\p{Cf}|\p{Variation_Selector}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u180e|\u3164|\uffa0|[\u{e0000}-\u{e00ff}]/gu;
 
 /** A text as it is looked into: compatibility forms made plain, what is not seen taken out, in lower case. */
-export const plainText = (text: string): string => text.normalize("NFKC").replace(UNSEEN_BUT_BLANKS, "").toLowerCase();
+export const plainText = (text: string): string => text.normalize("NFKC").replace(UNSEEN_IN_TEXT, "").toLowerCase();
 
 /** A value as it is looked for; null when it is no plain text itself. Paths, accounts and ids are told apart by their case. */
 export function plainValue(value: string): string | null {
