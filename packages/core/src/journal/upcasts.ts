@@ -47,6 +47,8 @@ export const UPCASTS: Upcasts = {
     /** Before there were waits: at once. */
     (p) => ({ ...p, model: null, transient: false, status: null, retryAfterMs: null, dueAt: p["again"] === true ? 0 : null }),
   ],
+  /** Before calls were counted over hours and days: what ran is told by its decision. */
+  "act.started": [(p) => ({ ...p, tool: "", values: {} })],
   "recovery.applied": [
     (p) => ({ ...p, strategy: "reconcile", plan: [], step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null }),
   ],

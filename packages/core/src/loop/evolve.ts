@@ -2,6 +2,7 @@
  * One event folded into the state, in place: the driver owns it, it grows at the end and is never copied (rule 8).
  * The same events give the same state, whoever folds them and whenever: resume is nothing but this.
  */
+import { newTally, tallied } from "../journal/counts.ts";
 import { observeOutcome, observeUnstarted } from "../observe/observe.ts";
 import { textOf } from "../reason/parse.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
@@ -71,6 +72,8 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     wireIds: new Set(),
     replies: 0,
     allowedCalls: new Map(),
+    tally: newTally(),
+    values: new Map(),
     unknowns: new Map(),
     deadLetters: new Map(),
     results: new Map(),
@@ -107,6 +110,7 @@ export function evolve(s: State, entry: Entry): State {
   if (s.turn !== null && e.kind !== "hold.taken") s.turn.activeMs += Math.max(0, entry.at - s.at);
   s.seq = entry.seq;
   s.at = entry.at;
+  tallied(s.tally, s.agent.name, entry.at, e);
   switch (e.kind) {
     case "session.opened":
       for (const l of e.labels) s.labels.add(l);
@@ -169,6 +173,7 @@ export function evolve(s: State, entry: Entry): State {
         if (c.gated.kind !== "allowed") return;
         if (c.starts === 0 || isAgain(c)) t.calls += 1;
         if (c.starts > 0 && c.run.kind === "failed") c.retries += 1;
+        if (e.start === 1) countValues(s, t, e);
         c.starts = e.start;
         c.repeat ??= e.repeat;
         c.run = { kind: "running", decided: c.gated.decided, epoch: e.epoch };
@@ -285,6 +290,14 @@ export function evolve(s: State, entry: Entry): State {
   }
 }
 
+/** Per value of a target. */
+function countValues(s: State, t: Turn, { tool, values }: Of<"act.started">): void {
+  for (const arg in values)
+    for (const value of values[arg] ?? [])
+      for (const counts of [s.values, t.values]) counts.set(valueKey(tool, arg, value), (counts.get(valueKey(tool, arg, value)) ?? 0) + 1);
+}
+export const valueKey = (tool: string, arg: string, value: string): string => `calls:${tool}/${arg}\n${value}`;
+
 function startTurn(s: State, e: Of<"turn.started">): State {
   if (e.intent !== null && s.followUps[0]?.intent === e.intent) s.followUps.shift();
   s.turns = e.turn;
@@ -303,6 +316,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     activeMs: 0,
     refusedInARow: 0,
     allowedCalls: new Map(),
+    values: new Map(),
     asking: null,
     summary: NO_SUMMARY,
     attempts: 0,

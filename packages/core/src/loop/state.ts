@@ -1,5 +1,6 @@
 /** A session's state: a fold of its events, owned by its driver, growing at the end and never copied. `evolve.ts` is its only writer. */
 import type { Vote } from "../gate/approvals.ts";
+import type { Tally } from "../journal/counts.ts";
 import type { Message } from "../reason/port.ts";
 import type { Counters } from "../reason/tokens.ts";
 import type { Window } from "../reason/window.ts";
@@ -68,6 +69,10 @@ export type State = {
   replies: number;
   /** Calls decided `allow` in this session, by tool. */
   readonly allowedCalls: Map<string, number>;
+  /** What it counts over hours and days. */
+  readonly tally: Tally;
+  /** Starts per value of a target, by `calls:TOOL/ARGUMENT` and the value's digest. */
+  readonly values: Map<string, number>;
   /** Calls that may or may not have taken effect, until somebody settles them. */
   readonly unknowns: Map<CallId, Unknown>;
   /** Calls that failed and were set aside, with their tool, until a person has seen to them. */
@@ -139,6 +144,7 @@ export type Turn = {
   refusedInARow: number;
   /** By tool, decided `allow` in this turn. */
   readonly allowedCalls: Map<string, number>;
+  readonly values: Map<string, number>;
   /** Where summing up stands before the next request; `over`: there was one since the last reply, or there will be none. */
   summary: Readonly<{
     gated: Gated;
