@@ -14,6 +14,8 @@ export type Words =
 
 export type ModelRequest = Readonly<{
   system: string;
+  /** Texts beside the instructions, for this request: what was looked up, what is pinned. After the instructions, and apart from them where the provider can. */
+  context: readonly string[];
   /** A view into the session's history: never copied, never changed. */
   messages: readonly Message[];
   tools: readonly ToolSpec[];
@@ -23,8 +25,8 @@ export type ModelRequest = Readonly<{
 }>;
 
 export type ModelReply = Readonly<{ parts: readonly ReplyPart[]; finish: Finish; usage: Counted; model: string; meta: Json }>;
-/** As its adapter counted it; what it does not say of the parts is 0. */
-export type Counted = Pick<Usage, "input" | "output"> & Partial<Usage>;
+/** As its adapter counted it; what it does not say of the parts is 0. `cacheWrite` is what of the input was put into the provider's cache: it has a price of its own. */
+export type Counted = Pick<Usage, "input" | "output"> & Partial<Usage> & Readonly<{ cacheWrite?: number }>;
 
 /** Words of a reply in progress: no sequence number, never folded, replaced by `model.replied`. */
 export type Preview =

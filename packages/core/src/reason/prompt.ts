@@ -15,6 +15,9 @@ export type PromptParts = Readonly<{
   attempt: number;
 }>;
 
+/** What is put beside the instructions is for one request, and comes with its own digest. */
+const NONE: readonly string[] = Object.freeze([]);
+
 export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRequest; digest: Digest } {
   let count = 0;
   let spoken: Digest = ZERO;
@@ -24,7 +27,7 @@ export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRe
     const lines = [...window.lines.values()].map(wordsOf);
     const summary = window.summary === null ? null : wordsOf(window.summary.message);
     const digest = hash(canonical({ model, system, tools: toolsDigest, spoken, from, task, lines, summary, temperature, maxOutputTokens }));
-    return { request: { system, messages: shown(messages, window), tools, temperature, maxOutputTokens, attempt }, digest };
+    return { request: { system, context: NONE, messages: shown(messages, window), tools, temperature, maxOutputTokens, attempt }, digest };
   };
 }
 

@@ -9,6 +9,7 @@ import { type Row, tableGate } from "../gate/table.ts";
 import { type StandingGrant, unseal } from "../journal/index.ts";
 import { chargesOf } from "../loop/agent-facts.ts";
 import { breakersOf } from "../loop/breakers.ts";
+import { countsOf } from "../loop/counting.ts";
 import { followChild, goUp } from "../loop/delegating.ts";
 import { drive, type Held } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
@@ -197,6 +198,7 @@ export function world(options: WorldOptions): World {
       inbox: store.inbox,
       orders: ordersOf(store.journal, clock.now),
       breakers: breakersOf(store.journal, { now: clock.now, hash, self: { kind: "system", id: store.journal.writer } }),
+      counts: countsOf(store.journal, clock.now),
       modelRetry: DEFAULT_MODEL_RETRY,
       modelBreaker: DEFAULT_BREAKER,
       authenticate: () => ({ kind: "genuine" }),

@@ -172,7 +172,19 @@ export type SessionEvent =
   | Readonly<{ kind: "approval.expired"; approval: ApprovalId; result: "deny" | "halt" }>
   | Readonly<{ kind: "approval.consumed"; approval: ApprovalId; action: ActionId }>
   | Readonly<{ kind: "grant.used"; grant: GrantId; action: ActionId }>
-  | Readonly<{ kind: "act.started"; call: CallId; key: CallKey; digest: Digest; epoch: Epoch; start: number; repeat: Repeat }>
+  | Readonly<{
+      kind: "act.started";
+      call: CallId;
+      key: CallKey;
+      digest: Digest;
+      epoch: Epoch;
+      start: number;
+      repeat: Repeat;
+      /** What runs; empty in entries that are older than this field. */
+      tool: string;
+      /** Of the arguments that are targets, by name: the digest of each value. What is counted per value is counted by these. */
+      values: Readonly<Record<string, readonly Digest[]>>;
+    }>
   /**
    * What was done about a call that failed or whose hold was lost. `reconcile`: its tool was asked what became of it, and `found` is the answer.
    * `plan` is this strategy and those that are tried should it fail; `tries` counts how often it was applied to this call, `step` is its

@@ -13,6 +13,7 @@ export type Fault =
   | { readonly kind: "history-invalid"; readonly index: number; readonly detail: string }
   // holds
   | { readonly kind: "halted"; readonly scope: string }
+  | { readonly kind: "counters-moved"; readonly counter: string }
   | { readonly kind: "session-held"; readonly session: SessionId; readonly by: string }
   | { readonly kind: "hold-lost"; readonly session: SessionId; readonly epoch: Epoch }
   | { readonly kind: "session-unknown"; readonly session: string }
@@ -124,6 +125,8 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       );
     case "halted":
       return line(`work is halted (${f.scope})`, "ask who halted it; `orgate resume-work` lets it go on");
+    case "counters-moved":
+      return line(`\`${f.counter}\` was counted elsewhere meanwhile`, "it is decided again by whoever drives it");
     case "session-held":
       return line(
         `session \`${f.session}\` is held by ${f.by}`,

@@ -57,6 +57,7 @@ const called = (name: string): Message => {
 };
 const request = (messages: readonly Message[], change: Partial<ModelRequest> = {}): ModelRequest => ({
   system: "Be brief.",
+  context: [],
   messages,
   tools: TOOLS,
   temperature: 0.3,
@@ -256,6 +257,7 @@ test("M97 the files it was shown are told by name, type and size, in its own wor
   ];
   const request: ModelRequest = {
     system: "s",
+    context: [],
     messages: [{ role: "user", text: "what is it?", files, tokens: 3, entry: seq(1) }],
     tools: [],
     temperature: 0,

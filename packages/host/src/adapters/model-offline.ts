@@ -367,8 +367,9 @@ function stopIf(signal: AbortSignal): void {
   if (signal.aborted) throw new FaultError({ kind: "model-failed", detail: "stopped", again: false, broke: false });
 }
 
-const inputTokens = ({ system, messages, tools }: ModelRequest): number =>
+const inputTokens = ({ system, context, messages, tools }: ModelRequest): number =>
   estimateTokens(system) +
+  context.reduce((n, text) => n + estimateTokens(text), 0) +
   messages.reduce((sum, { tokens }) => sum + tokens, 0) +
   (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
 
