@@ -40,6 +40,7 @@ const REQUEST: Readonly<Record<string, OptionSpec>> = {
   user: { type: "string", value: "NAME", help: "a person, for what people do themselves" },
   args: { type: "string", value: "JSON", help: "the arguments of the call" },
   labels: { type: "string", value: "A,B", help: "labels of the session" },
+  media: { type: "string", value: "A,B", help: "media types of files that were shown: image/png" },
   resource: { type: "string", value: "T::ID", help: "what it touches, where the tool does not say" },
   effects: { type: "string", value: "A,B", help: "for a tool that the project does not have: read, write, execute, network, spend" },
   calls: { type: "string", value: "JSON", help: `counters: '{"save_note":{"turn":5,"session":5}}'` },
