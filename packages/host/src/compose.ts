@@ -7,6 +7,8 @@ import {
   agentFacts,
   breakersOf,
   type Clock,
+  type CountsPort,
+  countsOf,
   FaultError,
   type Gate,
   type Ids,
@@ -54,7 +56,20 @@ export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
-export { type Person, signIntent } from "./adapters/keyring.ts";
+export { orgateHome, type Person, signIntent } from "./adapters/keyring.ts";
+export {
+  type Catalogue,
+  catalogueDigest,
+  type Difference,
+  differences,
+  differenceText,
+  type Offered,
+  readCatalogue,
+} from "./adapters/mcp-catalogue.ts";
+export { type FoundServer, type FoundServers, type McpServer, mcpServers, variablesOf } from "./adapters/mcp-config.ts";
+export { type McpHub, mcpHub, type ServerTools, toolsFrom } from "./adapters/mcp-hub.ts";
+export { type McpLink, mcpLink } from "./adapters/mcp-link.ts";
+export { dropOthers, readPinned, toolsSubject, writePinned } from "./adapters/mcp-pins.ts";
 export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
@@ -99,6 +114,8 @@ export type Place = Readonly<{
   orders: OpenOrders;
   /** What keeps failing, as this process sees it. */
   breakers: OpenBreakers;
+  /** What is counted over hours and days, of this process and all others. */
+  counts: CountsPort;
   /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
   listen(drives: (session: SessionId) => boolean): Promise<Door | null>;
   close(): Promise<void>;
@@ -121,7 +138,16 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     const listen: Place["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
-    return { store, keys, keyring, orders: ordersFor(store), breakers, listen, close: () => store.close() };
+    return {
+      store,
+      keys,
+      keyring,
+      orders: ordersFor(store),
+      breakers,
+      counts: countsOf(store.journal, nodeClock.now),
+      listen,
+      close: () => store.close(),
+    };
   } catch (error) {
     await store.close();
     throw error;
@@ -144,11 +170,17 @@ function ordersFor({ journal, inbox }: Store): OpenOrders {
 
 export type Composed = Readonly<{ ports: Ports; facts: AgentFacts }>;
 
-/** K8 an agent without a skill that it names is not run: what it was written for may hang on it. */
-export function mustHaveSkills({ name, missing: [missing] }: Agent): void {
-  if (missing === undefined) return;
-  const { skill, detail, hint } = missing;
-  throw new FaultError({ kind: "agent-invalid", where: `agent \`${name}\``, detail: `skill \`${skill}\` cannot be used: ${detail}`, hint });
+/** K8, T145 an agent without a skill or an MCP server that it names is not run: what it was written for may hang on it. */
+export function mustHaveSkills({ name, missing: [missing], missingServers: [server] }: Agent): void {
+  const lack = missing === undefined ? server : missing;
+  if (lack === undefined) return;
+  const what = "skill" in lack ? `skill \`${lack.skill}\`` : `MCP server \`${lack.server}\``;
+  throw new FaultError({
+    kind: "agent-invalid",
+    where: `agent \`${name}\``,
+    detail: `${what} cannot be used: ${lack.detail}`,
+    hint: lack.hint,
+  });
 }
 
 /** The other agents of the runtime: how one of them is found, and driven for whoever delegates to it. */
@@ -179,6 +211,7 @@ export function compose(
     orders: place.orders,
     children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
     breakers: place.breakers,
+    counts: place.counts,
     modelRetry: agent.retry,
     modelBreaker: agent.breaker,
     authenticate: (intent) => place.keyring.authenticate(intent),
@@ -207,7 +240,7 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
   return (name) => {
     const found = known.get(name);
     const agent = agents.get(name);
-    if (agent === undefined || agent.missing.length > 0) return null; // without a skill that it names it is not run
+    if (agent === undefined || agent.missing.length + agent.missingServers.length > 0) return null; // without what it names it is not run
     if (found?.under === gate.digest) return found.delegate;
     const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers), limits: agent.limits };
     known.set(name, { under: gate.digest, delegate });

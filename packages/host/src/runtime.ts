@@ -34,8 +34,8 @@ import {
   type Resolution,
   type RunResult,
   readState,
-  type Said,
   type SessionId,
+  type Spoken,
   type State,
   type Surface,
   seq,
@@ -75,6 +75,7 @@ import {
 } from "./compose.ts";
 import { type DeadLetterView, viewDeadLetter } from "./dead-letters.ts";
 import { deliver } from "./delivery.ts";
+import { type FileInput, type SaidInput, toAttachments, toHistory } from "./file-input.ts";
 import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
 import { recordPolicies } from "./policy-record.ts";
@@ -114,13 +115,18 @@ export type RunOptions = Readonly<{
   id?: string;
   principal?: Principal;
   labels?: readonly string[];
-  history?: readonly Said[];
+  history?: readonly SaidInput[];
+  /** Shown with the input: images, PDFs, texts, 20 MiB of them. `fileAt` reads one. */
+  files?: readonly FileInput[];
   limits?: Partial<Limits>;
   /** Cancels the turn: really stops the model call and the tools, and is journalled. */
   signal?: AbortSignal;
   /** The same as iterating: entries once durable, previews while words arrive. */
   on?: (live: Live) => void;
 }>;
+
+/** What a person says, with what is shown. */
+export type Told = Readonly<{ text: string; files?: readonly FileInput[] }>;
 
 /** Iterate for what happens as it happens, await `result` for what came of it. Either alone is enough. */
 export type Run = AsyncIterable<Live> & Readonly<{ result: Promise<RunResult> }>;
@@ -135,7 +141,7 @@ export type Runtime = Readonly<{
   /** Puts a wish into the session's inbox; whoever holds it turns it into an event. */
   wish(intent: Intent): Promise<"new" | "known">;
   /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
-  followUp(session: SessionId, text: string, as: Person): Promise<Answered>;
+  followUp(session: SessionId, said: string | Told, as: Person): Promise<Answered>;
   /** Opened without a turn, found, listed, forked, closed. */
   sessions: Sessions;
   /** Follows a session, or everything, from any place on; reads the journal, so that nothing is lost to a slow reader. */
@@ -352,6 +358,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   function run(name: string, input: string, given: RunOptions = {}): Run {
     return stream(given.on, tracked, async (watch, signal) => {
+      const files = toAttachments(given.files ?? []);
       const agent = agentOf(name);
       const limits = limitsOf(agent, given.limits);
       const composed = assemble(agent, watch);
@@ -362,6 +369,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         kind: "turn.started",
         turn: held.state.turns + 1,
         input: input.toWellFormed(),
+        files,
         by,
         limits,
         intent: null,
@@ -388,7 +396,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       principal,
       surface,
       labels: labels.map((l): Label => label(l)),
-      history,
+      history: toHistory(history),
       external: null,
       parent: null,
     });
@@ -507,7 +515,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     complete,
     resume,
     wish: (intent) => inbox.put(intent),
-    followUp: (session, text, as) => send(session, { kind: "follow-up", text }, as),
+    followUp: (session, said, as) => send(session, { kind: "follow-up", ...toSpoken(said) }, as),
     approvals,
     halt: (scope, reason, as) => haltWork(acting(as), scope, reason),
     resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),
@@ -527,6 +535,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     place,
     close,
   };
+}
+
+function toSpoken(said: string | Told): Spoken {
+  const { text, files = [] } = typeof said === "string" ? { text: said } : said;
+  return files.length === 0 ? { text } : { text, files: toAttachments(files) };
 }
 
 /** Which set decides is on record before the first decision is made (G33). */

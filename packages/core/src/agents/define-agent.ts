@@ -34,13 +34,14 @@ import {
   tokenizerOf,
   toolFacts,
 } from "../vocab/index.ts";
+import { type MissingServer, serversOf } from "./agent-servers.ts";
 import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
 import { middlewareOf } from "./define-middleware.ts";
 import type { Skill } from "./define-skill.ts";
 import { inOrder, recoverOf } from "./define-tool.ts";
 import { type AiTool, fromAiTool } from "./from-ai-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
-import { PRICE_TABLE } from "./price-table.ts";
+import { tablePrice } from "./price-table.ts";
 import { projectBlocks } from "./project-text.ts";
 import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
 
@@ -75,6 +76,8 @@ export type AgentDefinition = Readonly<{
   middleware?: readonly Middleware[];
   /** What `defineSkill` returned, or the name of a skill that the project brings. */
   skills?: readonly (Skill | string)[];
+  /** MCP servers by name, each with all the tools that were accepted of it; or one tool, as `SERVER__TOOL`. */
+  mcp?: readonly string[];
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
   projectInstructions?: boolean;
   /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
@@ -118,6 +121,8 @@ export type Agent = Readonly<{
   skills: readonly Skill[];
   /** Skills that it names and does not have: it is not run without them. */
   missing: readonly Readonly<{ skill: string } & Unusable>[];
+  /** MCP servers that it names and does not have: it is not run without them either. */
+  missingServers: readonly MissingServer[];
   /** What it asks for and runs without. */
   warnings: readonly string[];
   /** As it was written: `equipAgent` starts from it. */
@@ -126,7 +131,7 @@ export type Agent = Readonly<{
 }>;
 
 const FIELDS =
-  "name instructions model fallbacks modelOptions tools limits prices tokenizer context groups delegates maxDepth recover retry breaker skills projectInstructions middleware".split(
+  "name instructions model fallbacks modelOptions tools limits prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions middleware".split(
     " ",
   );
 const MAX_DEPTH = 3;
@@ -158,7 +163,9 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const retry = readModelRetry(given.retry ?? {});
   if (typeof retry === "string") throw invalid(where, retry, "the guide's page on models has them all");
   const recover = recoverOf(given.recover, (detail) => invalid(where, detail, "the guide's page on recovery has them all"));
-  const own = recovering(joined(toolsOf(given.tools ?? [], where), skills, where), recover, breaker, where);
+  const linked = serversOf(given.mcp ?? [], equipment, where);
+  const listed = withServers(toolsOf(given.tools ?? [], where), linked.tools, where);
+  const own = recovering(joined(listed, skills, where), recover, breaker, where);
   const loader = skills.length + missing.length === 0 ? [] : [skillLoader(skills)];
   const tools = Object.freeze(inOrder([...own, ...loader]));
   const asks = given.projectInstructions ?? false;
@@ -169,7 +176,7 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const groups = namesOf(given.groups ?? [], "groups", where);
   const middleware = middlewareOf(given.middleware ?? [], where);
   const others = fallbacksOf(given.fallbacks ?? [], model, where);
-  const priceOf = pricesOf(given.prices ?? null, [model, ...others], where);
+  const priceOf = pricesOf(given.prices ?? null, equipment.prices, [model, ...others], where);
   const prices = priceOf(model);
   const fallbacks = Object.freeze(others.map((one) => Object.freeze({ model: one, prices: priceOf(one) })));
   const unpriced = unpricedLimit(limits, { model, prices, fallbacks }, where);
@@ -222,7 +229,8 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     middleware,
     skills,
     missing,
-    warnings: [...(given.model === undefined ? [UNNAMED] : []), ...(asks ? equipment.warnings : [])],
+    missingServers: Object.freeze(linked.missing),
+    warnings: [...(given.model === undefined ? [UNNAMED] : []), ...(asks ? equipment.warnings : []), ...linked.warnings],
     definition: Object.freeze({ ...given }),
   };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
@@ -249,6 +257,18 @@ function toolsOf(all: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>,
     seen.add(tool.name);
   }
   return given;
+}
+
+/** A tool of a server that the agent lists itself is the same tool. */
+function withServers(own: readonly Tool[], brought: readonly Tool[], where: string): readonly Tool[] {
+  const twice = brought.find((tool) => own.some((other) => other.name === tool.name && other !== tool));
+  if (twice !== undefined)
+    throw invalid(
+      where,
+      `tool \`${twice.name}\` is brought by the agent itself and by MCP server \`${twice.server ?? ""}\``,
+      "rename one of them",
+    );
+  return [...own, ...brought.filter((tool) => !own.includes(tool))];
 }
 
 const isList = (given: readonly Tool[] | Readonly<Record<string, unknown>>): given is readonly Tool[] => Array.isArray(given);
@@ -318,11 +338,18 @@ function fallbacksOf(given: readonly string[], model: string, where: string): re
   return given;
 }
 
-/** M80 what the agent says comes first, then the table of this version; what neither knows is unknown, never zero. */
-function pricesOf(given: AgentDefinition["prices"] | null, models: readonly string[], where: string): (model: string) => Prices | null {
+/** M80 what the agent says comes first, then the project, then the table of this version; what none of them knows is unknown, never zero. */
+function pricesOf(
+  given: AgentDefinition["prices"] | null,
+  project: Equipment["prices"],
+  models: readonly string[],
+  where: string,
+): (model: string) => Prices | null {
   const said = given === null || given === undefined ? {} : byModel(given, models, where);
-  return (model) => said[model] ?? PRICE_TABLE[model]?.prices ?? null;
+  return (model) => ownOf(said, model) ?? ownOf(project, model) ?? tablePrice(model)?.prices ?? null;
 }
+const ownOf = <T>(record: Readonly<Record<string, T>>, key: string): T | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined;
 
 function byModel(
   given: Prices | Readonly<Record<string, Prices>>,
@@ -340,13 +367,14 @@ function byModel(
       "`prices` is not a price of input and of output",
       'give both, in currency per million tokens: { input: 3, output: 15 }, or by model: { "provider/name": { input: 3, output: 15 } }',
     );
-  return Object.fromEntries(entries.map(([model, { input, output }]) => [model, Object.freeze({ input, output })]));
+  return Object.fromEntries(entries.map(([model, price]) => [model, Object.freeze({ ...price })]));
 }
 
+const PRICES = ["input", "output", "cachedInput", "cacheWrite"];
 function isPrices(given: unknown): given is Prices {
   const isPrice = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value >= 0;
-  if (typeof given !== "object" || given === null || strayKey(given, ["input", "output"]) !== null) return false;
-  return "input" in given && "output" in given && isPrice(given.input) && isPrice(given.output);
+  if (typeof given !== "object" || given === null || strayKey(given, PRICES) !== null) return false;
+  return "input" in given && "output" in given && Object.values(given).every(isPrice);
 }
 
 /** What cannot be counted cannot be limited. Also asked when a run brings limits of its own. */

@@ -74,15 +74,19 @@ export function breakersOf(
   let version = 0;
 
   function streamOf(breaker: string): StreamId {
-    const stream = streams.get(breaker) ?? breakerStream(breaker, hash);
+    const known = streams.get(breaker);
+    if (known !== undefined) return known;
+    const stream = breakerStream(breaker, hash);
     streams.set(breaker, stream);
     return stream;
   }
   const of = (breaker: string): Kept => at(streamOf(breaker));
   function at(stream: StreamId): Kept {
-    const found = kept.get(stream) ?? { standing: null, seen: seq(0), failures: 0, successes: 0, trying: new Map() };
-    kept.set(stream, found);
-    return found;
+    const known = kept.get(stream);
+    if (known !== undefined) return known;
+    const fresh: Kept = { standing: null, seen: seq(0), failures: 0, successes: 0, trying: new Map() };
+    kept.set(stream, fresh);
+    return fresh;
   }
 
   function stand(one: Kept, standing: StandingBreaker | null): void {
@@ -242,7 +246,7 @@ export function classifyCall(breaker: Breaker, outcome: Outcome, stopped: boolea
       return breaker.name.startsWith("mcp:") && !NO_ANSWER.test(outcome.error) ? "success" : "failure";
     case "unknown":
       if (stopped) return null;
-      return outcome.cause === "timed-out" || outcome.cause === "connection-lost" ? "failure" : null;
+      return outcome.cause === "timed-out" || outcome.cause === "connection-lost" || outcome.cause === "killed" ? "failure" : null;
   }
 }
 

@@ -1,9 +1,10 @@
 /** The conversation as it grows: what is said, what is heard later, and each call's one result. Part of the fold. */
 import { cut, observeOutcome, observeRefusal } from "../observe/observe.ts";
+import { fileTokens } from "../reason/file-tokens.ts";
 import type { Message, Words } from "../reason/port.ts";
 import { type Count, PER_MESSAGE } from "../reason/tokens.ts";
 import { widen } from "../reason/window.ts";
-import type { Observation, Part, ProposedCall, Seq, Verdict } from "../vocab/index.ts";
+import type { Attachment, Observation, Part, ProposedCall, Seq, Verdict } from "../vocab/index.ts";
 import { type Call, type Gated, isSettled, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s, stamped(s, words, entry));
@@ -11,6 +12,11 @@ export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s,
 /** Under a plan of its own nothing goes without an event: `context.ts`. */
 function keep(s: State, message: Message): void {
   s.messages.push(message);
+  for (const { mediaType } of message.role === "user" ? (message.files ?? []) : []) {
+    if (s.media.has(mediaType)) continue;
+    s.media.add(mediaType);
+    s.changes += 1; // a policy may have read that there was none
+  }
   const plain = s.agent.context.kind === "window" ? s.turn : null;
   widen(s.messages, s.window, message, plain === null ? Number.POSITIVE_INFINITY : plain.limits.contextTokens - s.agent.overheadTokens);
 }
@@ -99,7 +105,10 @@ export function sayResults(s: State, t: Turn, calls: readonly Call[], observe: (
   const seen = calls.map((c) => ({ c, o: observe(c) }));
   const sizes = seen.map(({ o }) => counted(s)(o.text));
   const most = fairShare(sizes, Math.max(room, calls.length * LEAST_RESULT));
-  for (const [i, { c, o }] of seen.entries()) say(s, toolMessage(c.proposed, fitted(o, sizes[i] ?? 0, most, counted(s))), c.entry);
+  for (const [i, { c, o }] of seen.entries()) {
+    const { text, tokens } = fitted(o.text, sizes[i] ?? 0, most, counted(s));
+    keep(s, { ...toolMessage(c.proposed, { ...o, text }), tokens: PER_MESSAGE + tokens, entry: c.entry });
+  }
 }
 const CUT_NOTE = 24;
 const LEAST_RESULT = 8;
@@ -115,15 +124,17 @@ function fairShare(sizes: readonly number[], room: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-function fitted(o: Observation, tokens: number, most: number, count: Count): Observation {
-  if (tokens <= most) return o;
-  for (let chars = Math.floor((o.text.length * most) / tokens); ; chars = Math.floor(chars * 0.8)) {
-    const text = cut(o.text, chars);
-    if (chars < 8 || count(text) <= most + CUT_NOTE) return { ...o, text };
+function fitted(whole: string, tokens: number, most: number, count: Count): { readonly text: string; readonly tokens: number } {
+  if (tokens <= most) return { text: whole, tokens };
+  for (let chars = Math.floor((whole.length * most) / tokens); ; chars = Math.floor(chars * 0.8)) {
+    const text = cut(whole, chars);
+    const left = count(text);
+    if (chars < 8 || left <= most + CUT_NOTE) return { text, tokens: left };
   }
 }
 
-export const userMessage = (text: string): Words => ({ role: "user", text });
+export const userMessage = (text: string, files: readonly Attachment[] = []): Words =>
+  files.length === 0 ? { role: "user", text } : { role: "user", text, files };
 export const noteMessage = (text: string): Words => ({ role: "note", text });
 export const toolMessage = ({ wireId, tool }: ProposedCall, { text, kind }: Observation): Words =>
   toolMessageOf({ wireId, tool, text, isError: kind !== "result" });
@@ -134,5 +145,7 @@ export const toolMessageOf = (result: Omit<Extract<Words, { role: "tool" }>, "ro
 export const assistantMessage = (parts: readonly Part[]): Words => ({ role: "assistant", parts });
 
 export const tokensOf = (words: Words, count: Count): number =>
-  PER_MESSAGE + (words.role === "assistant" ? words.parts.reduce((n, p) => n + partTokens(p, count), 0) : count(words.text));
+  PER_MESSAGE +
+  (words.role === "assistant" ? words.parts.reduce((n, p) => n + partTokens(p, count), 0) : count(words.text)) +
+  (words.role === "user" ? (words.files ?? []).reduce((n, file) => n + fileTokens(file, count), 0) : 0);
 const partTokens = (p: Part, count: Count): number => count(p.text) + (p.kind === "call" ? count(p.tool) + PER_MESSAGE : 0);
