@@ -122,13 +122,14 @@ loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 const isLoopback = (address: string): boolean => loopback.check(address, isIPv4(address) ? "ipv4" : "ipv6");
 
-const ENTRY = /^(?<host>\*|\[[0-9a-f:.]+\]|[^\s/:@?#[\]*\\]+|\*\.[^\s/:@?#[\]*\\]+|[0-9a-f]*:[0-9a-f:.]*:[0-9a-f:.]*)(?:\/(?<bits>\d{1,3}))?(?::(?<port>\d{1,5}))?$/i;
+const ENTRY =
+  /^(?<host>\*|\[[0-9a-f:.]+\]|[^\s/:@?#[\]*\\]+|\*\.[^\s/:@?#[\]*\\]+|[0-9a-f]*:[0-9a-f:.]*:[0-9a-f:.]*)(?:\/(?<bits>\d{1,3}))?(?::(?<port>\d{1,5}))?$/i;
 
 function readEntry(text: string): Entry | null {
   const groups = ENTRY.exec(text)?.groups;
   if (groups === undefined) return null;
   const { host = "", bits } = groups;
-  const port = groups["port"] === undefined ? null : Number(groups["port"]);
+  const port = groups.port === undefined ? null : Number(groups.port);
   if (port !== null && (port < 1 || port > 65_535)) return null;
   if (host === "*") return bits === undefined ? { kind: "any", port } : null;
   const address = host.replace(/^\[|\]$/g, "");

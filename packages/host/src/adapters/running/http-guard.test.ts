@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import { createServer as createTcpServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import { createServer as createTcpServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import type { HttpInvocation } from "@orgate/core/contracts";
 import { afterEach, expect, test } from "vitest";
@@ -151,9 +151,13 @@ test("T112 an inner address is reached when the scope names the address, and a n
   const { resolve } = answering("127.0.0.1", "127.0.0.1");
   const guard = httpGuard({ resolve });
   expect(await guard(asking(`http://inner.example:${port}/`, { allow: ["inner.example"] }), options())).toMatchObject({ kind: "refused" });
-  expect(await guard(asking(`http://inner.example:${port}/`, { allow: ["inner.example", "127.0.0.0/8"] }), options())).toMatchObject({ body: "inside" });
+  expect(await guard(asking(`http://inner.example:${port}/`, { allow: ["inner.example", "127.0.0.0/8"] }), options())).toMatchObject({
+    body: "inside",
+  });
   expect(await guard(asking(`http://127.0.0.1:${port}/`, { allow: ["127.0.0.1"] }), options())).toMatchObject({ body: "inside" });
-  expect(await guard(asking(`http://127.0.0.1:${port}/`, { allow: [`127.0.0.1:${port + 1}`] }), options())).toMatchObject({ kind: "refused" });
+  expect(await guard(asking(`http://127.0.0.1:${port}/`, { allow: [`127.0.0.1:${port + 1}`] }), options())).toMatchObject({
+    kind: "refused",
+  });
 });
 
 test("T112 other schemes, credentials in the address and headers of the transport are refused, and nothing is sent", async () => {
@@ -228,7 +232,7 @@ test("T113 an answer is cut at its limit, also one that unfolds", async () => {
   expect(whole).toMatchObject({ truncated: false, body: "a".repeat(1_000_000) });
 });
 
-test("T113 T114 one time-out covers it all: a name, an answer and a body that never come", async () => {
+test("T113 one time-out covers it all: a name, an answer and a body that never come", async () => {
   const never = await httpGuard({ resolve: () => new Promise(() => {}) })(asking("http://slow.example/", { timeMs: 20 }), options());
   expect(never).toMatchObject({ kind: "refused", reason: "no whole answer after 20 ms" });
   const { port } = await serve((request, response) => void (request.url === "/body" ? response.write("half") : null));
@@ -255,7 +259,11 @@ test("T112 no proxy of the environment takes part", async () => {
   const proxy = await serve((_, response) => response.end("by proxy"));
   const { port } = await serve((_, response) => response.end("direct"));
   const before = { ...process.env };
-  Object.assign(process.env, { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, http_proxy: `http://127.0.0.1:${proxy.port}`, NODE_USE_ENV_PROXY: "1" });
+  Object.assign(process.env, {
+    HTTP_PROXY: `http://127.0.0.1:${proxy.port}`,
+    http_proxy: `http://127.0.0.1:${proxy.port}`,
+    NODE_USE_ENV_PROXY: "1",
+  });
   try {
     expect(await httpGuard()(asking(`http://127.0.0.1:${port}/`), options())).toMatchObject({ body: "direct" });
   } finally {

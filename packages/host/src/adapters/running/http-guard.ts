@@ -7,7 +7,7 @@
  * T113 one time-out covers everything from the name to the last byte; the answer is cut at its limit and says so.
  * T114 `refused` when nothing was sent; once anything was, `stopped`.
  */
-import { Agent as PlainAgent, type IncomingMessage, request as plainRequest } from "node:http";
+import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
@@ -60,8 +60,10 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
       return { kind: "responded", status: response.statusCode ?? 0, headers: headersOf(response), body: text, truncated, durationMs: ms() };
     } catch (error) {
       const by = over.signal.aborted ? (over.signal.reason === "time" ? "time" : "signal") : "connection";
-      const detail = by === "time" ? `no whole answer after ${invocation.timeMs} ms` : by === "signal" ? "it was told to stop" : messageOf(error);
-      if (!progress.sent) return refused(by === "connection" ? `no connection: ${detail}` : detail, "see that the host answers, or give it more time");
+      const detail =
+        by === "time" ? `no whole answer after ${invocation.timeMs} ms` : by === "signal" ? "it was told to stop" : messageOf(error);
+      if (!progress.sent)
+        return refused(by === "connection" ? `no connection: ${detail}` : detail, "see that the host answers, or give it more time");
       return { kind: "stopped", by, detail, stdout, stderr: "", durationMs: ms() };
     } finally {
       clearTimeout(timer);
@@ -76,7 +78,10 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
       const port = Number(hop.url.port || (hop.url.protocol === "https:" ? 443 : 80));
       const reached = await abortable(reach(scope, hop.url.hostname, port, resolve), signal);
       if (reached.kind === "refused")
-        return { reason: redirects === 0 ? reached.reason : `a redirect was not followed: ${reached.reason}`, hint: "add it to the tool's scope, if it may be reached" };
+        return {
+          reason: redirects === 0 ? reached.reason : `a redirect was not followed: ${reached.reason}`,
+          hint: "add it to the tool's scope, if it may be reached",
+        };
       const response = await sent(hop, reached, signal, progress);
       const { location } = response.headers;
       if (!REDIRECTS.has(response.statusCode ?? 0) || location === undefined) return response;
@@ -88,7 +93,12 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
     }
   }
 
-  function sent(hop: Hop, { addresses }: Extract<Reached, { kind: "reached" }>, signal: AbortSignal, progress: Progress): Promise<IncomingMessage> {
+  function sent(
+    hop: Hop,
+    { addresses }: Extract<Reached, { kind: "reached" }>,
+    signal: AbortSignal,
+    progress: Progress,
+  ): Promise<IncomingMessage> {
     const secure = hop.url.protocol === "https:";
     const lookup = pinned(addresses);
     const agent = secure ? new SecureAgent({ keepAlive: false }) : new PlainAgent({ keepAlive: false });
@@ -118,13 +128,14 @@ const refused = (reason: string, hint: string): Ran => ({ kind: "refused", reaso
 function firstHop({ url, method, headers, body }: HttpInvocation): Hop | Objection {
   const parsed = webAddress(url);
   if ("reason" in parsed) return parsed;
-  if (!/^[A-Z]{3,20}$/.test(method) || method === "CONNECT" || method === "TRACE") return { reason: `\`${method}\` is no method for a tool`, hint: "" };
+  if (!/^[A-Z]{3,20}$/.test(method) || method === "CONNECT" || method === "TRACE")
+    return { reason: `\`${method}\` is no method for a tool`, hint: "" };
   const own: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(lower) || isHop(lower)) return { reason: `\`${name}\` is not for a tool to set`, hint: "" };
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be sent
-    if (/[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]/.test(value)) return { reason: `header \`${name}\` holds characters that cannot be sent`, hint: "" };
+    if (/[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]/.test(value))
+      return { reason: `header \`${name}\` holds characters that cannot be sent`, hint: "" };
     own[lower] = value;
   }
   return { url: parsed, method, headers: own, body };
@@ -134,8 +145,10 @@ function firstHop({ url, method, headers, body }: HttpInvocation): Hop | Objecti
 function webAddress(text: string, base?: string): URL | Objection {
   const url = URL.canParse(text, base) ? new URL(text, base) : null;
   if (url === null) return { reason: "the address cannot be read", hint: "write https://host/path" };
-  if (url.protocol !== "http:" && url.protocol !== "https:") return { reason: `\`${url.protocol}\` is neither http nor https`, hint: "use https" };
-  if (url.username !== "" || url.password !== "") return { reason: "the address holds credentials", hint: "put them into a header, from the secrets" };
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    return { reason: `\`${url.protocol}\` is neither http nor https`, hint: "use https" };
+  if (url.username !== "" || url.password !== "")
+    return { reason: "the address holds credentials", hint: "put them into a header, from the secrets" };
   return url;
 }
 

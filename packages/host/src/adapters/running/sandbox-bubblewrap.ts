@@ -74,7 +74,8 @@ function mountsOf({ path, access }: PathAccess, protection: Protection): readonl
     return objection(path, "is no place to grant", "grant the folder that the tool works in");
   if (access === "read") return [opened(real, resolve(path), "read")];
   const judged = protection.judge(real);
-  if (judged.kind === "protected") return objection(path, `is protected (${judged.what})`, "no tool writes there, whatever the policies permit");
+  if (judged.kind === "protected")
+    return objection(path, `is protected (${judged.what})`, "no tool writes there, whatever the policies permit");
   const alias = protection.alias();
   if (alias !== null) return objection(path, `cannot be granted for writing: ${alias}`, "remove the other name, or copy the file");
   const places = protection.places();
@@ -180,15 +181,18 @@ export function ownFolders(memoryBytes: number): readonly string[] {
 
 /** `fdOf`: the number that an open file has in the child. */
 export function mountArgs(mounts: readonly Mount[], fdOf: (fd: number) => number): readonly string[] {
-  return mounts.flatMap((mount) => {
-    switch (mount.access) {
-      case "read":
-        return ["--ro-bind-fd", String(fdOf(mount.fd)), mount.at];
-      case "write":
-        return ["--bind-fd", String(fdOf(mount.fd)), mount.at];
-      case "hidden":
-        return mount.folder ? ["--size", "4096", "--perms", "0555", "--tmpfs", mount.at, "--remount-ro", mount.at] : ["--ro-bind", "/dev/null", mount.at];
-    }
-  });
+  return mounts.flatMap((mount) => argsOf(mount, fdOf));
 }
 
+function argsOf(mount: Mount, fdOf: (fd: number) => number): readonly string[] {
+  switch (mount.access) {
+    case "read":
+      return ["--ro-bind-fd", String(fdOf(mount.fd)), mount.at];
+    case "write":
+      return ["--bind-fd", String(fdOf(mount.fd)), mount.at];
+    case "hidden":
+      return mount.folder
+        ? ["--size", "4096", "--perms", "0555", "--tmpfs", mount.at, "--remount-ro", mount.at]
+        : ["--ro-bind", "/dev/null", mount.at];
+  }
+}

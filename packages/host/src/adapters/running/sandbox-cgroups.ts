@@ -74,7 +74,10 @@ function holdsBoth(folder: string): boolean {
 }
 
 let made = 0;
-const freshName = (): string => `orgate-${process.pid}-${(made += 1)}`;
+function freshName(): string {
+  made += 1;
+  return `orgate-${process.pid}-${made}`;
+}
 
 function canMake(folder: string): boolean {
   const probe = join(folder, freshName());
@@ -93,7 +96,11 @@ function sweep(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /^orgate-(\d+)-\d+$/.exec(name)?.[1];
     if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
-    for (const left of textOf(join(folder, name, "cgroup.procs")).split("\n").map(Number).filter(Boolean)) kill(left);
+    for (const left of textOf(join(folder, name, "cgroup.procs"))
+      .split("\n")
+      .map(Number)
+      .filter(Boolean))
+      kill(left);
     try {
       rmdirSync(join(folder, name));
     } catch {

@@ -4,10 +4,10 @@
  * T99 no way out: network, files outside, other processes, their memory, signals, links, more processes than there may be.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
-import { createSocket } from "node:dgram";
 import { join } from "node:path";
 import type { ProcessInvocation } from "@orgate/core/contracts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -49,7 +49,12 @@ afterAll(() => {
 
 const port = (): number => (http.address() as AddressInfo).port;
 const node = (script: string): ProcessInvocation =>
-  program([process.execPath, "-e", script], { paths: [{ path: process.execPath, access: "read" }, { path: work.path, access: "write" }] });
+  program([process.execPath, "-e", script], {
+    paths: [
+      { path: process.execPath, access: "read" },
+      { path: work.path, access: "write" },
+    ],
+  });
 const sh = (script: string): ProcessInvocation => shell(script, { cwd: work.path, paths: [{ path: work.path, access: "write" }] });
 const perl = (script: string): ProcessInvocation => program(["perl", "-e", script]);
 
@@ -60,7 +65,10 @@ const hears = (connect: string): string =>
 
 const ATTEMPTS: readonly Attempt[] = [
   { name: "a connection to the host", try: () => node(hears(`${port()}, "127.0.0.1"`)) },
-  { name: "a connection by a program that asks no proxy", try: () => sh(`curl -sS --noproxy '*' --max-time 5 http://127.0.0.1:${port()}/ | grep reached`) },
+  {
+    name: "a connection by a program that asks no proxy",
+    try: () => sh(`curl -sS --noproxy '*' --max-time 5 http://127.0.0.1:${port()}/ | grep reached`),
+  },
   { name: "an abstract socket of the host", try: () => node(hears(JSON.stringify(abstract))) },
   { name: "a socket in the file system of the host", try: () => node(hears(JSON.stringify(join(outside.path, "socket")))) },
   {
@@ -77,11 +85,20 @@ const ATTEMPTS: readonly Attempt[] = [
   { name: "a file outside, by a folder that is a link", try: () => sh("cat folder/canary") },
   { name: "a file outside, written by a link that was there", try: () => sh("echo x >> target") },
   { name: "a file outside, by a link of its own", try: () => sh(`ln -sfn ${outside.path} sub/own && cat sub/own/canary`) },
-  { name: "a file outside, by the first process", try: () => sh(`cat /proc/1/root${outside.path}/canary || cat /proc/$$/root${outside.path}/canary`) },
-  { name: "a file outside, by the parent's folder", try: () => sh(`cat /proc/$PPID/cwd${outside.path}/canary || cat ${outside.path}/canary`) },
+  {
+    name: "a file outside, by the first process",
+    try: () => sh(`cat /proc/1/root${outside.path}/canary || cat /proc/$$/root${outside.path}/canary`),
+  },
+  {
+    name: "a file outside, by the parent's folder",
+    try: () => sh(`cat /proc/$PPID/cwd${outside.path}/canary || cat ${outside.path}/canary`),
+  },
   { name: "the list of the host's processes", try: () => sh(`ls /proc/${bystander.pid}/status`) },
   { name: "the environment of a process of the host", try: () => sh(`tr '\\0' '\\n' < /proc/${bystander.pid}/environ | grep CANARY`) },
-  { name: "the memory of a process of the host", try: () => perl(`open(my $f, "<", "/proc/${bystander.pid}/maps") or exit 1; my @l = <$f>; exit(@l > 0 ? 0 : 1)`) },
+  {
+    name: "the memory of a process of the host",
+    try: () => perl(`open(my $f, "<", "/proc/${bystander.pid}/maps") or exit 1; my @l = <$f>; exit(@l > 0 ? 0 : 1)`),
+  },
   { name: "a signal to a process of the host", try: () => sh(`kill -CONT ${bystander.pid}`) },
   { name: "a signal to a group of the host", try: () => sh(`kill -CONT -${bystander.pid}`) },
   { name: "a signal to the parent, outside of itself", try: () => sh(`kill -0 ${process.pid}`) },
@@ -100,21 +117,38 @@ const ATTEMPTS: readonly Attempt[] = [
       ),
   },
   { name: "a user namespace of its own", try: () => program(["unshare", "--user", "--map-root-user", "true"]) },
-  { name: "a mount of its own", try: () => program(["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]) },
-  { name: "a namespace by unshare", try: () => perl(`my $n = (qx(uname -m) =~ /aarch64/) ? 97 : 272; exit(syscall($n, 0x10000000) == 0 ? 0 : 1)`) },
+  {
+    name: "a mount of its own",
+    try: () => program(["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]),
+  },
+  {
+    name: "a namespace by unshare",
+    try: () => perl(`my $n = (qx(uname -m) =~ /aarch64/) ? 97 : 272; exit(syscall($n, 0x10000000) == 0 ? 0 : 1)`),
+  },
   { name: "200 processes at once", try: () => shell("i=0; while [ $i -lt 200 ]; do sleep 20 & i=$((i+1)); done; exit 0") },
-  { name: "twice the memory", try: () => program(["dd", "if=/dev/zero", "of=/dev/null", "bs=192M", "count=1"], { limits: { memoryBytes: 96 * MIB } }) },
+  {
+    name: "twice the memory",
+    try: () => program(["dd", "if=/dev/zero", "of=/dev/null", "bs=192M", "count=1"], { limits: { memoryBytes: 96 * MIB } }),
+  },
   {
     name: "twice the memory, shared",
     try: () =>
       program(
-        ["perl", "-e", `my $n = (qx(uname -m) =~ /aarch64/) ? 279 : 319; my $fd = syscall($n, my $name = "m", 0); exit 1 if $fd < 0; open(my $f, ">&=", $fd) or exit 1; binmode $f; my $x = "x" x 1048576; for (1..192) { syswrite($f, $x) == 1048576 or exit 1 } exit 0`],
+        [
+          "perl",
+          "-e",
+          `my $n = (qx(uname -m) =~ /aarch64/) ? 279 : 319; my $fd = syscall($n, my $name = "m", 0); exit 1 if $fd < 0; open(my $f, ">&=", $fd) or exit 1; binmode $f; my $x = "x" x 1048576; for (1..192) { syswrite($f, $x) == 1048576 or exit 1 } exit 0`,
+        ],
         { limits: { memoryBytes: 96 * MIB, fileBytes: 1024 * MIB } },
       ),
   },
   {
     name: "more files in the temporary folder than there is room",
-    try: () => program(["sh", "-c", `cd "$PLACE" && dd if=/dev/zero of=big bs=1M count=96 2>/dev/null`], { limits: { memoryBytes: 96 * MIB }, env: { PLACE: "/tmp" } }),
+    try: () =>
+      program(["sh", "-c", `cd "$PLACE" && dd if=/dev/zero of=big bs=1M count=96 2>/dev/null`], {
+        limits: { memoryBytes: 96 * MIB },
+        env: { PLACE: "/tmp" },
+      }),
   },
 ];
 
@@ -124,7 +158,10 @@ describe.each(MACHINES)("%s", (_, machine) => {
   test.each(ATTEMPTS)("T99 $name: out without a sandbox, and not inside", async (attempt) => {
     const asked = attempt.try();
     const place = temporaryFolder("place");
-    const twin = await box.run({ ...asked, tier: "none", env: { ...asked.env, ...(asked.env["PLACE"] === undefined ? {} : { PLACE: place.path }) } }, quietly());
+    const twin = await box.run(
+      { ...asked, tier: "none", env: { ...asked.env, ...(asked.env.PLACE === undefined ? {} : { PLACE: place.path }) } },
+      quietly(),
+    );
     place.remove();
     expect(`${twin.kind} ${isDone(twin)} ${outputOf(twin)}`).toMatch(/^exited true/);
     const inside = await box.run(asked, quietly());

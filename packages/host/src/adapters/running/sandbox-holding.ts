@@ -55,7 +55,9 @@ export const canStepDown = (): boolean => existsSync(SETPRIV);
 /** What a process and all below it have in memory; 0 when it is gone. */
 function memoryBelow(pid: number): number {
   const own = Number(/^VmRSS:\s+(\d+) kB$/m.exec(textOf(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
-  const children = textOf(`/proc/${pid}/task/${pid}/children`).split(" ").filter((child) => child.trim() !== "");
+  const children = textOf(`/proc/${pid}/task/${pid}/children`)
+    .split(" ")
+    .filter((child) => child.trim() !== "");
   return children.reduce((sum, child) => sum + memoryBelow(Number(child)), own);
 }
 

@@ -34,12 +34,18 @@ const HOP = ["connection", "proxy-connection", "proxy-authorization", "keep-aliv
 export async function openGateway(hosts: readonly string[], resolve: Resolve = systemResolve): Promise<Gateway | Objection> {
   const read = readScope(hosts);
   if (read.kind === "unreadable")
-    return { reason: `\`${read.entry}\` is no host, address or range`, hint: "write api.example.com, *.example.com, 10.0.0.0/8 or host:port" };
+    return {
+      reason: `\`${read.entry}\` is no host, address or range`,
+      hint: "write api.example.com, *.example.com, 10.0.0.0/8 or host:port",
+    };
   const folder = mkdtempSync(join(tmpdir(), "orgate-gateway-"));
   const path = join(folder, "socket");
   const open = new Set<Duplex>();
   const server = createServer((asked, answer) => void forward(read.scope, resolve, asked, answer));
-  server.on("connect", (asked: IncomingMessage, inner: Duplex, head: Buffer) => void tunnel(read.scope, resolve, asked, { inner, head, open }));
+  server.on(
+    "connect",
+    (asked: IncomingMessage, inner: Duplex, head: Buffer) => void tunnel(read.scope, resolve, asked, { inner, head, open }),
+  );
   server.on("connection", (socket: Socket) => {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
@@ -54,7 +60,15 @@ export async function openGateway(hosts: readonly string[], resolve: Resolve = s
   return {
     paths: [process.execPath, FORWARDER, folder].map((granted) => ({ path: granted, access: "read" as const })),
     before: [process.execPath, FORWARDER, path, String(PORT)],
-    env: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, http_proxy: proxy, https_proxy: proxy, ALL_PROXY: proxy, NO_PROXY: "", NODE_USE_ENV_PROXY: "1" },
+    env: {
+      HTTP_PROXY: proxy,
+      HTTPS_PROXY: proxy,
+      http_proxy: proxy,
+      https_proxy: proxy,
+      ALL_PROXY: proxy,
+      NO_PROXY: "",
+      NODE_USE_ENV_PROXY: "1",
+    },
     widened: (limits) => ({
       ...limits,
       memoryBytes: limits.memoryBytes + ROOM.memoryBytes,
@@ -76,7 +90,8 @@ async function tunnel(scope: Scope, resolve: Resolve, asked: IncomingMessage, { 
   const url = URL.canParse(`http://${asked.url}`) ? new URL(`http://${asked.url}`) : null;
   // a URL drops the port that is usual for its scheme
   const port = Number(/:(\d+)$/.exec(asked.url ?? "")?.[1] ?? 443);
-  if (url === null || url.pathname !== "/" || url.username !== "" || url.search !== "") return turnedAway(inner, "400 Bad Request", "no host to connect to");
+  if (url === null || url.pathname !== "/" || url.username !== "" || url.search !== "")
+    return turnedAway(inner, "400 Bad Request", "no host to connect to");
   const reached = await reach(scope, url.hostname, port, resolve);
   if (reached.kind === "refused") return turnedAway(inner, "403 Forbidden", reached.reason);
   const outer = connect({ host: url.hostname.replace(/^\[|\]$/g, ""), port, lookup: pinned(reached.addresses) });
@@ -95,17 +110,27 @@ async function tunnel(scope: Scope, resolve: Resolve, asked: IncomingMessage, { 
 }
 
 function turnedAway(inner: Duplex, status: string, reason: string): void {
-  if (!inner.destroyed) inner.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(reason)}\r\n\r\n${reason}`);
+  if (!inner.destroyed)
+    inner.end(
+      `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(reason)}\r\n\r\n${reason}`,
+    );
 }
 
 async function forward(scope: Scope, resolve: Resolve, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
-  const say = (status: number, text: string): void => void (answer.headersSent ? answer.destroy() : answer.writeHead(status, { "content-type": "text/plain" }).end(text));
+  const say = (status: number, text: string): void =>
+    void (answer.headersSent ? answer.destroy() : answer.writeHead(status, { "content-type": "text/plain" }).end(text));
   const url = URL.canParse(asked.url ?? "") ? new URL(asked.url ?? "") : null;
-  if (url === null || url.protocol !== "http:" || url.username !== "" || url.password !== "") return say(400, "only whole http addresses without credentials");
+  if (url === null || url.protocol !== "http:" || url.username !== "" || url.password !== "")
+    return say(400, "only whole http addresses without credentials");
   const reached = await reach(scope, url.hostname, Number(url.port || 80), resolve);
   if (reached.kind === "refused") return say(403, reached.reason);
   const headers = Object.fromEntries(Object.entries(asked.headers).filter(([name]) => !HOP.includes(name)));
-  const outer = request(url, { method: asked.method ?? "GET", headers: { ...headers, host: url.host }, lookup: pinned(reached.addresses), agent: false });
+  const outer = request(url, {
+    method: asked.method ?? "GET",
+    headers: { ...headers, host: url.host },
+    lookup: pinned(reached.addresses),
+    agent: false,
+  });
   outer.once("error", () => say(502, "no connection"));
   outer.once("response", (response) => {
     const kept = Object.fromEntries(Object.entries(response.headers).filter(([name]) => !HOP.includes(name)));

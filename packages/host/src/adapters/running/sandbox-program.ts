@@ -11,14 +11,20 @@ export function findProgram(name: string, cwd: string, mounts: readonly Mount[])
   const none = (reason: string, hint: string): Program => ({ kind: "none", reason, hint });
   if (name === "" || name.includes("\0")) return none("there is no program to run", "name one in the tool's command");
   if (!name.includes("/")) {
-    const path = PATH.split(":").map((folder) => join(folder, name)).find(isProgram);
-    return path === undefined ? none(`\`${name}\` is not installed where a sandbox looks (${PATH})`, "install it, or name it by its whole path and grant that") : { kind: "program", path };
+    const path = PATH.split(":")
+      .map((folder) => join(folder, name))
+      .find(isProgram);
+    return path === undefined
+      ? none(`\`${name}\` is not installed where a sandbox looks (${PATH})`, "install it, or name it by its whole path and grant that")
+      : { kind: "program", path };
   }
   const path = isAbsolute(name) ? name : resolve(cwd, name);
   if (!isProgram(path)) return none(`\`${name}\` is no program`, "see that it is there and may be executed");
   const real = realpathSync(path);
-  const isSeen = (one: string): boolean => isOfSystem(one) || mounts.some((m) => m.access !== "hidden" && (isAtOrBelow(one, m.at) || isAtOrBelow(one, m.real)));
-  if (!isSeen(path) || !isSeen(real)) return none(`\`${name}\` lies where the sandbox does not look`, "grant the folder that it lies in for reading");
+  const isSeen = (one: string): boolean =>
+    isOfSystem(one) || mounts.some((m) => m.access !== "hidden" && (isAtOrBelow(one, m.at) || isAtOrBelow(one, m.real)));
+  if (!isSeen(path) || !isSeen(real))
+    return none(`\`${name}\` lies where the sandbox does not look`, "grant the folder that it lies in for reading");
   return { kind: "program", path };
 }
 

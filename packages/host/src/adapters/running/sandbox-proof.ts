@@ -10,9 +10,7 @@ import type { Holding } from "./sandbox-holding.ts";
 import type { Ready, Unusable } from "./sandbox-standing.ts";
 
 export type Limit = Exclude<keyof ProcessLimits, "outputBytes">;
-export type Proven =
-  | Readonly<{ kind: "usable"; ready: Ready; holding: Holding; limits: readonly Limit[] }>
-  | Unusable;
+export type Proven = Readonly<{ kind: "usable"; ready: Ready; holding: Holding; limits: readonly Limit[] }> | Unusable;
 
 type Runs = Readonly<{
   inside(invocation: ProcessInvocation, holding: Holding): Promise<Ran>;
@@ -20,12 +18,19 @@ type Runs = Readonly<{
 }>;
 
 const MIB = 1_048_576;
-const WIDE: ProcessLimits = { memoryBytes: 256 * MIB, processes: 64, fileBytes: 64 * MIB, openFiles: 256, timeMs: 20_000, outputBytes: 10_000 };
+const WIDE: ProcessLimits = {
+  memoryBytes: 256 * MIB,
+  processes: 64,
+  fileBytes: 64 * MIB,
+  openFiles: 256,
+  timeMs: 20_000,
+  outputBytes: 10_000,
+};
 
 /** A limit, and a program that uses twice as much of it. */
 type Trial = Readonly<{ limit: Limit; at: number; argv(folder: string): readonly string[] }>;
 
-const CHILDREN = 'i=0; while [ $i -lt 16 ]; do sleep 20 & i=$((i+1)); done; kill -9 $(jobs -p) 2>/dev/null; exit 0';
+const CHILDREN = "i=0; while [ $i -lt 16 ]; do sleep 20 & i=$((i+1)); done; kill -9 $(jobs -p) 2>/dev/null; exit 0";
 const TRIALS: readonly Trial[] = [
   { limit: "memoryBytes", at: 32 * MIB, argv: () => ["dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=1"] },
   { limit: "processes", at: 8, argv: () => ["sh", "-c", CHILDREN] },
@@ -71,7 +76,11 @@ async function shown({ limit, at, argv }: Trial, holding: Holding, runs: Runs): 
 
 const isDone = (ran: Ran): boolean => ran.kind === "exited" && ran.code === 0;
 const told = (ran: Ran): string =>
-  ran.kind === "exited" ? `exit ${ran.code ?? ran.signal} ${ran.stderr.trim().slice(0, 200)}` : ran.kind === "stopped" ? ran.detail : ran.kind;
+  ran.kind === "exited"
+    ? `exit ${ran.code ?? ran.signal} ${ran.stderr.trim().slice(0, 200)}`
+    : ran.kind === "stopped"
+      ? ran.detail
+      : ran.kind;
 
 export function nameOf(holding: Holding): string {
   if (holding.kind === "cgroup") return `control groups ${holding.place.kind}`;

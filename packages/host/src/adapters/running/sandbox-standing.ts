@@ -21,7 +21,7 @@ export type Machine = Readonly<{
 let machine: Machine | null = null;
 export function thisMachine(): Machine {
   const { platform, arch } = process;
-  machine ??= { platform, arch, uid: process.getuid?.() ?? 0, path: process.env["PATH"] ?? "", withoutCgroups: false };
+  machine ??= { platform, arch, uid: process.getuid?.() ?? 0, path: process.env.PATH ?? "", withoutCgroups: false };
   return machine;
 }
 
@@ -42,16 +42,29 @@ const BWRAP_OPTIONS = ["--bind-fd", "--ro-bind-fd", "--json-status-fd", "--secco
 export function whatIsHere({ platform, arch, uid, path, withoutCgroups }: Machine): Ready | Unusable {
   const unusable = (reason: string, hint: string): Unusable => ({ kind: "unusable", reason, hint });
   if (platform !== "linux")
-    return unusable(`there is no sandbox for programs on ${platform}`, "run Orgate on Linux, or in a Linux container or virtual machine; all other tools work here");
-  if (seccompFilter(arch, false) === null) return unusable(`there is no sandbox for programs on ${arch} machines yet`, "x64 and arm64 have one");
+    return unusable(
+      `there is no sandbox for programs on ${platform}`,
+      "run Orgate on Linux, or in a Linux container or virtual machine; all other tools work here",
+    );
+  if (seccompFilter(arch, false) === null)
+    return unusable(`there is no sandbox for programs on ${arch} machines yet`, "x64 and arm64 have one");
   const bwrap = find("bwrap", path);
-  if (bwrap === null) return unusable("bubblewrap is not installed", "install it: `apt install bubblewrap`, `dnf install bubblewrap` or `apk add bubblewrap`");
+  if (bwrap === null)
+    return unusable(
+      "bubblewrap is not installed",
+      "install it: `apt install bubblewrap`, `dnf install bubblewrap` or `apk add bubblewrap`",
+    );
   const prlimit = find("prlimit", path);
   if (prlimit === null) return unusable("`prlimit` is not installed", "install util-linux (on Alpine: `apk add util-linux-misc`)");
   const missing = BWRAP_OPTIONS.filter((option) => !optionsOf(bwrap).includes(`${option} `));
-  if (missing.length > 0) return unusable(`this bubblewrap is too old: it has no ${missing.join(", ")}`, "bring it up to date: 0.10, or what your distribution patched in 2024");
+  if (missing.length > 0)
+    return unusable(
+      `this bubblewrap is too old: it has no ${missing.join(", ")}`,
+      "bring it up to date: 0.10, or what your distribution patched in 2024",
+    );
   const found = withoutCgroups ? ({ kind: "none", reason: "control groups are left aside" } as const) : findPlace(readStanding());
-  const byUser: readonly Holding[] = uid !== 0 ? [{ kind: "user", stepDown: false }] : canStepDown() ? [{ kind: "user", stepDown: true }] : [];
+  const byUser: readonly Holding[] =
+    uid !== 0 ? [{ kind: "user", stepDown: false }] : canStepDown() ? [{ kind: "user", stepDown: true }] : [];
   const holdings: readonly Holding[] = found.kind === "place" ? [{ kind: "cgroup", place: found.place }, ...byUser] : byUser;
   return { kind: "ready", bwrap, prlimit, system: systemArgs(), holdings, without: found.kind === "none" ? found.reason : null };
 }

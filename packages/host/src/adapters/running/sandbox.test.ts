@@ -1,12 +1,23 @@
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, copyFileSync, cpSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Ran } from "@orgate/core/contracts";
 import { afterEach, describe, expect, test } from "vitest";
 import { PROTECTED, pathGuard } from "../path-guard.ts";
-import { isDone, LIMITS, MACHINES, MIB, outputOf, program, quietly, shell, temporaryFolder } from "./fixtures/programs.ts";
+import { isDone, type LIMITS, MACHINES, MIB, outputOf, program, quietly, shell, temporaryFolder } from "./fixtures/programs.ts";
 import { hostRunning } from "./running.ts";
 import { sandbox } from "./sandbox.ts";
 import { thisMachine } from "./sandbox-standing.ts";
@@ -44,13 +55,18 @@ describe.each(MACHINES)("%s", (_, machine) => {
   test("T91 no user, capability, variable or open file of ours, and a system that cannot be written", async () => {
     const variables = { TOKEN: "s3cret" };
     const told = outputOf(
-      await run(shell("id -u; grep -E '^(Cap(Eff|Prm|Bnd)|NoNewPrivs|Seccomp):' /proc/self/status; env | sort; ls /proc/self/fd", { env: variables })),
+      await run(
+        shell("id -u; grep -E '^(Cap(Eff|Prm|Bnd)|NoNewPrivs|Seccomp):' /proc/self/status; env | sort; ls /proc/self/fd", {
+          env: variables,
+        }),
+      ),
     );
     expect(told).toMatch(/^1000\n/);
     expect(told).toMatch(/CapPrm:\t0+\nCapEff:\t0+\nCapBnd:\t0+\nNoNewPrivs:\t1\nSeccomp:\t2\n/);
     const names = told.split("\n").flatMap((line) => /^(\w+)=/.exec(line)?.[1] ?? []);
     expect(names).toEqual(["HOME", "LANG", "PATH", "PWD", "TMPDIR", "TOKEN", "USER"]);
-    for (const place of ["/x", "/usr/x", "/etc/x", "/dev/x", "/proc/x", "/run/x"]) expect(isDone(await run(program(["touch", place])))).toBe(false);
+    for (const place of ["/x", "/usr/x", "/etc/x", "/dev/x", "/proc/x", "/run/x"])
+      expect(isDone(await run(program(["touch", place])))).toBe(false);
     expect(isDone(await run(program(["touch", "/tmp/x"])))).toBe(true);
   });
 
@@ -68,7 +84,8 @@ describe.each(MACHINES)("%s", (_, machine) => {
   });
 
   test("T93 twice the limit is stopped inside, and half of it is not", async () => {
-    const using = async (limit: Partial<typeof LIMITS>, argv: readonly string[]): Promise<boolean> => isDone(await run(program(argv, { limits: limit })));
+    const using = async (limit: Partial<typeof LIMITS>, argv: readonly string[]): Promise<boolean> =>
+      isDone(await run(program(argv, { limits: limit })));
     const children = (n: number) => ["sh", "-c", `i=0; while [ $i -lt ${n} ]; do sleep 20 & i=$((i+1)); done; exit 0`];
     const memory = (mib: number) => ["dd", "if=/dev/zero", "of=/dev/null", `bs=${mib}M`, "count=1"];
     const file = (mib: number) => ["dd", "if=/dev/zero", "of=/tmp/f", "bs=1M", `count=${mib}`];
@@ -89,7 +106,10 @@ describe.each(MACHINES)("%s", (_, machine) => {
   test("T96 output is passed on as it comes, cut at its limit, and a flood is ended", async () => {
     const pieces: string[] = [];
     const limits = { limits: { outputBytes: 1000 } };
-    const ran = await box.run(shell("head -c 3000 /dev/zero | tr '\\0' a; echo err >&2", limits), { ...quietly(), onOutput: (piece) => pieces.push(piece) });
+    const ran = await box.run(shell("head -c 3000 /dev/zero | tr '\\0' a; echo err >&2", limits), {
+      ...quietly(),
+      onOutput: (piece) => pieces.push(piece),
+    });
     expect(ran).toMatchObject({ kind: "exited", code: 0, truncated: true });
     expect(outputOf(ran)).toHaveLength(1000);
     expect(pieces.join("")).toHaveLength(1000);
@@ -129,7 +149,9 @@ describe.each(MACHINES)("%s", (_, machine) => {
     const network = [`127.0.0.1:${port}`];
     expect(outputOf(await run(program(["curl", "-sS", at], { network })))).toBe("got GET /p?q");
     expect(outputOf(await run(program(["curl", "-sS", "--proxytunnel", "-d", "x", at], { network })))).toBe("got POST /p?q");
-    expect(outputOf(await run(program(["curl", "-sS", at], { network: ["example.com", `127.0.0.1:${port + 1}`] })))).toContain("not in scope");
+    expect(outputOf(await run(program(["curl", "-sS", at], { network: ["example.com", `127.0.0.1:${port + 1}`] })))).toContain(
+      "not in scope",
+    );
     expect(isDone(await run(program(["curl", "-sS", "--noproxy", "*", at], { network })))).toBe(false);
     expect(isDone(await run(program(["curl", "-sS", at])))).toBe(false);
     expect(await run(shell("exit 9", { network }))).toMatchObject({ kind: "exited", code: 9 });
@@ -141,7 +163,9 @@ function running(word: string): readonly string[] {
   return readdirSync("/proc").filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").some((item) => item === word);
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8")
+        .split("\0")
+        .some((item) => item === word);
     } catch {
       return false;
     }
@@ -192,8 +216,11 @@ describe("what is protected", () => {
     expect(readFileSync(join(root, "policies/a.cedar"), "utf8")).toBe("original policies/a.cedar");
     expect(readFileSync(join(root, "orgate.toml"), "utf8")).toBe("original orgate.toml");
     expect(readdirSync(join(root, "policies"))).toEqual(["a.cedar"]);
-    for (const place of ["tools", "skills", "AGENTS.md", ".agents/skills", ".policies.next"]) expect(existsSync(join(root, place))).toBe(false);
-    expect(await run("echo changed > src/main.txt && echo new > src/new && echo changed > README.md && echo n > .agents/note")).toMatchObject({ code: 0 });
+    for (const place of ["tools", "skills", "AGENTS.md", ".agents/skills", ".policies.next"])
+      expect(existsSync(join(root, place))).toBe(false);
+    expect(
+      await run("echo changed > src/main.txt && echo new > src/new && echo changed > README.md && echo n > .agents/note"),
+    ).toMatchObject({ code: 0 });
     expect(readFileSync(join(root, "src/new"), "utf8")).toBe("new\n");
   });
 
@@ -203,13 +230,21 @@ describe("what is protected", () => {
     symlinkSync(root, link);
     for (const path of [root, link]) {
       for (const access of ["read", "write"] as const) {
-        const ran = await box.run(shell("ls -A .orgate; cat .env .orgate/keys/root.key; cat README.md", { cwd: path, paths: [{ path, access }] }), quietly());
+        const ran = await box.run(
+          shell("ls -A .orgate; cat .env .orgate/keys/root.key; cat README.md", { cwd: path, paths: [{ path, access }] }),
+          quietly(),
+        );
         expect(outputOf(ran)).not.toContain("original .env");
         expect(outputOf(ran)).not.toContain("original .orgate");
         expect(outputOf(ran)).toContain("original README.md");
       }
     }
-    expect(await box.run(program(["cat", join(root, ".orgate/keys/root.key")], { paths: [{ path: join(root, ".orgate/keys"), access: "read" }] }), quietly())).toMatchObject({ kind: "refused" });
+    expect(
+      await box.run(
+        program(["cat", join(root, ".orgate/keys/root.key")], { paths: [{ path: join(root, ".orgate/keys"), access: "read" }] }),
+        quietly(),
+      ),
+    ).toMatchObject({ kind: "refused" });
     expect(outputOf(await run("cat .env"))).not.toContain("original");
   });
 
@@ -225,19 +260,32 @@ describe("what is protected", () => {
 });
 
 test("T95 nothing falls back: another system, a machine without bubblewrap, an old one, and a limit that nobody holds refuse with what to do", async () => {
-  const on = async (machine: Partial<ReturnType<typeof thisMachine>>) => sandbox({ machine: { ...thisMachine(), ...machine } }).run(program(["true"]), quietly());
-  expect(await on({ platform: "darwin" })).toMatchObject({ kind: "refused", reason: "there is no sandbox for programs on darwin", hint: expect.stringContaining("Linux") });
+  const on = async (machine: Partial<ReturnType<typeof thisMachine>>) =>
+    sandbox({ machine: { ...thisMachine(), ...machine } }).run(program(["true"]), quietly());
+  expect(await on({ platform: "darwin" })).toMatchObject({
+    kind: "refused",
+    reason: "there is no sandbox for programs on darwin",
+    hint: expect.stringContaining("Linux"),
+  });
   expect(await on({ platform: "win32" })).toMatchObject({ kind: "refused" });
   expect(await on({ arch: "riscv64" })).toMatchObject({ kind: "refused" });
   const old = folder();
   writeFileSync(join(old, "bwrap"), "#!/bin/sh\necho '    --bind SRC DEST'\n", { mode: 0o755 });
-  expect(await on({ path: old })).toMatchObject({ kind: "refused", reason: expect.stringContaining("too old"), hint: expect.stringContaining("0.10") });
+  expect(await on({ path: old })).toMatchObject({
+    kind: "refused",
+    reason: expect.stringContaining("too old"),
+    hint: expect.stringContaining("0.10"),
+  });
   // one that does as it is told, but holds nothing
   const hollow = folder();
   chmodSync(hollow, 0o755);
   const script = `#!/bin/sh\n[ "$1" = --help ] && exec /usr/bin/bwrap --help\nwhile [ "$1" != -- ]; do shift; done; shift\necho "{\\"child-pid\\": $$}{\\"exit-code\\": 0}" >&4\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "$@"\n`;
   writeFileSync(join(hollow, "bwrap"), script, { mode: 0o755 });
-  expect(await on({ path: hollow, withoutCgroups: true })).toMatchObject({ kind: "refused", reason: expect.stringContaining("is not in force"), hint: expect.stringContaining("control groups") });
+  expect(await on({ path: hollow, withoutCgroups: true })).toMatchObject({
+    kind: "refused",
+    reason: expect.stringContaining("is not in force"),
+    hint: expect.stringContaining("control groups"),
+  });
 });
 
 test.each(["docker", "gvisor", "firecracker", "e2b", "vm", ""])("T95 tier `%s` is refused with what to do instead", async (tier) => {
@@ -250,7 +298,10 @@ test("T95 tier `none` runs without a sandbox, with its time and its output limit
   const mark = `${Math.floor(Math.random() * 1e9) + 1e9}`;
   const bare = { tier: "none" as const };
   expect(await box.run(shell("echo $HOME", { ...bare, env: { HOME: "/x" } }), quietly())).toMatchObject({ kind: "exited", stdout: "/x\n" });
-  expect(await box.run(shell(`sleep ${mark} & sleep ${mark}`, { ...bare, limits: { timeMs: 200 } }), quietly())).toMatchObject({ kind: "stopped", by: "time" });
+  expect(await box.run(shell(`sleep ${mark} & sleep ${mark}`, { ...bare, limits: { timeMs: 200 } }), quietly())).toMatchObject({
+    kind: "stopped",
+    by: "time",
+  });
   expect(running(mark)).toEqual([]);
   expect(await box.run(program(["/nowhere/program"], bare), quietly())).toMatchObject({ kind: "refused" });
 });
@@ -317,7 +368,9 @@ test("T93 an ordinary user has the same sandbox, with limits that hold", () => {
   const asNobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "--", join(place, "node"), ...args];
   const env = { PATH: "/usr/bin:/bin" };
   const isRoot = process.getuid?.() === 0;
-  const told = JSON.parse(execFileSync(isRoot ? "setpriv" : join(place, "node"), isRoot ? asNobody : args, { encoding: "utf8", env, cwd: place }));
+  const told = JSON.parse(
+    execFileSync(isRoot ? "setpriv" : join(place, "node"), isRoot ? asNobody : args, { encoding: "utf8", env, cwd: place }),
+  );
   expect(told.uid).not.toBe(0);
   expect(told.all.map((ran: Ran) => isDone(ran))).toEqual([true, false, false, false]);
   expect(told.all[0]).toMatchObject({ stdout: "1000\nx\n" });
@@ -326,7 +379,18 @@ test("T93 an ordinary user has the same sandbox, with limits that hold", () => {
 test("T95 hostRunning sends each kind to its runner, and refuses what it has none for", async () => {
   const running = hostRunning();
   expect(await running.run(program(["true"]), quietly())).toMatchObject({ kind: "exited", code: 0 });
-  const http = { kind: "http", method: "GET", url: "http://127.0.0.1/", headers: {}, body: null, allow: ["*"], timeMs: 1000, outputBytes: 10 } as const;
+  const http = {
+    kind: "http",
+    method: "GET",
+    url: "http://127.0.0.1/",
+    headers: {},
+    body: null,
+    allow: ["*"],
+    timeMs: 1000,
+    outputBytes: 10,
+  } as const;
   expect(await running.run(http, quietly())).toMatchObject({ kind: "refused" });
-  expect(await running.run({ kind: "mcp", server: "s", tool: "t", args: {}, timeMs: 1, outputBytes: 1 }, quietly())).toMatchObject({ kind: "refused" });
+  expect(await running.run({ kind: "mcp", server: "s", tool: "t", args: {}, timeMs: 1, outputBytes: 1 }, quietly())).toMatchObject({
+    kind: "refused",
+  });
 });

@@ -31,13 +31,13 @@ import {
   type Protection,
   USERS,
 } from "./sandbox-bubblewrap.ts";
+import { endAll, gone } from "./sandbox-ending.ts";
 import { type Held, type Holding, hold } from "./sandbox-holding.ts";
 import { type Gateway, openGateway } from "./sandbox-network.ts";
 import { findProgram, PATH } from "./sandbox-program.ts";
 import { type Proven, prove } from "./sandbox-proof.ts";
 import { seccompFilter } from "./sandbox-seccomp.ts";
 import { type Machine, type Ready, thisMachine, whatIsHere } from "./sandbox-standing.ts";
-import { endAll, gone } from "./sandbox-ending.ts";
 import { type Start, supervise, type Watched } from "./supervising.ts";
 
 export type SandboxOptions = Readonly<{
@@ -65,11 +65,17 @@ export function sandbox({ protection = NO_PROTECTION, machine = thisMachine(), r
   async function run(invocation: ProcessInvocation, options: RunOptions): Promise<Ran> {
     const tier: string = invocation.tier;
     if (tier !== "none" && tier !== "process") return refused(otherTier(tier));
-    if (options.signal.aborted) return refused({ reason: "it was told to stop before it started", hint: "start it again, if it is still wanted" });
+    if (options.signal.aborted)
+      return refused({ reason: "it was told to stop before it started", hint: "start it again, if it is still wanted" });
     if (tier === "none") return bare(invocation, options);
     const shown = await standing();
     if (shown.kind === "unusable") return refused(shown);
-    return boxed(invocation, options, { ready: shown.ready, holding: shown.holding, protection, ...(resolve === undefined ? {} : { resolve }) });
+    return boxed(invocation, options, {
+      ready: shown.ready,
+      holding: shown.holding,
+      protection,
+      ...(resolve === undefined ? {} : { resolve }),
+    });
   }
   return { run, standing };
 }
@@ -111,7 +117,7 @@ async function bare(invocation: ProcessInvocation, options: RunOptions): Promise
   const start: Start = {
     file,
     args,
-    env: { PATH: process.env["PATH"] ?? PATH, ...invocation.env },
+    env: { PATH: process.env.PATH ?? PATH, ...invocation.env },
     cwd: invocation.cwd ?? tmpdir(),
     more: [],
     detached: true,
@@ -128,7 +134,9 @@ async function bare(invocation: ProcessInvocation, options: RunOptions): Promise
     },
     look: null,
   });
-  return watched.kind === "over" ? ranOf(watched, invocation, null) : refused({ reason: watched.reason, hint: "see that the program is there" });
+  return watched.kind === "over"
+    ? ranOf(watched, invocation, null)
+    : refused({ reason: watched.reason, hint: "see that the program is there" });
 }
 
 const watchingOf = ({ stdin, limits }: ProcessInvocation, { signal, onOutput }: RunOptions) => ({
@@ -162,12 +170,16 @@ async function boxed(invocation: ProcessInvocation, options: RunOptions, box: Bo
     const room = gateway === null ? invocation.limits : gateway.widened(invocation.limits);
     held = hold(box.holding, room, box.ready);
     const constants = constantsFor(box.holding.kind === "user");
-    for (const text of [constants.filter, constants.users, constants.groups, constants.hosts]) files.push(openSync(`/proc/self/fd/${text}`, "r"));
+    for (const text of [constants.filter, constants.users, constants.groups, constants.hosts])
+      files.push(openSync(`/proc/self/fd/${text}`, "r"));
     const argv = [...held.inside, ...(gateway?.before ?? []), program.path, ...invocation.argv.slice(1)];
     const own = ownArgs(invocation, mounts, cwd, { system: box.ready.system, memoryBytes: room.memoryBytes, env: gateway?.env ?? {} });
     return await launched({ invocation, options, held, argv, own, handed: [...files, ...mounts.flatMap(fdOf)], bwrap: box.ready.bwrap });
   } catch (error) {
-    return refused({ reason: `the sandbox could not be made: ${error instanceof Error ? error.message : String(error)}`, hint: "`orgate doctor` says what works here" });
+    return refused({
+      reason: `the sandbox could not be made: ${error instanceof Error ? error.message : String(error)}`,
+      hint: "`orgate doctor` says what works here",
+    });
   } finally {
     closeAll(mounts);
     for (const fd of files) closeSync(fd);
@@ -183,13 +195,19 @@ async function gatewayFor({ network }: ProcessInvocation, { resolve }: Box): Pro
 }
 
 function checkCwd(cwd: string, mounts: readonly Mount[]): Objection | null {
-  if (cwd === "/tmp" || isOfSystem(cwd) || (isAbsolute(cwd) && mounts.some((m) => m.access !== "hidden" && isAtOrBelow(cwd, m.at)))) return null;
+  if (cwd === "/tmp" || isOfSystem(cwd) || (isAbsolute(cwd) && mounts.some((m) => m.access !== "hidden" && isAtOrBelow(cwd, m.at))))
+    return null;
   return { reason: `\`${cwd}\` is not among what the program may see`, hint: "grant the folder that it works in" };
 }
 
 type Surroundings = Readonly<{ system: readonly string[]; memoryBytes: number; env: Readonly<Record<string, string>> }>;
 
-function ownArgs(invocation: ProcessInvocation, mounts: readonly Mount[], cwd: string, { system, memoryBytes, env }: Surroundings): readonly string[] {
+function ownArgs(
+  invocation: ProcessInvocation,
+  mounts: readonly Mount[],
+  cwd: string,
+  { system, memoryBytes, env }: Surroundings,
+): readonly string[] {
   const environment = { PATH, HOME: "/tmp", TMPDIR: "/tmp", LANG: "C.UTF-8", USER: "tool", ...env, ...invocation.env };
   const numbers = new Map(mounts.flatMap(fdOf).map((fd, i) => [fd, FIRST_MOUNT_FD + i]));
   return [
@@ -217,7 +235,8 @@ type Launch = Readonly<{
 }>;
 
 async function launched({ invocation, options, held, argv, own, handed, bwrap }: Launch): Promise<Ran> {
-  if ([...own, ...argv].some((text) => text.includes("\0"))) return refused({ reason: "an argument holds a character that none can hold", hint: "leave out NUL" });
+  if ([...own, ...argv].some((text) => text.includes("\0")))
+    return refused({ reason: "an argument holds a character that none can hold", hint: "leave out NUL" });
   const [file = "", ...args] = [...held.before, bwrap, "--args", String(ARGS_FD), "--", ...argv];
   const status = { text: "", first: null as number | null };
   const watched = await supervise(
@@ -242,13 +261,27 @@ async function launched({ invocation, options, held, argv, own, handed, bwrap }:
   const exit = /"exit-code"\s*:\s*(\d+)/.exec(status.text)?.[1];
   const strikes = held.strikes();
   if (exit === undefined && watched.endedBy === null && strikes.memory === 0)
-    return refused({ reason: `the sandbox could not be made: ${watched.stderr.trim().split("\n").at(-1) ?? ""}`, hint: "`orgate doctor` says what works here" });
+    return refused({
+      reason: `the sandbox could not be made: ${watched.stderr.trim().split("\n").at(-1) ?? ""}`,
+      hint: "`orgate doctor` says what works here",
+    });
   return ranOf(watched, invocation, strikes);
 }
 
-function ranOf(watched: Extract<Watched, { kind: "over" }>, { limits }: ProcessInvocation, strikes: ReturnType<Held["strikes"]> | null): Ran {
+function ranOf(
+  watched: Extract<Watched, { kind: "over" }>,
+  { limits }: ProcessInvocation,
+  strikes: ReturnType<Held["strikes"]> | null,
+): Ran {
   const { code, signal, stdout, stderr, truncated, durationMs, endedBy } = watched;
-  const stopped = (by: Extract<Ran, { kind: "stopped" }>["by"], detail: string): Ran => ({ kind: "stopped", by, detail, stdout, stderr, durationMs });
+  const stopped = (by: Extract<Ran, { kind: "stopped" }>["by"], detail: string): Ran => ({
+    kind: "stopped",
+    by,
+    detail,
+    stdout,
+    stderr,
+    durationMs,
+  });
   switch (endedBy) {
     case "time":
       return stopped("time", `not done after ${limits.timeMs} ms`);
@@ -262,7 +295,8 @@ function ranOf(watched: Extract<Watched, { kind: "over" }>, { limits }: ProcessI
       break;
   }
   if (strikes !== null && strikes.memory > 0) return stopped("memory", `it used more than its ${limits.memoryBytes} bytes`);
-  if (strikes !== null && strikes.processes > 0 && code !== 0) return stopped("processes", `it wanted more than its ${limits.processes} processes`);
+  if (strikes !== null && strikes.processes > 0 && code !== 0)
+    return stopped("processes", `it wanted more than its ${limits.processes} processes`);
   return { kind: "exited", code, signal, stdout, stderr, truncated, durationMs };
 }
 
