@@ -83,6 +83,7 @@ export {
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
 export { findProject, openProject } from "./adapters/project-toml.ts";
+export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,
