@@ -31,10 +31,18 @@ import {
 import type { Secrets } from "./adapters/secrets-file.ts";
 import type { SecretsPort } from "./secrets.ts";
 
+export type Desk = Readonly<{
+  folder: string;
+  read(name: string, maxBytes: number): string | null;
+  /** The whole path of what was written. */
+  write(name: string, text: string): string;
+  close(): void;
+}>;
+
 /** Where a call may put what it writes: a folder that is its own, and is gone afterwards. */
 export type Workplace = Readonly<{
   /** Absolute, empty, writable; `close` removes it. */
-  open(): Readonly<{ folder: string; read(name: string, maxBytes: number): string | null; close(): void }>;
+  open(): Desk;
   /** Keeps what was printed below the project's folder of evidence; its path there. */
   keep(path: string, text: string): string;
 }>;
@@ -146,9 +154,10 @@ async function run(
     const granted = withDesk(built.invocation, contract, desk.folder);
     mustNotWrite(granted, ground);
     const ran = maskRan(withFile(await started(granted, context, secrets, mask, ground), contract, desk), mask);
-    const read = await parsed(ran, contract, context, ground);
+    const read = await parsed(ran, contract, desk, context, ground);
     const told = resultOf(read.format === null ? contract.manifest : inFormat(contract, read.format), read.ran);
-    const result = read.trouble !== null && told.kind === "done" ? { ...told, withheld: read.trouble } : told;
+    const masked = told.kind === "done" ? { ...told, output: maskJson(told.output, mask) } : told; // what was written twice over is seen only now
+    const result = read.trouble !== null && masked.kind === "done" ? { ...masked, withheld: read.trouble } : masked;
     const hash = ground.hash(result.raw);
     const kept = keepRaw(contract, result.raw, scanId, ground);
     context.evidence({
@@ -214,7 +223,7 @@ function mustNotWrite(invocation: Invocation, ground: ManifestTools): void {
 }
 
 /** What a program left in `{_output_file}` is its output. */
-function withFile(ran: Ran, contract: Contract, desk: ReturnType<Workplace["open"]>): Ran {
+function withFile(ran: Ran, contract: Contract, desk: Desk): Ran {
   const { backend, tool } = contract.manifest;
   if (ran.kind !== "exited" || backend.kind !== "command" || !backend.command.ambient.includes("_output_file")) return ran;
   const most = tool.orgate.output_bytes;
@@ -241,7 +250,7 @@ function maskRan(ran: Ran, mask: (text: string) => string): Ran {
 type Read = Readonly<{ ran: Ran; format: "json" | null; trouble: string | null }>;
 
 /** A parser of the project's own is a program like any other: in the sandbox, without network, shown nothing but what was printed. It prints JSON. */
-async function parsed(ran: Ran, contract: Contract, context: ToolContext, ground: ManifestTools): Promise<Read> {
+async function parsed(ran: Ran, contract: Contract, desk: Desk, context: ToolContext, ground: ManifestTools): Promise<Read> {
   const { output, tool } = contract.manifest;
   const file = output.parser === null || output.parser.startsWith("builtin:") ? null : output.parser.replace(/^custom:/, "");
   const text = ran.kind === "exited" && ran.code === 0 ? ran.stdout : ran.kind === "responded" ? ran.body : null;
@@ -258,14 +267,16 @@ async function parsed(ran: Ran, contract: Contract, context: ToolContext, ground
     timeMs: tool.timeout_seconds * 1000,
     outputBytes: output_bytes,
   };
-  const paths = [{ path: place.absolute, access: "read" as const }];
-  const argv = [place.absolute, "/dev/stdin"]; // the format hands over a file's name
+  const argv = [place.absolute, desk.write("printed", text)]; // the format hands over a file's name
+  const paths = [place.absolute, desk.folder].map((path) => ({ path, access: "read" as const }));
   const again = await ground.running.run(
-    { kind: "process", argv, cwd: null, env: ground.env, stdin: text, network: null, paths, tier: "process", limits },
+    { kind: "process", argv, cwd: null, env: ground.env, stdin: null, network: null, paths, tier: "process", limits },
     { signal: context.signal, onOutput: () => {} },
   );
   if (again.kind !== "exited" || again.code !== 0 || again.truncated) return { ran, format: "json", trouble: "its parser failed" };
-  return { ran: ran.kind === "exited" ? { ...ran, stdout: again.stdout } : { ...ran, body: again.stdout }, format: "json", trouble: null };
+  const printed = again.stdout;
+  const made = ran.kind === "exited" ? { ...ran, stdout: printed } : ran.kind === "responded" ? { ...ran, body: printed } : ran;
+  return { ran: made, format: "json", trouble: null };
 }
 
 /** As JSON for the journal: long bodies by their digest. */

@@ -1,5 +1,5 @@
 /**
- * Where paths of arguments lead. A path is followed as the kernel would follow it, link by link; what counts is where it ends.
+ * Where paths of arguments lead. Links are followed; what counts is where a path ends, and that is what is passed on, never the text that was given.
  *
  * T54 it stays below the project's folder, and out of what holds keys: `.orgate`, the journal's folder, `.env`.
  */

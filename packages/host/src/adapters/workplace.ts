@@ -11,6 +11,10 @@ export function workplace(directory: string) {
       return {
         folder,
         read: (name: string, maxBytes: number): string | null => readRegular(join(folder, name), maxBytes),
+        write(name: string, text: string): string {
+          writeFileSync(join(folder, name), text, { mode: 0o600 });
+          return join(folder, name);
+        },
         close: (): void => rmSync(folder, { recursive: true, force: true }),
       };
     },
