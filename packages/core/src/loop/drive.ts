@@ -43,6 +43,7 @@ import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judg
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
 import { nextRetry } from "./mending.ts";
 import { idOf, type Move, next } from "./next.ts";
+import { askedWith, checkOutput } from "./outputs.ts";
 import type { Live, Ports } from "./ports.ts";
 import { PREPARING } from "./readying.ts";
 import { chooser } from "./recovering.ts";
@@ -107,7 +108,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
     if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
-    for (const settled of settlementAfter(s, event)) record(settled);
+    for (const more of [...askedWith(p, event), ...settlementAfter(s, event)]) record(more);
   }
 
   /** What a decision made now has seen: the labels, outcomes and unknowns, the grants and halts, and what is left alone. */
@@ -146,7 +147,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   async function takeBack(events: readonly Stamped[], taken: readonly IntentId[], revoked: GrantId | null): Promise<void> {
     await p.orders.refresh();
     Object.assign(s, await readState(p, s.session, p));
-    for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked)) record(event);
+    for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked) && event.kind !== "output.asked") record(event); // that one comes with its turn
     decidedAt.clear(); // the order came after these decisions: each is looked at again
     consumed.push(...taken);
   }
@@ -232,6 +233,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         return compact(t, move.how);
       case "summarise":
         return false;
+      case "check-output":
+        return check(t);
       case "ask-model":
         return reconsiderAnswer(t) || prepare(t);
       case "settle":
@@ -255,6 +258,12 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
     record({ kind: "turn.started", turn: s.turns + 1, input, by, limits, intent });
     return true;
+  }
+
+  function check(t: Turn): boolean {
+    const event = checkOutput(p, t);
+    if (event !== null) record(event);
+    return event !== null;
   }
 
   function compact(t: Turn, how: Extract<Move, { kind: "compact" }>["how"]): boolean {

@@ -59,6 +59,7 @@ const request = (messages: readonly Message[], change: Partial<ModelRequest> = {
   messages,
   tools: TOOLS,
   temperature: 0.3,
+  answer: null,
   maxOutputTokens: 1000,
   attempt: 1,
   ...change,
