@@ -171,7 +171,7 @@ async function bareLoop(iterations: number): Promise<void> {
     const [part] = reply.parts;
     if (part?.kind !== "call") break;
     const checked = lookup.check(JSON.parse(part.text));
-    if (checked.kind === "invalid") throw new Error(checked.issues.join("; "));
+    if (checked.kind !== "valid") throw new Error(JSON.stringify(checked));
     calls += 1;
     const text = await Promise.resolve(resultOf(Number(checked.args.n)));
     messages.push({ role: "tool", wireId: part.id, tool: part.tool, text, isError: false, tokens: 0, entry: seq(1) });

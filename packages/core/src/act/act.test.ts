@@ -9,6 +9,7 @@ import {
   callId,
   callKey,
   epoch,
+  FaultError,
   type Json,
   type Repeat,
   sessionId,
@@ -56,6 +57,22 @@ const expected = (repeat: Repeat, cause: string) =>
   repeat === "read" ? { kind: "failed", error: expect.stringContaining(cause) } : { kind: "unknown", cause };
 
 describe("outcomes", () => {
+  test.each(REPEATS)("T131 a `%s` call that was sent and lost sight of is unknown, unless it only reads", async (repeat) => {
+    const lost = toolOf(() => {
+      throw new FaultError({ kind: "outcome-unknown", cause: "connection-lost", detail: "the server went away" });
+    });
+    const { outcome } = await start(lost, repeat).acting();
+    expect(outcome).toMatchObject(expected(repeat, "connection-lost"));
+    expect(JSON.stringify(outcome)).toContain("the server went away");
+  });
+
+  test("T131 what could not be sent has failed, and says so", async () => {
+    const away = toolOf(() => {
+      throw new FaultError({ kind: "unreachable", what: "mcp:files", detail: "no such program", hint: "" });
+    });
+    expect((await start(away, "once").acting()).outcome).toEqual({ kind: "failed", error: "unreachable: mcp:files: no such program" });
+  });
+
   test.each(REPEATS)("T20 a `%s` call that outlives its time is unknown, unless it only reads", async (repeat) => {
     const ended = Promise.withResolvers<string>();
     const { clock, acting } = start(

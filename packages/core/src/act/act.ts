@@ -1,11 +1,13 @@
 /**
  * 3. Act: a permit in, an outcome out. The only room that runs tools.
  * T20 `failed` is only what the tool itself returned or threw; a time-out or an abort of any call but a `read` is `unknown` (rule 4).
+ * T131 a tool that has sent its call and lost sight of it says so (`outcome-unknown`): that is unknown too, and of a `read` a failure.
  * T21 a call that outlives its time is given up, not forgotten: what it says later settles the unknown.
  */
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import {
   type Action,
+  FaultError,
   frozenCopy,
   type Json,
   type Outcome,
@@ -40,7 +42,7 @@ export const GRACE_MS = 250;
 
 export async function act(permit: Permit, redeem: Redeem, run: Run): Promise<Acted> {
   const args = argsOf(redeem(permit), run.tool);
-  return bounded(run, (signal) => settle(async () => run.tool.run(args, { ...run.context, signal })));
+  return bounded(run, (signal) => settle(run.repeat, async () => run.tool.run(args, { ...run.context, signal })));
 }
 
 export type Found = Readonly<{ kind: "found"; found: Reconciled } | { kind: "gave-up"; detail: string }>;
@@ -75,11 +77,13 @@ function argsOf(action: Action, tool: Tool) {
   return action.args;
 }
 
-async function settle(run: () => Promise<Json>): Promise<Outcome> {
+async function settle(repeat: Repeat, run: () => Promise<Json>): Promise<Outcome> {
   try {
     return { kind: "done", output: ownJson(await run()) };
   } catch (error) {
-    return { kind: "failed", error: messageOf(error) };
+    return error instanceof FaultError && error.fault.kind === "outcome-unknown"
+      ? lost(repeat, error.fault.cause, error.fault.detail)
+      : { kind: "failed", error: messageOf(error) };
   }
 }
 
@@ -115,8 +119,11 @@ async function bounded(run: Run, start: (signal: AbortSignal) => Promise<Outcome
 function givenUp(run: Run, cause: UnknownCause, last: Outcome | null): Outcome {
   const said = last?.kind === "failed" ? `; the tool said: ${last.error}` : "";
   const detail = cause === "timed-out" ? `no result after ${run.timeoutMs} ms${said}` : `stopped while running${said}`;
-  return run.repeat === "read" ? { kind: "failed", error: `${cause}: ${detail}` } : { kind: "unknown", cause, detail };
+  return lost(run.repeat, cause, detail);
 }
+
+const lost = (repeat: Repeat, cause: UnknownCause, detail: string): Outcome =>
+  repeat === "read" ? { kind: "failed", error: `${cause}: ${detail}` } : { kind: "unknown", cause, detail };
 
 /** A copy that nobody can change meanwhile. The effect has happened by now, so what is not JSON is shown as text and never fails the call. */
 function ownJson(output: unknown): Json {

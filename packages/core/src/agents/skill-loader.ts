@@ -59,7 +59,7 @@ export function skillLoader(skills: readonly Skill[]): Tool {
   /** A name that is not there is a wrong argument, not a tool that failed: nothing recovers from it, no breaker counts it. */
   function check(args: Json): Checked {
     const checked = tool.check(args);
-    if (checked.kind === "invalid") return checked;
+    if (checked.kind !== "valid") return checked;
     const { name, file } = checked.args;
     const found = lookUp(String(name), file === undefined ? undefined : String(file));
     return found.kind === "none" ? { kind: "invalid", issues: [found.detail] } : checked;

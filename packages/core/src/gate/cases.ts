@@ -1,6 +1,17 @@
 /** Decision tables: requests with the verdict they must get, checked whenever the policies beside them load. */
 import * as z from "zod";
-import { type Action, callId, type Facts, type Hash, type Label, type Tool, type UserAct, type Verdict, ZERO } from "../vocab/index.ts";
+import {
+  type Action,
+  type Checked,
+  callId,
+  type Facts,
+  type Hash,
+  type Label,
+  type Tool,
+  type UserAct,
+  type Verdict,
+  ZERO,
+} from "../vocab/index.ts";
 import type { CedarGate } from "./cedar.ts";
 import { inexactNumbers } from "./numbers.ts";
 
@@ -115,8 +126,13 @@ export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Ac
     resource,
   };
   const unknown = tool === undefined && c.effects === undefined;
-  const reason = unknown ? NO_TOOL : checked.kind === "invalid" ? `the arguments do not fit: ${checked.issues.join("; ")}` : null;
+  const reason = unknown ? NO_TOOL : refusalOf(checked);
   return { action, refused: reason === null ? null : contractDeny(reason) };
+}
+
+function refusalOf(checked: Checked): string | null {
+  if (checked.kind === "refused") return checked.reason;
+  return checked.kind === "invalid" ? `the arguments do not fit: ${checked.issues.join("; ")}` : null;
 }
 
 const USER_ACTS = [

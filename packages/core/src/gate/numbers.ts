@@ -3,6 +3,9 @@ import type { Json } from "../vocab/index.ts";
 
 /** Only such texts can hold a number that a double does not: many digits, or an exponent. */
 const SUSPECT = /\d[\d.]{15,}|\d[eE]/;
+const STRINGS = /"(?:[^"\\]|\\.)*"/g;
+/** Words have digits too: only what stands outside them can be a number, and reading the text once more is dear. */
+const isSuspect = (text: string): boolean => SUSPECT.test(text) && SUSPECT.test(text.replace(STRINGS, ""));
 
 class Written {
   readonly source: string;
@@ -15,7 +18,7 @@ const parseWith = JSON.parse as (text: string, reviver: Reviver) => unknown; // 
 
 /** JSON pointers to the numbers of `args` that are not what the text says. What a schema changed on purpose is taken as it is. */
 export function inexactNumbers(text: string, args: Json): readonly string[] {
-  if (!SUSPECT.test(text)) return [];
+  if (!isSuspect(text)) return [];
   const found: string[] = [];
   const walk = (written: unknown, value: Json | undefined, pointer: string): void => {
     if (written instanceof Written) {

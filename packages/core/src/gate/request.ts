@@ -11,6 +11,7 @@ import {
   type Json,
   type JsonObject,
   type ProposedCall,
+  principalName,
   type Tool,
   toolFacts,
   type Verdict,
@@ -42,14 +43,17 @@ export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Dige
   if (tool === null) return refuse("there is no such tool");
   if (call.args.kind === "not-json") return refuse(`the arguments are not JSON: ${call.args.detail}`);
   const checked = tool.check(edited ?? call.args.value);
+  if (checked.kind === "refused") return refuse(checked.reason);
   if (checked.kind === "invalid") return refuse(`the arguments do not fit: ${checked.issues.join("; ")}`);
   const args = frozenCopy(checked.args);
   const inexact = inexactNumbers(call.text, args);
   return { kind: "fits", action: { ...bare, args, inexact, resource: tool.resource(args) } };
 }
 
+type Who = Readonly<{ agent: string; onBehalfOf: string }>;
+
 /** Of what an action does, for whom: two calls that would do the same have the same digest, whatever their ids. */
-export function actionDigest(action: Action, who: { readonly agent: string; readonly onBehalfOf: string }, hash: Hash): Digest {
+export function actionDigest(action: Action, who: Who, hash: Hash): Digest {
   switch (action.kind) {
     case "call": {
       const { call: _, ...does } = action;
@@ -64,6 +68,20 @@ export function actionDigest(action: Action, who: { readonly agent: string; read
     case "respond":
       return digestOf({ ...action, ...who }, hash);
   }
+}
+
+/** Before every request the same two are decided on, the model and whom its answer goes to: told again by all that is in their digest. */
+export function actionDigests(hash: Hash): (action: Action, who: Who) => Digest {
+  const last = new Map<Action["kind"], Readonly<{ about: string; who: Who; digest: Digest }>>();
+  return (action, who) => {
+    const about = action.kind === "model" ? action.model : action.kind === "respond" ? principalName(action.to) : null;
+    if (about === null) return actionDigest(action, who, hash);
+    const known = last.get(action.kind);
+    if (known?.about === about && known.who.agent === who.agent && known.who.onBehalfOf === who.onBehalfOf) return known.digest;
+    const digest = actionDigest(action, who, hash);
+    last.set(action.kind, { about, who, digest });
+    return digest;
+  };
 }
 
 /** Digests of tools are needed at every call; a definition does not change while a turn runs. */

@@ -12,6 +12,7 @@
  */
 import {
   canonical,
+  canonicalWithout,
   type Digest,
   deepFreeze,
   type EventKind,
@@ -66,10 +67,10 @@ export type GetBlob = (address: string, sha256: Digest) => string | null;
 
 /** The payload is the event without its kind, which stands in the header (an erased entry still says what it was). */
 export function encodePayload(event: JournalEvent, putBlob: PutBlob): string {
-  const { kind: _, ...payload } = event;
-  const text = canonical(payload);
+  const text = canonicalWithout(event, "kind");
   // a text that is no longer than a blob's least length holds no string that is, and every special key ends like this
   if (text.length <= BLOB_MIN && !text.includes('$blob":')) return text;
+  const { kind: _, ...payload } = event;
   return hasSpecial(payload) ? canonical(outward(payload as unknown as Json, putBlob)) : text;
 }
 

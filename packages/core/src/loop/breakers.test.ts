@@ -174,6 +174,8 @@ describe("what counts", () => {
       [failed, false, "failure", "success"], // a server that answers works
       [failed, true, null, null],
       [{ kind: "failed", error: "timed-out: no result" }, false, "failure", "failure"],
+      [{ kind: "failed", error: "unreachable: mcp:s: no such program" }, false, "failure", "failure"],
+      [{ kind: "failed", error: "connection-lost: it went away" }, false, "failure", "failure"],
       [unknown("timed-out"), false, "failure", "failure"],
       [unknown("connection-lost"), false, "failure", "failure"],
       [unknown("timed-out"), true, null, null],

@@ -74,15 +74,19 @@ export function breakersOf(
   let version = 0;
 
   function streamOf(breaker: string): StreamId {
-    const stream = streams.get(breaker) ?? breakerStream(breaker, hash);
+    const known = streams.get(breaker);
+    if (known !== undefined) return known;
+    const stream = breakerStream(breaker, hash);
     streams.set(breaker, stream);
     return stream;
   }
   const of = (breaker: string): Kept => at(streamOf(breaker));
   function at(stream: StreamId): Kept {
-    const found = kept.get(stream) ?? { standing: null, seen: seq(0), failures: 0, successes: 0, trying: new Map() };
-    kept.set(stream, found);
-    return found;
+    const known = kept.get(stream);
+    if (known !== undefined) return known;
+    const fresh: Kept = { standing: null, seen: seq(0), failures: 0, successes: 0, trying: new Map() };
+    kept.set(stream, fresh);
+    return fresh;
   }
 
   function stand(one: Kept, standing: StandingBreaker | null): void {
@@ -239,12 +243,15 @@ export function classifyCall(breaker: Breaker, outcome: Outcome, stopped: boolea
       return "success";
     case "failed":
       if (stopped) return null;
-      return breaker.name.startsWith("mcp:") && !outcome.error.startsWith("timed-out: ") ? "success" : "failure";
+      return breaker.name.startsWith("mcp:") && !NO_ANSWER.test(outcome.error) ? "success" : "failure";
     case "unknown":
       if (stopped) return null;
       return outcome.cause === "timed-out" || outcome.cause === "connection-lost" ? "failure" : null;
   }
 }
+
+/** What a failure says that is the server's own, not its tool's. */
+const NO_ANSWER = /^(?:timed-out|connection-lost|unreachable): /;
 
 /** Of a model: what may be better the next time, and a stream that broke. That a request was bad is not the model's fault. */
 export function classifyModel(

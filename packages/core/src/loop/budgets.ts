@@ -57,11 +57,9 @@ export function account(s: State, t: Turn): Account {
           calls: 0,
           ms: 0,
         };
-  return { settled: plus(own, t.settled), reserved: [...heldOf(s, t)].reduce(plus, asking) };
-}
-
-function* heldOf(s: State, t: Turn): Iterable<Allotment> {
-  for (const held of s.reserved.values()) if (held.turn === t.number) yield held.amount;
+  let reserved = asking;
+  for (const held of s.reserved.values()) if (held.turn === t.number) reserved = plus(reserved, held.amount);
+  return { settled: plus(own, t.settled), reserved };
 }
 
 /** What its limits leave after all that is settled and set aside; `micros` is null when money is not limited. Never below zero. */

@@ -103,7 +103,10 @@ export function sayResults(s: State, t: Turn, calls: readonly Call[], observe: (
   const seen = calls.map((c) => ({ c, o: observe(c) }));
   const sizes = seen.map(({ o }) => counted(s)(o.text));
   const most = fairShare(sizes, Math.max(room, calls.length * LEAST_RESULT));
-  for (const [i, { c, o }] of seen.entries()) say(s, toolMessage(c.proposed, fitted(o, sizes[i] ?? 0, most, counted(s))), c.entry);
+  for (const [i, { c, o }] of seen.entries()) {
+    const { text, tokens } = fitted(o.text, sizes[i] ?? 0, most, counted(s));
+    keep(s, { ...toolMessage(c.proposed, { ...o, text }), tokens: PER_MESSAGE + tokens, entry: c.entry });
+  }
 }
 const CUT_NOTE = 24;
 const LEAST_RESULT = 8;
@@ -119,11 +122,12 @@ function fairShare(sizes: readonly number[], room: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-function fitted(o: Observation, tokens: number, most: number, count: Count): Observation {
-  if (tokens <= most) return o;
-  for (let chars = Math.floor((o.text.length * most) / tokens); ; chars = Math.floor(chars * 0.8)) {
-    const text = cut(o.text, chars);
-    if (chars < 8 || count(text) <= most + CUT_NOTE) return { ...o, text };
+function fitted(whole: string, tokens: number, most: number, count: Count): { readonly text: string; readonly tokens: number } {
+  if (tokens <= most) return { text: whole, tokens };
+  for (let chars = Math.floor((whole.length * most) / tokens); ; chars = Math.floor(chars * 0.8)) {
+    const text = cut(whole, chars);
+    const left = count(text);
+    if (chars < 8 || left <= most + CUT_NOTE) return { text, tokens: left };
   }
 }
 

@@ -39,7 +39,7 @@ import { evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
 import { haltOn, isBeginning, restsOn, scopesOf } from "./halting.ts";
 import { ears } from "./hearing.ts";
-import { digestOfAction, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
+import { digestsOfActions, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
 import { nextRetry } from "./mending.ts";
 import { idOf, type Move, next } from "./next.ts";
@@ -76,7 +76,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   const time = steadyTime(p.clock, s);
   const alarm = alarmOf(p.clock, () => wake()); // rings when the turn's time is up
   const retries = alarmOf(p.clock, () => wake()); // rings when a call is due to run again
-  const decide = judge(p, toolDigest, time);
+  const digestAction = digestsOfActions(s, p.hash);
+  const decide = judge(p, { toolDigest, digestAction, now: time });
   const choose = chooser(p, s);
   const chooseFor = (t: Turn, call: Call) => choose(t, call, time());
 
@@ -92,7 +93,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         opens: opening.splice(0),
         tells: telling.splice(0),
       }),
-    digestOfAction(s, p.hash),
+    digestAction,
   );
 
   function record(event: JournalEvent): void {
@@ -440,7 +441,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       if (!(await flush())) continue;
       passes = 0;
       for (const launch of launches) launch?.();
-      await giveGrants();
+      if (s.grantsDue.length > 0) await giveGrants();
       await p.breakers.settle();
       if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue() && nextRetry(s.turn, now) === null) return s; // parked or ended: a parked session costs nothing
       await idle(now);
@@ -471,4 +472,6 @@ type Moment = Readonly<{ changes: number; orders: Orders; breakers: number }>;
 
 /** The very same leave: verdict (and the answer or grant it stands on), policies, action, and what was read. */
 const isSame = (a: Decided, b: Decided): boolean =>
-  a.slice === b.slice && a.digest === b.digest && canonical([a.verdict, a.read]) === canonical([b.verdict, b.read]);
+  a.slice === b.slice && a.digest === b.digest && isAlike(a.verdict, b.verdict) && isAlike(a.read, b.read);
+/** A gate that remembers gives the same objects again. */
+const isAlike = (a: object, b: object): boolean => a === b || canonical(a) === canonical(b);

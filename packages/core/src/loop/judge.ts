@@ -4,7 +4,7 @@
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
 import { covers } from "../gate/approvals.ts";
-import { actionDigest, type Contracted, contract, withEdits } from "../gate/request.ts";
+import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
 import { cut } from "../observe/observe.ts";
@@ -52,10 +52,12 @@ type Needs = Pick<
 >;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
-export function judge(p: Needs, toolDigest: (tool: Tool) => Digest, now: () => Millis): Judge {
+type Looks = Readonly<{ toolDigest: (tool: Tool) => Digest; digestAction: (action: Action) => Digest; now: () => Millis }>;
+
+export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge {
   return (s, t, id) => {
     const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest, now);
-    const digest = digestOfAction(s, p.hash)(action);
+    const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
       refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
@@ -88,10 +90,10 @@ function modifiedOnce(verdict: Verdict, action: Action, modified: boolean): Verd
   return modified ? refuse("the modified call would be modified again") : verdict;
 }
 
-export const digestOfAction =
-  (s: State, hash: Hash) =>
-  (action: Action): Digest =>
-    actionDigest(action, { agent: s.agent.name, onBehalfOf: principalName(behind(s, action)) }, hash);
+export function digestsOfActions(s: State, hash: Hash): (action: Action) => Digest {
+  const digestOf = actionDigests(hash);
+  return (action) => digestOf(action, { agent: s.agent.name, onBehalfOf: principalName(behind(s, action)) });
+}
 
 /** An old unknown may be asked about across turns: that is the session's own affair, and whose turn it is then makes no difference. */
 const behind = (s: State, action: Action): Principal =>

@@ -50,8 +50,8 @@ export type Move =
 /** No moves: nothing to do here and now, because a call or the model is in flight, or because there is no turn. */
 export function next(s: State, now: Millis): readonly Move[] {
   const t = s.turn;
-  const settling = movesOfUnknowns(s);
-  return t === null ? [...settling, ...movesOfRest(s)] : [...settling, ...movesOfTurn(s, t, now)];
+  const moves = t === null ? movesOfRest(s) : movesOfTurn(s, t, now);
+  return s.unknowns.size === 0 ? moves : [...movesOfUnknowns(s), ...moves];
 }
 
 function movesOfRest(s: State): readonly Move[] {
@@ -62,7 +62,7 @@ function movesOfRest(s: State): readonly Move[] {
 function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
   const stop = mustStop(s, t, now);
   if (stop !== null) return stopping(t, stop);
-  const expired = [...t.questions.values()].filter((q) => q.answer === null && q.expiresAt !== null && now >= q.expiresAt);
+  const expired = t.questions.size === 0 ? [] : [...t.questions.values()].filter((q) => isExpired(q, now));
   if (expired.length > 0) return expired.map((question) => ({ kind: "expire", question }));
   if (t.asking !== null) return [];
   if (t.finish === "refused" || t.finish === "filtered") return [end(t, t.finish, null)]; // what such a reply asks for is not done
@@ -70,11 +70,17 @@ function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
   const isUp = (gated: Gated) => isDue(gated, s, now);
   if (t.answer !== null) return movesOfAnswer(s, t, t.answer, isUp);
   if (isModelResting(t, now)) return []; // the driver waits
-  return [ended(s, t) ?? movesToFit(s, t, isUp) ?? tooMuch(s, t) ?? movesToModel(t, isUp)].flat();
+  const over = ended(s, t);
+  if (over !== null) return [over];
+  const fitting = movesToFit(s, t, isUp);
+  if (fitting !== null) return fitting;
+  const short = tooMuch(s, t);
+  return short === null ? movesToModel(t, isUp) : [short];
 }
 
+const isExpired = (q: Question, now: Millis): boolean => q.answer === null && q.expiresAt !== null && now >= q.expiresAt;
+
 function movesOfUnknowns(s: State): readonly Move[] {
-  if (s.unknowns.size === 0) return [];
   return [...s.unknowns.values()].flatMap((unknown): readonly Move[] => {
     if (unknown.gated?.kind === "undecided") return [{ kind: "gate", action: actionId(`reconcile:${unknown.call}`) }];
     return unknown.gated?.kind === "allowed" ? [{ kind: "settle", unknown }] : [];

@@ -32,7 +32,7 @@ export function turnstile(commit: Commit, digestAction: DigestAction) {
   const issued = new WeakMap<Permit, Decided>();
 
   async function append(events: readonly Stamped[]): Promise<Receipt> {
-    const sealed = events.map((e) => (e.event.kind === "gate.decided" ? frozenCopy(e) : e)); // nobody else holds these objects
+    const sealed = events.map((e) => (e.event.kind === "gate.decided" ? { at: e.at, event: frozenCopy(e.event) } : e)); // nobody can change these
     const first = await commit(sealed); // durable, or it throws and there is no receipt
     const receipt = Object.freeze({ first }) as Receipt;
     for (const [i, { event }] of sealed.entries()) {

@@ -213,12 +213,13 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     }
     if (sealed.length > 0) {
       const commits = disk.commits.get(ports.writer) ?? [];
-      const at = millis(Math.max(...sealed.flat().map((e) => e.at)));
+      const at = sealed.reduce((latest, entries) => millis(Math.max(latest, entries.at(-1)?.at ?? 0)), millis(0)); // a stream's time never goes back
       commits.push(sealCommit(commits.at(-1) ?? FIRST_COMMIT, at, sealed, ports));
       disk.commits.set(ports.writer, commits);
     }
     for (const tell of settle) tell();
-    for (const stream of new Set(sealed.flat().map((e) => e.stream))) for (const look of [...disk.onlookers]) look(stream);
+    if (disk.onlookers.size === 0) return;
+    for (const stream of new Set(sealed.flatMap(([first]) => first?.stream ?? []))) for (const look of [...disk.onlookers]) look(stream);
   }
 
   /** All of an append or nothing: its own entries first, then those of the sessions that begin with it. */

@@ -17,6 +17,17 @@ export function canonical(value: unknown): string {
   return met.index ? written(plain) : JSON.stringify(plain);
 }
 
+/** The same of an object without one of its fields. */
+export function canonicalWithout(value: object, field: string): string {
+  if (ready.has(value)) {
+    const { [field]: _, ...rest } = value as Fields;
+    return JSON.stringify(rest);
+  }
+  const met: Met = { index: false, freeze: false };
+  const plain = record(value, met, field);
+  return met.index ? written(plain) : JSON.stringify(plain);
+}
+
 export const digestOf = (value: unknown, hash: Hash): Digest => hash(canonical(value));
 
 /**
@@ -24,8 +35,14 @@ export const digestOf = (value: unknown, hash: Hash): Digest => hash(canonical(v
  * It is what the canonical text reads back to: the same values are refused, and the same ones are made well-formed.
  */
 export function frozenCopy<T>(value: T): T {
-  return inForm(value, { index: false, freeze: true }) as T;
+  const met: Met = { index: false, freeze: true };
+  const copy = inForm(value, met);
+  if (typeof copy === "object" && copy !== null && !met.index) ready.add(copy);
+  return copy as T;
 }
+
+/** Copies made here, which nobody can have changed since: neither copied nor put in order again. */
+const ready = new WeakSet<object>();
 
 export function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
@@ -50,7 +67,8 @@ function inForm(value: unknown, met: Met): unknown {
     case "boolean":
       return value;
     case "object":
-      return value === null ? null : Array.isArray(value) ? list(value, met) : record(value, met);
+      if (value === null || ready.has(value)) return value;
+      return Array.isArray(value) ? list(value, met) : record(value, met);
     default:
       throw new TypeError(`${typeof value} is not JSON`);
   }
@@ -62,13 +80,14 @@ function list(values: readonly unknown[], met: Met): readonly unknown[] {
   return met.freeze ? Object.freeze(copy) : copy;
 }
 
-function record(value: object, met: Met): object {
+function record(value: object, met: Met, without: string | null = null): object {
   const proto: unknown = Object.getPrototypeOf(value);
   if (proto !== Object.prototype && proto !== null) throw new TypeError("only plain objects are JSON");
   const fields = value as Fields;
   const copy: Record<string, unknown> = {};
   for (const key of inOrder(fields)) {
-    if (!key.isWellFormed()) return record(withWellFormedKeys(fields), met);
+    if (key === without) continue;
+    if (!key.isWellFormed()) return record(withWellFormedKeys(fields), met, without);
     const inner = inForm(fields[key], met);
     if (key === "__proto__")
       Object.defineProperty(copy, key, { value: inner, enumerable: true }); // assigning it would set the prototype

@@ -1,5 +1,6 @@
 /** What stops driving or refuses to start. Plain data: journalled, printed, sent over sockets, matched on by `kind`. */
 import type { ActionId, CallId, Epoch, GrantId, IntentId, Seq, SessionId, StreamId } from "./ids.ts";
+import type { UnknownCause } from "./outcome.ts";
 
 export type Fault =
   // the journal
@@ -25,6 +26,10 @@ export type Fault =
   | { readonly kind: "permit-refused"; readonly action: ActionId | CallId; readonly detail: string }
   | { readonly kind: "tool-twice"; readonly tool: string }
   | { readonly kind: "tool-invalid"; readonly tool: string; readonly detail: string }
+  /** Thrown by a tool: nothing was sent, since what it talks to cannot be reached. */
+  | { readonly kind: "unreachable"; readonly what: string; readonly detail: string; readonly hint: string }
+  /** Thrown by a tool: it was sent, and nobody can tell what became of it. */
+  | { readonly kind: "outcome-unknown"; readonly cause: UnknownCause; readonly detail: string }
   | {
       readonly kind: "model-failed";
       readonly detail: string /** A stream that broke, or any failure that a repeat may mend. */;
@@ -148,6 +153,13 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       return line(`two tools are named \`${f.tool}\``, "rename one of them");
     case "tool-invalid":
       return line(`tool \`${f.tool}\` is invalid: ${f.detail}`, "see docs/guide/tools.md");
+    case "unreachable":
+      return line(`unreachable: ${f.what}: ${f.detail}`, f.hint);
+    case "outcome-unknown":
+      return line(
+        `nobody can tell whether it took effect: ${f.detail}`,
+        "`orgate sessions show` lists it; `orgate sessions resolve` settles it",
+      );
     case "model-failed":
       return line(
         `the model failed: ${f.detail}`,

@@ -26,7 +26,6 @@ type Wrong = { readonly detail: string; readonly at: number };
 /** What may come next: a value, a value or the end of an array, a key, a key or the end of an object, what follows a value. */
 type Due = "value" | "value-or-end" | "key" | "key-or-end" | "after";
 
-const SPACE = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
@@ -37,7 +36,7 @@ function scan(text: string): Wrong | null {
   let due: Due = "value";
   let at = 0;
   for (;;) {
-    at = skip(SPACE, text, at);
+    at = afterSpace(text, at);
     const c = text[at];
     if (c === undefined) return due === "after" && stack.length === 0 ? null : { detail: "unexpected end", at };
     const open = stack.at(-1);
@@ -55,10 +54,10 @@ function scan(text: string): Wrong | null {
       const end = stringEnd(text, at);
       if (typeof end !== "number") return end;
       // as it would be written: what is ill-formed is made well-formed first, and then two keys may be one
-      const name = (JSON.parse(text.slice(at, end)) as string).toWellFormed();
+      const name = nameIn(text.slice(at, end));
       if (open?.has(name)) return { detail: `key \`${name}\` stands twice in one object`, at };
       open?.add(name);
-      at = skip(SPACE, text, end);
+      at = afterSpace(text, end);
       if (text[at] !== ":") return { detail: at === text.length ? "unexpected end" : `no \`:\` after key \`${name}\``, at };
       due = "value";
       at += 1;
@@ -81,6 +80,15 @@ const unexpected = (text: string, at: number): Wrong => ({
   detail: `unexpected \`${String.fromCodePoint(text.codePointAt(at) ?? 0)}\``,
   at,
 });
+
+function afterSpace(text: string, at: number): number {
+  for (let i = at; ; i += 1) {
+    const c = text.charCodeAt(i);
+    if (c !== 0x20 && c !== 0x0a && c !== 0x0d && c !== 0x09) return i;
+  }
+}
+
+const nameIn = (quoted: string): string => (quoted.includes("\\") ? (JSON.parse(quoted) as string) : quoted.slice(1, -1)).toWellFormed();
 
 function skip(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;

@@ -31,7 +31,10 @@ export type ToolContext = Readonly<{
   evidence(proof: JsonObject): void;
 }>;
 
-export type Checked = Readonly<{ kind: "valid"; args: JsonObject } | { kind: "invalid"; issues: readonly string[] }>;
+/** `refused`: not now, whatever the arguments: what the tool stands for is no longer what was accepted. */
+export type Checked = Readonly<
+  { kind: "valid"; args: JsonObject } | { kind: "invalid"; issues: readonly string[] } | { kind: "refused"; reason: string }
+>;
 
 /** A `reconcile` tool's answer to "what happened to the call with this key?". */
 export type Reconciled =
