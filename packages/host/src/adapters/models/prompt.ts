@@ -15,6 +15,8 @@ import type {
 } from "@ai-sdk/provider";
 import type { Json, JsonObject, Message, ModelRequest, Part, ToolSpec } from "@orgate/core";
 
+import { closed } from "./answers.ts";
+
 export type PromptOptions = Readonly<{
   /** Arguments go back as the text they came as. Only packages that are known to take text are given it. */
   exactArguments: boolean;
@@ -24,12 +26,13 @@ export type PromptOptions = Readonly<{
 }>;
 
 export function toCallOptions(request: ModelRequest, options: PromptOptions): LanguageModelV4CallOptions {
-  const { tools, temperature, maxOutputTokens } = request;
+  const { tools, answer, temperature, maxOutputTokens } = request;
   return {
     prompt: toPrompt(request, options),
     temperature,
     maxOutputTokens,
-    ...(tools.length === 0 ? {} : { tools: tools.map(toFunction), toolChoice: { type: "auto" } }),
+    ...(tools.length === 0 ? {} : { tools: tools.map(toFunction), toolChoice: { type: answer?.kind === "call" ? "required" : "auto" } }),
+    ...(answer?.kind === "text" ? { responseFormat: { type: "json", name: "answer", schema: copy(closed(answer.schema)) } } : {}),
     ...(Object.keys(options.providerOptions).length === 0 ? {} : { providerOptions: copy(options.providerOptions) }),
   };
 }
