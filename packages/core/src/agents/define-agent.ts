@@ -178,6 +178,12 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
   if (typeof asks !== "boolean")
     throw invalid(where, "`projectInstructions` is neither true nor false", "true to use the project's AGENTS.md");
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
+  if (modelOptions.tools === "none" && tools.length + (given.delegates?.length ?? 0) > 0)
+    throw invalid(
+      where,
+      "its model has no tool calls (`modelOptions` says `tools: \"none\"`), and it has tools",
+      "with `tools: \"prompted\"` in `modelOptions` its calls are made in words; or choose another model",
+    );
 
   const answers = (detail: string) => invalid(where, detail, "the guide's page on structured output has examples");
   if (given.output === undefined && given.outputRepairs !== undefined) throw answers("`outputRepairs` is given without `output`");
