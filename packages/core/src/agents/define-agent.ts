@@ -181,8 +181,8 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
   if (modelOptions.tools === "none" && tools.length + (given.delegates?.length ?? 0) > 0)
     throw invalid(
       where,
-      "its model has no tool calls (`modelOptions` says `tools: \"none\"`), and it has tools",
-      "with `tools: \"prompted\"` in `modelOptions` its calls are made in words; or choose another model",
+      'its model has no tool calls (`modelOptions` says `tools: "none"`), and it has tools',
+      'with `tools: "prompted"` in `modelOptions` its calls are made in words; or choose another model',
     );
 
   const answers = (detail: string) => invalid(where, detail, "the guide's page on structured output has examples");
