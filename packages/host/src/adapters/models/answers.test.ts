@@ -266,7 +266,7 @@ describe("a model without calls of its own", () => {
       opened.push(local);
       return modelAt(ollama, local.url).ask(request([user("go")], { tools: [LOOK_UP] }), () => {}, never);
     };
-    await expect(refusing("registry.ollama.ai/library/gemma3:4b does not support tools")).rejects.toMatchObject({
+    await expect(refusing("stablelm2:latest does not support tools")).rejects.toMatchObject({
       fault: {
         kind: "model-failed",
         status: 400,
