@@ -4,6 +4,7 @@ import {
   approvalId,
   breakersOf,
   type ContextPlan,
+  countsOf,
   DEFAULT_BREAKER,
   DEFAULT_MODEL_RETRY,
   drive,
@@ -105,6 +106,7 @@ export async function session(
     children: NO_CHILDREN,
     orders: ordersOf(store.journal, () => millis(Date.now())),
     breakers: breakersOf(store.journal, { now: () => millis(Date.now()), hash: sha256, self: { kind: "system", id: "bench" } }),
+    counts: countsOf(store.journal, () => millis(Date.now())),
     modelRetry: DEFAULT_MODEL_RETRY,
     modelBreaker: DEFAULT_BREAKER,
     authenticate: () => ({ kind: "genuine" }),
@@ -129,7 +131,7 @@ export async function session(
     external: null,
     parent: null,
   });
-  const start = { kind: "turn.started", turn: 1, input: "go", by: USER, limits, intent: null } as const;
+  const start = { kind: "turn.started", turn: 1, input: "go", files: [], by: USER, limits, intent: null } as const;
   const state = await drive(ports, { ...held, begin: [...held.begin, start] }, limits, NEVER);
   checkRun(toResult(state), iterations);
 }
@@ -164,7 +166,7 @@ async function bareLoop(iterations: number): Promise<void> {
   let calls = 0;
   for (;;) {
     const reply = await model.ask(
-      { system: "", messages, tools: [], answer: null, temperature: 0, maxOutputTokens: 0, attempt: 1 },
+      { system: "", context: [], messages, tools: [], answer: null, temperature: 0, maxOutputTokens: 0, attempt: 1 },
       () => {},
       NEVER,
     );

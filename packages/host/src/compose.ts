@@ -7,6 +7,8 @@ import {
   agentFacts,
   breakersOf,
   type Clock,
+  type CountsPort,
+  countsOf,
   FaultError,
   type Gate,
   type Ids,
@@ -102,6 +104,8 @@ export type Place = Readonly<{
   orders: OpenOrders;
   /** What keeps failing, as this process sees it. */
   breakers: OpenBreakers;
+  /** What is counted over hours and days, of this process and all others. */
+  counts: CountsPort;
   /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
   listen(drives: (session: SessionId) => boolean): Promise<Door | null>;
   close(): Promise<void>;
@@ -124,7 +128,16 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     const listen: Place["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
-    return { store, keys, keyring, orders: ordersFor(store), breakers, listen, close: () => store.close() };
+    return {
+      store,
+      keys,
+      keyring,
+      orders: ordersFor(store),
+      breakers,
+      counts: countsOf(store.journal, nodeClock.now),
+      listen,
+      close: () => store.close(),
+    };
   } catch (error) {
     await store.close();
     throw error;
@@ -183,6 +196,7 @@ export function compose(
     orders: place.orders,
     children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
     breakers: place.breakers,
+    counts: place.counts,
     modelRetry: agent.retry,
     modelBreaker: agent.breaker,
     authenticate: (intent) => place.keyring.authenticate(intent),

@@ -15,6 +15,7 @@ export type { ProviderOptions } from "./adapters/models/providers.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./adapters/path-guard.ts";
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./adapters/webhook.ts";
 export type { QuestionView } from "./approvals.ts";
+export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
 export type { Notice } from "./notices.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 export { watchPolicies } from "./policy-record.ts";
@@ -30,6 +31,7 @@ export {
   type RunOptions,
   type Runtime,
   type RuntimeOptions,
+  type Told,
 } from "./runtime.ts";
 export type { Forking, NewSession, Sessions } from "./sessions.ts";
 export { readSkill } from "./skill-folder.ts";

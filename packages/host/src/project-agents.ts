@@ -1,5 +1,17 @@
 /** The agents of a project: modules and TOML files alike, with the skills and the instructions that the project brings for those who ask. */
-import { type Agent, describe, type Entry, equipAgent, FaultError, isFault, type Journal, seq, TRUST } from "@orgate/core";
+import {
+  type Agent,
+  describe,
+  type Entry,
+  type Equipment,
+  equipAgent,
+  FaultError,
+  isFault,
+  type Journal,
+  NO_EQUIPMENT,
+  seq,
+  TRUST,
+} from "@orgate/core";
 import { foldTrust, loadAgents, loadCodeSkills, loadTomlAgents, openLook, type Trusted } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { fileBad } from "./project-modules.ts";
@@ -15,7 +27,7 @@ export async function loadProjectAgents(config: Config, which: "wanted" | "all" 
     config.root,
     config.agents.filter((p) => !isToml(p)),
   );
-  const tomls = await loadTomlAgents(config.root, config.agents.filter(isToml), config.tools);
+  const tomls = await loadTomlAgents(config.root, config.agents.filter(isToml), config.tools, config.prices);
   const byName = new Map<string, ProjectAgent>();
   for (const { agent, file } of [...modules, ...tomls]) {
     const other = byName.get(agent.name);
@@ -25,14 +37,19 @@ export async function loadProjectAgents(config: Config, which: "wanted" | "all" 
   const sorted = [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
   const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
   const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
-  if (which === "wanted" && wanted.size === 0 && !asking) return { agents: sorted, skills: [] };
+  const isPriced = Object.keys(config.prices).length > 0;
+  if (which === "wanted" && wanted.size === 0 && !asking)
+    return {
+      agents: isPriced ? sorted.map((one) => ({ ...one, agent: equipped(one, { ...NO_EQUIPMENT, prices: config.prices }) })) : sorted,
+      skills: [],
+    };
   const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(config.root, config.tools);
   const trusted = await trustIn(config.journal.directory);
   const skills = projectSkills(config, trusted, code, which === "wanted" ? wanted : null);
-  const equipment = equipmentOf(config, trusted, skills);
-  return { agents: sorted.map(({ agent, file }) => ({ agent: equipped(agent, file), file })), skills };
+  const equipment = { ...equipmentOf(config, trusted, skills), prices: config.prices };
+  return { agents: sorted.map((one) => ({ ...one, agent: equipped(one, equipment) })), skills };
 
-  function equipped(agent: Agent, file: string): Agent {
+  function equipped({ agent, file }: ProjectAgent, equipment: Equipment): Agent {
     try {
       return equipAgent(agent, equipment);
     } catch (error) {

@@ -129,6 +129,7 @@ export function equipmentOf(place: TrustPlace, trusted: Trusted, skills: readonl
     unusable: new Map(skills.flatMap(({ name, why }) => (why === null ? [] : [[name, why] as const]))),
     instructions,
     warnings,
+    prices: {},
   };
 }
 

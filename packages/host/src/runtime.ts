@@ -38,9 +38,9 @@ import {
   type Resolution,
   type RunResult,
   readState,
-  type Said,
   type Schema,
   type SessionId,
+  type Spoken,
   type State,
   type Surface,
   seq,
@@ -82,6 +82,7 @@ import {
 } from "./compose.ts";
 import { type DeadLetterView, viewDeadLetter } from "./dead-letters.ts";
 import { deliver } from "./delivery.ts";
+import { type FileInput, type SaidInput, toAttachments, toHistory } from "./file-input.ts";
 import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
 import { recordPolicies } from "./policy-record.ts";
@@ -121,7 +122,9 @@ export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Re
   id?: string;
   principal?: Principal;
   labels?: readonly string[];
-  history?: readonly Said[];
+  history?: readonly SaidInput[];
+  /** Shown with the input: images, PDFs, texts, 20 MiB of them. `fileAt` reads one. */
+  files?: readonly FileInput[];
   limits?: Partial<Limits>;
   /** What this turn answers with, in place of what the agent says: any Standard Schema that can describe itself, or a JSON Schema. */
   output?: Out;
@@ -132,6 +135,9 @@ export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Re
   /** The same as iterating: entries once durable, previews while words arrive. */
   on?: (live: Live) => void;
 }>;
+
+/** What a person says, with what is shown. */
+export type Told = Readonly<{ text: string; files?: readonly FileInput[] }>;
 
 /** Iterate for what happens as it happens, await `result` for what came of it. Either alone is enough. */
 export type Run<Value = Json> = AsyncIterable<Live> & Readonly<{ result: Promise<RunResult<Value>> }>;
@@ -159,7 +165,7 @@ export type Runtime = Readonly<{
   /** Puts a wish into the session's inbox; whoever holds it turns it into an event. */
   wish(intent: Intent): Promise<"new" | "known">;
   /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
-  followUp(session: SessionId, text: string, as: Person): Promise<Answered>;
+  followUp(session: SessionId, said: string | Told, as: Person): Promise<Answered>;
   /** Opened without a turn, found, listed, forked, closed. */
   sessions: Sessions;
   /** Follows a session, or everything, from any place on; reads the journal, so that nothing is lost to a slow reader. */
@@ -385,6 +391,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   function plainRun(ref: AgentRef, input: string, given: RunOptions): Run {
     return stream(given.on, tracked, async (watch, signal) => {
       const name = nameOf(ref);
+      const files = toAttachments(given.files ?? []);
       const agent = agentOf(name);
       const output = given.output === undefined ? null : outputOfRun(given.output, given.outputRepairs, name, sha256);
       const limits = limitsOf(agent, given.limits);
@@ -397,6 +404,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         kind: "turn.started",
         turn,
         input: input.toWellFormed(),
+        files,
         by,
         limits,
         intent: null,
@@ -424,7 +432,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       principal,
       surface,
       labels: labels.map((l): Label => label(l)),
-      history,
+      history: toHistory(history),
       external: null,
       parent: null,
     });
@@ -556,7 +564,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     complete,
     resume,
     wish: (intent) => inbox.put(intent),
-    followUp: (session, text, as) => send(session, { kind: "follow-up", text }, as),
+    followUp: (session, said, as) => send(session, { kind: "follow-up", ...toSpoken(said) }, as),
     approvals,
     halt: (scope, reason, as) => haltWork(acting(as), scope, reason),
     resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),
@@ -586,6 +594,10 @@ const answering = ({ ports, facts }: Composed, agent: Agent, run: Parameters<typ
 
 /** The type of what was looked at: nothing is delivered that the schema has not let through (M102). */
 const valued = <Value>(run: Run): Run<Value> => run as Run<Value>;
+function toSpoken(said: string | Told): Spoken {
+  const { text, files = [] } = typeof said === "string" ? { text: said } : said;
+  return files.length === 0 ? { text } : { text, files: toAttachments(files) };
+}
 
 /** Which set decides is on record before the first decision is made (G33). */
 async function recording(place: Place, now: Outside["clock"]["now"], policies: Policies): Promise<() => void> {

@@ -176,7 +176,7 @@ const inMemory =
           external: null,
           parent: null,
         });
-        const start = { kind: "turn.started", turn: 1, input: PROMPT, by: USER, limits: agent.limits, intent: null } as const;
+        const start = { kind: "turn.started", turn: 1, input: PROMPT, files: [], by: USER, limits: agent.limits, intent: null } as const;
         const state = await drive(ports, { ...held, begin: [...held.begin, start] }, agent.limits, NEVER);
         const { output, ending } = toResult(state);
         return output ?? `ended ${ending}`;

@@ -41,7 +41,7 @@ import type { Skill } from "./define-skill.ts";
 import { inOrder, recoverOf } from "./define-tool.ts";
 import { type AiTool, fromAiTool } from "./from-ai-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
-import { PRICE_TABLE } from "./price-table.ts";
+import { tablePrice } from "./price-table.ts";
 import { projectBlocks } from "./project-text.ts";
 import type { Schema } from "./schemas.ts";
 import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
@@ -191,7 +191,7 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
   const groups = namesOf(given.groups ?? [], "groups", where);
   const middleware = middlewareOf(given.middleware ?? [], where);
   const others = fallbacksOf(given.fallbacks ?? [], model, where);
-  const priceOf = pricesOf(given.prices ?? null, [model, ...others], where);
+  const priceOf = pricesOf(given.prices ?? null, equipment.prices, [model, ...others], where);
   const prices = priceOf(model);
   const fallbacks = Object.freeze(others.map((one) => Object.freeze({ model: one, prices: priceOf(one) })));
   const unpriced = unpricedLimit(limits, { model, prices, fallbacks }, where);
@@ -342,11 +342,18 @@ function fallbacksOf(given: readonly string[], model: string, where: string): re
   return given;
 }
 
-/** M80 what the agent says comes first, then the table of this version; what neither knows is unknown, never zero. */
-function pricesOf(given: AgentDefinition["prices"] | null, models: readonly string[], where: string): (model: string) => Prices | null {
+/** M80 what the agent says comes first, then the project, then the table of this version; what none of them knows is unknown, never zero. */
+function pricesOf(
+  given: AgentDefinition["prices"] | null,
+  project: Equipment["prices"],
+  models: readonly string[],
+  where: string,
+): (model: string) => Prices | null {
   const said = given === null || given === undefined ? {} : byModel(given, models, where);
-  return (model) => said[model] ?? PRICE_TABLE[model]?.prices ?? null;
+  return (model) => ownOf(said, model) ?? ownOf(project, model) ?? tablePrice(model)?.prices ?? null;
 }
+const ownOf = <T>(record: Readonly<Record<string, T>>, key: string): T | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined;
 
 function byModel(
   given: Prices | Readonly<Record<string, Prices>>,
@@ -364,13 +371,14 @@ function byModel(
       "`prices` is not a price of input and of output",
       'give both, in currency per million tokens: { input: 3, output: 15 }, or by model: { "provider/name": { input: 3, output: 15 } }',
     );
-  return Object.fromEntries(entries.map(([model, { input, output }]) => [model, Object.freeze({ input, output })]));
+  return Object.fromEntries(entries.map(([model, price]) => [model, Object.freeze({ ...price })]));
 }
 
+const PRICES = ["input", "output", "cachedInput", "cacheWrite"];
 function isPrices(given: unknown): given is Prices {
   const isPrice = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value >= 0;
-  if (typeof given !== "object" || given === null || strayKey(given, ["input", "output"]) !== null) return false;
-  return "input" in given && "output" in given && isPrice(given.input) && isPrice(given.output);
+  if (typeof given !== "object" || given === null || strayKey(given, PRICES) !== null) return false;
+  return "input" in given && "output" in given && Object.values(given).every(isPrice);
 }
 
 /** What cannot be counted cannot be limited. Also asked when a run brings limits of its own. */

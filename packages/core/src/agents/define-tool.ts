@@ -21,7 +21,9 @@ import {
   type Json,
   type JsonObject,
   type Label,
+  type Learns,
   label,
+  type NamesOf,
   type Plan,
   type Reconciled,
   type Recover,
@@ -30,6 +32,7 @@ import {
   type RiskTier,
   readBreaker,
   readPlan,
+  type TargetKind,
   type Tool,
   type ToolContext,
   type Tools,
@@ -39,6 +42,7 @@ import {
 import { isName, NAME_RULE, strayKey } from "./name.ts";
 import { describedBy, messageOf, type Refuse, type Schema, schemaOf, toJson, unfit, type Validated, validated } from "./schemas.ts";
 import { isStandardSchema, type StandardSchema } from "./standard-schema.ts";
+import { aimsOf, type TargetDefinition } from "./tool-aims.ts";
 
 type Parsed<S extends Schema> = S extends StandardSchema<infer _I, infer O> ? O : JsonObject;
 type Returned<S extends Schema | undefined> = S extends StandardSchema<infer I, infer _O> ? I : Json | undefined;
@@ -71,12 +75,21 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   server?: string;
   /** The most one call may cost, in cents of the currency of the agent's prices. Set aside before it starts; `context.spent` says what it was. */
   maxCents?: number;
+  /** Arguments that say on what or towards whom it acts, each with its kind: policies are told whether the user named them, and whether they are known. */
+  targets?: Readonly<Record<string, TargetKind | TargetDefinition>>;
+  /** Arguments whose text leaves the system. */
+  outgoing?: readonly string[];
+  /** Once it is done, the values of these arguments are known: `{ set: "people", from: "to" }`. */
+  learns?: readonly Learns[];
+  /** What the things in its output are called, for tools that take their ids. */
+  names?: NamesOf;
+  markup?: Tool["markup"];
   run: (input: Parsed<In>, context: ToolContext) => Promise<Returned<Out>> | Returned<Out>;
   reconcile?: (input: Parsed<In>, context: ToolContext) => Promise<Reconciled>;
 }>;
 
 const FIELDS =
-  "name version description input output repeat effects labels riskTier humanApproval resource resourceTypes endsTurn timeoutMs maxCents recover breaker server run reconcile".split(
+  "name version description input output repeat effects labels riskTier humanApproval resource resourceTypes endsTurn timeoutMs maxCents recover breaker server targets outgoing learns names markup run reconcile".split(
     " ",
   );
 const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];
@@ -148,6 +161,7 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     recover,
     breaker,
     server,
+    ...aimsOf(given, input.json, refuse),
     check: (args: Json) => check(args, input.schema, resource),
     resource,
     run: async (args: JsonObject, context: ToolContext) => fitting(await run(typed(args), context), output, context),

@@ -1,9 +1,10 @@
 /** The conversation as it grows: what is said, what is heard later, and each call's one result. Part of the fold. */
 import { cut, observeOutcome, observeRefusal } from "../observe/observe.ts";
+import { fileTokens } from "../reason/file-tokens.ts";
 import type { Message, Words } from "../reason/port.ts";
 import { type Count, PER_MESSAGE } from "../reason/tokens.ts";
 import { widen } from "../reason/window.ts";
-import type { Observation, Part, ProposedCall, Seq, Verdict } from "../vocab/index.ts";
+import type { Attachment, Observation, Part, ProposedCall, Seq, Verdict } from "../vocab/index.ts";
 import { type Call, type Gated, isSettled, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s, stamped(s, words, entry));
@@ -131,7 +132,8 @@ function fitted(whole: string, tokens: number, most: number, count: Count): { re
   }
 }
 
-export const userMessage = (text: string): Words => ({ role: "user", text });
+export const userMessage = (text: string, files: readonly Attachment[] = []): Words =>
+  files.length === 0 ? { role: "user", text } : { role: "user", text, files };
 export const noteMessage = (text: string): Words => ({ role: "note", text });
 export const toolMessage = ({ wireId, tool }: ProposedCall, { text, kind }: Observation): Words =>
   toolMessageOf({ wireId, tool, text, isError: kind !== "result" });
@@ -142,5 +144,7 @@ export const toolMessageOf = (result: Omit<Extract<Words, { role: "tool" }>, "ro
 export const assistantMessage = (parts: readonly Part[]): Words => ({ role: "assistant", parts });
 
 export const tokensOf = (words: Words, count: Count): number =>
-  PER_MESSAGE + (words.role === "assistant" ? words.parts.reduce((n, p) => n + partTokens(p, count), 0) : count(words.text));
+  PER_MESSAGE +
+  (words.role === "assistant" ? words.parts.reduce((n, p) => n + partTokens(p, count), 0) : count(words.text)) +
+  (words.role === "user" ? (words.files ?? []).reduce((n, file) => n + fileTokens(file, count), 0) : 0);
 const partTokens = (p: Part, count: Count): number => count(p.text) + (p.kind === "call" ? count(p.tool) + PER_MESSAGE : 0);

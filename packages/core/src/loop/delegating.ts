@@ -132,7 +132,7 @@ export function openingOf(p: Pick<Ports, "children" | "ids">, s: State, t: Turn,
     },
   };
   const input = delegationOf(action.args).task.toWellFormed();
-  const started: JournalEvent = { kind: "turn.started", turn: 1, input, by: t.by, limits, intent: null };
+  const started: JournalEvent = { kind: "turn.started", turn: 1, input, files: [], by: t.by, limits, intent: null };
   const asked: readonly JournalEvent[] = found.output === null ? [] : [{ kind: "output.asked", output: specOf(found.output) }];
   return {
     child,

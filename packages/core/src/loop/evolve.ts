@@ -2,6 +2,7 @@
  * One event folded into the state, in place: the driver owns it, it grows at the end and is never copied (rule 8).
  * The same events give the same state, whoever folds them and whenever: resume is nothing but this.
  */
+import { newTally, tallied } from "../journal/counts.ts";
 import { observeOutcome, observeUnstarted } from "../observe/observe.ts";
 import { textOf } from "../reason/parse.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
@@ -47,6 +48,7 @@ import { cutOffAnswer, outputAsked, outputChecked, takeMisread } from "./outputs
 import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./retrying.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
 import { type Call, isDelegated, isSettled, keyOf, NO_SUMMARY, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { summaryDenied, summaryFailed, summaryLost } from "./summarisers.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -71,6 +73,8 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     wireIds: new Set(),
     replies: 0,
     allowedCalls: new Map(),
+    tally: newTally(),
+    values: new Map(),
     unknowns: new Map(),
     deadLetters: new Map(),
     results: new Map(),
@@ -108,6 +112,7 @@ export function evolve(s: State, entry: Entry): State {
   if (s.turn !== null && e.kind !== "hold.taken") s.turn.activeMs += Math.max(0, entry.at - s.at);
   s.seq = entry.seq;
   s.at = entry.at;
+  tallied(s.tally, s.agent.name, entry.at, e);
   switch (e.kind) {
     case "session.opened":
       for (const l of e.labels) s.labels.add(l);
@@ -120,13 +125,13 @@ export function evolve(s: State, entry: Entry): State {
     case "turn.started":
       return startTurn(s, e);
     case "input.steered":
-      hear(s, userMessage(e.text));
+      hear(s, userMessage(e.text, e.files));
       return inTurn(s, (t) => {
         if (!t.speakers.includes(e.by.id)) t.speakers.push(e.by.id);
         if (t.answer !== null) goOn(s, t, null); // an answer that still waits for leave is overtaken
       });
     case "input.queued":
-      s.followUps.push({ text: e.text, by: e.by, intent: e.intent });
+      s.followUps.push({ text: e.text, files: e.files, by: e.by, intent: e.intent });
       return s;
     case "turn.cancel-asked":
       if (e.all) s.followUps.splice(0);
@@ -145,12 +150,8 @@ export function evolve(s: State, entry: Entry): State {
         if (e.broke) lose(t); // rule 5: what may have been used counts as used
         t.asking = null;
         hearQueued(s); // no reply comes: what was said meanwhile is in the next request
-        if (e.purpose === "summary") {
-          t.summary = { gated: UNDECIDED, attempts: t.summary.attempts, over: e.dueAt === null };
-          t.modelDue = e.dueAt;
-          return;
-        }
-        modelFailed(s, t, e);
+        if (e.purpose === "summary") summaryFailed(s, t, e);
+        else modelFailed(s, t, e);
       });
     case "model.replied":
       return inTurn(s, (t) => (e.purpose === "reply" ? replied(s, t, e) : summed(s, t, e)));
@@ -159,6 +160,7 @@ export function evolve(s: State, entry: Entry): State {
       return inTurn(s, (t) => {
         decided(s, t, e, entry.at);
         if (e.id.startsWith("model:")) modelDenied(s, t);
+        if (e.id.startsWith("summary:")) summaryDenied(s, t);
       });
     case "approval.asked":
       return inTurn(s, (t) => asked(t, e, entry.at));
@@ -173,6 +175,7 @@ export function evolve(s: State, entry: Entry): State {
         if (c.gated.kind !== "allowed") return;
         if (c.starts === 0 || isAgain(c)) t.calls += 1;
         if (c.starts > 0 && c.run.kind === "failed") c.retries += 1;
+        if (e.start === 1) countValues(s, t, e);
         c.starts = e.start;
         c.repeat ??= e.repeat;
         c.run = { kind: "running", decided: c.gated.decided, epoch: e.epoch };
@@ -297,6 +300,14 @@ export function evolve(s: State, entry: Entry): State {
   }
 }
 
+/** Per value of a target. */
+function countValues(s: State, t: Turn, { tool, values }: Of<"act.started">): void {
+  for (const arg in values)
+    for (const value of values[arg] ?? [])
+      for (const counts of [s.values, t.values]) counts.set(valueKey(tool, arg, value), (counts.get(valueKey(tool, arg, value)) ?? 0) + 1);
+}
+export const valueKey = (tool: string, arg: string, value: string): string => `calls:${tool}/${arg}\n${value}`;
+
 function startTurn(s: State, e: Of<"turn.started">): State {
   if (e.intent !== null && s.followUps[0]?.intent === e.intent) s.followUps.shift();
   s.turns = e.turn;
@@ -315,6 +326,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     activeMs: 0,
     refusedInARow: 0,
     allowedCalls: new Map(),
+    values: new Map(),
     asking: null,
     summary: NO_SUMMARY,
     attempts: 0,
@@ -344,7 +356,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     over: false,
     questions: new Map(),
   };
-  say(s, userMessage(e.input));
+  say(s, userMessage(e.input, e.files));
   pinTask(s.messages, s.window);
   return s;
 }
@@ -369,6 +381,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
     if (t.asking !== null) {
       lose(t);
       if (t.asking.purpose === "reply") modelLost(s, t);
+      else summaryLost(s, t);
       t.asking = null;
       hearQueued(s);
     }
@@ -438,7 +451,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   t.attempts = 0;
   t.tries = NO_TRIES;
   t.modelError = null;
-  t.summary = NO_SUMMARY;
+  t.summary = { ...NO_SUMMARY, fellBack: t.summary.fellBack };
   if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off
   t.finish = e.finish;
   for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);

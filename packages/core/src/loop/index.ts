@@ -1,6 +1,7 @@
 export { agentFacts } from "./agent-facts.ts";
 export { type BreakerChange, type BreakersPort, breakersOf, type OpenBreakers } from "./breakers.ts";
 export { account, allot, centsSpent, type Dimension, isWorthwhile, overdrawn, ownShare, remaining, usedIn, within } from "./budgets.ts";
+export { type CountsPort, countsOf } from "./counting.ts";
 export { followChild, goUp, openBelow } from "./delegating.ts";
 export { drive, type Held } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";

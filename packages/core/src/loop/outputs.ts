@@ -28,6 +28,9 @@ export function askedWith(p: Pick<Ports, "outputs">, event: JournalEvent): reado
   return output === null ? [] : [{ kind: "output.asked", output: specOf(output) }];
 }
 
+/** It comes again with its turn, when that is recorded again. */
+export const isAskedWith = (event: JournalEvent): boolean => event.kind === "output.asked";
+
 export function checkOutput(p: Pick<Ports, "outputs">, t: Turn): Of<"output.checked"> | null {
   const { output, answer, iterations: iteration } = t;
   if (output === null || answer === null) return null;

@@ -25,6 +25,7 @@ import type {
   Tools,
 } from "../vocab/index.ts";
 import type { BreakersPort } from "./breakers.ts";
+import type { CountsPort } from "./counting.ts";
 
 export type Clock = Readonly<{
   /** The wall's time: it may jump. */
@@ -104,6 +105,8 @@ export type Ports = Readonly<{
   orders: OrdersPort;
   children: Children;
   breakers: BreakersPort;
+  /** What is counted over hours and days. */
+  counts: CountsPort;
   /** How a model that refused for the moment is asked again. */
   modelRetry: ModelRetry;
   /** When the model is left alone after it kept failing. */

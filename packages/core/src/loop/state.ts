@@ -1,5 +1,6 @@
 /** A session's state: a fold of its events, owned by its driver, growing at the end and never copied. `evolve.ts` is its only writer. */
 import type { Vote } from "../gate/approvals.ts";
+import type { Tally } from "../journal/counts.ts";
 import type { Message } from "../reason/port.ts";
 import type { Counters } from "../reason/tokens.ts";
 import type { Window } from "../reason/window.ts";
@@ -10,6 +11,7 @@ import {
   type Answer,
   type ApprovalId,
   type Ask,
+  type Attachment,
   type CallId,
   type CallKey,
   callKey,
@@ -69,6 +71,10 @@ export type State = {
   replies: number;
   /** Calls decided `allow` in this session, by tool. */
   readonly allowedCalls: Map<string, number>;
+  /** What it counts over hours and days. */
+  readonly tally: Tally;
+  /** Starts per value of a target, by `calls:TOOL/ARGUMENT` and the value's digest. */
+  readonly values: Map<string, number>;
   /** Calls that may or may not have taken effect, until somebody settles them. */
   readonly unknowns: Map<CallId, Unknown>;
   /** Calls that failed and were set aside, with their tool, until a person has seen to them. */
@@ -99,7 +105,7 @@ export type State = {
   last: Last | null;
 };
 
-export type FollowUp = Readonly<{ text: string; by: Principal; intent: IntentId }>;
+export type FollowUp = Readonly<{ text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>;
 
 /** `gated` is where a person's wish to have the tool asked stands; null when nobody wants it. */
 export type Unknown = {
@@ -142,8 +148,16 @@ export type Turn = {
   refusedInARow: number;
   /** By tool, decided `allow` in this turn. */
   readonly allowedCalls: Map<string, number>;
+  readonly values: Map<string, number>;
   /** Where summing up stands before the next request; `over`: there was one since the last reply, or there will be none. */
-  summary: Readonly<{ gated: Gated; attempts: number; over: boolean }>;
+  summary: Readonly<{
+    gated: Gated;
+    attempts: number;
+    /** Of whoever is asked for it now, and how many were given up in this turn. */
+    tries: Readonly<{ lost: number; refused: number }>;
+    fellBack: number;
+    over: boolean;
+  }>;
   /** The model call in flight, if any. */
   asking: Asking | null;
   /** Attempts made at the reply that comes next. */
@@ -313,4 +327,10 @@ export function modelNow(agent: AgentFacts, t: Turn | null): Readonly<{ model: s
   return fallback ?? agent;
 }
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });
-export const NO_SUMMARY: Turn["summary"] = Object.freeze({ gated: UNDECIDED, attempts: 0, over: false });
+export const NO_SUMMARY: Turn["summary"] = Object.freeze({
+  gated: UNDECIDED,
+  attempts: 0,
+  tries: Object.freeze({ lost: 0, refused: 0 }),
+  fellBack: 0,
+  over: false,
+});

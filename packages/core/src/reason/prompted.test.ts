@@ -35,6 +35,7 @@ const call = (args: JsonObject, text = JSON.stringify(args)): Part => ({
 const say = (text: string): Part => ({ kind: "text", text, meta: null });
 const request = (messages: readonly Message[], more: Partial<ModelRequest> = {}): ModelRequest => ({
   system: "Be brief.",
+  context: [],
   messages,
   tools: [LOOK],
   answer: null,
@@ -139,6 +140,13 @@ describe("calls in words", () => {
         '```results-k3f9a0b1\n{"call":1,"tool":"look_up","error":false,"result":"owes 5"}\n{"call":2,"tool":"look_up","error":true,"result":"[failed] x"}\n```\n\n[repeated] it\n\nwell?',
       ],
     ]);
+  });
+
+  test("M114 files stay with the words they came with", async () => {
+    const files = [{ kind: "text", mediaType: "text/plain", name: "a", text: "x" } as const];
+    const shown: Message = { role: "user", text: "see", files, tokens: 1, entry: seq(1) };
+    const { sent } = await asked(reply.text("done"), [user("go"), shown, note("[3 left]")]);
+    expect(sent.messages).toMatchObject([{ text: "go" }, { text: "see\n\n[3 left]", files }]);
   });
 
   test("M119 words are shown up to the first block, wherever they are cut", () => {

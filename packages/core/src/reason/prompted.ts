@@ -81,7 +81,7 @@ export function inWords(messages: readonly Message[], mark: string): readonly Me
     if (message.role === "assistant") {
       number = 0;
       said.push(written(message, mark));
-    } else if (before !== undefined && isPlain(before) && isPlain(message))
+    } else if (before !== undefined && before.role !== "assistant" && isPlain(message))
       said[said.length - 1] = joined(before, message.text, message.tokens);
     else said.push(message);
   }
@@ -89,11 +89,9 @@ export function inWords(messages: readonly Message[], mark: string): readonly Me
   return said;
 }
 
-type Plain = Extract<Message, { role: "user" | "note" }>;
-/** Nothing but its words. */
-const isPlain = (message: Message): message is Plain =>
-  (message.role === "user" || message.role === "note") &&
-  Object.keys(message).every((key) => ["role", "text", "tokens", "entry"].includes(key));
+/** Nothing but its words: files stay where they were shown. */
+const isPlain = (message: Message): message is Extract<Message, { role: "user" | "note" }> =>
+  message.role === "note" || (message.role === "user" && (message.files ?? []).length === 0);
 
 const joined = (before: Message, text: string, tokens = 0): Message =>
   "text" in before ? { ...before, text: before.text === "" ? text : `${before.text}\n\n${text}`, tokens: before.tokens + tokens } : before;

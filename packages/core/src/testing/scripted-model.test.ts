@@ -6,6 +6,7 @@ import { broken, failure, hang, reply, scriptedModel } from "./scripted-model.ts
 
 const request = (messages: readonly Message[] = []): ModelRequest => ({
   system: "",
+  context: [],
   messages,
   tools: [],
   temperature: 0,

@@ -9,6 +9,7 @@ import { type Row, tableGate } from "../gate/table.ts";
 import { type StandingGrant, unseal } from "../journal/index.ts";
 import { chargesOf } from "../loop/agent-facts.ts";
 import { breakersOf } from "../loop/breakers.ts";
+import { countsOf } from "../loop/counting.ts";
 import { followChild, goUp } from "../loop/delegating.ts";
 import { drive, type Held } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
@@ -21,6 +22,7 @@ import type { Model } from "../reason/port.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
 import {
   type AgentFacts,
+  type Attachment,
   approvalId,
   type ContextPlan,
   DEFAULT_BREAKER,
@@ -65,6 +67,8 @@ export type WorldOptions = Readonly<{
   rows?: readonly Row[];
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
+  /** Shown with the input of every turn that `run` or `say` begins. */
+  files?: readonly Attachment[];
   prices?: Prices;
   /** Asked in the model's place, in order. */
   fallbacks?: readonly Readonly<{ model: Model; prices?: Prices }>[];
@@ -207,6 +211,7 @@ export function world(options: WorldOptions): World {
       inbox: store.inbox,
       orders: ordersOf(store.journal, clock.now),
       breakers: breakersOf(store.journal, { now: clock.now, hash, self: { kind: "system", id: store.journal.writer } }),
+      counts: countsOf(store.journal, clock.now),
       modelRetry: DEFAULT_MODEL_RETRY,
       modelBreaker: DEFAULT_BREAKER,
       authenticate: () => ({ kind: "genuine" }),
@@ -302,7 +307,10 @@ export function world(options: WorldOptions): World {
 
   function withTurn(held: Held, input: string): Held {
     const turn = held.state.turns + 1;
-    return { ...held, begin: [...held.begin, { kind: "turn.started", turn, input, by: USER, limits, intent: null }] };
+    return {
+      ...held,
+      begin: [...held.begin, { kind: "turn.started", turn, input, files: options.files ?? [], by: USER, limits, intent: null }],
+    };
   }
 
   const never = () => new AbortController().signal;

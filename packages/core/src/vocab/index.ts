@@ -1,3 +1,5 @@
+export * from "./attachment.ts";
+export * from "./base64.ts";
 export * from "./budget.ts";
 export * from "./canonical.ts";
 export * from "./context.ts";

@@ -10,11 +10,13 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import {
   type Agent,
+  DEFAULT_MODEL,
   defineAgent,
   describe,
   FaultError,
   isSkill,
   type JsonObject,
+  type Prices,
   type Recover,
   readJson,
   type Skill,
@@ -28,7 +30,12 @@ import { placeOf, readToml } from "../toml-text.ts";
 const MAX_BYTES = 256 * 1024;
 const HINT = "see docs/guide/agents.md for every setting";
 
-const priceSchema = z.strictObject({ input: z.number(), output: z.number() });
+const priceSchema = z.strictObject({
+  input: z.number(),
+  output: z.number(),
+  cachedInput: z.number().exactOptional(),
+  cacheWrite: z.number().exactOptional(),
+});
 const agentSchema = z.strictObject({
   name: z.string(),
   instructions: z.string(),
@@ -58,16 +65,23 @@ const agentSchema = z.strictObject({
   modelOptions: z.record(z.string(), z.json()).default({}),
 });
 
+type Definition = z.output<typeof agentSchema>;
+type PriceList = Readonly<Record<string, Prices>>;
 export type TomlAgent = Readonly<{ agent: Agent; file: string }>;
 type ToolBox = ReadonlyMap<string, Readonly<{ tool: Tool; file: string }>>;
 
 /** Both are paths and globs below `root`. Tool modules are loaded only when there is an agent that could name them. */
-export async function loadTomlAgents(root: string, patterns: readonly string[], tools: readonly string[]): Promise<readonly TomlAgent[]> {
+export async function loadTomlAgents(
+  root: string,
+  patterns: readonly string[],
+  tools: readonly string[],
+  prices: PriceList = {},
+): Promise<readonly TomlAgent[]> {
   const folder = realpathSync(root);
   const files = projectFiles(folder, patterns, "agents");
   if (files.length === 0) return [];
   const box = await loadTools(folder, tools);
-  return files.map((file) => ({ agent: agentIn(file, box, folder), file }));
+  return files.map((file) => ({ agent: agentIn(file, { box, prices, root: folder }), file }));
 }
 
 async function loadTools(root: string, patterns: readonly string[]): Promise<ToolBox> {
@@ -108,7 +122,7 @@ export async function loadCodeSkills(
 const isTool = (value: unknown): value is Tool =>
   typeof value === "object" && value !== null && "inputSchema" in value && "check" in value && "resource" in value && "run" in value;
 
-function agentIn(file: string, box: ToolBox, root: string): Agent {
+function agentIn(file: string, { box, prices: project, root }: Readonly<{ box: ToolBox; prices: PriceList; root: string }>): Agent {
   const text = textOf(file);
   const toml = readToml(text);
   if (toml.kind === "not-toml") throw fileBad(file, toml, `not TOML: ${toml.detail}`, HINT);
@@ -117,7 +131,7 @@ function agentIn(file: string, box: ToolBox, root: string): Agent {
     const { path, detail } = issueOf(read.error);
     throw fileBad(file, placeOf(text, path), detail, HINT);
   }
-  const { tools, recover, breaker, model, output, ...rest } = read.data;
+  const { tools, recover, breaker, model, output, prices: own, ...rest } = read.data;
   const found = tools.map((name, i) => {
     const known = box.get(name);
     if (known !== undefined) return known.tool;
@@ -132,7 +146,15 @@ function agentIn(file: string, box: ToolBox, root: string): Agent {
         : { output };
   try {
     const failing = { ...(recover === undefined ? {} : { recover: recover as Recover }), ...(breaker === undefined ? {} : { breaker }) };
-    return defineAgent({ ...rest, ...(model === undefined ? {} : { model }), ...failing, ...answer, tools: found }); // which checks what is said of failures like all the rest
+    const prices = pricesFor([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
+    return defineAgent({
+      ...rest,
+      ...(model === undefined ? {} : { model }),
+      ...(prices === null ? {} : { prices }),
+      ...failing,
+      ...answer,
+      tools: found,
+    }); // which checks what is said of failures like all the rest
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     const { message, hint } = describe(error.fault);
@@ -154,6 +176,16 @@ function schemaIn(path: string, file: string, root: string, place: Parameters<ty
     throw fileBad(found, null, "a JSON Schema is an object", hint);
   return read.value as JsonObject;
 }
+
+/** What the agent says, and for models that it says nothing of what the project says; null: nobody says anything. */
+function pricesFor(models: readonly string[], own: Definition["prices"], project: PriceList): PriceList | Prices | null {
+  const known = models.flatMap((model) => (Object.hasOwn(project, model) ? [[model, project[model] as Prices] as const] : []));
+  if (known.length === 0) return own ?? null;
+  const [first = ""] = models;
+  const said: PriceList = own === undefined ? {} : isOne(own) ? { [first]: own } : own;
+  return { ...Object.fromEntries(known), ...said };
+}
+const isOne = (prices: Prices | PriceList): prices is Prices => typeof prices["input"] === "number";
 
 /** A limit stands below `limits`; others say where they stand. */
 function pathOf(setting: string): readonly string[] {

@@ -1,4 +1,5 @@
 import {
+  type Attachment,
   type Digest,
   defineTool,
   FaultError,
@@ -58,6 +59,7 @@ const called = (name: string): Message => {
 };
 const request = (messages: readonly Message[], change: Partial<ModelRequest> = {}): ModelRequest => ({
   system: "Be brief.",
+  context: [],
   messages,
   tools: TOOLS,
   temperature: 0.3,
@@ -249,6 +251,30 @@ test("M7 every offline name is a model", async () => {
   const model = modelFor("offline/any/thing", { rules: [{ say: "hello" }] }, clockOf());
   expect(model.id).toBe("offline/any/thing");
   expect(said((await model.ask(request([user("x")]), ignore, never)).parts)).toBe("hello");
+});
+
+test("M97 the files it was shown are told by name, type and size, in its own words and in a rule", async () => {
+  const files: readonly Attachment[] = [
+    { kind: "image", mediaType: "image/png", name: "a.png", base64: "iVBORw0KGgo=" },
+    { kind: "text", mediaType: "text/csv", name: null, text: "a,b" },
+  ];
+  const request: ModelRequest = {
+    system: "s",
+    context: [],
+    messages: [{ role: "user", text: "what is it?", files, tokens: 3, entry: seq(1) }],
+    tools: [],
+    answer: null,
+    temperature: 0,
+    maxOutputTokens: 1_000,
+    attempt: 1,
+  };
+  const say = async (rules: readonly OfflineRule[]) => {
+    const { parts } = await offlineModel({ name: "eye", rules: [...rules] }, clockOf()).ask(request, ignore, never);
+    return parts.map((part) => part.text).join("");
+  };
+  expect(await say([])).toMatch(/You said: what is it\? You showed me: a\.png \(image\/png, 8 bytes\), a file \(text\/csv, 3 bytes\)$/);
+  expect(await say([])).toBe(await say([]));
+  expect(await say([{ say: "I see {{files}}." }])).toBe("I see a.png (image/png, 8 bytes), a file (text/csv, 3 bytes).");
 });
 
 describe("M109 a structured answer", () => {

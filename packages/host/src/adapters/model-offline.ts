@@ -5,6 +5,7 @@
  * M3 The same request gets the same reply, always.
  * M4 What it says is streamed before it is returned, and it stops at once when the signal fires.
  * M5 Rules are tried in order; the first that fits answers. One that names no earlier call fits only before the turn's first call.
+ * M97 It says which files it was shown, by name, type and size; `{{files}}` is that in a rule.
  * M6 Without a rule it never invents an argument: a value comes from the request, or it says what is missing.
  */
 import { hash } from "node:crypto";
@@ -12,6 +13,7 @@ import { appendFileSync } from "node:fs";
 import {
   estimateTokens,
   FaultError,
+  fileLine,
   type Json,
   type JsonObject,
   type Message,
@@ -126,6 +128,7 @@ type Turn = Readonly<{
   results: readonly Result[];
   latest: readonly Result[];
   callsBefore: number;
+  files: string;
 }>;
 
 /** From the last message of a user on. */
@@ -143,8 +146,17 @@ function turnOf(messages: readonly Message[]): Turn {
     if (message.role === "tool") results.push({ tool: message.tool, text: message.text, isError: message.isError });
   }
   const callsBefore = messages.reduce((sum, message) => sum + (message.role === "assistant" ? message.parts.filter(isCall).length : 0), 0);
-  return { input: asked?.role === "user" ? asked.text : "", called, results, latest: results.slice(latestFrom), callsBefore };
+  return {
+    input: asked?.role === "user" ? asked.text : "",
+    called,
+    results,
+    latest: results.slice(latestFrom),
+    callsBefore,
+    files: filesIn(asked),
+  };
 }
+
+const filesIn = (asked: Message | undefined): string => (asked?.role === "user" ? (asked.files ?? []).map(fileLine).join(", ") : "");
 
 const isCall = (part: { readonly kind: string }): boolean => part.kind === "call";
 
@@ -186,10 +198,11 @@ function fillJson(template: Json, look: (key: string) => Json): Json {
   return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, fillJson(value, look)]));
 }
 
-/** `input`, `result`, `result.total`, `results.TOOL.items.0.name`, or a group of `says` by number or name. What is not there is empty. */
+/** `input`, `files`, `result`, `result.total`, `results.TOOL.items.0.name`, or a group of `says` by number or name. What is not there is empty. */
 function lookUp(key: string, turn: Turn, groups: RegExpExecArray | null): Json {
   const [head = "", ...path] = key.split(".");
   if (head === "input") return turn.input;
+  if (head === "files") return turn.files;
   if (head === "result") return at(turn.results.at(-1), path);
   if (head === "results")
     return at(
@@ -230,7 +243,7 @@ function obvious(id: string, turn: Turn, { tools, answer }: ModelRequest): Draft
   if (turn.latest.length > 0) return saying(schema === null ? turn.latest.map(told).join("\n") : structured(schema, turn));
   const best = bestTool(turn.input, tools);
   if (schema !== null && (best === null || argumentsFrom(turn.input, best).missing.length > 0)) return saying(structured(schema, turn));
-  if (best === null) return saying(introduction(id, turn.input, tools));
+  if (best === null) return saying(introduction(id, turn, tools));
   const { args, missing } = argumentsFrom(turn.input, best);
   if (missing.length === 0) return { think: null, say: `I will call ${best.name}.`, calls: [{ tool: best.name, args }] };
   return saying(
@@ -248,13 +261,14 @@ const told = ({ tool, text, isError }: Result): string => `${tool} ${isError ? "
 const shortened = (text: string): string =>
   text.length <= SHOWN ? text : `${text.slice(0, SHOWN).toWellFormed()} … (${text.length} characters)`;
 
-function introduction(id: string, input: string, tools: readonly ToolSpec[]): string {
+function introduction(id: string, { input, files }: Turn, tools: readonly ToolSpec[]): string {
   const able =
     tools.length === 0
       ? "I have no tools here."
       : `I can call ${tools.map(({ name }) => name).join(", ")}: name one, with its texts in quotes.`;
   const heard = input.trim() === "" ? "" : ` You said: ${shortened(input.trim())}`;
-  return `I am ${id}, a model of fixed rules that runs offline and understands no language. ${able}${heard}`;
+  const shown = files === "" ? "" : ` You showed me: ${files}`;
+  return `I am ${id}, a model of fixed rules that runs offline and understands no language. ${able}${heard}${shown}`;
 }
 
 /** A word of its name counts three, a word of its description one; below three it was not meant. The first of equals wins. */
@@ -373,8 +387,9 @@ function stopIf(signal: AbortSignal): void {
   if (signal.aborted) throw new FaultError({ kind: "model-failed", detail: "stopped", again: false, broke: false });
 }
 
-const inputTokens = ({ system, messages, tools }: ModelRequest): number =>
+const inputTokens = ({ system, context, messages, tools }: ModelRequest): number =>
   estimateTokens(system) +
+  context.reduce((n, text) => n + estimateTokens(text), 0) +
   messages.reduce((sum, { tokens }) => sum + tokens, 0) +
   (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
 

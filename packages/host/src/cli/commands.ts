@@ -12,6 +12,12 @@ const AS: OptionSpec = {
   value: "NAME",
   help: "who you are (default: $ORGATE_USER, else your only key, else one is made for you)",
 };
+const FILE: OptionSpec = {
+  type: "string",
+  value: "PATH",
+  help: "show this file too: an image, a PDF or a text; may be given again",
+  many: true,
+};
 const SESSION = { name: "ID", required: true, help: "a session's id, or enough of its beginning or end" } as const;
 const APPROVAL = { name: "ID", required: true, help: "as `orgate approvals list` shows it, or enough of its beginning or end" } as const;
 const DIGEST: OptionSpec = { type: "string", value: "DIGEST", help: "only if it is about this (at least 8 characters)" };
@@ -48,13 +54,18 @@ export const COMMANDS: readonly CommandSpec[] = [
     args: [{ name: "AGENT", required: true, help: "its name" }],
     options: {
       input: { type: "string", value: "TEXT", help: "what you say; `-` reads it from stdin" },
+      file: FILE,
       session: { type: "string", value: "ID", help: "go on in this session" },
       id: { type: "string", value: "NAME", help: "go on in the session of this id of your own, or open one under it" },
       watch: { type: "boolean", help: "reload the policies when their files change; a set that does not load changes nothing" },
       as: AS,
     },
     notes: [EXITS, "Ctrl-C cancels the turn, and the journal says so; a second one leaves at once."],
-    examples: ['orgate run ops --input "why is checkout slow?"', "git diff | orgate run reviewer --input - --json"],
+    examples: [
+      'orgate run ops --input "why is checkout slow?"',
+      "git diff | orgate run reviewer --input - --json",
+      'orgate run clerk --input "what does it say?" --file bill.pdf',
+    ],
     load: async () => (await import("../commands/run.ts")).run,
   },
   {
@@ -122,7 +133,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "sessions say",
     summary: "start another turn in a session",
     args: [SESSION, { name: "TEXT", required: true, help: "what you say; `-` reads it from stdin" }],
-    options: { after: { type: "boolean", help: "when the turn in progress has ended; several wait in order" }, as: AS },
+    options: { after: { type: "boolean", help: "when the turn in progress has ended; several wait in order" }, file: FILE, as: AS },
     notes: [DELIVERY, EXITS],
     examples: ['orgate sessions say s_0mh3k2 "and yesterday?"', 'orgate sessions say s_0mh3k2 "then write it down" --after'],
     load: async () => (await import("../commands/wishes.ts")).say,
@@ -131,7 +142,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "sessions steer",
     summary: "say something while a turn is in progress",
     args: [SESSION, { name: "TEXT", required: true, help: "what the agent hears next; `-` reads it from stdin" }],
-    options: { as: AS },
+    options: { file: FILE, as: AS },
     notes: [DELIVERY],
     examples: ['orgate sessions steer s_0mh3k2 "leave the database alone"'],
     load: async () => (await import("../commands/wishes.ts")).steer,

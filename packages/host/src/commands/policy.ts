@@ -15,7 +15,7 @@ import {
   type UserAct,
   type Verdict,
 } from "@orgate/core";
-import { actionOf, type Case, type CedarGate, caseSchema, factsOf, type LoadedPolicy } from "@orgate/core/gate";
+import { actionOf, type Case, type CedarGate, caseSchema, factsOf, factsRead, type LoadedPolicy } from "@orgate/core/gate";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, count, table } from "../cli/table.ts";
@@ -392,6 +392,7 @@ async function findDecision(
               calls,
               spent: { ...spent },
               cents: state === null ? null : centsSpent(state, state.turn),
+              ...factsRead(e.read), // what was counted in other sessions then, and said of its arguments, is what was journalled
             },
           };
         }

@@ -1,11 +1,13 @@
 /** What several commands need: the project, the person, the session that was meant. */
 import { userInfo } from "node:os";
-import { type Agent, FaultError, isSessionId, type SessionId } from "@orgate/core";
+import { resolve } from "node:path";
+import { type Agent, type Attachment, FaultError, isSessionId, type SessionId } from "@orgate/core";
 import { isPersonName, type Journal, type SessionSummary } from "@orgate/core/journal";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { hasJournal, type Look, openLook, openPlace, openProject, type Person, type Place, personsOf } from "../compose.ts";
 import type { Config } from "../config.ts";
+import { fileAt } from "../file-input.ts";
 import { openPolicies, type Policies } from "../policies.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 
@@ -132,6 +134,9 @@ export async function sessionOf(journal: Pick<Journal, "session" | "find" | "ses
     hint: `write more of it: ${some.join(", ")}${found.length > some.length ? ", …" : ""}`,
   });
 }
+
+/** What `--file` names, from where the command was given. */
+export const filesOf = (given: Given): readonly Attachment[] => given.texts("file").map((path) => fileAt(resolve(given.cwd, path)));
 
 /** TEXT, or what comes on stdin for `-`. */
 export async function textOf(given: string, what: string, screen: Screen): Promise<string> {

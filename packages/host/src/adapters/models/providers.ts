@@ -15,6 +15,7 @@ import { type AnswerWay, mannered, strictly } from "./answers.ts";
 import type { Setting, Settings } from "./env.ts";
 import { WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
+import type { FileWire } from "./prompt.ts";
 import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
 
 /** What a provider is made with. */
@@ -29,6 +30,10 @@ type Provider = Readonly<{
   base: Readonly<{ variable: string; usual: string | null /** What an address without a path lacks. */; path: string }>;
   /** Its wire has a flag for a result that is an error. */
   flagsErrors: boolean;
+  /** It takes several system texts. Of those who imitate OpenAI many take one, and only as the first message: theirs is one text. */
+  splitsSystem: boolean;
+  /** What it takes of files, and where it wants them. */
+  files: Omit<FileWire, "tagged">;
   /** The kinds of event that its package reads, where it takes any other for an error. */
   events: readonly string[];
   /** What it is told unless the agent says otherwise. */
@@ -65,15 +70,21 @@ const CHAT_FIELDS =
     " ",
   );
 
+const STILL = ["image/png", "image/jpeg", "image/webp"];
+const IMAGES = [...STILL, "image/gif"];
+const PDF = "application/pdf";
+
 export const PROVIDERS: Readonly<Record<string, Provider>> = {
   anthropic: {
     key: "ANTHROPIC_API_KEY",
     keyless: false,
     base: { variable: "ANTHROPIC_BASE_URL", usual: "https://api.anthropic.com/v1", path: "/v1" },
     flagsErrors: true,
+    splitsSystem: true,
+    files: { takes: [...IMAGES, PDF], first: true },
     events: "message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping error".split(" "),
     options: { anthropic: { toolStreaming: false } }, // else the package asks for arguments that the provider has not checked to be JSON
-    closed: "mcpServers container fallbacks thread compaction contextManagement".split(" "),
+    closed: "mcpServers container fallbacks thread compaction contextManagement cacheControl".split(" "), // a cache for an hour has another price
     answers: "native", // the package gives an older model a tool for it
     strict: null,
     about: "Anthropic's Messages API",
@@ -88,6 +99,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
+    splitsSystem: true,
+    files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: { openai: { store: false } }, // the journal is the record: nothing is left with the provider to refer to
     closed: "conversation previousResponseId contextManagement compactionTrigger".split(" "),
@@ -104,6 +117,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
+    splitsSystem: true,
+    files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: {},
     closed: "maxCompletionTokens".split(" "),
@@ -120,6 +135,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "GOOGLE_GENERATIVE_AI_BASE_URL", usual: "https://generativelanguage.googleapis.com/v1beta", path: "/v1beta" },
     flagsErrors: true,
+    splitsSystem: true,
+    files: { takes: [...STILL, PDF], first: true },
     events: [],
     options: {},
     closed: "cachedContent continuationToken".split(" "),
@@ -136,6 +153,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENROUTER_BASE_URL", usual: "https://openrouter.ai/api/v1", path: "/api/v1" },
     flagsErrors: false,
+    splitsSystem: false,
+    files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
@@ -149,6 +168,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: true,
     base: { variable: "OLLAMA_BASE_URL", usual: "http://127.0.0.1:11434/v1", path: "/v1" },
     flagsErrors: false,
+    splitsSystem: false,
+    files: { takes: STILL, first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
@@ -162,6 +183,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: true,
     base: { variable: "OPENAI_COMPATIBLE_BASE_URL", usual: null, path: "" },
     flagsErrors: false,
+    splitsSystem: false,
+    files: { takes: IMAGES, first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
@@ -195,6 +218,8 @@ const optionsSchema = z.strictObject({
   tools: z.enum(["native", "prompted", "none"]).default("native"),
   /** How it gives a structured answer, where that is to be otherwise than is usual for its provider. */
   answers: z.enum(["native", "alone", "call"]).optional(),
+  /** False: nothing is marked for Anthropic's cache. Others cache by themselves, or not at all. */
+  promptCache: z.boolean().default(true),
 });
 
 export type ProviderOptions = z.input<typeof optionsSchema>;
@@ -215,13 +240,14 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
   }
   const standing = providerStanding(word, settings);
   if (standing.kind === "unusable") throw unusable(id, standing.why);
-  const { providerOptions, firstByteMs, idleMs, maxReplyChars, tools, answers = provider.answers } = read.data;
+  const { providerOptions, firstByteMs, idleMs, maxReplyChars, promptCache, tools, answers = provider.answers } = read.data;
 
   const { key, base } = standing;
   const asked = {
     id,
     now,
     secrets: key === null ? [] : [key],
+    promptCache,
     providerOptions: merged(provider.options, providerOptions),
     patience: { ...(firstByteMs === undefined ? {} : { firstByteMs }), ...(idleMs === undefined ? {} : { idleMs }) },
     ...(maxReplyChars === undefined ? {} : { maxReplyChars }),
@@ -230,6 +256,8 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
   const inside: Inside = {
     exactArguments: true,
     flagsErrors: provider.flagsErrors,
+    splitsSystem: provider.splitsSystem,
+    files: { ...provider.files, tagged: true },
     events: provider.events,
     within: (given) => strictly(provider.strict, provider.within?.(given) ?? given),
     watch: (signal, wire) => void wires.set(signal, wire),
