@@ -12,6 +12,11 @@ export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s,
 /** Under a plan of its own nothing goes without an event: `context.ts`. */
 function keep(s: State, message: Message): void {
   s.messages.push(message);
+  for (const { mediaType } of message.role === "user" ? (message.files ?? []) : []) {
+    if (s.media.has(mediaType)) continue;
+    s.media.add(mediaType);
+    s.changes += 1; // a policy may have read that there was none
+  }
   const plain = s.agent.context.kind === "window" ? s.turn : null;
   widen(s.messages, s.window, message, plain === null ? Number.POSITIVE_INFINITY : plain.limits.contextTokens - overheadOf(s));
 }

@@ -67,6 +67,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     parent: opened.parent,
     closed: false,
     labels: new Set<Label>(),
+    media: new Set<string>(),
     messages: [],
     window: newWindow(),
     queued: [],

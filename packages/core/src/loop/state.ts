@@ -60,6 +60,8 @@ export type State = {
   readonly parent: Parent | null;
   closed: boolean;
   readonly labels: Set<Label>;
+  /** Of the files in the conversation: what a policy may be asked about. */
+  readonly media: Set<string>;
   /** The conversation, whole. What the model is shown is a window into it. */
   readonly messages: Message[];
   readonly window: Window;
