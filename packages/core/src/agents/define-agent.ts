@@ -34,6 +34,7 @@ import {
   tokenizerOf,
   toolFacts,
 } from "../vocab/index.ts";
+import { type MissingServer, serversOf } from "./agent-servers.ts";
 import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
 import { middlewareOf } from "./define-middleware.ts";
 import type { Skill } from "./define-skill.ts";
@@ -75,6 +76,8 @@ export type AgentDefinition = Readonly<{
   middleware?: readonly Middleware[];
   /** What `defineSkill` returned, or the name of a skill that the project brings. */
   skills?: readonly (Skill | string)[];
+  /** MCP servers by name, each with all the tools that were accepted of it; or one tool, as `SERVER__TOOL`. */
+  mcp?: readonly string[];
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
   projectInstructions?: boolean;
   /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
@@ -118,6 +121,8 @@ export type Agent = Readonly<{
   skills: readonly Skill[];
   /** Skills that it names and does not have: it is not run without them. */
   missing: readonly Readonly<{ skill: string } & Unusable>[];
+  /** MCP servers that it names and does not have: it is not run without them either. */
+  missingServers: readonly MissingServer[];
   /** What it asks for and runs without. */
   warnings: readonly string[];
   /** As it was written: `equipAgent` starts from it. */
@@ -126,7 +131,7 @@ export type Agent = Readonly<{
 }>;
 
 const FIELDS =
-  "name instructions model fallbacks modelOptions tools limits prices tokenizer context groups delegates maxDepth recover retry breaker skills projectInstructions middleware".split(
+  "name instructions model fallbacks modelOptions tools limits prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions middleware".split(
     " ",
   );
 const MAX_DEPTH = 3;
@@ -158,7 +163,9 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const retry = readModelRetry(given.retry ?? {});
   if (typeof retry === "string") throw invalid(where, retry, "the guide's page on models has them all");
   const recover = recoverOf(given.recover, (detail) => invalid(where, detail, "the guide's page on recovery has them all"));
-  const own = recovering(joined(toolsOf(given.tools ?? [], where), skills, where), recover, breaker, where);
+  const linked = serversOf(given.mcp ?? [], equipment, where);
+  const listed = withServers(toolsOf(given.tools ?? [], where), linked.tools, where);
+  const own = recovering(joined(listed, skills, where), recover, breaker, where);
   const loader = skills.length + missing.length === 0 ? [] : [skillLoader(skills)];
   const tools = Object.freeze(inOrder([...own, ...loader]));
   const asks = given.projectInstructions ?? false;
@@ -222,7 +229,8 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     middleware,
     skills,
     missing,
-    warnings: [...(given.model === undefined ? [UNNAMED] : []), ...(asks ? equipment.warnings : [])],
+    missingServers: Object.freeze(linked.missing),
+    warnings: [...(given.model === undefined ? [UNNAMED] : []), ...(asks ? equipment.warnings : []), ...linked.warnings],
     definition: Object.freeze({ ...given }),
   };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
@@ -249,6 +257,18 @@ function toolsOf(all: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>,
     seen.add(tool.name);
   }
   return given;
+}
+
+/** A tool of a server that the agent lists itself is the same tool. */
+function withServers(own: readonly Tool[], brought: readonly Tool[], where: string): readonly Tool[] {
+  const twice = brought.find((tool) => own.some((other) => other.name === tool.name && other !== tool));
+  if (twice !== undefined)
+    throw invalid(
+      where,
+      `tool \`${twice.name}\` is brought by the agent itself and by MCP server \`${twice.server ?? ""}\``,
+      "rename one of them",
+    );
+  return [...own, ...brought.filter((tool) => !own.includes(tool))];
 }
 
 const isList = (given: readonly Tool[] | Readonly<Record<string, unknown>>): given is readonly Tool[] => Array.isArray(given);

@@ -1,4 +1,5 @@
-export { type Equipment, NO_EQUIPMENT, type Unusable } from "./agent-skills.ts";
+export type { MissingServer } from "./agent-servers.ts";
+export { type Equipment, NO_EQUIPMENT, type ServerTools, type Unusable } from "./agent-skills.ts";
 export * from "./define-agent.ts";
 export { defineMiddleware, type MiddlewareDefinition, middlewareOf } from "./define-middleware.ts";
 export { defineSkill, isSkill, isSkillName, isSkillPath, MAX_SKILL_FILES, type Skill, type SkillDefinition } from "./define-skill.ts";

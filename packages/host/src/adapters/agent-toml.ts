@@ -1,6 +1,6 @@
 /**
  * Agents as small TOML files: `name`, `instructions`, `model`, `fallbacks`, `tools` by name, `limits`, `recover`, `retry`, `breaker`, `groups`, `delegates`, `maxDepth`,
- * `skills`, `projectInstructions`, `modelOptions`. Their tools are what the project's `tools/*.ts` export.
+ * `skills`, `mcp`, `projectInstructions`, `modelOptions`. Their tools are what the project's `tools/*.ts` export.
  *
  * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
  *     and column.
@@ -43,6 +43,7 @@ const agentSchema = z.strictObject({
   delegates: z.array(z.string()).default([]),
   maxDepth: z.int().default(3),
   skills: z.array(z.string()).default([]),
+  mcp: z.array(z.string()).default([]),
   projectInstructions: z.boolean().default(false),
   recover: z.union([z.string(), z.array(z.union([z.string(), z.record(z.string(), z.json())])), z.record(z.string(), z.json())]).optional(),
   breaker: z.record(z.string(), z.number()).optional(),
