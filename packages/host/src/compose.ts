@@ -45,7 +45,7 @@ import {
   withFreshKeys,
 } from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
-import { type Settings, settingsOf } from "./adapters/models/env.ts";
+import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
@@ -231,15 +231,23 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
 
 /** What a test or an embedder may bring of its own. */
 export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: Ids }>;
+type Named = Pick<Agent, "model" | "modelOptions">;
 export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds };
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
-export function modelsWith(settings: Settings): Outside["model"] {
+export function modelsWith(settings: Settings): (agent: Named) => Model {
   return ({ model, modelOptions }) =>
     model.startsWith("offline/")
       ? modelFor(model, modelOptions, nodeClock)
       : providerModel(model, modelOptions, settings, () => nodeClock.now());
 }
+
+/** What `namedModel` may be told. */
+export type NamedModelOptions = Readonly<{ modelOptions?: Agent["modelOptions"]; env?: Env /** With a `.env` in it. */; folder?: string }>;
+
+/** The model of `provider/name` as a runtime makes it: to be put inside another, or asked by itself. */
+export const namedModel = (model: string, { modelOptions = {}, env = process.env, folder }: NamedModelOptions = {}): Model =>
+  modelsWith(settingsOf(env, folder ?? null))({ model, modelOptions });
 
 // what commands need of a project beside driving
 

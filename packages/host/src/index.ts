@@ -15,6 +15,7 @@ export type { ProviderOptions } from "./adapters/models/providers.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./adapters/path-guard.ts";
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./adapters/webhook.ts";
 export type { QuestionView } from "./approvals.ts";
+export { type NamedModelOptions, namedModel } from "./compose.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
 export type { Notice } from "./notices.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
