@@ -58,6 +58,7 @@ export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/int
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { type Person, signIntent } from "./adapters/keyring.ts";
 export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
+export { type Probe, probe, silenceAt } from "./adapters/models/probing.ts";
 export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
 export {
