@@ -19,6 +19,7 @@ const REQUEST: ModelRequest = {
   context: [],
   messages: [],
   tools: [],
+  answer: null,
   temperature: 0,
   maxOutputTokens: 1_024,
   attempt: 1,

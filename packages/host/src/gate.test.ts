@@ -509,6 +509,7 @@ test("G9 a decision table says what was expected and what came, and may be about
   const gate = gateOf('@id("reads") permit (principal, action in Action::"read", resource);');
   const base = {
     labels: [],
+    media: [],
     calls: {},
     spent: { turn: 0, session: 0, hour: 0, day: 0 },
     onBehalfOf: "ann",

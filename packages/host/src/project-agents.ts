@@ -14,14 +14,24 @@ import {
 } from "@orgate/core";
 import { foldTrust, loadAgents, loadCodeSkills, loadTomlAgents, openLook, type Trusted } from "./compose.ts";
 import type { Config } from "./config.ts";
+import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { fileBad } from "./project-modules.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
 
 export type ProjectAgent = Readonly<{ agent: Agent; file: string }>;
-export type ProjectAgents = Readonly<{ agents: readonly ProjectAgent[]; skills: readonly ProjectSkill[] }>;
+export type ProjectAgents = Readonly<{
+  agents: readonly ProjectAgent[];
+  skills: readonly ProjectSkill[];
+  /** Null where no agent names a server. Whoever runs an agent closes it. */
+  mcp: ProjectMcp | null;
+}>;
 
 /** A23 an agent is found by its name, whichever way it is written; one name is one agent. Only the skills that are named are read, unless all are asked for. */
-export async function loadProjectAgents(config: Config, which: "wanted" | "all" = "wanted"): Promise<ProjectAgents> {
+export async function loadProjectAgents(
+  config: Config,
+  which: "wanted" | "all" = "wanted",
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<ProjectAgents> {
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
   const modules = await loadAgents(
     config.root,
@@ -38,16 +48,20 @@ export async function loadProjectAgents(config: Config, which: "wanted" | "all" 
   const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
   const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
   const isPriced = Object.keys(config.prices).length > 0;
-  if (which === "wanted" && wanted.size === 0 && !asking)
+  const linking = sorted.some(({ agent }) => agent.missingServers.length > 0);
+  if (which === "wanted" && wanted.size === 0 && !asking && !linking)
     return {
       agents: isPriced ? sorted.map((one) => ({ ...one, agent: equipped(one, { ...NO_EQUIPMENT, prices: config.prices }) })) : sorted,
       skills: [],
+      mcp: null,
     };
   const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(config.root, config.tools);
   const trusted = await trustIn(config.journal.directory);
   const skills = projectSkills(config, trusted, code, which === "wanted" ? wanted : null);
-  const equipment = { ...equipmentOf(config, trusted, skills), prices: config.prices };
-  return { agents: sorted.map((one) => ({ ...one, agent: equipped(one, equipment) })), skills };
+  const mcp = linking ? projectMcp(config, trusted, env) : null;
+  const { servers, unusableServers } = mcp === null ? NO_EQUIPMENT : serverEquipment(mcp);
+  const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices };
+  return { agents: sorted.map((one) => ({ ...one, agent: equipped(one, equipment) })), skills, mcp };
 
   function equipped({ agent, file }: ProjectAgent, equipment: Equipment): Agent {
     try {

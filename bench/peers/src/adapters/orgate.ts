@@ -103,6 +103,7 @@ function decider(gate: CedarGate, { tools }: Agent): NonNullable<Opened["decide"
     calls: () => counts,
     spent: counts,
     cents: null,
+    media: [],
   } as const;
   return (times) => {
     for (let n = 1; n <= times; n += 1) {

@@ -33,6 +33,8 @@ export const caseSchema = z.strictObject({
   resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
   args: json.optional(),
   labels: z.array(z.string()).default([]),
+  /** Media types of files that were shown. */
+  media: z.array(z.string()).default([]),
   calls: z.record(z.string(), counts).default({}),
   spent: counts.default(NO_COUNTS),
   /** Money; left out, no price is known. */
@@ -101,6 +103,7 @@ export const factsOf = (c: Case): Facts => ({
   calls: (tool) => c.calls[tool] ?? NO_COUNTS,
   spent: c.spent,
   cents: c.cents ?? null,
+  media: c.media,
   lately: ({ name, value }) => latelyOf(c, name, value),
   aims: NO_MORE_FACTS.aims,
 });

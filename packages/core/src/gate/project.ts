@@ -32,6 +32,7 @@ function contextOf({ facts, call }: Told, need: Need, known: Known, tools: Reado
     out["args"] = toCedar(call.args, type, about, call.inexact) ?? {};
   if (call !== null && wanted("tool") !== null) out["tool"] = known.care(call.tool); // the same for every call of a slice, so it needs no part in its key
   if (wanted("labels") !== null) out["labels"] = [...facts.labels].sort();
+  if (wanted("media") !== null) out["media"] = [...facts.media].sort();
   const calls = wanted("calls");
   if (calls !== null)
     out["calls"] = Object.fromEntries(
@@ -130,6 +131,7 @@ function partsOf(need: Need, tools: ReadonlyMap<string, RecordType>): readonly P
   const args = wanted("args");
   if (args !== null) for (const path of pathsOf(args)) parts.push(({ call }) => argsKey(call, path));
   if (wanted("labels") !== null) parts.push(({ facts }) => `${facts.labels.length}[${facts.labels.map(sized).join("")}`);
+  if (wanted("media") !== null) parts.push(({ facts }) => `${facts.media.length}[${facts.media.map(sized).join("")}`);
   const calls = wanted("calls");
   if (calls !== null)
     for (const name of namesIn(calls, tools)) {

@@ -126,6 +126,7 @@ function sharedContext(): Shape {
   const text = (required: boolean) => ({ type: "String", required });
   return {
     labels: { type: "Set", element: { type: "String" }, required: true },
+    media: { type: "Set", element: { type: "String" }, required: true },
     calls: named("OrgateCalls"),
     spent: { ...record({ tokens: named("OrgateCounts"), cents: named("OrgateCounts", false) }), required: true },
     origin: { ...record({ surface: text(true), user: text(true), schedule: text(false), delivery: text(false) }), required: true },

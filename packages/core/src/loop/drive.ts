@@ -44,6 +44,7 @@ import { digestsOfActions, isDoubtedAsBefore, judge, questionDigest } from "./ju
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
 import { nextRetry } from "./mending.ts";
 import { idOf, type Move, next } from "./next.ts";
+import { askedWith, checkOutput, isAskedWith } from "./outputs.ts";
 import type { Live, Ports } from "./ports.ts";
 import { PREPARING } from "./readying.ts";
 import { chooser } from "./recovering.ts";
@@ -112,7 +113,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
     counting.heard(event);
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
-    for (const settled of settlementAfter(s, event)) record(settled);
+    for (const more of [...askedWith(p, event), ...settlementAfter(s, event)]) record(more);
   }
 
   /** What a decision made now has seen: the labels, outcomes and unknowns, the grants and halts, and what is left alone. */
@@ -157,7 +158,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     const [first] = events;
     const before = durable === 0 && first?.event.kind === "session.opened" ? emptyState(s.session, first.event, p.counters) : null;
     Object.assign(s, before ?? (await readState(p, s.session, p)));
-    for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked) && !restsOnCounts(event)) record(event);
+    for (const { event } of events)
+      if (!isBeginning(event) && !restsOn(event, revoked) && !restsOnCounts(event) && !isAskedWith(event)) record(event);
     decidedAt.clear(); // the order came after these decisions: each is looked at again
     consumed.push(...taken);
   }
@@ -243,6 +245,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         return compact(t, move.how);
       case "summarise":
         return false;
+      case "check-output":
+        return check(t);
       case "ask-model":
         return reconsiderAnswer(t) || prepare(t);
       case "settle":
@@ -266,6 +270,12 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
     record({ kind: "turn.started", turn: s.turns + 1, input, files, by, limits, intent });
     return true;
+  }
+
+  function check(t: Turn): boolean {
+    const event = checkOutput(p, t);
+    if (event !== null) record(event);
+    return event !== null;
   }
 
   function compact(t: Turn, how: Extract<Move, { kind: "compact" }>["how"]): boolean {

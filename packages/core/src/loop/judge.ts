@@ -213,6 +213,7 @@ function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, acti
     calls,
     spent: { turn, session: s.spent + turn },
     cents: centsSpent(s, t),
+    media: [...s.media],
     lately: (counter) => read({ ...counter, agent: s.agent.name }),
     aims: NO_MORE_FACTS.aims,
   };

@@ -133,6 +133,7 @@ function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prom
     window,
     tools: p.tools.offered,
     toolsDigest: p.tools.digest,
+    output: t.output?.spec ?? null,
     model: modelOf(p, t).id,
     temperature,
     maxOutputTokens: reserved.output,
@@ -203,7 +204,9 @@ async function repliedLanding(c: Cockpit, reply: ModelReply, asked: Asked, price
   const { middleware } = c.p;
   const replied = repliedEvent(c.s, reply, asked, prices);
   const before = middleware.length === 0 ? [] : await onReply(middleware, sceneOf(c, asked.iteration), replied);
-  return () => [...before, replied];
+  const misread: readonly JournalEvent[] =
+    (reply.misread ?? null) === null ? [] : [{ kind: "calls.misread", iteration: asked.iteration, detail: reply.misread ?? "" }];
+  return () => [...before, ...misread, replied];
 }
 
 /** A model that does not listen to the signal is not waited for. */
