@@ -1,5 +1,5 @@
 /** What a decision costs: cold, from memory, a million times, and as a part of an iteration. The floor is the engine itself with a bare permit. */
-import { type Action, callId, type Facts, type Label } from "@orgate/core";
+import { type Action, callId, type Facts, type Label, NO_MORE_FACTS } from "@orgate/core";
 import { type CedarGate, cedarGate, type Engine, loadPolicies } from "@orgate/core/gate";
 import { cedarEngine, sha256 } from "orgate";
 import { type Contender, compare, type Effort, type Measured, ratio, spread } from "./measure.ts";
@@ -48,6 +48,7 @@ const FACTS: Facts = {
   calls: () => COUNTS,
   spent: COUNTS,
   cents: null,
+  ...NO_MORE_FACTS,
 };
 const lookUp = (path: string, n = 1): Action => {
   const args = { n, path, query: "x".repeat(150) };

@@ -4,6 +4,7 @@ import {
   approvalId,
   breakersOf,
   type ContextPlan,
+  countsOf,
   DEFAULT_BREAKER,
   DEFAULT_MODEL_RETRY,
   drive,
@@ -14,6 +15,7 @@ import {
   type Model,
   millis,
   NO_CHILDREN,
+  NO_OUTPUTS,
   openSession,
   ordersOf,
   type Ports,
@@ -98,11 +100,13 @@ export async function session(
     gate,
     tools,
     middleware,
+    outputs: NO_OUTPUTS,
     journal: store.journal,
     inbox: store.inbox,
     children: NO_CHILDREN,
     orders: ordersOf(store.journal, () => millis(Date.now())),
     breakers: breakersOf(store.journal, { now: () => millis(Date.now()), hash: sha256, self: { kind: "system", id: "bench" } }),
+    counts: countsOf(store.journal, () => millis(Date.now())),
     modelRetry: DEFAULT_MODEL_RETRY,
     modelBreaker: DEFAULT_BREAKER,
     authenticate: () => ({ kind: "genuine" }),
@@ -127,7 +131,7 @@ export async function session(
     external: null,
     parent: null,
   });
-  const start = { kind: "turn.started", turn: 1, input: "go", by: USER, limits, intent: null } as const;
+  const start = { kind: "turn.started", turn: 1, input: "go", files: [], by: USER, limits, intent: null } as const;
   const state = await drive(ports, { ...held, begin: [...held.begin, start] }, limits, NEVER);
   checkRun(toResult(state), iterations);
 }
@@ -161,7 +165,11 @@ async function bareLoop(iterations: number): Promise<void> {
   const messages: Parameters<Model["ask"]>[0]["messages"][number][] = [{ role: "user", text: "go", tokens: 0, entry: seq(1) }];
   let calls = 0;
   for (;;) {
-    const reply = await model.ask({ system: "", messages, tools: [], temperature: 0, maxOutputTokens: 0, attempt: 1 }, () => {}, NEVER);
+    const reply = await model.ask(
+      { system: "", context: [], messages, tools: [], answer: null, temperature: 0, maxOutputTokens: 0, attempt: 1 },
+      () => {},
+      NEVER,
+    );
     const [part] = reply.parts;
     if (part?.kind !== "call") break;
     const checked = lookup.check(JSON.parse(part.text));

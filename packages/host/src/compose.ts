@@ -7,6 +7,8 @@ import {
   agentFacts,
   breakersOf,
   type Clock,
+  type CountsPort,
+  countsOf,
   FaultError,
   type Gate,
   type Ids,
@@ -18,10 +20,13 @@ import {
   type OpenBreakers,
   type OpenOrders,
   ordersOf,
+  outputsOf,
   type Ports,
   type SessionId,
+  specOf,
   toolbox,
   toolsOf,
+  withDigest,
 } from "@orgate/core";
 import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
@@ -54,7 +59,20 @@ export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
-export { type Person, signIntent } from "./adapters/keyring.ts";
+export { orgateHome, type Person, signIntent } from "./adapters/keyring.ts";
+export {
+  type Catalogue,
+  catalogueDigest,
+  type Difference,
+  differences,
+  differenceText,
+  type Offered,
+  readCatalogue,
+} from "./adapters/mcp-catalogue.ts";
+export { type FoundServer, type FoundServers, type McpServer, mcpServers, variablesOf } from "./adapters/mcp-config.ts";
+export { type McpHub, mcpHub, type ServerTools, toolsFrom } from "./adapters/mcp-hub.ts";
+export { type McpLink, mcpLink } from "./adapters/mcp-link.ts";
+export { dropOthers, readPinned, toolsSubject, writePinned } from "./adapters/mcp-pins.ts";
 export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
@@ -68,6 +86,7 @@ export {
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
 export { findProject, openProject } from "./adapters/project-toml.ts";
+export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,
@@ -99,6 +118,8 @@ export type Place = Readonly<{
   orders: OpenOrders;
   /** What keeps failing, as this process sees it. */
   breakers: OpenBreakers;
+  /** What is counted over hours and days, of this process and all others. */
+  counts: CountsPort;
   /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
   listen(drives: (session: SessionId) => boolean): Promise<Door | null>;
   close(): Promise<void>;
@@ -121,7 +142,16 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     const listen: Place["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
-    return { store, keys, keyring, orders: ordersFor(store), breakers, listen, close: () => store.close() };
+    return {
+      store,
+      keys,
+      keyring,
+      orders: ordersFor(store),
+      breakers,
+      counts: countsOf(store.journal, nodeClock.now),
+      listen,
+      close: () => store.close(),
+    };
   } catch (error) {
     await store.close();
     throw error;
@@ -144,11 +174,17 @@ function ordersFor({ journal, inbox }: Store): OpenOrders {
 
 export type Composed = Readonly<{ ports: Ports; facts: AgentFacts }>;
 
-/** K8 an agent without a skill that it names is not run: what it was written for may hang on it. */
-export function mustHaveSkills({ name, missing: [missing] }: Agent): void {
-  if (missing === undefined) return;
-  const { skill, detail, hint } = missing;
-  throw new FaultError({ kind: "agent-invalid", where: `agent \`${name}\``, detail: `skill \`${skill}\` cannot be used: ${detail}`, hint });
+/** K8, T145 an agent without a skill or an MCP server that it names is not run: what it was written for may hang on it. */
+export function mustHaveSkills({ name, missing: [missing], missingServers: [server] }: Agent): void {
+  const lack = missing === undefined ? server : missing;
+  if (lack === undefined) return;
+  const what = "skill" in lack ? `skill \`${lack.skill}\`` : `MCP server \`${lack.server}\``;
+  throw new FaultError({
+    kind: "agent-invalid",
+    where: `agent \`${name}\``,
+    detail: `${what} cannot be used: ${lack.detail}`,
+    hint: lack.hint,
+  });
 }
 
 /** The other agents of the runtime: how one of them is found, and driven for whoever delegates to it. */
@@ -174,11 +210,13 @@ export function compose(
     gate,
     tools,
     middleware,
+    outputs: outputsOf(agent.output === null ? null : withDigest(agent.output, sha256)),
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,
     children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
     breakers: place.breakers,
+    counts: place.counts,
     modelRetry: agent.retry,
     modelBreaker: agent.breaker,
     authenticate: (intent) => place.keyring.authenticate(intent),
@@ -207,9 +245,13 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
   return (name) => {
     const found = known.get(name);
     const agent = agents.get(name);
-    if (agent === undefined || agent.missing.length > 0) return null; // without a skill that it names it is not run
+    if (agent === undefined || agent.missing.length + agent.missingServers.length > 0) return null; // without what it names it is not run
     if (found?.under === gate.digest) return found.delegate;
-    const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers), limits: agent.limits };
+    const delegate = {
+      facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers),
+      limits: agent.limits,
+      output: agent.output === null ? null : specOf(withDigest(agent.output, sha256)),
+    };
     known.set(name, { under: gate.digest, delegate });
     return delegate;
   };

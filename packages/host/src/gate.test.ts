@@ -1,4 +1,4 @@
-import { type Action, callId, defineTool, type Facts, type Label, type Tool } from "@orgate/core";
+import { type Action, callId, defineTool, type Facts, type Label, NO_MORE_FACTS, type Tool } from "@orgate/core";
 import {
   type Case,
   type Cast,
@@ -97,6 +97,7 @@ const facts = (more: Partial<Facts> = {}): Facts => ({
   calls: () => ({ turn: 0, session: 0 }),
   spent: { turn: 0, session: 0 },
   cents: null,
+  ...NO_MORE_FACTS,
   ...more,
 });
 /** Ends its line: policies without an @id are named by their lines. */
@@ -508,8 +509,9 @@ test("G9 a decision table says what was expected and what came, and may be about
   const gate = gateOf('@id("reads") permit (principal, action in Action::"read", resource);');
   const base = {
     labels: [],
+    media: [],
     calls: {},
-    spent: { turn: 0, session: 0 },
+    spent: { turn: 0, session: 0, hour: 0, day: 0 },
     onBehalfOf: "ann",
     surface: "cli",
     because: [],

@@ -1,10 +1,6 @@
-/**
- * The cases that the kernel we answer pins in its own tests, against the front door of the library: `createRuntime` on a real journal.
- *
- * Left out, and why: the three cases of an image message's round trip. A message holds text, calls and results; images come with step 6
- * (models), which brings parts of other kinds, and with them these cases.
- */
-import { mkdtempSync, rmSync } from "node:fs";
+/** The cases that the kernel we answer pins in its own tests, against the front door of the library: `createRuntime` on a real journal. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineAgent, defineTool, type JournalEvent, type Live, type Model, type Row, type SessionId, tableGate } from "@orgate/core";
@@ -209,4 +205,47 @@ test("H50 resumed before its calls, they run, decided again, and the reply is no
   expect(await runtime.resume(session).result).toMatchObject({ ending: "completed", output: "done", iterations: 2 });
   expect(pinged).toEqual(["a"]);
   model.done();
+});
+
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const pixel = { kind: "image", mediaType: "image/png", name: "pixel.png", base64: PIXEL } as const;
+
+test("H50 an image that is shown is journalled with the words it came with, and is in the request", async () => {
+  const { runtime, model } = await kernel([reply.text("a pixel")]);
+  const bytes = Uint8Array.from(Buffer.from(PIXEL, "base64"));
+  const { events, conversation } = await runtime.complete("tester", "what is it?", {
+    files: [{ mediaType: "image/png", name: "pixel.png", bytes }],
+  });
+  expect(events.find(({ event }) => event.kind === "turn.started")?.event).toMatchObject({ input: "what is it?", files: [pixel] });
+  expect(model.asked[0]?.messages).toMatchObject([{ role: "user", text: "what is it?", files: [pixel] }]);
+  expect(conversation[0]).toMatchObject({ role: "user", files: [pixel] });
+});
+
+test("H50 a session with an image is restored with it, and goes on with it", async () => {
+  const first = await kernel([reply.text("a pixel")]);
+  const { session } = await first.runtime.complete("tester", "what is it?", { files: [pixel] });
+  await first.runtime.close();
+  const { runtime, model } = await kernel([reply.text("sure")], ALL, { folder: first.folder });
+  expect((await runtime.sessions.restore(session)).messages[0]).toEqual(first.model.asked[0]?.messages[0]);
+  await runtime.complete("tester", "sure?", { session });
+  expect(model.asked[0]?.messages.slice(0, 1)).toEqual(first.model.asked[0]?.messages);
+  expect(model.asked[0]?.messages.at(-1)).toMatchObject({ role: "user", text: "sure?" });
+});
+
+test("H50 an image whose process was killed while the model was asked is sent again by another process, the same to the byte", () => {
+  const folder = mkdtempSync(join(tmpdir(), "orgate-kernel-"));
+  folders.push(folder);
+  const node = (...args: readonly string[]) =>
+    spawnSync(process.execPath, [join(import.meta.dirname, "fixtures", "image-session.ts"), ...args], { encoding: "utf8" });
+  expect(node("run", folder, "picture", PIXEL).signal).toBe("SIGKILL");
+  const { stdout, stderr } = node("resume", folder, "picture");
+  expect(stderr).toBe("");
+  expect(JSON.parse(stdout)).toMatchObject({
+    output: "a pixel",
+    ending: "completed",
+    conversation: [{ files: [pixel] }, { role: "assistant" }],
+  });
+  const [first, second, ...more] = readFileSync(join(folder, "requests.txt"), "utf8").trimEnd().split("\n");
+  expect(first).toContain(PIXEL);
+  expect([second, more]).toEqual([first, []]);
 });

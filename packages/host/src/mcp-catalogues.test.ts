@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type Action, callId, type Facts, type JsonObject, type Tool } from "@orgate/core";
+import { type Action, callId, type Facts, type JsonObject, NO_AIMS, NO_MORE_FACTS, type Tool } from "@orgate/core";
 import { cedarGate, loadPolicies } from "@orgate/core/gate";
 import { expect, test } from "vitest";
 import { cedarEngine } from "./adapters/cedar-engine.ts";
@@ -49,6 +49,7 @@ const toTool = ({ name, description, inputSchema }: Offered): Tool => ({
   recover: null,
   breaker: null,
   server: null,
+  ...NO_AIMS,
   maxCents: 0,
   version: null,
   riskTier: "high",
@@ -69,6 +70,7 @@ const FACTS: Facts = {
   calls: () => ({ turn: 0, session: 0 }),
   spent: { turn: 0, session: 0 },
   cents: null,
+  ...NO_MORE_FACTS,
 };
 const call = (tool: string, args: JsonObject): Action => ({
   kind: "call",

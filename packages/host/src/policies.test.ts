@@ -10,6 +10,7 @@ import {
   intentId,
   type JournalEvent,
   millis,
+  NO_MORE_FACTS,
   POLICY,
   type Surface,
   seq,
@@ -58,6 +59,7 @@ const facts = (surface: Surface = "library"): Facts => ({
   calls: () => ({ turn: 0, session: 0 }),
   spent: { turn: 0, session: 0 },
   cents: null,
+  ...NO_MORE_FACTS,
 });
 const thinks = (policies: Policies, surface?: Surface) =>
   policies.decide({ kind: "model", model: "offline/clerk" }, facts(surface)).verdict;

@@ -69,6 +69,8 @@ export type LoadedFolder = Readonly<{
   cases: readonly CaseReport[];
   cast: Cast;
   gateFor(surface: Surface): CedarGate;
+  /** Counters that any of its policies can read over hours and days. */
+  lately: readonly string[];
 }>;
 export type Loading = Readonly<
   | { kind: "loaded"; loaded: LoadedFolder; report: PolicyReport }
@@ -130,6 +132,7 @@ function loadRead(read: ReadFolder, { place, agents, groups }: PolicyOptions, en
     cases,
     cast,
     gateFor: (surface) => gates.get(surface) ?? base,
+    lately: [...new Set([...gates.values()].flatMap((gate) => gate.lately))],
   };
   return { kind: "loaded", loaded, report: { problems: [], warnings, cases, untyped } };
 }
@@ -310,6 +313,9 @@ function policiesOf(options: PolicyOptions): Policies {
   return {
     get digest() {
       return inForce.digest;
+    },
+    get lately() {
+      return inForce.lately;
     },
     place: options.place,
     decide: (action, facts) => inForce.gateFor(facts.surface).decide(action, facts),

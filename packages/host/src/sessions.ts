@@ -12,12 +12,12 @@ import {
   label,
   type Principal,
   readState,
-  type Said,
   type SessionId,
   type State,
   type Surface,
 } from "@orgate/core";
 import type { SessionPage, SessionSummary } from "@orgate/core/journal";
+import { type SaidInput, toHistory } from "./file-input.ts";
 
 export type NewSession = Readonly<{
   agent: string;
@@ -25,7 +25,7 @@ export type NewSession = Readonly<{
   id?: string;
   labels?: readonly string[];
   /** What was said before, elsewhere. */
-  history?: readonly Said[];
+  history?: readonly SaidInput[];
   principal?: Principal;
 }>;
 
@@ -40,7 +40,7 @@ export type Sessions = Readonly<{
   /** H40 the same id again returns the session that has it, if agent and principal are the same; else `external-taken`. */
   create(session: NewSession): Promise<SessionSummary>;
   /** H41 `create` with a history that is there to be checked: `history-invalid` names the message. */
-  import(session: NewSession & Readonly<{ history: readonly Said[] }>): Promise<SessionSummary>;
+  import(session: NewSession & Readonly<{ history: readonly SaidInput[] }>): Promise<SessionSummary>;
   /** Null when there is none; what is wrong with one that is there is a fault, not its absence. */
   get(session: SessionId): Promise<SessionSummary | null>;
   /** By the caller's own id. */
@@ -73,7 +73,7 @@ export function sessionsOf({ journal, clock, ids, counters, principal: me, surfa
       principal,
       surface,
       labels: labels.map(label),
-      history,
+      history: toHistory(history),
       external: id,
       parent: null,
     });

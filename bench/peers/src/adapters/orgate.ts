@@ -103,6 +103,7 @@ function decider(gate: CedarGate, { tools }: Agent): NonNullable<Opened["decide"
     calls: () => counts,
     spent: counts,
     cents: null,
+    media: [],
   } as const;
   return (times) => {
     for (let n = 1; n <= times; n += 1) {
@@ -176,7 +177,7 @@ const inMemory =
           external: null,
           parent: null,
         });
-        const start = { kind: "turn.started", turn: 1, input: PROMPT, by: USER, limits: agent.limits, intent: null } as const;
+        const start = { kind: "turn.started", turn: 1, input: PROMPT, files: [], by: USER, limits: agent.limits, intent: null } as const;
         const state = await drive(ports, { ...held, begin: [...held.begin, start] }, agent.limits, NEVER);
         const { output, ending } = toResult(state);
         return output ?? `ended ${ending}`;

@@ -7,6 +7,9 @@ import {
   type Facts,
   type Hash,
   type Label,
+  type Lately,
+  MICROS_PER_CENT,
+  NO_MORE_FACTS,
   type Tool,
   type UserAct,
   type Verdict,
@@ -15,7 +18,9 @@ import {
 import type { CedarGate } from "./cedar.ts";
 import { inexactNumbers } from "./numbers.ts";
 
-const counts = z.strictObject({ turn: z.int().min(0).default(0), session: z.int().min(0).default(0) });
+const amount = z.int().min(0).default(0);
+const counts = z.strictObject({ turn: amount, session: amount, hour: amount, day: amount });
+const NO_COUNTS = { turn: 0, session: 0, hour: 0, day: 0 };
 const json: z.ZodType<Record<string, z.core.util.JSONType>> = z.record(z.string(), z.json());
 export const caseSchema = z.strictObject({
   name: z.string(),
@@ -28,8 +33,10 @@ export const caseSchema = z.strictObject({
   resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
   args: json.optional(),
   labels: z.array(z.string()).default([]),
+  /** Media types of files that were shown. */
+  media: z.array(z.string()).default([]),
   calls: z.record(z.string(), counts).default({}),
-  spent: counts.default({ turn: 0, session: 0 }),
+  spent: counts.default(NO_COUNTS),
   /** Money; left out, no price is known. */
   cents: counts.optional(),
   onBehalfOf: z.string().default("somebody"),
@@ -93,10 +100,19 @@ export const factsOf = (c: Case): Facts => ({
   onBehalfOf: { kind: "user", id: c.onBehalfOf },
   surface: c.surface,
   labels: c.labels as string[] as Label[],
-  calls: (tool) => c.calls[tool] ?? { turn: 0, session: 0 },
+  calls: (tool) => c.calls[tool] ?? NO_COUNTS,
   spent: c.spent,
   cents: c.cents ?? null,
+  media: c.media,
+  lately: ({ name, value }) => latelyOf(c, name, value),
+  aims: NO_MORE_FACTS.aims,
 });
+
+function latelyOf(c: Case, name: string, value: string): Lately {
+  if (name === "tokens") return c.spent;
+  if (name === "micros") return { hour: (c.cents?.hour ?? 0) * MICROS_PER_CENT, day: (c.cents?.day ?? 0) * MICROS_PER_CENT };
+  return value === "" ? (c.calls[name.replace(/^calls:/, "")] ?? NO_COUNTS) : NO_COUNTS;
+}
 
 export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Action; readonly refused: Verdict | null } {
   if (c.action === "model") return { action: { kind: "model", model: c.resource?.id ?? "offline/echo" }, refused: null };

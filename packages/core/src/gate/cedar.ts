@@ -24,6 +24,7 @@ import {
 import type { Need } from "./arg-types.ts";
 import { type Asked, askFor, askOf, hasEffects, knownOf } from "./ask.ts";
 import type { Engine, Kept, PolicyJson } from "./engine.ts";
+import { latelyIn } from "./lately.ts";
 import { memory } from "./memory.ts";
 import type { Duties } from "./policy-text.ts";
 import type { Gate } from "./port.ts";
@@ -230,6 +231,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
 
   return {
     digest,
+    lately: latelyIn(readsOf(policies.map((p) => p.json)).context, cast.tools),
     decide,
     decideFor: (user: string, act: UserAct) => decided(askFor(user, act, known)),
     groupsOf: (user) => known.user(user).parents.map((group) => group.id),

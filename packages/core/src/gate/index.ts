@@ -4,5 +4,6 @@ export { type CedarGate, cedarGate, type Explained, type LoadedPolicy, type Poli
 export type { Answer, CedarEntity, CedarRecord, CedarValue, Engine, Kept, PolicyJson, Question, Uid } from "./engine.ts";
 export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } from "./load.ts";
 export type { Gate } from "./port.ts";
+export { factsRead } from "./read-back.ts";
 export { type Row, tableGate } from "./table.ts";
 export { type Cast, type Vocabulary, vocabularyOf } from "./vocabulary.ts";

@@ -7,6 +7,8 @@ import type { Action, Decision, Digest, Facts, UserAct } from "../vocab/index.ts
 export type Gate = Readonly<{
   /** Of everything that could decide anything: a session records it, a queued call is gated again when it changes. */
   digest: Digest;
+  /** Counters that a policy can read over hours and days: whoever drives sees to it that they are kept. */
+  lately: readonly string[];
   decide(action: Action, facts: Facts): Decision;
   /** May this person do this? A verdict like any other: an error, or no permit, denies. */
   decideFor(user: string, act: UserAct): Decision;

@@ -2,7 +2,7 @@
  * What a slice can read, and nothing else: as values for the engine, and as a text that stands for exactly these values.
  * Two askings with the same text are the same question to the engine, so that its answer can be remembered.
  */
-import type { Counts, Facts, Json, JsonObject, Principal } from "../vocab/index.ts";
+import { type Counts, type Facts, type Json, type JsonObject, type Lately, MICROS_PER_CENT, type Principal } from "../vocab/index.ts";
 import { isPlain, type Need, type RecordType, toCedar, Unrepresentable } from "./arg-types.ts";
 import { type Asked, entityOf, type Known, type Told } from "./ask.ts";
 import type { CedarEntity, CedarRecord, CedarValue, Uid } from "./engine.ts";
@@ -32,22 +32,38 @@ function contextOf({ facts, call }: Told, need: Need, known: Known, tools: Reado
     out["args"] = toCedar(call.args, type, about, call.inexact) ?? {};
   if (call !== null && wanted("tool") !== null) out["tool"] = known.care(call.tool); // the same for every call of a slice, so it needs no part in its key
   if (wanted("labels") !== null) out["labels"] = [...facts.labels].sort();
+  if (wanted("media") !== null) out["media"] = [...facts.media].sort();
   const calls = wanted("calls");
-  if (calls !== null) out["calls"] = countsOf(namesIn(calls, tools), facts);
-  if (wanted("spent") !== null)
-    out["spent"] = { tokens: counts(facts.spent), ...(facts.cents === null ? {} : { cents: counts(facts.cents) }) };
+  if (calls !== null)
+    out["calls"] = Object.fromEntries(
+      namesIn(calls, tools).map((name) => [name, counts(facts.calls(name), within(calls, name), facts, `calls:${name}`)]),
+    );
+  const spent = wanted("spent");
+  if (spent !== null)
+    out["spent"] = {
+      tokens: counts(facts.spent, within(spent, "tokens"), facts, "tokens"),
+      ...(facts.cents === null ? {} : { cents: counts(facts.cents, within(spent, "cents"), facts, "micros") }),
+    };
   if (wanted("origin") !== null) out["origin"] = { surface: facts.surface, user: actingFor(facts.onBehalfOf, known).id };
   if (wanted("onBehalfOf") !== null) out["onBehalfOf"] = { __entity: actingFor(facts.onBehalfOf, known) };
   return out;
 }
 const ALL: Need = { whole: true, fields: new Map() };
 
-function countsOf(names: readonly string[], facts: Facts): CedarRecord {
-  const out: Record<string, CedarValue> = {};
-  for (const name of names) out[name] = counts(facts.calls(name));
-  return out;
+const within = (need: Need, name: string): Need => (need.whole ? ALL : (need.fields.get(name) ?? NONE));
+const NONE: Need = { whole: false, fields: new Map() };
+
+/** Hours and days are read from the journal, so only where a policy reads them. */
+export const readsLately = (need: Need): boolean => need.whole || need.fields.has("hour") || need.fields.has("day");
+
+function counts({ turn, session }: Counts, need: Need, facts: Facts, name: string): CedarRecord {
+  return readsLately(need) ? { turn, session, ...lately(facts, name) } : { turn, session };
 }
-const counts = ({ turn, session }: Counts): CedarRecord => ({ turn, session });
+function lately(facts: Facts, name: string): Lately {
+  const { hour, day } = facts.lately({ name, value: "" });
+  return name === "micros" ? { hour: inCents(hour), day: inCents(day) } : { hour, day };
+}
+const inCents = (micros: number): number => Math.ceil(micros / MICROS_PER_CENT);
 
 /** A bare `context.calls` means the counters of every tool. */
 const namesIn = (need: Need, tools: ReadonlyMap<string, RecordType>): readonly string[] =>
@@ -104,6 +120,10 @@ export function keyOf(prefix: string, reads: Reads, tools: ReadonlyMap<string, R
 const sized = (text: string): string => `${text.length}:${text}`;
 const uidKey = ({ type, id }: Uid): string => sized(type) + sized(id);
 const countsKey = ({ turn, session }: Counts): string => `${turn},${session};`;
+function latelyKey(facts: Facts, name: string): string {
+  const { hour, day } = lately(facts, name);
+  return `${hour},${day};`;
+}
 
 function partsOf(need: Need, tools: ReadonlyMap<string, RecordType>): readonly Part[] {
   const parts: Part[] = [];
@@ -111,9 +131,19 @@ function partsOf(need: Need, tools: ReadonlyMap<string, RecordType>): readonly P
   const args = wanted("args");
   if (args !== null) for (const path of pathsOf(args)) parts.push(({ call }) => argsKey(call, path));
   if (wanted("labels") !== null) parts.push(({ facts }) => `${facts.labels.length}[${facts.labels.map(sized).join("")}`);
+  if (wanted("media") !== null) parts.push(({ facts }) => `${facts.media.length}[${facts.media.map(sized).join("")}`);
   const calls = wanted("calls");
-  if (calls !== null) for (const name of namesIn(calls, tools)) parts.push(({ facts }) => countsKey(facts.calls(name)));
-  if (wanted("spent") !== null) parts.push(({ facts: { spent, cents } }) => countsKey(spent) + (cents === null ? "-;" : countsKey(cents)));
+  if (calls !== null)
+    for (const name of namesIn(calls, tools)) {
+      parts.push(({ facts }) => countsKey(facts.calls(name)));
+      if (readsLately(within(calls, name))) parts.push(({ facts }) => latelyKey(facts, `calls:${name}`));
+    }
+  const spent = wanted("spent");
+  if (spent !== null) {
+    parts.push(({ facts }) => countsKey(facts.spent) + (facts.cents === null ? "-;" : countsKey(facts.cents)));
+    if (readsLately(within(spent, "tokens"))) parts.push(({ facts }) => latelyKey(facts, "tokens"));
+    if (readsLately(within(spent, "cents"))) parts.push(({ facts }) => (facts.cents === null ? "" : latelyKey(facts, "micros")));
+  }
   if (wanted("origin") !== null) parts.push(({ facts }) => sized(facts.surface));
   if (wanted("origin") !== null || wanted("onBehalfOf") !== null)
     parts.push(({ facts: { onBehalfOf } }) => onBehalfOf.kind + sized(onBehalfOf.id));

@@ -47,6 +47,7 @@ export function tableGate(rows: readonly Row[], hash: Hash, groups: Readonly<Rec
   };
   return {
     digest,
+    lately: [],
     decide(action: Action, facts: Facts): Decision {
       const name = nameOf(action);
       const row = rows.find((r) => matches(r, name, facts));

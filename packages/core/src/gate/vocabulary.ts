@@ -112,9 +112,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
 const NOTHING: RecordType = { kind: "record", fields: new Map() };
 const record = (attributes: Shape): Shape => ({ type: "Record", attributes });
 const LONG = { type: "Long", required: true };
-const LATER = { type: "Long", required: false };
-/** Hour and day have their place; they are counted from the step on that brings their counters, so a policy tests for them with `has`. */
-const COUNTS = record({ turn: LONG, session: LONG, hour: LATER, day: LATER });
+const COUNTS = record({ turn: LONG, session: LONG, hour: LONG, day: LONG });
 /** Named once: written out in every action, the counters of every tool would grow with the square of the tools. */
 const named = (name: string, required = true) => ({ type: "EntityOrCommon", name, required });
 
@@ -128,6 +126,7 @@ function sharedContext(): Shape {
   const text = (required: boolean) => ({ type: "String", required });
   return {
     labels: { type: "Set", element: { type: "String" }, required: true },
+    media: { type: "Set", element: { type: "String" }, required: true },
     calls: named("OrgateCalls"),
     spent: { ...record({ tokens: named("OrgateCounts"), cents: named("OrgateCounts", false) }), required: true },
     origin: { ...record({ surface: text(true), user: text(true), schedule: text(false), delivery: text(false) }), required: true },

@@ -1,5 +1,21 @@
 /** From an intent to the event it becomes, or why it becomes none. Pure: the holder's state in, a value out. */
-import type { Answer, CallId, Digest, Intent, JournalEvent, Limits, Millis, PolicyId, Principal, Resource, Wish } from "../vocab/index.ts";
+import {
+  type Answer,
+  type Attachment,
+  type CallId,
+  type Digest,
+  describe,
+  type Intent,
+  type JournalEvent,
+  type Limits,
+  type Millis,
+  type PolicyId,
+  type Principal,
+  type Resource,
+  readAttachments,
+  type Spoken,
+  type Wish,
+} from "../vocab/index.ts";
 import type { Arrived } from "./port.ts";
 
 export type OpenQuestion = Readonly<{ digest: Digest; expiresAt: Millis | null; answer: Answer | null; voters: readonly string[] }>;
@@ -44,14 +60,22 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
   switch (wish.kind) {
     case "say":
       if (at.running) return refuse("a turn is in progress: steer it, cancel it, or wait for its end");
-      return event({ kind: "turn.started", turn: at.turns + 1, input: wish.text.toWellFormed(), by, limits: at.limits, intent: id });
+      return spoken(wish, (input, files) => ({
+        kind: "turn.started",
+        turn: at.turns + 1,
+        input,
+        files,
+        by,
+        limits: at.limits,
+        intent: id,
+      }));
     case "steer":
       return at.running
-        ? event({ kind: "input.steered", text: wish.text.toWellFormed(), by, intent: id })
+        ? spoken(wish, (text, files) => ({ kind: "input.steered", text, files, by, intent: id }))
         : refuse("there is no turn to steer");
     case "follow-up":
       if (at.delegated) return refuse("it works for another session, which waits for it: say it there, or when this turn has ended");
-      return event({ kind: "input.queued", text: wish.text.toWellFormed(), by, intent: id });
+      return spoken(wish, (text, files) => ({ kind: "input.queued", text, files, by, intent: id }));
     case "cancel":
       return at.running
         ? event({ kind: "turn.cancel-asked", by, reason: wish.reason, all: false, intent: id })
@@ -81,6 +105,12 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
         ? event({ kind: "act.late", call: wish.call, outcome: wish.outcome, intent: id })
         : refuse("that outcome is known already");
   }
+}
+
+/** M91 whoever can write a row can name a file anything: it is read again here. */
+function spoken({ text, files = [] }: Spoken, becomes: (text: string, files: readonly Attachment[]) => JournalEvent): Admitted {
+  const read = readAttachments(files);
+  return read.kind === "files" ? event(becomes(text.toWellFormed(), read.files)) : refuse(describe(read.fault).message);
 }
 
 /** Bound to the id and the digest on screen, in time by the time it was put, and given by somebody who may. A model never answers. */

@@ -1,8 +1,10 @@
 /** The one decoder of an intent that came from outside, whichever way it came in. */
 import * as z from "zod";
 import {
+  type Attachment,
   approvalId,
   callId,
+  describe,
   digest,
   ENDINGS,
   type Ending,
@@ -13,6 +15,7 @@ import {
   keyId,
   label,
   millis,
+  readAttachments,
 } from "../vocab/index.ts";
 
 const name = z.string().min(1).max(200);
@@ -26,7 +29,7 @@ const outcome = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("failed"), error: z.string() }),
   z.strictObject({
     kind: z.literal("unknown"),
-    cause: z.enum(["timed-out", "cancelled", "hold-lost", "connection-lost", "not-reconciled"]),
+    cause: z.enum(["timed-out", "cancelled", "hold-lost", "connection-lost", "killed", "not-reconciled"]),
     detail: z.string(),
   }),
 ]);
@@ -39,10 +42,18 @@ const answer = z.discriminatedUnion("kind", [
 ]);
 const amount = z.int().nonnegative();
 const endings = Object.keys(ENDINGS) as [Ending, ...Ending[]];
+/** As the file's own reader has it: one that would be read otherwise than it was signed is refused by its signature. */
+const files = z.array(z.json()).transform((given, context): readonly Attachment[] => {
+  const read = readAttachments(given);
+  if (read.kind === "files") return read.files;
+  context.addIssue({ code: "custom", message: describe(read.fault).message });
+  return z.NEVER;
+});
+const spoken = { text: z.string().min(1), files: files.exactOptional() };
 const wish = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("say"), text: z.string().min(1) }),
-  z.strictObject({ kind: z.literal("steer"), text: z.string().min(1) }),
-  z.strictObject({ kind: z.literal("follow-up"), text: z.string().min(1) }),
+  z.strictObject({ kind: z.literal("say"), ...spoken }),
+  z.strictObject({ kind: z.literal("steer"), ...spoken }),
+  z.strictObject({ kind: z.literal("follow-up"), ...spoken }),
   z.strictObject({ kind: z.literal("cancel"), reason: z.string() }),
   z.strictObject({ kind: z.literal("cancel-all"), reason: z.string() }),
   z.strictObject({

@@ -1,6 +1,7 @@
 export * from "./breakers.ts";
 export { type ProofPorts, readKeys } from "./checks.ts";
 export * from "./codec.ts";
+export * from "./counts.ts";
 export * from "./dead-letters.ts";
 export { exportJournal, exportSession } from "./export.ts";
 export * from "./keys.ts";

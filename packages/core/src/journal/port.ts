@@ -11,6 +11,7 @@ import type {
   Intent,
   IntentId,
   KeyId,
+  Lately,
   Millis,
   Seq,
   SessionId,
@@ -19,6 +20,7 @@ import type {
   WriterId,
 } from "../vocab/index.ts";
 import type { StoredCommit, StoredEntry } from "./codec.ts";
+import type { Count, CountRead, CountSought } from "./counts.ts";
 import type { ListedDeadLetter } from "./dead-letters.ts";
 import type { ListedQuestion, QuestionPage } from "./questions.ts";
 import type { SessionSummary } from "./summary.ts";
@@ -40,6 +42,8 @@ export type Append = Readonly<{
   unlessHalted: readonly string[];
   /** Sessions that begin in the same transaction: whoever takes them first holds them. Refused when one is there already. */
   opens?: readonly Begin[];
+  /** What these events count, by whom; and what nobody else may have counted since it was read: refused with `counters-moved` otherwise. */
+  counts?: Readonly<{ owner: string; add: readonly Count[]; unless: readonly CountRead[] }>;
   /** Put into the inboxes of other sessions in the same transaction; one that is known already is left as it is. */
   tells?: readonly Intent[];
 }>;
@@ -49,7 +53,7 @@ export type Begin = Readonly<{ session: SessionId; events: readonly Stamped[] }>
 
 export type Journal = Readonly<{
   writer: WriterId;
-  /** Resolves with the sequence number of the first event. Rejects with `append-conflict`, `hold-lost`, `halted`, `external-taken`, `grant-revoked`, `intent-refused` or `journal-unwritable`. */
+  /** Resolves with the sequence number of the first event. Rejects with `append-conflict`, `hold-lost`, `halted`, `external-taken`, `grant-revoked`, `counters-moved`, `intent-refused` or `journal-unwritable`. */
   append(append: Append): Promise<Seq>;
   /** Entries after `after`, in order, chain checked, at most `most`. Rejects with `entry-bad` or `entry-erased`. */
   read(stream: StreamId, after: Seq, most: number): Promise<readonly Entry[]>;
@@ -69,6 +73,10 @@ export type Journal = Readonly<{
   question(approval: ApprovalId): Promise<readonly ListedQuestion[]>;
   /** Open unknowns of any session that such a call looks like, oldest first, as of now: a decision is made in one go, and cannot wait. */
   unknownsLike(sought: Likeness): readonly OpenUnknown[];
+  /** What everybody else has counted, as of now, like `unknownsLike`. Only what is kept (`keepCounts`) is there. */
+  counted(sought: CountSought): Lately;
+  /** From now on these are counted, in every process; what the last day brought is counted from the entries. Known ones are left as they are. */
+  keepCounts(names: readonly string[], now: Millis): Promise<void>;
   /** Calls of any session that failed and were set aside, in that order; reads no session. */
   deadLetters(page: QuestionPage): Promise<readonly ListedDeadLetter[]>;
   /** Streams whose name begins so, in order of name, with the last sequence number of each. Reads no entry. */

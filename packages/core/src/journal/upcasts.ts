@@ -18,15 +18,28 @@ const withFacts: Upcast = (p) => ({
 /** Before there were others to ask in the model's place. */
 const withFallbacks: Upcast = (p) => ({ ...p, agent: { ...(p["agent"] as JsonObject), fallbacks: [] } });
 
+/** Before a provider's cache had prices of its own: what is left out costs what other input does. */
+const withCachePrices: Upcast = (p) => p;
+
 /** Before what was cached and what was thought was told apart. */
 const wholeUsage =
   (...fields: readonly string[]): Upcast =>
   (p) => ({ ...p, ...Object.fromEntries(fields.map((field) => [field, { ...(p[field] as JsonObject), cached: 0, reasoning: 0 }])) });
 
+/** Before files were parts of messages. */
+const withoutFiles: Upcast = (p) => ({ ...p, files: [] });
+const nothingWithheld: Upcast = (p) => {
+  const change = p["change"] as JsonObject;
+  return change["kind"] === "input" ? { ...p, change: { ...change, files: [] } } : p;
+};
+
 export const UPCASTS: Upcasts = {
-  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null }), withFallbacks],
-  "agent.changed": [withFacts, withFallbacks],
-  "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } })],
+  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null }), withFallbacks, withCachePrices], // and before files of what was said: an older reader would leave them out without a word
+  "agent.changed": [withFacts, withFallbacks, withCachePrices],
+  "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } }), withoutFiles],
+  "input.steered": [withoutFiles],
+  "input.queued": [withoutFiles],
+  "middleware.applied": [nothingWithheld],
   "model.asked": [(p) => ({ ...p, purpose: "reply", reservedMicros: null }), wholeUsage("reserved")],
   "model.replied": [(p) => ({ ...p, purpose: "reply", micros: null }), wholeUsage("usage")],
   "model.failed": [
@@ -34,6 +47,8 @@ export const UPCASTS: Upcasts = {
     /** Before there were waits: at once. */
     (p) => ({ ...p, model: null, transient: false, status: null, retryAfterMs: null, dueAt: p["again"] === true ? 0 : null }),
   ],
+  /** Before calls were counted over hours and days: what ran is told by its decision. */
+  "act.started": [(p) => ({ ...p, tool: "", values: {} })],
   "recovery.applied": [
     (p) => ({ ...p, strategy: "reconcile", plan: [], step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null }),
   ],

@@ -334,7 +334,7 @@ function state(limits: Partial<typeof DEFAULT_LIMITS> = {}, prices: typeof PRICE
   const events: readonly JournalEvent[] = [
     opened,
     { kind: "hold.taken", epoch: epoch(1), writer: writerId("w1") },
-    { kind: "turn.started", turn: 1, input: "go", by, limits: { ...DEFAULT_LIMITS, ...limits }, intent: null },
+    { kind: "turn.started", turn: 1, input: "go", files: [], by, limits: { ...DEFAULT_LIMITS, ...limits }, intent: null },
   ];
   const s = fold(events.map((event, i) => ({ stream: session, seq: seq(i + 1), at: millis(0), event })));
   if (s === null) throw new Error("no state");

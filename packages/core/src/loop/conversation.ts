@@ -1,9 +1,10 @@
 /** The conversation as it grows: what is said, what is heard later, and each call's one result. Part of the fold. */
 import { cut, observeOutcome, observeRefusal } from "../observe/observe.ts";
+import { fileTokens } from "../reason/file-tokens.ts";
 import type { Message, Words } from "../reason/port.ts";
 import { type Count, PER_MESSAGE } from "../reason/tokens.ts";
 import { widen } from "../reason/window.ts";
-import type { Observation, Part, ProposedCall, Seq, Verdict } from "../vocab/index.ts";
+import type { Attachment, Observation, Part, ProposedCall, Seq, Verdict } from "../vocab/index.ts";
 import { type Call, type Gated, isSettled, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s, stamped(s, words, entry));
@@ -11,9 +12,17 @@ export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s,
 /** Under a plan of its own nothing goes without an event: `context.ts`. */
 function keep(s: State, message: Message): void {
   s.messages.push(message);
+  for (const { mediaType } of message.role === "user" ? (message.files ?? []) : []) {
+    if (s.media.has(mediaType)) continue;
+    s.media.add(mediaType);
+    s.changes += 1; // a policy may have read that there was none
+  }
   const plain = s.agent.context.kind === "window" ? s.turn : null;
-  widen(s.messages, s.window, message, plain === null ? Number.POSITIVE_INFINITY : plain.limits.contextTokens - s.agent.overheadTokens);
+  widen(s.messages, s.window, message, plain === null ? Number.POSITIVE_INFINITY : plain.limits.contextTokens - overheadOf(s));
 }
+
+/** What instructions, tools and the schema of the answer add to every request. */
+export const overheadOf = (s: State): number => s.agent.overheadTokens + (s.turn?.output?.tokens ?? 0);
 
 /** Counted once, and tied to the entry it comes from. */
 const stamped = (s: State, words: Words, entry: Seq): Message => ({ ...words, tokens: tokensOf(words, counted(s)), entry });
@@ -34,6 +43,7 @@ export function hearQueued(s: State): void {
 export function goOn(s: State, t: Turn, note: string | null): void {
   if (note !== null) say(s, noteMessage(note));
   t.answer = null;
+  t.fits = null;
   reopen(t);
 }
 
@@ -95,7 +105,7 @@ export function sayResults(s: State, t: Turn, calls: readonly Call[], observe: (
   const { messages, window: w } = s;
   const pinned =
     (messages[w.task]?.tokens ?? 0) + (w.task < w.newest ? (messages[w.newest]?.tokens ?? 0) : 0) + (w.summary?.message.tokens ?? 0);
-  const room = t.limits.contextTokens - s.agent.overheadTokens - pinned - calls.length * (PER_MESSAGE + CUT_NOTE);
+  const room = t.limits.contextTokens - overheadOf(s) - pinned - calls.length * (PER_MESSAGE + CUT_NOTE);
   const seen = calls.map((c) => ({ c, o: observe(c) }));
   const sizes = seen.map(({ o }) => counted(s)(o.text));
   const most = fairShare(sizes, Math.max(room, calls.length * LEAST_RESULT));
@@ -127,7 +137,8 @@ function fitted(whole: string, tokens: number, most: number, count: Count): { re
   }
 }
 
-export const userMessage = (text: string): Words => ({ role: "user", text });
+export const userMessage = (text: string, files: readonly Attachment[] = []): Words =>
+  files.length === 0 ? { role: "user", text } : { role: "user", text, files };
 export const noteMessage = (text: string): Words => ({ role: "note", text });
 export const toolMessage = ({ wireId, tool }: ProposedCall, { text, kind }: Observation): Words =>
   toolMessageOf({ wireId, tool, text, isError: kind !== "result" });
@@ -138,5 +149,7 @@ export const toolMessageOf = (result: Omit<Extract<Words, { role: "tool" }>, "ro
 export const assistantMessage = (parts: readonly Part[]): Words => ({ role: "assistant", parts });
 
 export const tokensOf = (words: Words, count: Count): number =>
-  PER_MESSAGE + (words.role === "assistant" ? words.parts.reduce((n, p) => n + partTokens(p, count), 0) : count(words.text));
+  PER_MESSAGE +
+  (words.role === "assistant" ? words.parts.reduce((n, p) => n + partTokens(p, count), 0) : count(words.text)) +
+  (words.role === "user" ? (words.files ?? []).reduce((n, file) => n + fileTokens(file, count), 0) : 0);
 const partTokens = (p: Part, count: Count): number => count(p.text) + (p.kind === "call" ? count(p.tool) + PER_MESSAGE : 0);

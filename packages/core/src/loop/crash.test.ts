@@ -21,6 +21,8 @@ import {
   world,
 } from "../testing/index.ts";
 import {
+  type Attachment,
+  canonical,
   type Digest,
   digest,
   FaultError,
@@ -40,7 +42,15 @@ const RUNS = Number(process.env["ORGATE_CRASH_RUNS"] ?? 400);
 /** What the outside world saw. It does not crash. */
 type Outside = {
   readonly effects: { key: string; tool: string; allowed: boolean; start: number }[];
-  readonly asked: { iteration: number; recorded: boolean }[];
+  readonly asked: { iteration: number; recorded: boolean; shown: boolean }[];
+};
+
+/** What the task comes with: every request of every process shows it. */
+const PIXEL: Attachment = {
+  kind: "image",
+  mediaType: "image/png",
+  name: "pixel.png",
+  base64: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
 };
 
 /** Replies by how far the conversation is: the same place gets the same reply, whoever asks. */
@@ -49,7 +59,9 @@ function placedModel(steps: readonly Step[], outside: Outside, recorded: (iterat
     id: "placed/model",
     ask: async (request) => {
       const at = request.messages.filter((m) => m.role === "assistant").length;
-      outside.asked.push({ iteration: at + 1, recorded: recorded(at + 1) });
+      const [task] = request.messages;
+      const shown = task?.role === "user" && canonical(task.files ?? []) === canonical([PIXEL]);
+      outside.asked.push({ iteration: at + 1, recorded: recorded(at + 1), shown });
       const step = steps[at];
       if (step === undefined || step.kind !== "reply")
         throw new FaultError({ kind: "model-failed", detail: "off the script", again: false, broke: false });
@@ -79,7 +91,7 @@ const CALM: Weather = { toolsAtOnce: 5, calls: 200, iterations: 25, asked: null,
 const toolNames = fc.constantFrom(...Object.values(SCRIPT_TOOLS));
 const pokes = fc.record({
   after: fc.nat({ max: 14 }),
-  wish: fc.constantFrom<Wish>({ kind: "cancel", reason: "enough" }, { kind: "steer", text: "and mind the gap" }),
+  wish: fc.constantFrom<Wish>({ kind: "cancel", reason: "enough" }, { kind: "steer", text: "and mind the gap", files: [PIXEL] }),
 });
 const weathers: fc.Arbitrary<Weather> = fc.record({
   toolsAtOnce: fc.integer({ min: 1, max: 3 }),
@@ -150,6 +162,7 @@ function stage(
     tools: scriptTools(effect, happened),
     rows: rowsOf(weather),
     limits: { toolsAtOnce, calls, iterations },
+    files: [PIXEL],
     middleware: marking(weather.middleware),
     crashes: crashing,
     spoil: (p) =>
@@ -213,6 +226,10 @@ function checkRules({ w, outside, weather }: Staged): void {
   expect(
     outside.asked.filter((a) => a.recorded),
     "M11 no recorded model reply is requested again",
+  ).toEqual([]);
+  expect(
+    outside.asked.filter((a) => !a.shown),
+    "M90 the task's file is in every request, whichever process makes it",
   ).toEqual([]);
   expect(w.events("turn.ended"), "L4 one ending per turn").toHaveLength(1);
   expect(

@@ -34,8 +34,9 @@ import {
 import { standing } from "./answering.ts";
 import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
 import { compactedEvent } from "./context.ts";
+import { counter } from "./counting-session.ts";
 import { withConsequences, wordOfEnding } from "./delegating.ts";
-import { evolve } from "./evolve.ts";
+import { emptyState, evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
 import { haltOn, isBeginning, restsOn, scopesOf } from "./halting.ts";
 import { ears } from "./hearing.ts";
@@ -43,6 +44,7 @@ import { digestsOfActions, isDoubtedAsBefore, judge, questionDigest } from "./ju
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
 import { nextRetry } from "./mending.ts";
 import { idOf, type Move, next } from "./next.ts";
+import { askedWith, checkOutput, isAskedWith } from "./outputs.ts";
 import type { Live, Ports } from "./ports.ts";
 import { PREPARING } from "./readying.ts";
 import { chooser } from "./recovering.ts";
@@ -79,6 +81,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   const digestAction = digestsOfActions(s, p.hash);
   const decide = judge(p, { toolDigest, digestAction, now: time });
   const choose = chooser(p, s);
+  const counting = counter(p, s);
   const chooseFor = (t: Turn, call: Call) => choose(t, call, time());
 
   const pass = turnstile(
@@ -92,6 +95,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         unlessHalted: scopesOf(s, events),
         opens: opening.splice(0),
         tells: telling.splice(0),
+        ...counting.now(),
       }),
     digestAction,
   );
@@ -108,8 +112,9 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (event.kind === "turn.cancel-asked" && event.all) listening.cancelledAll();
     evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
     if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
+    counting.heard(event);
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
-    for (const settled of settlementAfter(s, event)) record(settled);
+    for (const more of [...askedWith(p, event), ...settlementAfter(s, event)]) record(more);
   }
 
   /** What a decision made now has seen: the labels, outcomes and unknowns, the grants and halts, and what is left alone. */
@@ -129,11 +134,14 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (batch.length === 0) return true;
     const events = batch.splice(0);
     const taken = [...consumed];
+    counting.about(events);
     try {
       const receipt = await pass.append(events);
+      counting.durable();
       for (const { event } of events) if (event.kind === "gate.decided" && event.verdict.kind === "allow") receipts.set(event.id, receipt);
     } catch (error) {
-      if (durable === 0 || !(isFault(error, "halted") || isFault(error, "grant-revoked"))) throw error;
+      const isMoved = isFault(error, "counters-moved");
+      if (!isMoved && (durable === 0 || !(isFault(error, "halted") || isFault(error, "grant-revoked")))) throw error;
       const { fault } = error;
       await takeBack(events, taken, fault.kind === "grant-revoked" ? fault.grant : null);
       return false;
@@ -147,8 +155,12 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   /** Nothing of a refused batch is there. What had happened is recorded again, what was to be begun is not. */
   async function takeBack(events: readonly Stamped[], taken: readonly IntentId[], revoked: GrantId | null): Promise<void> {
     await p.orders.refresh();
-    Object.assign(s, await readState(p, s.session, p));
-    for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked)) record(event);
+    const restsOnCounts = counting.takenBack();
+    const [first] = events;
+    const before = durable === 0 && first?.event.kind === "session.opened" ? emptyState(s.session, first.event, p.counters) : null;
+    Object.assign(s, before ?? (await readState(p, s.session, p)));
+    for (const { event } of events)
+      if (!isBeginning(event) && !restsOn(event, revoked) && !restsOnCounts(event) && !isAskedWith(event)) record(event);
     decidedAt.clear(); // the order came after these decisions: each is looked at again
     consumed.push(...taken);
   }
@@ -234,6 +246,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         return compact(t, move.how);
       case "summarise":
         return false;
+      case "check-output":
+        return check(t);
       case "ask-model":
         return reconsiderAnswer(t) || prepare(t);
       case "settle":
@@ -253,10 +267,16 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   }
 
   /** What was said to follow the turn that has ended. Who stops driving, or halted work, leaves it in its place. */
-  function startNext({ text: input, by, intent }: FollowUp): boolean {
+  function startNext({ text: input, files, by, intent }: FollowUp): boolean {
     if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
-    record({ kind: "turn.started", turn: s.turns + 1, input, by, limits, intent });
+    record({ kind: "turn.started", turn: s.turns + 1, input, files, by, limits, intent });
     return true;
+  }
+
+  function check(t: Turn): boolean {
+    const event = checkOutput(p, t);
+    if (event !== null) record(event);
+    return event !== null;
   }
 
   function compact(t: Turn, how: Extract<Move, { kind: "compact" }>["how"]): boolean {
@@ -320,6 +340,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
       seen?.changes === s.changes &&
       seen.orders === p.orders.now() &&
       seen.breakers === p.breakers.version() &&
+      counting.isCurrent(idOf(call)) &&
       p.gate.digest === s.agent.policies;
     if (isCurrent && isDoubtedAsBefore(p, s, before)) return false; // nothing has happened since, here or in another session
     const now = decide(s, t, idOf(call));
@@ -417,6 +438,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   /** What has come since the last look: from the inbox, from effects, from the caller, from whoever may halt. */
   async function hear(): Promise<void> {
     if (arrived) await drain();
+    if (!p.counts.areKept(p.gate.lately)) await p.counts.keep(p.gate.lately); // a policy that reads a counter nobody has read yet: nothing is decided before it is there
     for (const landing of landed.splice(0)) for (const event of landing()) record(event);
     if (s.turn !== null && isCancelDue())
       record({ kind: "turn.cancel-asked", by: s.turn.by, reason: String(cancel.reason ?? "cancelled"), all: false, intent: null });
@@ -453,6 +475,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     throw error;
   } finally {
     for (const stopWatching of unwatch) stopWatching();
+    counting.leave();
     alarm.clear();
     retries.clear();
     deadlines.clear();

@@ -2,6 +2,7 @@
  * One event folded into the state, in place: the driver owns it, it grows at the end and is never copied (rule 8).
  * The same events give the same state, whoever folds them and whenever: resume is nothing but this.
  */
+import { newTally, tallied } from "../journal/counts.ts";
 import { observeOutcome, observeUnstarted } from "../observe/observe.ts";
 import { textOf } from "../reason/parse.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
@@ -43,9 +44,11 @@ import { answered, asked, consumed, count, decided, expired, reopened } from "./
 import { hearHistory } from "./history.ts";
 import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
+import { cutOffAnswer, outputAsked, outputChecked, takeMisread } from "./outputs.ts";
 import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./retrying.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
 import { type Call, isDelegated, isSettled, keyOf, NO_SUMMARY, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { summaryDenied, summaryFailed, summaryLost } from "./summarisers.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -64,12 +67,15 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     parent: opened.parent,
     closed: false,
     labels: new Set<Label>(),
+    media: new Set<string>(),
     messages: [],
     window: newWindow(),
     queued: [],
     wireIds: new Set(),
     replies: 0,
     allowedCalls: new Map(),
+    tally: newTally(),
+    values: new Map(),
     unknowns: new Map(),
     deadLetters: new Map(),
     results: new Map(),
@@ -82,6 +88,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     unpriced: false,
     reserved: new Map(),
     used: NOTHING_ALLOTTED,
+    value: null,
     turns: 0,
     turn: null,
     last: null,
@@ -106,6 +113,7 @@ export function evolve(s: State, entry: Entry): State {
   if (s.turn !== null && e.kind !== "hold.taken") s.turn.activeMs += Math.max(0, entry.at - s.at);
   s.seq = entry.seq;
   s.at = entry.at;
+  tallied(s.tally, s.agent.name, entry.at, e);
   switch (e.kind) {
     case "session.opened":
       for (const l of e.labels) s.labels.add(l);
@@ -118,13 +126,13 @@ export function evolve(s: State, entry: Entry): State {
     case "turn.started":
       return startTurn(s, e);
     case "input.steered":
-      hear(s, userMessage(e.text));
+      hear(s, userMessage(e.text, e.files));
       return inTurn(s, (t) => {
         if (!t.speakers.includes(e.by.id)) t.speakers.push(e.by.id);
         if (t.answer !== null) goOn(s, t, null); // an answer that still waits for leave is overtaken
       });
     case "input.queued":
-      s.followUps.push({ text: e.text, by: e.by, intent: e.intent });
+      s.followUps.push({ text: e.text, files: e.files, by: e.by, intent: e.intent });
       return s;
     case "turn.cancel-asked":
       if (e.all) s.followUps.splice(0);
@@ -143,12 +151,8 @@ export function evolve(s: State, entry: Entry): State {
         if (e.broke) lose(t); // rule 5: what may have been used counts as used
         t.asking = null;
         hearQueued(s); // no reply comes: what was said meanwhile is in the next request
-        if (e.purpose === "summary") {
-          t.summary = { gated: UNDECIDED, attempts: t.summary.attempts, over: e.dueAt === null };
-          t.modelDue = e.dueAt;
-          return;
-        }
-        modelFailed(s, t, e);
+        if (e.purpose === "summary") summaryFailed(s, t, e);
+        else modelFailed(s, t, e);
       });
     case "model.replied":
       return inTurn(s, (t) => (e.purpose === "reply" ? replied(s, t, e) : summed(s, t, e)));
@@ -157,6 +161,7 @@ export function evolve(s: State, entry: Entry): State {
       return inTurn(s, (t) => {
         decided(s, t, e, entry.at);
         if (e.id.startsWith("model:")) modelDenied(s, t);
+        if (e.id.startsWith("summary:")) summaryDenied(s, t);
       });
     case "approval.asked":
       return inTurn(s, (t) => asked(t, e, entry.at));
@@ -171,6 +176,7 @@ export function evolve(s: State, entry: Entry): State {
         if (c.gated.kind !== "allowed") return;
         if (c.starts === 0 || isAgain(c)) t.calls += 1;
         if (c.starts > 0 && c.run.kind === "failed") c.retries += 1;
+        if (e.start === 1) countValues(s, t, e);
         c.starts = e.start;
         c.repeat ??= e.repeat;
         c.run = { kind: "running", decided: c.gated.decided, epoch: e.epoch };
@@ -254,6 +260,14 @@ export function evolve(s: State, entry: Entry): State {
     case "session.closed":
       s.closed = true;
       return s;
+    case "output.asked":
+      return inTurn(s, (t) => outputAsked(s, t, e));
+    case "output.checked":
+      return inTurn(s, (t) => outputChecked(s, t, e));
+    case "calls.misread":
+      return inTurn(s, (t) => {
+        t.misread = e.detail;
+      });
     case "middleware.applied":
       return rewritten(s, e);
     case "middleware.failed":
@@ -287,6 +301,14 @@ export function evolve(s: State, entry: Entry): State {
   }
 }
 
+/** Per value of a target. */
+function countValues(s: State, t: Turn, { tool, values }: Of<"act.started">): void {
+  for (const arg in values)
+    for (const value of values[arg] ?? [])
+      for (const counts of [s.values, t.values]) counts.set(valueKey(tool, arg, value), (counts.get(valueKey(tool, arg, value)) ?? 0) + 1);
+}
+export const valueKey = (tool: string, arg: string, value: string): string => `calls:${tool}/${arg}\n${value}`;
+
 function startTurn(s: State, e: Of<"turn.started">): State {
   if (e.intent !== null && s.followUps[0]?.intent === e.intent) s.followUps.shift();
   s.turns = e.turn;
@@ -305,6 +327,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     activeMs: 0,
     refusedInARow: 0,
     allowedCalls: new Map(),
+    values: new Map(),
     asking: null,
     summary: NO_SUMMARY,
     attempts: 0,
@@ -317,6 +340,10 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     respond: UNDECIDED,
     calling: [],
     answer: null,
+    output: null,
+    fits: null,
+    repairs: 0,
+    misread: null,
     finish: "stop",
     cutOff: "",
     aside: "",
@@ -330,7 +357,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     over: false,
     questions: new Map(),
   };
-  say(s, userMessage(e.input));
+  say(s, userMessage(e.input, e.files));
   pinTask(s.messages, s.window);
   return s;
 }
@@ -355,6 +382,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
     if (t.asking !== null) {
       lose(t);
       if (t.asking.purpose === "reply") modelLost(s, t);
+      else summaryLost(s, t);
       t.asking = null;
       hearQueued(s);
     }
@@ -424,14 +452,16 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   t.attempts = 0;
   t.tries = NO_TRIES;
   t.modelError = null;
-  t.summary = NO_SUMMARY;
+  t.summary = { ...NO_SUMMARY, fellBack: t.summary.fellBack };
   if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off
   t.finish = e.finish;
   for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);
   const parts = t.rewritten.parts ?? e.parts;
   const text = textOf(parts);
-  const calls = parts.filter((p) => p.kind === "call");
-  if (parts.length > 0) say(s, assistantMessage(parts));
+  const misread = takeMisread(t);
+  const calls = misread === null ? parts.filter((p) => p.kind === "call") : []; // none of them was to be understood otherwise than as a whole
+  const said = misread === null ? parts : parts.filter((p) => p.kind !== "call");
+  if (said.length > 0) say(s, assistantMessage(said));
   if (t.respond.kind === "allowed") t.aside += text; // an early ending delivers only what the gate let be said
   if (calls.length > 0) {
     t.calling = calls.map(
@@ -461,16 +491,19 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   }
   const steered = s.queued.some((m) => m.role === "user");
   hearQueued(s);
-  if (e.finish === "length") t.cutOff += text;
-  const nudge = nudgeOf(
-    parts,
-    e.finish,
-    e.parts.some((p) => p.kind === "call"),
-  );
+  if (e.finish === "length" && t.output === null) t.cutOff += text;
+  const nudge =
+    misread ??
+    nudgeOf(
+      parts,
+      e.finish,
+      e.parts.some((p) => p.kind === "call"),
+    );
   forget(t);
   t.silent = nudge === null ? 0 : t.silent + 1;
   if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
   else if (nudge !== null) goOn(s, t, isStuck(t) ? null : nudge);
+  else if (e.finish === "length" && t.output !== null) cutOffAnswer(s, t);
   else if (e.finish === "length") goOn(s, t, "[cut off] your reply reached the output limit. Go on exactly where it stopped.");
   else if (steered) {
     t.cutOff = "";
@@ -502,6 +535,7 @@ function endTurn(s: State, e: Of<"turn.ended">): State {
   if (t === null) return s;
   sayResults(s, t, t.calling, (c) => (isSettled(c) || c.run.kind === "failed" ? observation(c, t) : unsettled(c, e.ending)));
   hearQueued(s);
+  s.value = e.ending === "completed" ? (t.fits?.value ?? null) : null;
   const { kind: _, ...last } = e;
   s.last = last;
   s.spent += totalTokens(e.usage) + totalTokens(e.lost);

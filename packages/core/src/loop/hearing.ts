@@ -186,7 +186,7 @@ function heard(event: Word | Late, ran: Ran<string>): readonly JournalEvent[] {
     middleware: failed.middleware,
     stage: "user-message",
     call: null,
-    change: { kind: "input", before: ran.value },
+    change: { kind: "input", before: ran.value, files: event.files },
   };
-  return [withText(event, `[withheld: middleware ${failed.middleware} failed]`), ...ran.events.slice(0, -1), was, failed];
+  return [{ ...withText(event, `[withheld: middleware ${failed.middleware} failed]`), files: [] }, ...ran.events.slice(0, -1), was, failed];
 }

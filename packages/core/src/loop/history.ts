@@ -4,20 +4,33 @@
  */
 import { parseArgs } from "../reason/parse.ts";
 import type { Message } from "../reason/port.ts";
-import { type CallId, callId, FaultError, type Part, type ProposedCall, type Said, type SaidCall } from "../vocab/index.ts";
+import {
+  type Attachment,
+  type CallId,
+  callId,
+  describe,
+  FaultError,
+  fileBytes,
+  type Part,
+  type ProposedCall,
+  readAttachments,
+  type Said,
+  type SaidCall,
+} from "../vocab/index.ts";
 import { assistantMessage, noteMessage, observation, say, toolMessage, userMessage } from "./conversation.ts";
 import { isSettled, type State } from "./state.ts";
 
 const MAX_MESSAGES = 10_000;
 const MAX_CHARS = 1_000_000;
 const MAX_ALL_CHARS = 16_000_000;
+const MAX_ALL_FILE_BYTES = 100 * 1024 * 1024;
 
 /** H41 untrusted, whatever its type says: the fault names the message. Returns what counts of it, as the journal will have it. */
 export function checkHistory(history: readonly Said[]): readonly Said[] {
   if (!Array.isArray(history)) throw new FaultError({ kind: "history-invalid", index: 0, detail: "it is no list" });
   if (history.length > MAX_MESSAGES)
     throw new FaultError({ kind: "history-invalid", index: MAX_MESSAGES, detail: `there are more than ${MAX_MESSAGES}` });
-  let chars = 0;
+  let [chars, bytes] = [0, 0];
   const checked: Said[] = [];
   for (const [index, said] of history.entries()) {
     const bad = invalid(index);
@@ -30,20 +43,33 @@ export function checkHistory(history: readonly Said[]): readonly Said[] {
     if (length > MAX_CHARS) throw bad(`it is longer than ${MAX_CHARS} characters`);
     chars += length;
     if (chars > MAX_ALL_CHARS) throw bad(`all of it is longer than ${MAX_ALL_CHARS} characters`);
-    checked.push(copyOf(said));
+    const one = copyOf(said, bad);
+    if (one.role === "user") bytes += (one.files ?? []).reduce((n, file) => n + fileBytes(file), 0);
+    if (bytes > MAX_ALL_FILE_BYTES) throw bad(`all its files have more than ${MAX_ALL_FILE_BYTES} bytes`);
+    checked.push(one);
   }
   checkOrder(checked);
   return checked;
 }
 
 /** Well-formed, as it is stored: two ids that are one in the journal are one here, and who goes on at once sees what who resumes sees. */
-function copyOf(said: Said): Said {
+function copyOf(said: Said, bad: Bad): Said {
   const { role } = said;
   const text = wellFormed(said.text);
   if (role === "tool") return { role, id: wellFormed(said.id), text, isError: said.isError };
-  if (role !== "assistant") return { role, text };
+  if (role === "user") {
+    const files = checkedFiles(said.files ?? [], bad);
+    return files.length === 0 ? { role, text } : { role, text, files };
+  }
+  if (role === "note") return { role, text };
   const calls = callsOf(said).map((call) => ({ id: wellFormed(call.id), tool: call.tool, text: wellFormed(call.text) }));
   return calls.length === 0 ? { role, text } : { role, text, calls };
+}
+type Bad = (detail: string) => FaultError;
+function checkedFiles(given: unknown, bad: Bad): readonly Attachment[] {
+  const read = readAttachments(given);
+  if (read.kind === "refused") throw bad(describe(read.fault).message);
+  return read.files;
 }
 const wellFormed = (text: string): string => (typeof text === "string" ? text.toWellFormed() : text); // what is no text is refused next
 
@@ -66,7 +92,8 @@ function checkOrder(history: readonly Said[]): void {
     const [waits] = open.calls;
     if (waits !== undefined) throw bad(`call \`${waits.id}\` of message ${open.at} has no result yet`);
     const calls = role === "assistant" ? callsOf(said) : [];
-    if (said.text === "" && calls.length === 0) throw bad("it has no text");
+    const files = role === "user" ? (said.files ?? []) : [];
+    if (said.text === "" && calls.length === 0 && files.length === 0) throw bad("it has no text");
     for (const { id } of calls) {
       if (ids.has(id)) throw bad(`call id \`${id}\` is used twice`);
       ids.add(id);
@@ -101,7 +128,7 @@ export function hearHistory(s: State, history: readonly Said[]): void {
   for (const said of history)
     switch (said.role) {
       case "user":
-        say(s, userMessage(said.text));
+        say(s, userMessage(said.text, said.files));
         break;
       case "note":
         say(s, noteMessage(said.text));
@@ -151,9 +178,13 @@ export function historyOf(s: State): Readonly<{ history: readonly Said[]; unknow
 /** Thinking stays behind: its signatures are good for the turn it belongs to. */
 function toSaid(m: Message): readonly Said[] {
   switch (m.role) {
-    case "user":
+    case "user": {
+      const { text, files = [] } = m;
+      if (files.length > 0) return [{ role: "user", text, files }];
+      return text === "" ? [] : [{ role: "user", text }];
+    }
     case "note":
-      return m.text === "" ? [] : [{ role: m.role, text: m.text }];
+      return m.text === "" ? [] : [{ role: "note", text: m.text }];
     case "tool":
       return [{ role: "tool", id: m.wireId, text: m.text, isError: m.isError }];
     case "assistant": {

@@ -1,11 +1,13 @@
 export { agentFacts } from "./agent-facts.ts";
 export { type BreakerChange, type BreakersPort, breakersOf, type OpenBreakers } from "./breakers.ts";
 export { account, allot, centsSpent, type Dimension, isWorthwhile, overdrawn, ownShare, remaining, usedIn, within } from "./budgets.ts";
+export { type CountsPort, countsOf } from "./counting.ts";
 export { followChild, goUp, openBelow } from "./delegating.ts";
 export { drive, type Held } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";
 export { type Move, next } from "./next.ts";
 export { type OpenOrders, ordersOf } from "./orders.ts";
+export { outputsOf } from "./outputs.ts";
 export * from "./ports.ts";
 export { type OpenQuestion, type RunResult, toResult } from "./result.ts";
 export { type Opening, openSession, readState, takeSession } from "./resume.ts";

@@ -24,6 +24,7 @@ import {
   type Hash,
   HUMAN_APPROVAL,
   type Millis,
+  NO_MORE_FACTS,
   PLAIN_TERMS,
   type PolicyId,
   type Principal,
@@ -42,13 +43,25 @@ import { answeredOf, callOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
 import { modelOf } from "./retrying.ts";
 import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { summariserOf } from "./summarisers.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
 
 type Needs = Pick<
   Ports,
-  "gate" | "tools" | "model" | "fallbacks" | "summariser" | "children" | "hash" | "orders" | "journal" | "breakers" | "modelBreaker"
+  | "gate"
+  | "tools"
+  | "model"
+  | "fallbacks"
+  | "summariser"
+  | "children"
+  | "hash"
+  | "orders"
+  | "journal"
+  | "breakers"
+  | "modelBreaker"
+  | "counts"
 >;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
@@ -59,7 +72,9 @@ export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge
     const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest, now);
     const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
-      refused === null ? ask(p, action, factsFor(s, t, action, counted)) : { verdict: refused, slice: ZERO, read: {}, shadow: null };
+      refused === null
+        ? ask(p, action, factsFor(p, s, t, { id, action, counted, now: now() }))
+        : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const doubted = id.startsWith("reconcile:") ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
@@ -131,7 +146,7 @@ function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDiges
     };
   if (id.startsWith("summary:"))
     return {
-      action: { kind: "model", model: p.summariser.id },
+      action: { kind: "model", model: summariserOf(p, s, t).id },
       refused: null,
       gated: t.summary.gated,
       modified: false,
@@ -182,13 +197,14 @@ function cutOff(call: Parameters<typeof contract>[0], tool: Tool | null, toolDig
 }
 
 /** Counters as the gate sees them: every call decided `allow` so far, the one in question not counted. */
-function factsFor(s: State, t: Turn | null, action: Action, counted: boolean): Facts {
+function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, action, counted, now }: Asked): Facts {
   const tool = action.kind === "call" && counted ? action.tool : null;
   const calls = (name: string) => {
     const own = name === tool ? 1 : 0;
     return { turn: Math.max(0, (t?.allowedCalls.get(name) ?? 0) - own), session: (s.allowedCalls.get(name) ?? 0) - own };
   };
   const turn = t === null ? 0 : totalTokens(t.usage) + totalTokens(t.lost);
+  const read = p.counts.reader({ session: s.session, action: id }, now);
   return {
     agent: s.agent.name,
     onBehalfOf: behind(s, action),
@@ -197,8 +213,13 @@ function factsFor(s: State, t: Turn | null, action: Action, counted: boolean): F
     calls,
     spent: { turn, session: s.spent + turn },
     cents: centsSpent(s, t),
+    media: [...s.media],
+    lately: (counter) => read({ ...counter, agent: s.agent.name }),
+    aims: NO_MORE_FACTS.aims,
   };
 }
+
+type Asked = Readonly<{ id: ActionId; action: Action; counted: boolean; now: Millis }>;
 
 const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orDenied(() => p.gate.decide(action, facts));
 

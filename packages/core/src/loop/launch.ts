@@ -3,6 +3,7 @@
  * Nothing here touches the state: a landing is a function that the driver calls when it is its turn.
  */
 import { type Acted, act, type Found, messageOf, type Run, reconcile } from "../act/act.ts";
+import { targetDigests } from "../gate/targets.ts";
 import type { Begin, Hold } from "../journal/port.ts";
 import { cut, observeOutcome } from "../observe/observe.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
@@ -13,6 +14,7 @@ import {
   type ActionId,
   actionId,
   type CallId,
+  costAtMost,
   costOf,
   DELEGATE,
   type Decided,
@@ -133,6 +135,7 @@ function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prom
     window,
     tools: p.tools.offered,
     toolsDigest: p.tools.digest,
+    output: t.output?.spec ?? null,
     model: modelOf(p, t).id,
     temperature,
     maxOutputTokens: reserved.output,
@@ -162,7 +165,7 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
     purpose: "reply",
     request: digest,
     reserved,
-    reservedMicros: costOf(prices, reserved),
+    reservedMicros: costAtMost(prices, reserved),
   });
   const preview = (words: Preview) =>
     speaks && c.isFlying("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });
@@ -203,7 +206,9 @@ async function repliedLanding(c: Cockpit, reply: ModelReply, asked: Asked, price
   const { middleware } = c.p;
   const replied = repliedEvent(c.s, reply, asked, prices);
   const before = middleware.length === 0 ? [] : await onReply(middleware, sceneOf(c, asked.iteration), replied);
-  return () => [...before, replied];
+  const misread: readonly JournalEvent[] =
+    (reply.misread ?? null) === null ? [] : [{ kind: "calls.misread", iteration: asked.iteration, detail: reply.misread ?? "" }];
+  return () => [...before, ...misread, replied];
 }
 
 /** A model that does not listen to the signal is not waited for. */
@@ -249,7 +254,7 @@ export function repliedEvent(
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
     usage: wholeUsage(usage),
-    micros: costOf(prices, wholeUsage(usage)),
+    micros: costOf(prices, { ...wholeUsage(usage), cacheWrite: usage.cacheWrite ?? 0 }),
     model,
     meta,
   };
@@ -263,7 +268,16 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
   const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill);
   const { key, start } = run.context;
   if (call.leave === null || !isLeave(call.leave, decided)) consume(c, decided);
-  c.record({ kind: "act.started", call: call.proposed.id, key, digest: decided.digest, epoch: hold.epoch, start, repeat: run.repeat });
+  c.record({
+    kind: "act.started",
+    call: call.proposed.id,
+    key,
+    digest: decided.digest,
+    epoch: hold.epoch,
+    start,
+    repeat: run.repeat,
+    ...actingOn(c, tool, decided),
+  });
   if (how === "act") for (const event of reservation(c.s, call.proposed.id, tool.name)) c.record(event);
   return () => {
     const permit = c.permitFor(decided.id);
@@ -284,7 +298,17 @@ function startDelegate(c: Cockpit, t: Turn, call: Call, decided: Decided, follow
   if (opening === null) return null;
   consume(c, decided);
   const key = keyOf(s, call);
-  c.record({ kind: "act.started", call: id, key, digest: decided.digest, epoch: hold.epoch, start: 1, repeat: "idempotent" });
+  c.record({
+    kind: "act.started",
+    call: id,
+    key,
+    digest: decided.digest,
+    epoch: hold.epoch,
+    start: 1,
+    repeat: "idempotent",
+    tool: DELEGATE,
+    values: {},
+  });
   for (const event of opening.events) c.record(event);
   c.begin(opening.begin);
   return () => {
@@ -311,6 +335,15 @@ function follow(c: Cockpit, call: Call, followed: Map<CallId, Followed>): (() =>
       c.look(); // the word of its ending came with it
       return () => [];
     });
+}
+
+/** What runs, and on what: what is counted of it. */
+function actingOn(
+  { p }: Cockpit,
+  tool: Tool,
+  { action }: Decided,
+): Pick<Extract<JournalEvent, { kind: "act.started" }>, "tool" | "values"> {
+  return { tool: tool.name, values: action.kind === "call" ? targetDigests(tool, action.args, p.hash) : {} };
 }
 
 /** Of this very call, used up when it first started. */

@@ -124,7 +124,7 @@ export const onUserMessage = (all: readonly Middleware[], at: Scene, text: strin
       apply: (before, given: string) => {
         const value = textual(given, "it returned no text");
         if (value === "") throw new Error("it returned an empty text");
-        return value === before ? null : { value, change: { kind: "input", before } };
+        return value === before ? null : { value, change: { kind: "input", before, files: [] } };
       },
     },
     text,
@@ -242,7 +242,7 @@ export function textual(given: unknown, wrong: string): string {
 }
 
 export function listed(given: readonly string[], name: string): readonly string[] {
-  if (!Array.isArray(given) || !given.every((one) => typeof one === "string")) throw new Error(`\`${name}\` is no list of names`);
+  if (!Array.isArray(given) || !given.every((one) => typeof one === "string")) throw new Error(`\`${name}\` is no list of texts`);
   return given;
 }
 

@@ -212,11 +212,14 @@ describe("M75 M76 M77 another model", () => {
     expect(w.events("model.replied").map((e) => e.model)).toEqual(["other/1", "other/1"]);
   });
 
-  test.each([401, 403, 404, 429])("M75 a %i that does not pass is one provider's own: another is asked at once", async (status) => {
-    const { w, others } = stage([refused(status, { transient: false })], [[reply.text("hi")]]);
-    expect((await w.run("go")).last).toMatchObject({ ending: "completed", output: "hi" });
-    others[0]?.done();
-  });
+  test.each([401, 403, 404, 413, 415, 429])(
+    "M75 a %i that does not pass is one provider's own: another is asked at once",
+    async (status) => {
+      const { w, others } = stage([refused(status, { transient: false })], [[reply.text("hi")]]);
+      expect((await w.run("go")).last).toMatchObject({ ending: "completed", output: "hi" });
+      others[0]?.done();
+    },
+  );
 
   test("M75 a bad request is bad everywhere", async () => {
     const { w, others } = stage([refused(400, { transient: false })], [[]]);

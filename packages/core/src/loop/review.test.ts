@@ -356,6 +356,7 @@ describe("decisions that are overtaken", () => {
         get digest() {
           return gate.digest;
         },
+        lately: [],
         decide: (...a) => gate.decide(...a),
         decideFor: (...a) => gate.decideFor(...a),
         groupsOf: (user) => gate.groupsOf(user),
@@ -514,6 +515,7 @@ describe("decisions that are overtaken", () => {
           decide,
           decideFor,
           groupsOf,
+          lately: [],
           get digest() {
             return gate.digest;
           },

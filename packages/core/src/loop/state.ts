@@ -1,5 +1,6 @@
 /** A session's state: a fold of its events, owned by its driver, growing at the end and never copied. `evolve.ts` is its only writer. */
 import type { Vote } from "../gate/approvals.ts";
+import type { Tally } from "../journal/counts.ts";
 import type { Message } from "../reason/port.ts";
 import type { Counters } from "../reason/tokens.ts";
 import type { Window } from "../reason/window.ts";
@@ -10,6 +11,7 @@ import {
   type Answer,
   type ApprovalId,
   type Ask,
+  type Attachment,
   type CallId,
   type CallKey,
   callKey,
@@ -19,11 +21,13 @@ import {
   type Finish,
   type IntentId,
   type JournalEvent,
+  type Json,
   type JsonObject,
   type Label,
   type Limits,
   type Millis,
   type Outcome,
+  type OutputSpec,
   type Parent,
   type Part,
   type Plan,
@@ -56,6 +60,8 @@ export type State = {
   readonly parent: Parent | null;
   closed: boolean;
   readonly labels: Set<Label>;
+  /** Of the files in the conversation: what a policy may be asked about. */
+  readonly media: Set<string>;
   /** The conversation, whole. What the model is shown is a window into it. */
   readonly messages: Message[];
   readonly window: Window;
@@ -67,6 +73,10 @@ export type State = {
   replies: number;
   /** Calls decided `allow` in this session, by tool. */
   readonly allowedCalls: Map<string, number>;
+  /** What it counts over hours and days. */
+  readonly tally: Tally;
+  /** Starts per value of a target, by `calls:TOOL/ARGUMENT` and the value's digest. */
+  readonly values: Map<string, number>;
   /** Calls that may or may not have taken effect, until somebody settles them. */
   readonly unknowns: Map<CallId, Unknown>;
   /** Calls that failed and were set aside, with their tool, until a person has seen to them. */
@@ -90,12 +100,14 @@ export type State = {
   readonly reserved: Map<CallId, { readonly turn: number; readonly amount: Allotment }>;
   /** What the last turn came to, with all that was set aside. */
   used: Allotment;
+  /** What the last turn answered with, where it was to be structured; null otherwise. */
+  value: Json;
   turns: number;
   turn: Turn | null;
   last: Last | null;
 };
 
-export type FollowUp = Readonly<{ text: string; by: Principal; intent: IntentId }>;
+export type FollowUp = Readonly<{ text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>;
 
 /** `gated` is where a person's wish to have the tool asked stands; null when nobody wants it. */
 export type Unknown = {
@@ -138,8 +150,16 @@ export type Turn = {
   refusedInARow: number;
   /** By tool, decided `allow` in this turn. */
   readonly allowedCalls: Map<string, number>;
+  readonly values: Map<string, number>;
   /** Where summing up stands before the next request; `over`: there was one since the last reply, or there will be none. */
-  summary: Readonly<{ gated: Gated; attempts: number; over: boolean }>;
+  summary: Readonly<{
+    gated: Gated;
+    attempts: number;
+    /** Of whoever is asked for it now, and how many were given up in this turn. */
+    tries: Readonly<{ lost: number; refused: number }>;
+    fellBack: number;
+    over: boolean;
+  }>;
   /** The model call in flight, if any. */
   asking: Asking | null;
   /** Attempts made at the reply that comes next. */
@@ -159,6 +179,14 @@ export type Turn = {
   calling: Call[];
   /** A reply without calls: an answer to deliver. */
   answer: string | null;
+  /** What it is to answer with, and what that adds to every request; null: any text. */
+  output: Readonly<{ spec: OutputSpec; tokens: number }> | null;
+  /** The answer, once it was found to fit. */
+  fits: { readonly value: Json } | null;
+  /** How often an answer was asked for again. */
+  repairs: number;
+  /** Of the reply that is folded next: why what it calls in words does not count. */
+  misread: string | null;
   /** How the last reply ended. */
   finish: Finish;
   /** Texts of replies that were cut off at the output limit; the answer goes on from them. */
@@ -301,4 +329,10 @@ export function modelNow(agent: AgentFacts, t: Turn | null): Readonly<{ model: s
   return fallback ?? agent;
 }
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });
-export const NO_SUMMARY: Turn["summary"] = Object.freeze({ gated: UNDECIDED, attempts: 0, over: false });
+export const NO_SUMMARY: Turn["summary"] = Object.freeze({
+  gated: UNDECIDED,
+  attempts: 0,
+  tries: Object.freeze({ lost: 0, refused: 0 }),
+  fellBack: 0,
+  over: false,
+});

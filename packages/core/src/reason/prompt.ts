@@ -1,5 +1,5 @@
 /** From the conversation to a request, and the request's digest. The digest rolls over the messages once each, however long the run. */
-import { canonical, type Digest, type Hash, type ToolSpec, ZERO } from "../vocab/index.ts";
+import { type Attachment, canonical, type Digest, type Hash, type OutputSpec, type ToolSpec, ZERO } from "../vocab/index.ts";
 import type { Message, ModelRequest, Words } from "./port.ts";
 import { shown, type Window } from "./window.ts";
 
@@ -9,24 +9,48 @@ export type PromptParts = Readonly<{
   window: Window;
   tools: readonly ToolSpec[];
   toolsDigest: Digest;
+  /** What the answer is to be; null: any text. */
+  output: OutputSpec | null;
   model: string;
   temperature: number;
   maxOutputTokens: number;
   attempt: number;
 }>;
 
+/** What is put beside the instructions is for one request, and comes with its own digest. */
+const NONE: readonly string[] = Object.freeze([]);
+
 export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRequest; digest: Digest } {
   let count = 0;
   let spoken: Digest = ZERO;
-  return ({ system, messages, window, tools, toolsDigest, model, temperature, maxOutputTokens, attempt }) => {
-    for (; count < messages.length; count += 1) spoken = hash(`${spoken}\n${canonical(wordsOf(messages[count]))}`);
+  return ({ system, messages, window, tools, toolsDigest, output, model, temperature, maxOutputTokens, attempt }) => {
+    for (; count < messages.length; count += 1) spoken = hash(`${spoken}\n${canonical(saidIn(messages[count], hash))}`);
     const { from, task } = window;
+    const asked = output === null ? {} : { output: output.digest };
+    const answer = output === null ? null : ({ kind: "text", schema: output.schema } as const);
     const lines = [...window.lines.values()].map(wordsOf);
     const summary = window.summary === null ? null : wordsOf(window.summary.message);
-    const digest = hash(canonical({ model, system, tools: toolsDigest, spoken, from, task, lines, summary, temperature, maxOutputTokens }));
-    return { request: { system, messages: shown(messages, window), tools, temperature, maxOutputTokens, attempt }, digest };
+    const digest = hash(
+      canonical({ ...asked, model, system, tools: toolsDigest, spoken, from, task, lines, summary, temperature, maxOutputTokens }),
+    );
+    return {
+      request: { system, context: NONE, messages: shown(messages, window), tools, answer, temperature, maxOutputTokens, attempt },
+      digest,
+    };
   };
 }
+
+/** Of a file its digest: bytes are gone over once, here, and the record can be checked against the file that was meant. */
+function saidIn(message: Message | undefined, hash: Hash): unknown {
+  const words = wordsOf(message);
+  if (words?.role !== "user" || words.files === undefined) return words;
+  return { ...words, files: words.files.map((file) => digestedFile(file, hash)) };
+}
+
+const digestedFile = (file: Attachment, hash: Hash) => {
+  const { mediaType, name } = file;
+  return { mediaType, name, sha256: hash(file.kind === "text" ? file.text : file.base64) };
+};
 
 /** What is sent of a message: how it is counted and where it comes from is nobody else's business. */
 function wordsOf(message: Message | undefined): Words | null {

@@ -1,5 +1,5 @@
 /** What a model is asked when it is to sum up what no longer fits. One message of text: calls and results inside it would need their tools. */
-import type { Part } from "../vocab/index.ts";
+import { type Attachment, fileLine, type Part } from "../vocab/index.ts";
 import type { Message } from "./port.ts";
 import { type Count, PER_MESSAGE } from "./tokens.ts";
 import type { Summary } from "./window.ts";
@@ -49,7 +49,7 @@ function linesOf(m: Message): readonly string[] {
   const at = `[${m.entry}]`;
   switch (m.role) {
     case "user":
-      return [`${at} user: ${m.text}`];
+      return [`${at} user: ${m.text}`, ...(m.files ?? []).map((file) => `${at} ${shownAs(file)}`)];
     case "note":
       return [`${at} runtime: ${m.text}`];
     case "tool":
@@ -58,6 +58,10 @@ function linesOf(m: Message): readonly string[] {
       return m.parts.flatMap((p) => (p.kind === "thinking" ? [] : [`${at} ${saidBy(p)}`]));
   }
 }
+
+/** M96 bytes are no words: of an image or a document its name is told. */
+const shownAs = (file: Attachment): string =>
+  file.kind === "text" ? `user's file ${file.name ?? ""}: ${file.text}` : `user's file, not shown here: ${fileLine(file)}`;
 
 const saidBy = (p: Exclude<Part, { kind: "thinking" }>): string =>
   p.kind === "text" ? `agent: ${p.text}` : `agent called ${p.tool}: ${p.text}`;

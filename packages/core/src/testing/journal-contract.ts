@@ -1,6 +1,6 @@
 /** What every journal adapter promises, as tests: run it on each of them. The runner's `test` and `expect` are handed in. */
 import type { Inbox } from "../inbox/port.ts";
-import { type Append, type Hold, type Journal, parseRanges, type Records } from "../journal/index.ts";
+import { type Append, type Hold, type Journal, parseRanges, type Records, spanOf } from "../journal/index.ts";
 import {
   actionId,
   approvalId,
@@ -134,7 +134,13 @@ export const answered = (approval: string, by: string, of: Digest): SessionEvent
   about: null,
   intent: intentId(`i_${approval}_${by}`),
 });
-const steered = (): SessionEvent => ({ kind: "input.steered", text: "wait", by: { kind: "user", id: "ana" }, intent: intentId("i_steer") });
+const steered = (): SessionEvent => ({
+  kind: "input.steered",
+  text: "wait",
+  files: [],
+  by: { kind: "user", id: "ana" },
+  intent: intentId("i_steer"),
+});
 const turnEnded = (): SessionEvent => ({
   kind: "turn.ended",
   turn: 1,
@@ -156,6 +162,8 @@ export const started = (call: string): SessionEvent => ({
   epoch: epoch(1),
   start: 1,
   repeat: "once",
+  tool: "look",
+  values: {},
 });
 export const lost = (call: string): SessionEvent => ({
   kind: "act.ended",
@@ -761,6 +769,54 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(like().toSorted()).toEqual(["1/2.0", "1/3.0"]);
     await b.journal.append(append(again, 12, [late("2.0"), told("3.0", "happened")]));
     expect(like()).toEqual([]);
+  });
+
+  rule("G83 what rests on a count is refused once another has counted, and nothing of it is there", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const [one, two] = [await a.journal.take(S1), await b.journal.take(S2)];
+    const at = millis(1_800_000_000_000);
+    const { hour, day } = spanOf(at);
+    const counter = { name: "calls:look", agent: "echo", value: "" };
+    const sought = (not: string) => ({ ...counter, hour, day, not });
+    const begin = (owner: string, seen: number) => ({
+      owner,
+      add: [{ ...counter, by: 1, at }],
+      unless: [{ ...counter, day, not: owner, seen }],
+    });
+    await a.journal.keepCounts(["calls:look"], at);
+    await a.journal.append({ ...append(one, 0, [opened("echo")]), counts: begin("a", 0) });
+    expect([a, b].map(({ journal }, i) => journal.counted(sought(i === 0 ? "a" : "b")))).toEqual([
+      { hour: 0, day: 0 },
+      { hour: 1, day: 1 },
+    ]);
+    const late = await faultOf(b.journal.append({ ...append(two, 0, [opened("echo")]), counts: begin("b", 0) }));
+    expect(late).toEqual({ kind: "counters-moved", counter: "calls:look" });
+    expect(await all(b.journal, S2)).toEqual([]);
+    await b.journal.append({ ...append(two, 0, [opened("echo")]), counts: begin("b", 1) });
+    expect(a.journal.counted(sought("a"))).toEqual({ hour: 1, day: 1 });
+  });
+
+  rule("G80 what nobody keeps is not counted, and is made from the entries of the last day when somebody does", async (store) => {
+    const { journal } = await store.open();
+    const hold = await journal.take(S1);
+    const at = 1_800_000_000_000;
+    const stamped = (event: SessionEvent, ago: number): Stamped => ({ at: millis(at - ago), event });
+    const [minute, day] = [60_000, 86_400_000];
+    const events = [
+      stamped(opened("echo"), day * 2),
+      stamped(started("1.0"), day * 2),
+      stamped(started("2.0"), 90 * minute),
+      stamped(started("3.0"), 59 * minute),
+      stamped({ ...(started("3.0") as Extract<SessionEvent, { kind: "act.started" }>), start: 2 }, 1),
+    ];
+    await journal.append({ ...append(hold, 0, [note("replaced")]), events });
+    const sought = { name: "calls:look", agent: "echo", value: "", ...spanOf(at), not: "" };
+    const unlike = { ...sought, not: "nobody" };
+    expect(journal.counted(unlike)).toEqual({ hour: 0, day: 0 });
+    await journal.keepCounts(["calls:look"], millis(at));
+    await journal.keepCounts(["calls:look"], millis(at));
+    expect(journal.counted(unlike)).toEqual({ hour: 1, day: 2 });
+    expect(journal.counted({ ...unlike, agent: "another" })).toEqual({ hour: 0, day: 0 });
   });
 
   rule("I2 an intent leaves the inbox with the event that it became, exactly once, or not at all", async (store) => {

@@ -6,8 +6,12 @@ import type { Inbox } from "../inbox/port.ts";
 import {
   type Append,
   type BlobRef,
+  bucketOf,
+  type Count,
+  type CountSought,
   changesOf,
   checkEnd,
+  countsIn,
   deadLetterChanges,
   decodePayload,
   EMPTY_STREAM,
@@ -30,7 +34,9 @@ import {
   type StreamHead,
   sealCommit,
   sealEntries,
+  spanOf,
   summariseSealed,
+  sumOf,
   unseal,
   unsealOne,
   withQuestions,
@@ -46,6 +52,7 @@ import {
   type IntentId,
   isSessionStream,
   type JournalEvent,
+  type Lately,
   type Millis,
   millis,
   type Seq,
@@ -79,6 +86,9 @@ export type MemoryDisk = Readonly<{
   holds: Map<SessionId, HoldRow>;
   inbox: Map<IntentId, InboxRow>;
   halts: Set<string>;
+  /** Names that are counted, and the rows: what, by whom, in which bucket. */
+  kept: Set<string>;
+  counts: { readonly count: Count; readonly owner: string }[];
   revoked: Set<GrantId>;
   watchers: Set<{ readonly session: SessionId; readonly arrived: () => void }>;
   alive: Set<object>;
@@ -103,6 +113,8 @@ export function memoryDisk(): MemoryDisk {
     holds: new Map(),
     inbox: new Map(),
     halts: new Set(),
+    kept: new Set(),
+    counts: [],
     revoked: new Set(),
     watchers: new Set(),
     alive: new Set(),
@@ -151,6 +163,13 @@ function listDeadLetters(
     kept.push({ ...letter, arrival: disk.lastArrival.number });
   }
   if (gone.length + put.length > 0) disk.deadLetters.splice(0, disk.deadLetters.length, ...kept);
+}
+
+function* entriesIn(disk: MemoryDisk, stored: readonly StoredEntry[]): Iterable<Stamped> {
+  for (const { at, kind, payload } of stored) {
+    const read = payload === null ? null : decodePayload(kind, payload, (address) => disk.blobs.get(address) ?? null);
+    if (read?.kind === "event") yield { at, event: read.event };
+  }
 }
 
 function* earlierIn(disk: MemoryDisk, stored: readonly StoredEntry[]): Iterable<JournalEvent> {
@@ -241,6 +260,8 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     for (const intent of tells)
       if (!disk.inbox.has(intent.id))
         disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: frozenCopy(intent), arrivedAt: now() });
+    for (const count of append.counts?.add ?? [])
+      if (disk.kept.has(count.name)) disk.counts.push({ count, owner: append.counts?.owner ?? "" });
     for (const { event } of events) {
       obey(disk.halts, event);
       if (event.kind === "grant.revoked") disk.revoked.add(event.grant);
@@ -279,9 +300,31 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     return [...entries];
   }
 
+  const counted = (sought: CountSought): Lately =>
+    sumOf(
+      disk.counts
+        .filter(
+          ({ count: c, owner }) => c.name === sought.name && c.agent === sought.agent && c.value === sought.value && owner !== sought.not,
+        )
+        .map(({ count }) => ({ bucket: bucketOf(count.at), n: count.by })),
+      sought,
+    );
+
+  /** Those of the last day are counted again from the entries, session by session. */
+  function keepCounts(names: readonly string[], at: Millis): void {
+    const fresh = new Set(names.filter((name) => !disk.kept.has(name)));
+    for (const [stream, stored] of fresh.size === 0 ? [] : disk.entries) {
+      const counts = isSessionStream(stream) ? countsIn(entriesIn(disk, stored), spanOf(at).day) : [];
+      for (const count of counts) if (fresh.has(count.name)) disk.counts.push({ count, owner: "" });
+    }
+    for (const name of fresh) disk.kept.add(name);
+  }
+
   function refusal(
-    a: Pick<Append, "stream" | "after" | "hold" | "consumes" | "unlessHalted" | "events"> & { head: StreamHead },
+    a: Pick<Append, "stream" | "after" | "hold" | "consumes" | "unlessHalted" | "events" | "counts"> & { head: StreamHead },
   ): Fault | null {
+    const moved = a.counts?.unless.find((read) => counted({ ...read, hour: read.day }).day !== read.seen);
+    if (moved !== undefined) return { kind: "counters-moved", counter: moved.name };
     const halted = a.unlessHalted.find((scope) => disk.halts.has(scope));
     if (halted !== undefined) return { kind: "halted", scope: halted };
     if (isSessionStream(a.stream)) {
@@ -355,6 +398,8 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     questions: async ({ after, most }) => disk.questions.filter((q) => q.arrival > after).slice(0, most),
     question: async (approval) => disk.questions.filter((q) => q.approval === approval),
     unknownsLike: (sought) => disk.unknowns.filter((u) => isAlike(u, sought)).sort((a, b) => a.at - b.at),
+    counted,
+    keepCounts: async (names, at) => keepCounts(names, at),
     deadLetters: async ({ after, most }) => disk.deadLetters.filter((d) => d.arrival > after).slice(0, most),
     streams: async (prefix) =>
       [...disk.heads]

@@ -2,6 +2,7 @@
  * The journal's closed list of things that happened, format version 1. Adding a kind breaks every switch that must handle it.
  * A published kind never changes its meaning: a new version gets an upcaster (`journal/codec.ts`), and stored bytes stay as they are.
  */
+import type { Attachment } from "./attachment.ts";
 import type { Allotment, Prices } from "./budget.ts";
 import type { Json, JsonObject } from "./canonical.ts";
 import type { ContextPlan } from "./context.ts";
@@ -28,6 +29,7 @@ import type { Answer, GrantScope, Resolution } from "./intent.ts";
 import type { Limits } from "./limits.ts";
 import type { Change, Stage } from "./middleware.ts";
 import type { Evidence, Outcome } from "./outcome.ts";
+import type { CheckedOutput, OutputSpec } from "./output.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Finish, Part, Usage } from "./proposal.ts";
 import type { Recovery } from "./recovery.ts";
@@ -86,7 +88,15 @@ export type SessionEvent =
   | Readonly<{ kind: "session.forked"; from: SessionId; at: Seq; unknown: readonly CallId[] }>
   | Readonly<{ kind: "agent.changed"; agent: AgentFacts }>
   | Readonly<{ kind: "hold.taken"; epoch: Epoch; writer: WriterId }>
-  | Readonly<{ kind: "turn.started"; turn: number; input: string; by: Principal; limits: Limits; intent: IntentId | null }>
+  | Readonly<{
+      kind: "turn.started";
+      turn: number;
+      input: string;
+      files: readonly Attachment[];
+      by: Principal;
+      limits: Limits;
+      intent: IntentId | null;
+    }>
   /** `purpose`: a reply to go on from, or a summary of what no longer fits. Micros are null where no price is known. */
   | Readonly<{
       kind: "model.asked";
@@ -163,7 +173,19 @@ export type SessionEvent =
   | Readonly<{ kind: "approval.expired"; approval: ApprovalId; result: "deny" | "halt" }>
   | Readonly<{ kind: "approval.consumed"; approval: ApprovalId; action: ActionId }>
   | Readonly<{ kind: "grant.used"; grant: GrantId; action: ActionId }>
-  | Readonly<{ kind: "act.started"; call: CallId; key: CallKey; digest: Digest; epoch: Epoch; start: number; repeat: Repeat }>
+  | Readonly<{
+      kind: "act.started";
+      call: CallId;
+      key: CallKey;
+      digest: Digest;
+      epoch: Epoch;
+      start: number;
+      repeat: Repeat;
+      /** What runs; empty in entries that are older than this field. */
+      tool: string;
+      /** Of the arguments that are targets, by name: the digest of each value. What is counted per value is counted by these. */
+      values: Readonly<Record<string, readonly Digest[]>>;
+    }>
   /**
    * What was done about a call that failed or whose hold was lost. `reconcile`: its tool was asked what became of it, and `found` is the answer.
    * `plan` is this strategy and those that are tried should it fail; `tries` counts how often it was applied to this call, `step` is its
@@ -201,6 +223,12 @@ export type SessionEvent =
       before: number;
       after: number;
     }>
+  /** What the turn that has just started is to answer with. */
+  | Readonly<{ kind: "output.asked"; output: OutputSpec }>
+  /** An answer was looked at: by the schema it was asked for with (`own`), or by its JSON Schema where that is all there is (`journal`). */
+  | Readonly<{ kind: "output.checked"; iteration: number; by: "own" | "journal"; result: CheckedOutput }>
+  /** Calls that a reply seems to make in words are not in the one form there is: none of them counts. Right before the reply. */
+  | Readonly<{ kind: "calls.misread"; iteration: number; detail: string }>
   | Readonly<{ kind: "middleware.applied"; middleware: string; stage: Stage; call: CallId | null; change: Change }>
   | Readonly<{ kind: "middleware.failed"; middleware: string; stage: Stage; call: CallId | null; error: string }>
   /** In the commit that opens the child's own stream. */
@@ -220,9 +248,9 @@ export type SessionEvent =
   | Readonly<{ kind: "act.late"; call: CallId; outcome: Outcome; intent: IntentId }>
   | Readonly<{ kind: "labels.added"; labels: readonly Label[]; from: CallId | null }>
   | Readonly<{ kind: "note"; from: string; call: CallId | null; name: string; value: Json }>
-  | Readonly<{ kind: "input.steered"; text: string; by: Principal; intent: IntentId }>
+  | Readonly<{ kind: "input.steered"; text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>
   /** For when the turn has ended: it then starts the next one. */
-  | Readonly<{ kind: "input.queued"; text: string; by: Principal; intent: IntentId }>
+  | Readonly<{ kind: "input.queued"; text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>
   /** `all`: what was said to follow the turn is dropped too. */
   | Readonly<{ kind: "turn.cancel-asked"; by: Principal; reason: string; all: boolean; intent: IntentId | null }>
   /** Work was halted while this turn ran. */
@@ -323,7 +351,7 @@ export type Purpose = "reply" | "summary";
 
 /** What was said before this session, imported or forked; validated when it opens. Every call is answered once, in order, before anything else is said. */
 export type Said =
-  | Readonly<{ role: "user"; text: string }>
+  | Readonly<{ role: "user"; text: string; files?: readonly Attachment[] }>
   | Readonly<{ role: "assistant"; text: string; calls?: readonly SaidCall[] }>
   | Readonly<{ role: "tool"; id: string; text: string; isError: boolean }>
   /** The runtime's own word, brought along by a fork; nobody imports one. */

@@ -13,6 +13,7 @@ export type Fault =
   | { readonly kind: "history-invalid"; readonly index: number; readonly detail: string }
   // holds
   | { readonly kind: "halted"; readonly scope: string }
+  | { readonly kind: "counters-moved"; readonly counter: string }
   | { readonly kind: "session-held"; readonly session: SessionId; readonly by: string }
   | { readonly kind: "hold-lost"; readonly session: SessionId; readonly epoch: Epoch }
   | { readonly kind: "session-unknown"; readonly session: string }
@@ -44,6 +45,7 @@ export type Fault =
     }
   | { readonly kind: "model-unknown"; readonly model: string; readonly detail: string }
   // files and input
+  | { readonly kind: "file-refused"; readonly name: string | null; readonly detail: string }
   | {
       readonly kind: "file-bad";
       readonly file: string;
@@ -123,6 +125,8 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       );
     case "halted":
       return line(`work is halted (${f.scope})`, "ask who halted it; `orgate resume-work` lets it go on");
+    case "counters-moved":
+      return line(`\`${f.counter}\` was counted elsewhere meanwhile`, "it is decided again by whoever drives it");
     case "session-held":
       return line(
         `session \`${f.session}\` is held by ${f.by}`,
@@ -167,6 +171,11 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       );
     case "model-unknown":
       return line(`model \`${f.model}\` cannot be used: ${f.detail}`, "`orgate doctor` shows what is usable; `offline/…` needs no key");
+    case "file-refused":
+      return line(
+        `${f.name === null ? "a file" : `file \`${f.name}\``} cannot be part of a message: ${f.detail}`,
+        "accepted are image/png, image/jpeg, image/gif, image/webp, application/pdf and text/…; docs/guide/models.md tells how much of it",
+      );
     case "file-bad": {
       const at = f.line === null ? f.file : `${f.file}:${f.line}:${f.column ?? 1}`;
       return line(`${at}: ${f.detail}`, f.hint);

@@ -1,3 +1,5 @@
+export * from "./attachment.ts";
+export * from "./base64.ts";
 export * from "./budget.ts";
 export * from "./canonical.ts";
 export * from "./context.ts";
@@ -12,6 +14,7 @@ export * from "./label.ts";
 export * from "./limits.ts";
 export * from "./middleware.ts";
 export * from "./outcome.ts";
+export * from "./output.ts";
 export * from "./principal.ts";
 export * from "./proposal.ts";
 export * from "./recovery.ts";

@@ -1,4 +1,5 @@
 /** What anybody other than the holder wants of a session: a row in the inbox, which the holder turns into an event. */
+import type { Attachment } from "./attachment.ts";
 import type { Allotment } from "./budget.ts";
 import { canonical, type Json, type JsonObject } from "./canonical.ts";
 import type { Ending } from "./ending.ts";
@@ -8,10 +9,10 @@ import type { Principal } from "./principal.ts";
 
 export type Wish =
   /** Start a turn, when the session has none. */
-  | Readonly<{ kind: "say"; text: string }>
-  | Readonly<{ kind: "steer"; text: string }>
+  | Readonly<{ kind: "say" } & Spoken>
+  | Readonly<{ kind: "steer" } & Spoken>
   /** For when the turn has ended: it then starts the next one, each in its turn. */
-  | Readonly<{ kind: "follow-up"; text: string }>
+  | Readonly<{ kind: "follow-up" } & Spoken>
   | Readonly<{ kind: "cancel"; reason: string }>
   /** The turn, and what was said to follow it. */
   | Readonly<{ kind: "cancel-all"; reason: string }>
@@ -36,6 +37,9 @@ export type Wish =
     }>
   /** The runtime's own: an outcome that arrived after its call was given up as unknown. */
   | Readonly<{ kind: "late"; call: CallId; outcome: Outcome }>;
+
+/** Without files the field is left out: what a person signed before there were any still is what was signed. */
+export type Spoken = Readonly<{ text: string; files?: readonly Attachment[] }>;
 
 /** `reconcile` asks the tool; the others are a person's word. */
 export type Resolution = "happened" | "did-not-happen" | "abandon" | "reconcile";

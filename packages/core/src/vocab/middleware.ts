@@ -1,4 +1,5 @@
 /** The developer's own code around the loop: what it is shown at each stage, what it may change there, and what it changed, as journalled. None of them reaches a verdict. */
+import type { Attachment } from "./attachment.ts";
 import type { Json, JsonObject } from "./canonical.ts";
 import type { CallId, Label, SessionId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
@@ -8,8 +9,8 @@ import type { ToolSpec } from "./tool.ts";
 export type Stage = "user-message" | "before-model" | "after-model" | "before-tool" | "after-tool";
 
 export type Change =
-  /** The turn's input, or what was said meanwhile, stands as rewritten; this is what it was. */
-  | Readonly<{ kind: "input"; before: string }>
+  /** The turn's input, or what was said meanwhile, stands as rewritten; this is what it was, and the files that were withheld with it. */
+  | Readonly<{ kind: "input"; before: string; files: readonly Attachment[] }>
   /** Of this one request: what was set instead. `messages` names those kept by place, `[from, to)`, and holds the others whole. */
   | Readonly<{ kind: "request"; set: JsonObject }>
   /** The reply's parts in place of those received. */
@@ -36,12 +37,15 @@ export type MiddlewareContext = Readonly<{
 
 /** A message of a request; what it weighs is counted by whoever sends it. */
 export type RequestMessage =
-  | Readonly<{ role: "user" | "note"; text: string }>
+  | Readonly<{ role: "user"; text: string; files?: readonly Attachment[] }>
+  | Readonly<{ role: "note"; text: string }>
   | Readonly<{ role: "assistant"; parts: readonly Part[] }>
   | Readonly<{ role: "tool"; wireId: string; tool: string; text: string; isError: boolean }>;
 
 export type RequestView = Readonly<{
   system: string;
+  /** Texts beside the instructions, in order. */
+  context: readonly string[];
   messages: readonly RequestMessage[];
   tools: readonly ToolSpec[];
   temperature: number;
@@ -51,6 +55,8 @@ export type RequestView = Readonly<{
 /** For this one call. Tools can be left out, never added; the temperature and the room for the reply can be lowered. */
 export type RequestChange = Readonly<{
   system?: string;
+  /** In place of those shown: what was looked up, what is pinned. Every provider is sent them, after the instructions. */
+  context?: readonly string[];
   /** In place of those shown: the first a person's, every call followed by its results. */
   messages?: readonly RequestMessage[];
   dropTools?: readonly string[];

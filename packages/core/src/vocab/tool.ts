@@ -44,6 +44,23 @@ export type Reconciled =
 
 export type ToolSpec = Readonly<{ name: string; description: string; inputSchema: JsonObject }>;
 
+/** An argument that says on what or towards whom a call acts: facts about it are there for policies. */
+export type Target = Readonly<{
+  kind: TargetKind;
+  /** The trusted sets of the project in which a value may be known. */
+  known: readonly string[];
+  /** For an id: the kind of thing it stands for, whose names other tools tell. Null: nobody does. */
+  of: string | null;
+}>;
+export const TARGET_KINDS = ["recipient", "host", "path", "account", "id"] as const;
+export type TargetKind = (typeof TARGET_KINDS)[number];
+
+/** When a call is done, the values of this argument join a trusted set. */
+export type Learns = Readonly<{ set: string; from: string }>;
+/** What things are called: told from a tool's own output. */
+export type NamesOf = Readonly<{ of: string; from(output: Json): readonly Named[] }>;
+export type Named = Readonly<{ id: string; name: string }>;
+
 export type Tool = ToolSpec &
   Readonly<{
     repeat: Repeat;
@@ -71,6 +88,14 @@ export type Tool = ToolSpec &
     breaker: BreakerSettings | null;
     /** The MCP server it comes from, whose breaker its calls share; null for all others. */
     server: string | null;
+    /** By argument. */
+    targets: Readonly<Record<string, Target>>;
+    /** Arguments whose text leaves the system: a message, a post. What links and addresses stand in it is there for policies. */
+    outgoing: readonly string[];
+    learns: readonly Learns[];
+    names: NamesOf | null;
+    /** `keep`: markup is what its output is about (a source file), so that hidden markup is not taken out of it; invisible characters always are. */
+    markup: "clean" | "keep";
     check(args: Json): Checked;
     resource(args: JsonObject): Resource;
     run(args: JsonObject, context: ToolContext): Promise<Json>;
@@ -82,9 +107,42 @@ export type Tool = ToolSpec &
 export function toolFacts(tool: Tool): JsonObject {
   const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, maxCents, basis } = tool;
   const costs = maxCents === 0 ? {} : { maxCents };
-  const facts = { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, ...costs, ...careOf(tool) };
+  const facts = {
+    name,
+    description,
+    inputSchema,
+    repeat,
+    effects,
+    labels,
+    endsTurn,
+    timeoutMs,
+    resourceTypes,
+    ...costs,
+    ...careOf(tool),
+    ...aimsOf(tool),
+  };
   return basis === null ? facts : { ...facts, basis };
 }
+
+/** Only what is said: a tool that says nothing of it has the digest it had. */
+function aimsOf({ targets, outgoing, learns, names, markup }: Tool): JsonObject {
+  return {
+    ...(Object.keys(targets).length === 0 ? {} : { targets }),
+    ...(outgoing.length === 0 ? {} : { outgoing }),
+    ...(learns.length === 0 ? {} : { learns }),
+    ...(names === null ? {} : { names: names.of }),
+    ...(markup === "clean" ? {} : { markup }),
+  };
+}
+
+/** What a tool has that aims at nothing. */
+export const NO_AIMS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup"> = Object.freeze({
+  targets: {},
+  outgoing: [],
+  learns: [],
+  names: null,
+  markup: "clean",
+});
 
 /** What is as strict as can be goes without saying. */
 const careOf = ({ version, riskTier, humanApproval }: Tool): JsonObject => ({

@@ -51,9 +51,60 @@ export type Facts = Readonly<{
   spent: Counts;
   /** Money, rounded up, with what is set aside; null where a price is not known. */
   cents: Counts | null;
+  /** Media types of the files that the session was shown. */
+  media: readonly string[];
+  /** Over all sessions of this agent in the project. A look-up: it may have to be read from the journal. */
+  lately(counter: Counter): Lately;
+  /** What can be said of the arguments that aim at something: worked out only where a policy reads it. */
+  aims(): Aims;
 }>;
 
+/** By argument; one that was not given is not there. */
+export type Aims = Readonly<{
+  targets: Readonly<Record<string, TargetFacts>>;
+  outgoing: Readonly<Record<string, OutgoingFacts>>;
+}>;
+
+/** Of all values of one argument together: what holds for each of them holds. */
+export type TargetFacts = Readonly<{
+  /** It stands, as whole tokens, in what the user wrote in this turn. */
+  inRequest: boolean;
+  /** It is a member of a trusted set. */
+  known: boolean;
+  /** Each of its values is one or the other. */
+  vouched: boolean;
+  /** Labels of the outputs in which it was seen in this session. */
+  seenUnder: readonly string[];
+  /** Calls of this tool with this value; of several values the one with the most. */
+  calls: Counts;
+  lately(): Lately;
+  /** What the thing is called that an id stands for; null where no tool has told. */
+  name: string | null;
+  nameInRequest: boolean;
+}>;
+
+/** Of a text that leaves the system. */
+export type OutgoingFacts = Readonly<{
+  links: readonly string[];
+  addresses: readonly string[];
+  /** Each link and address in it was written by the user in this turn, or is known. */
+  vouched: boolean;
+  seenUnder: readonly string[];
+}>;
+
+/** Nothing was counted lately, and nothing is aimed at. */
+export const NO_MORE_FACTS: Pick<Facts, "media" | "lately" | "aims"> = Object.freeze({
+  media: [],
+  lately: () => ({ hour: 0, day: 0 }),
+  aims: () => ({ targets: {}, outgoing: {} }),
+});
+
 export type Counts = Readonly<{ turn: number; session: number }>;
+
+/** What is counted over hours and days, by agent: `calls:TOOL`, `calls:TOOL/ARGUMENT` per value, `tokens`, `micros`. */
+export type Counter = Readonly<{ name: string /** Empty: all of them. */; value: string }>;
+/** At least what happened in the last hour or day, and at most what happened five minutes before that. */
+export type Lately = Readonly<{ hour: number; day: number }>;
 
 export type PolicyFault = Readonly<{ policy: PolicyId | null; message: string }>;
 

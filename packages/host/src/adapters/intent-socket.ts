@@ -145,8 +145,10 @@ export function socketsIn(directory: string): readonly string[] {
   }
 }
 
-/** Null when nobody answers there. */
+/** Null when nobody answers there, and for what is longer than a line may be: images go by way of the row. */
 export function offerIntent(path: string, intent: Intent, patienceMs = PATIENCE_MS): Promise<Answered | null> {
+  const line = `${canonical({ kind: "put", version: 1, intent } as unknown as Json)}\n`;
+  if (Buffer.byteLength(line) > MAX_LINE_BYTES) return Promise.resolve(null);
   return new Promise((resolve) => {
     const socket = createConnection(path);
     const done = (answered: Answered | null): void => {
@@ -156,7 +158,7 @@ export function offerIntent(path: string, intent: Intent, patienceMs = PATIENCE_
     socket.on("error", () => done(null));
     socket.on("close", () => resolve(null));
     socket.setTimeout(patienceMs, () => done(null));
-    socket.on("connect", () => socket.write(`${canonical({ kind: "put", version: 1, intent } as unknown as Json)}\n`));
+    socket.on("connect", () => socket.write(line));
     readLine(socket, (line) => {
       const json = line === null ? null : readJson(line);
       const read = json?.kind === "json" ? answerSchema.safeParse(json.value) : null;

@@ -85,6 +85,7 @@ export type ReadStore = Readonly<{
     | "questions"
     | "question"
     | "unknownsLike"
+    | "counted"
     | "deadLetters"
     | "streams"
     | "tail"
@@ -242,6 +243,9 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
   /** `ahead` is what the appends before this one, in the same batch, will have made of their streams. */
   function sealStream(append: Append & { readonly begins: boolean }, ahead: Ahead): SealedAppend | "later" {
     const { stream, after, hold, events, consumes, unlessHalted, begins } = append;
+    // looked at once more in the transaction: this spares those that wait with it a second sealing
+    const moved = append.counts?.unless.find((read) => reader.counted({ ...read, hour: read.day }).day !== read.seen);
+    if (moved !== undefined) throw new FaultError({ kind: "counters-moved", counter: moved.name });
     const isSession = isSessionStream(stream);
     if (isSession && !begins && (hold?.session !== stream || held.get(stream) !== hold.epoch))
       throw new FaultError({ kind: "hold-lost", session: stream, epoch: hold?.epoch ?? epoch(0) });
@@ -280,6 +284,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
       unlessHalted,
       halts: haltsIn(events),
       claims: claimsOf(events),
+      counts: append.counts ?? null,
       summary: value === null ? null : { value, listed },
       questions: changesOf(questions, waiting),
       unknowns: unknownChanges(unknowns, open),
@@ -389,6 +394,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
         stop();
       };
     },
+    keepCounts: async (names, now) => writer.keepCounts(names, now),
     holds: (hold: Hold) => stopped === null && held.get(hold.session) === hold.epoch,
     async close() {
       while (busy || queue.length > 0) await nextTurn();
@@ -416,6 +422,7 @@ function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> 
     questions: async (page) => reader.questions.page(page),
     question: async (approval) => reader.questions.byId(approval),
     unknownsLike: (sought) => reader.unknowns.like(sought),
+    counted: (sought) => reader.counted(sought),
     deadLetters: async (page) => reader.deadLetters.page(page),
     streams: async (prefix) => reader.streams(prefix),
     tail: async (after, most) => reader.tail(after, most),

@@ -5,6 +5,7 @@
  * M3 The same request gets the same reply, always.
  * M4 What it says is streamed before it is returned, and it stops at once when the signal fires.
  * M5 Rules are tried in order; the first that fits answers. One that names no earlier call fits only before the turn's first call.
+ * M97 It says which files it was shown, by name, type and size; `{{files}}` is that in a rule.
  * M6 Without a rule it never invents an argument: a value comes from the request, or it says what is missing.
  */
 import { hash } from "node:crypto";
@@ -12,6 +13,7 @@ import { appendFileSync } from "node:fs";
 import {
   estimateTokens,
   FaultError,
+  fileLine,
   type Json,
   type JsonObject,
   type Message,
@@ -24,6 +26,7 @@ import {
 } from "@orgate/core";
 import type { Clock } from "@orgate/core/loop";
 import * as z from "zod";
+import { answerBy } from "./model-offline-answer.ts";
 
 const regularExpression = z.string().refine(isPattern, "is no regular expression");
 
@@ -43,12 +46,19 @@ const ruleSchema = z.strictObject({
     .default({}),
   think: z.string().optional(),
   say: z.string().optional(),
+  /** What it answers with where the answer is to be structured: said as JSON. */
+  answer: z.json().optional(),
   calls: z.array(z.strictObject({ tool: z.string(), args: z.record(z.string(), z.json()).default({}) })).default([]),
 });
 
 const optionsSchema = z.strictObject({
   rules: z
-    .array(ruleSchema.refine(({ say, calls }) => say !== undefined || calls.length > 0, "says nothing and calls nothing"))
+    .array(
+      ruleSchema.refine(
+        ({ say, answer, calls }) => say !== undefined || answer !== undefined || calls.length > 0,
+        "says nothing and calls nothing",
+      ),
+    )
     .default([]),
   /** Between words, so that a demo can be watched. */
   delayMs: z.int().min(0).max(10_000).default(0),
@@ -78,7 +88,7 @@ function following(id: string, options: unknown, clock: Clock): Model {
     if (log !== undefined) appendFileSync(log, requestLine(request));
     const turn = turnOf(request.messages);
     const rule = firstFitting(rules, turn);
-    const draft = rule === null ? obvious(id, turn, request.tools) : filled(rule, turn);
+    const draft = rule === null ? obvious(id, turn, request) : filled(rule, turn);
     const { parts, cut } = partsOf(draft, request);
     await stream(parts, preview, { clock, delayMs, signal });
     const calls = parts.some((part) => part.kind === "call");
@@ -118,6 +128,7 @@ type Turn = Readonly<{
   results: readonly Result[];
   latest: readonly Result[];
   callsBefore: number;
+  files: string;
 }>;
 
 /** From the last message of a user on. */
@@ -135,8 +146,17 @@ function turnOf(messages: readonly Message[]): Turn {
     if (message.role === "tool") results.push({ tool: message.tool, text: message.text, isError: message.isError });
   }
   const callsBefore = messages.reduce((sum, message) => sum + (message.role === "assistant" ? message.parts.filter(isCall).length : 0), 0);
-  return { input: asked?.role === "user" ? asked.text : "", called, results, latest: results.slice(latestFrom), callsBefore };
+  return {
+    input: asked?.role === "user" ? asked.text : "",
+    called,
+    results,
+    latest: results.slice(latestFrom),
+    callsBefore,
+    files: filesIn(asked),
+  };
 }
+
+const filesIn = (asked: Message | undefined): string => (asked?.role === "user" ? (asked.files ?? []).map(fileLine).join(", ") : "");
 
 const isCall = (part: { readonly kind: string }): boolean => part.kind === "call";
 
@@ -157,11 +177,12 @@ function firstFitting(rules: readonly Rule[], turn: Turn): Rule | null {
   return rules.find(fits) ?? null;
 }
 
-function filled({ when, think, say, calls }: Rule, turn: Turn): Draft {
+function filled({ when, think, say, answer, calls }: Rule, turn: Turn): Draft {
   const groups = when.says === undefined ? null : new RegExp(when.says, "iu").exec(turn.input);
   const fill = (template: Json): Json => fillJson(template, (key) => lookUp(key, turn, groups));
   const text = (template: string | undefined) => (template === undefined ? null : asText(fill(template)));
-  return { think: text(think), say: text(say), calls: calls.map(({ tool, args }) => ({ tool, args: fill(args) })) };
+  const words = answer === undefined ? text(say) : JSON.stringify(fill(answer));
+  return { think: text(think), say: words, calls: calls.map(({ tool, args }) => ({ tool, args: fill(args) })) };
 }
 
 const PLACE = /\{\{\s*([^{}]+?)\s*\}\}/g;
@@ -177,10 +198,11 @@ function fillJson(template: Json, look: (key: string) => Json): Json {
   return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, fillJson(value, look)]));
 }
 
-/** `input`, `result`, `result.total`, `results.TOOL.items.0.name`, or a group of `says` by number or name. What is not there is empty. */
+/** `input`, `files`, `result`, `result.total`, `results.TOOL.items.0.name`, or a group of `says` by number or name. What is not there is empty. */
 function lookUp(key: string, turn: Turn, groups: RegExpExecArray | null): Json {
   const [head = "", ...path] = key.split(".");
   if (head === "input") return turn.input;
+  if (head === "files") return turn.files;
   if (head === "result") return at(turn.results.at(-1), path);
   if (head === "results")
     return at(
@@ -216,10 +238,12 @@ const asText = (value: Json): string => (typeof value === "string" ? value : JSO
 
 const SHOWN = 600;
 
-function obvious(id: string, turn: Turn, tools: readonly ToolSpec[]): Draft {
-  if (turn.latest.length > 0) return saying(turn.latest.map(told).join("\n"));
+function obvious(id: string, turn: Turn, { tools, answer }: ModelRequest): Draft {
+  const schema = answer?.kind === "text" ? answer.schema : null;
+  if (turn.latest.length > 0) return saying(schema === null ? turn.latest.map(told).join("\n") : structured(schema, turn));
   const best = bestTool(turn.input, tools);
-  if (best === null) return saying(introduction(id, turn.input, tools));
+  if (schema !== null && (best === null || argumentsFrom(turn.input, best).missing.length > 0)) return saying(structured(schema, turn));
+  if (best === null) return saying(introduction(id, turn, tools));
   const { args, missing } = argumentsFrom(turn.input, best);
   if (missing.length === 0) return { think: null, say: `I will call ${best.name}.`, calls: [{ tool: best.name, args }] };
   return saying(
@@ -227,18 +251,24 @@ function obvious(id: string, turn: Turn, tools: readonly ToolSpec[]): Draft {
   );
 }
 
+const structured = (schema: JsonObject, { input, results }: Turn): string =>
+  JSON.stringify(
+    answerBy(schema, { ...saidIn(input), results: results.filter(({ isError }) => !isError).map(({ text }) => parsed(text)) }),
+  );
+
 const saying = (say: string): Draft => ({ think: null, say, calls: [] });
 const told = ({ tool, text, isError }: Result): string => `${tool} ${isError ? "did not work" : "answered"}: ${shortened(text)}`;
 const shortened = (text: string): string =>
   text.length <= SHOWN ? text : `${text.slice(0, SHOWN).toWellFormed()} … (${text.length} characters)`;
 
-function introduction(id: string, input: string, tools: readonly ToolSpec[]): string {
+function introduction(id: string, { input, files }: Turn, tools: readonly ToolSpec[]): string {
   const able =
     tools.length === 0
       ? "I have no tools here."
       : `I can call ${tools.map(({ name }) => name).join(", ")}: name one, with its texts in quotes.`;
   const heard = input.trim() === "" ? "" : ` You said: ${shortened(input.trim())}`;
-  return `I am ${id}, a model of fixed rules that runs offline and understands no language. ${able}${heard}`;
+  const shown = files === "" ? "" : ` You showed me: ${files}`;
+  return `I am ${id}, a model of fixed rules that runs offline and understands no language. ${able}${heard}${shown}`;
 }
 
 /** A word of its name counts three, a word of its description one; below three it was not meant. The first of equals wins. */
@@ -273,9 +303,7 @@ const withoutQuotes = (text: string): string => text.replace(QUOTED, " ");
 
 /** Required arguments only, each from the request: texts from quotes, numbers from numbers, fixed values where they are named. */
 function argumentsFrom(input: string, tool: ToolSpec): { readonly args: JsonObject; readonly missing: readonly string[] } {
-  const texts = [...input.matchAll(QUOTED)].map((found) => found[1] ?? found[2] ?? found[3] ?? found[4] ?? "");
-  const numbers = (withoutQuotes(input).match(/(?<![\p{L}\p{N}.])-?\d+(\.\d+)?(?![\p{L}\p{N}])/gu) ?? []).map(Number);
-  const said = new Set([...words(withoutQuotes(input)), ...texts]);
+  const { texts, numbers, said } = saidIn(input);
   const properties = fieldOf(tool.inputSchema, "properties");
   const args: Record<string, Json> = {};
   const missing: string[] = [];
@@ -296,6 +324,12 @@ function argumentsFrom(input: string, tool: ToolSpec): { readonly args: JsonObje
     else args[name] = value;
   }
   return { args, missing };
+}
+
+function saidIn(input: string): Readonly<{ texts: string[]; numbers: number[]; said: ReadonlySet<string> }> {
+  const texts = [...input.matchAll(QUOTED)].map((found) => found[1] ?? found[2] ?? found[3] ?? found[4] ?? "");
+  const numbers = (withoutQuotes(input).match(/(?<![\p{L}\p{N}.])-?\d+(\.\d+)?(?![\p{L}\p{N}])/gu) ?? []).map(Number);
+  return { texts, numbers, said: new Set([...words(withoutQuotes(input)), ...texts]) };
 }
 
 function take(numbers: number[], fits: (n: number) => boolean): number | undefined {
@@ -353,8 +387,9 @@ function stopIf(signal: AbortSignal): void {
   if (signal.aborted) throw new FaultError({ kind: "model-failed", detail: "stopped", again: false, broke: false });
 }
 
-const inputTokens = ({ system, messages, tools }: ModelRequest): number =>
+const inputTokens = ({ system, context, messages, tools }: ModelRequest): number =>
   estimateTokens(system) +
+  context.reduce((n, text) => n + estimateTokens(text), 0) +
   messages.reduce((sum, { tokens }) => sum + tokens, 0) +
   (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
 

@@ -2,6 +2,7 @@
 import { hash as hashOf } from "node:crypto";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import {
+  type CountSought,
   checkEnd,
   EMPTY_STREAM,
   FIRST_COMMIT,
@@ -26,6 +27,7 @@ import {
   FaultError,
   type Hash,
   type JournalEvent,
+  type Lately,
   millis,
   type Seq,
   type SessionId,
@@ -37,6 +39,7 @@ import {
 } from "@orgate/core/vocab";
 import { readBlobFile } from "./sqlite-blobs.ts";
 import { externalReader, mendClaims } from "./sqlite-claims.ts";
+import { countReader, mendCounts } from "./sqlite-counts.ts";
 import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./sqlite-dead-letters.ts";
 import { mendQuestions, type QuestionReader, questionReader } from "./sqlite-questions.ts";
 import { type Places, reading } from "./sqlite-schema.ts";
@@ -67,6 +70,7 @@ export type SqliteReader = Readonly<{
   position(): Position;
   questions: QuestionReader;
   unknowns: UnknownReader;
+  counted(sought: CountSought): Lately;
   deadLetters: DeadLetterReader;
   streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[];
   /** A stream from its end, for what is not far from it; what cannot be read is passed over. */
@@ -178,6 +182,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
   mendUnknowns(db, () => records);
   mendDeadLetters(db, () => records);
   mendClaims(db, () => records);
+  mendCounts(db);
   const sessionWith = externalReader(db, safely);
 
   function session(name: SessionId): SessionSummary | null {
@@ -239,6 +244,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
     },
     questions: questionReader(db, safely),
     unknowns: unknownReader(db, safely),
+    counted: countReader(db, safely),
     deadLetters: deadLetterReader(db, safely),
     streams: (prefix) =>
       safely(() => streamsLike.all(prefix, prefix)).map((row) => ({ stream: streamId(String(row.stream)), seq: seq(Number(row.seq)) })),

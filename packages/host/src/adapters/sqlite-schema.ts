@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { FORMAT } from "@orgate/core/journal";
 import { FaultError } from "@orgate/core/vocab";
 import { CLAIMS_SCHEMA } from "./sqlite-claims.ts";
+import { COUNTS_SCHEMA } from "./sqlite-counts.ts";
 import { DEAD_LETTERS_SCHEMA } from "./sqlite-dead-letters.ts";
 import { QUESTIONS_SCHEMA } from "./sqlite-questions.ts";
 import { UNKNOWNS_SCHEMA } from "./sqlite-unknowns.ts";
@@ -50,6 +51,7 @@ ${QUESTIONS_SCHEMA}
 ${UNKNOWNS_SCHEMA}
 ${DEAD_LETTERS_SCHEMA}
 ${CLAIMS_SCHEMA}
+${COUNTS_SCHEMA}
 CREATE TABLE inbox (
   arrival INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, intent TEXT, taken INTEGER NOT NULL, arrived_at INTEGER NOT NULL
 ) STRICT;

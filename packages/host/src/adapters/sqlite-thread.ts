@@ -51,5 +51,13 @@ export function openWriterThread(setup: WorkerSetup): AnyWriter {
         worker.ref();
         worker.postMessage({ id: last, name, args });
       });
-  return { commit: ask("commit"), take: ask("take"), release: ask("release"), put: ask("put"), erase: ask("erase"), close: ask("close") };
+  return {
+    commit: ask("commit"),
+    take: ask("take"),
+    release: ask("release"),
+    put: ask("put"),
+    erase: ask("erase"),
+    keepCounts: ask("keepCounts"),
+    close: ask("close"),
+  };
 }

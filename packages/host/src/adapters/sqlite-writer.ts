@@ -6,6 +6,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type {
   DeadLetterChanges,
   QuestionChanges,
+  Records,
   SessionSummary,
   StoredCommit,
   StoredEntry,
@@ -28,8 +29,10 @@ import {
 } from "@orgate/core/vocab";
 import { type NewBlob, openBlobs } from "./sqlite-blobs.ts";
 import { type Claims, claimWriter } from "./sqlite-claims.ts";
+import { type AppendCounts, countWriter, mendCounts } from "./sqlite-counts.ts";
 import { deadLetterWriter } from "./sqlite-dead-letters.ts";
 import { questionWriter } from "./sqlite-questions.ts";
+import { openReader } from "./sqlite-reader.ts";
 import { messageOf, type Places, writing } from "./sqlite-schema.ts";
 import { unknownWriter } from "./sqlite-unknowns.ts";
 
@@ -50,6 +53,7 @@ export type SealedAppend = Readonly<{
   /** What this append halts or lets go on; null for both: nothing. */
   halts: readonly Readonly<{ scope: string; on: boolean }>[];
   claims: Claims;
+  counts: AppendCounts | null;
   /** Null for a stream that is not a session's. `listed` says whether what lists filter by has changed. */
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
   questions: QuestionChanges;
@@ -72,10 +76,13 @@ export type SqliteWriter = Readonly<{
   release(session: SessionId, at: Epoch, owner: Owner): void;
   put(id: IntentId, session: SessionId, intent: string): "new" | "known";
   erase(erasure: Erasure): Erased;
+  keepCounts(names: readonly string[], now: number): void;
   close(): void;
 }>;
 
-export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
+export function openWriter(db: DatabaseSync, places: Places, records: () => Records = () => openReader(db, places).records): SqliteWriter {
+  mendCounts(db);
+  const counts = countWriter(db);
   const blobs = openBlobs(db, places.blobs);
   const questions = questionWriter(db);
   const unknowns = unknownWriter(db);
@@ -144,6 +151,8 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
     }
     const taken = claim(a.stream, a.claims);
     if (taken !== null) throw new Refused(index, taken);
+    const overtaken = a.counts === null ? null : counts.add(a.counts);
+    if (overtaken !== null) throw new Refused(index, overtaken);
     for (const { scope, on } of a.halts) on ? halt.run(scope) : letGoOn.run(scope, scope);
     for (const id of a.consumes) {
       if (consume.run(id, a.stream).changes === 1) continue;
@@ -212,6 +221,7 @@ export function openWriter(db: DatabaseSync, places: Places): SqliteWriter {
       const files = transaction(() => blobs.sweep());
       return { ...rows, files, truncated: scrub(db, waitMs) };
     },
+    keepCounts: (names, now) => writing(() => counts.keep(names, records, now)),
     close: () => db.close(),
   };
 }

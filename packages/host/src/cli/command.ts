@@ -2,7 +2,8 @@
 import type { Screen } from "./screen.ts";
 
 export type OptionSpec =
-  | Readonly<{ type: "string"; value: string; help: string; choices?: readonly string[] }>
+  /** `many`: it may be given more than once. */
+  | Readonly<{ type: "string"; value: string; help: string; choices?: readonly string[]; many?: boolean }>
   | Readonly<{ type: "boolean"; help: string }>;
 export type ArgSpec = Readonly<{ name: string; required: boolean; help: string; choices?: readonly string[] }>;
 
@@ -25,6 +26,8 @@ export type Given = Readonly<{
   /** In order; as many as the specification allows. */
   args: readonly string[];
   text(option: string): string | null;
+  /** Of an option that may be given more than once, in order. */
+  texts(option: string): readonly string[];
   flag(option: string): boolean;
   json: boolean;
   project: string | null;

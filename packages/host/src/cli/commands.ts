@@ -12,6 +12,12 @@ const AS: OptionSpec = {
   value: "NAME",
   help: "who you are (default: $ORGATE_USER, else your only key, else one is made for you)",
 };
+const FILE: OptionSpec = {
+  type: "string",
+  value: "PATH",
+  help: "show this file too: an image, a PDF or a text; may be given again",
+  many: true,
+};
 const SESSION = { name: "ID", required: true, help: "a session's id, or enough of its beginning or end" } as const;
 const APPROVAL = { name: "ID", required: true, help: "as `orgate approvals list` shows it, or enough of its beginning or end" } as const;
 const DIGEST: OptionSpec = { type: "string", value: "DIGEST", help: "only if it is about this (at least 8 characters)" };
@@ -34,6 +40,7 @@ const REQUEST: Readonly<Record<string, OptionSpec>> = {
   user: { type: "string", value: "NAME", help: "a person, for what people do themselves" },
   args: { type: "string", value: "JSON", help: "the arguments of the call" },
   labels: { type: "string", value: "A,B", help: "labels of the session" },
+  media: { type: "string", value: "A,B", help: "media types of files that were shown: image/png" },
   resource: { type: "string", value: "T::ID", help: "what it touches, where the tool does not say" },
   effects: { type: "string", value: "A,B", help: "for a tool that the project does not have: read, write, execute, network, spend" },
   calls: { type: "string", value: "JSON", help: `counters: '{"save_note":{"turn":5,"session":5}}'` },
@@ -48,13 +55,18 @@ export const COMMANDS: readonly CommandSpec[] = [
     args: [{ name: "AGENT", required: true, help: "its name" }],
     options: {
       input: { type: "string", value: "TEXT", help: "what you say; `-` reads it from stdin" },
+      file: FILE,
       session: { type: "string", value: "ID", help: "go on in this session" },
       id: { type: "string", value: "NAME", help: "go on in the session of this id of your own, or open one under it" },
       watch: { type: "boolean", help: "reload the policies when their files change; a set that does not load changes nothing" },
       as: AS,
     },
     notes: [EXITS, "Ctrl-C cancels the turn, and the journal says so; a second one leaves at once."],
-    examples: ['orgate run ops --input "why is checkout slow?"', "git diff | orgate run reviewer --input - --json"],
+    examples: [
+      'orgate run ops --input "why is checkout slow?"',
+      "git diff | orgate run reviewer --input - --json",
+      'orgate run clerk --input "what does it say?" --file bill.pdf',
+    ],
     load: async () => (await import("../commands/run.ts")).run,
   },
   {
@@ -122,7 +134,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "sessions say",
     summary: "start another turn in a session",
     args: [SESSION, { name: "TEXT", required: true, help: "what you say; `-` reads it from stdin" }],
-    options: { after: { type: "boolean", help: "when the turn in progress has ended; several wait in order" }, as: AS },
+    options: { after: { type: "boolean", help: "when the turn in progress has ended; several wait in order" }, file: FILE, as: AS },
     notes: [DELIVERY, EXITS],
     examples: ['orgate sessions say s_0mh3k2 "and yesterday?"', 'orgate sessions say s_0mh3k2 "then write it down" --after'],
     load: async () => (await import("../commands/wishes.ts")).say,
@@ -131,7 +143,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "sessions steer",
     summary: "say something while a turn is in progress",
     args: [SESSION, { name: "TEXT", required: true, help: "what the agent hears next; `-` reads it from stdin" }],
-    options: { as: AS },
+    options: { file: FILE, as: AS },
     notes: [DELIVERY],
     examples: ['orgate sessions steer s_0mh3k2 "leave the database alone"'],
     load: async () => (await import("../commands/wishes.ts")).steer,
@@ -380,6 +392,40 @@ export const COMMANDS: readonly CommandSpec[] = [
     notes: [],
     examples: ["orgate trust remove AGENTS.md"],
     load: async () => (await import("../commands/trust.ts")).remove,
+  },
+  {
+    name: "mcp list",
+    summary: "MCP servers of the project and your own, and what was accepted of them",
+    args: [{ name: "SERVER", required: false, help: "only this one, with its tools" }],
+    options: {},
+    notes: ["Servers stand in .mcp.json of the project and in mcp.json of $ORGATE_HOME (~/.orgate). Nothing is started."],
+    examples: ["orgate mcp list", "orgate mcp list files --json"],
+    load: async () => (await import("../commands/mcp.ts")).list,
+  },
+  {
+    name: "mcp diff",
+    summary: "what a server offers now against what was accepted of it",
+    args: [{ name: "SERVER", required: true, help: "as `orgate mcp list` names it" }],
+    options: {},
+    notes: ["Starts the server, which must be trusted (`orgate trust add mcp:NAME`). Exits 1 when there is a difference."],
+    examples: ["orgate mcp diff files"],
+    load: async () => (await import("../commands/mcp.ts")).diff,
+  },
+  {
+    name: "mcp trust",
+    summary: "trust a server as its entry stands, and accept what it offers now",
+    args: [{ name: "SERVER", required: true, help: "as `orgate mcp list` names it" }],
+    options: {
+      tools: { type: "string", value: "A,B", help: "only these; the others stay as they were accepted" },
+      digest: { type: "string", value: "DIGEST", help: "only if it offers this, as `orgate mcp diff` shows it (at least 8 characters)" },
+      as: AS,
+    },
+    notes: [
+      "Starts the server. What it offers later and was not accepted is refused.",
+      "`orgate trust remove mcp:NAME` takes it back, `orgate trust remove mcp-tools:NAME` what was accepted.",
+    ],
+    examples: ["orgate mcp trust files", "orgate mcp trust files --tools read_text_file,list_directory"],
+    load: async () => (await import("../commands/mcp.ts")).trust,
   },
   {
     name: "approvals list",

@@ -74,9 +74,12 @@ function helpOn([first, second]: readonly string[]): Parsed {
 function parseCommand(command: CommandSpec, words: readonly string[], around: Around): Parsed {
   const options = { ...command.options, ...COMMON };
   const types = Object.fromEntries(
-    Object.entries(options).map(([name, { type }]) => [name, name === "help" ? { type, short: "h" } : { type }]),
+    Object.entries(options).map(([name, o]) => [
+      name,
+      name === "help" ? { type: o.type, short: "h" } : { type: o.type, multiple: o.type === "string" && o.many === true },
+    ]),
   );
-  let read: { values: Readonly<Record<string, string | boolean | undefined>>; positionals: readonly string[] };
+  let read: { values: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>; positionals: readonly string[] };
   try {
     read = parseArgs({ args: [...words], options: types, allowPositionals: true, strict: true });
   } catch (error) {
@@ -89,12 +92,13 @@ function parseCommand(command: CommandSpec, words: readonly string[], around: Ar
     const value = values[name];
     return typeof value === "string" ? value : null;
   };
+  const texts = (name: string): readonly string[] => [values[name] ?? []].flat().filter((one) => typeof one === "string");
   for (const [name, option] of Object.entries(options)) {
     const value = text(name);
     if (option.type === "string" && value !== null) checkChoice(`--${name}`, value, option.choices);
   }
   const flag = (name: string): boolean => values[name] === true;
-  const given: Given = { args: positionals, text, flag, json: flag("json"), project: text("project"), ...around };
+  const given: Given = { args: positionals, text, texts, flag, json: flag("json"), project: text("project"), ...around };
   return { kind: "command", command, given };
 }
 
@@ -117,7 +121,10 @@ function checkChoice(name: string, value: string, choices: readonly string[] | u
 
 export function usageLine({ name, args, options }: CommandSpec): string {
   const words = args.map((arg) => (arg.required ? arg.name : `[${arg.name}]`));
-  const flags = Object.entries(options).map(([option, spec]) => `[--${option}${spec.type === "string" ? ` ${spec.value}` : ""}]`);
+  const flags = Object.entries(options).map(
+    ([option, spec]) =>
+      `[--${option}${spec.type === "string" ? ` ${spec.value}` : ""}]${spec.type === "string" && spec.many === true ? "…" : ""}`,
+  );
   return ["orgate", name, ...words, ...flags].join(" ");
 }
 

@@ -8,10 +8,12 @@ import {
   type Allotment,
   type Answer,
   type ApprovalId,
+  type Attachment,
   type CallId,
   type Change,
   canonical,
   type Entry,
+  fileLine,
   type JournalEvent,
   MICROS_PER_CENT,
   type Outcome,
@@ -64,7 +66,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           : [line("·", "dim", `held by ${e.writer} (hold ${e.epoch})`)];
       case "turn.started":
         inTurn = true;
-        return [line("›", "strong", `turn ${e.turn}, ${principalName(e.by)}: ${visible(e.input)}`)];
+        return [line("›", "strong", `turn ${e.turn}, ${principalName(e.by)}: ${visible(e.input)}${filesText(e.files)}`)];
       case "model.asked":
         return [line("·", "dim", `asked ${e.model}, iteration ${e.iteration}${e.attempt > 1 ? `, attempt ${e.attempt}` : ""}`)];
       case "model.replied":
@@ -140,6 +142,20 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [
           line("·", "dim", `entries ${e.first} to ${e.last} are shown ${COMPACTED[e.how](e.model)}: ${e.before} → ${e.after} tokens`),
         ];
+      case "output.asked":
+        return [line("·", "dim", "the answer is to be JSON by a schema")];
+      case "output.checked":
+        return e.result.kind === "fits"
+          ? [line("·", "dim", "the answer fits its schema")]
+          : [
+              line(
+                "!",
+                "warn",
+                `the answer was not taken: ${visible(e.result.kind === "misfit" ? e.result.issues.join("; ") : e.result.detail)}`,
+              ),
+            ];
+      case "calls.misread":
+        return [line("!", "warn", `its calls were not understood: ${visible(e.detail)}`)];
       case "middleware.applied":
         return [
           line(
@@ -155,7 +171,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "child.ended":
         return [live("⤶", e.ending === "completed" ? "good" : "warn", `${nameOf(e.call)}: ${e.child} ended ${e.ending}`)];
       case "input.queued":
-        return [line("›", "dim", `for after the turn, ${principalName(e.by)}: ${visible(e.text)}`)];
+        return [line("›", "dim", `for after the turn, ${principalName(e.by)}: ${visible(e.text)}${filesText(e.files)}`)];
       case "breaker.changed":
         return [line("!", e.to === "closed" ? "good" : "warn", `breaker ${visible(e.breaker)} is ${e.to}: ${visible(e.reason)}`)];
       case "act.ended":
@@ -167,7 +183,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "note":
         return [line("·", "dim", `note of ${visible(e.from)}, ${visible(e.name)}: ${shortened(visible(canonical(e.value)), 120)}`)];
       case "input.steered":
-        return [live("›", "strong", `${principalName(e.by)} steers: ${visible(e.text)}`)];
+        return [live("›", "strong", `${principalName(e.by)} steers: ${visible(e.text)}${filesText(e.files)}`)];
       case "turn.cancel-asked":
         return [live("!", "warn", `cancel${e.all ? ", and all that was to follow" : ""}, by ${principalName(e.by)}: ${visible(e.reason)}`)];
       case "intent.refused":
@@ -214,6 +230,10 @@ export function narrator(): (entry: Entry) => readonly Line[] {
 }
 
 /** As a policy would write it. */
+/** What was shown with words, by name: never its bytes. */
+export const filesText = (files: readonly Attachment[]): string =>
+  files.length === 0 ? "" : ` · with ${files.map((file) => visible(fileLine(file))).join(", ")}`;
+
 export const resourceText = ({ type, id }: Resource): string => visible(`${type}::${JSON.stringify(id)}`);
 
 const line = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, text, more: [], live: false });

@@ -73,6 +73,20 @@ describe("M53 M56 what is there to use", () => {
   });
 });
 
+test("M124 M77 a project's prices let an agent limit money, its runs are paid at them, and what is no price is refused where it stands", async () => {
+  const local = await provider(anthropicWire, [{ parts: [{ say: "ok" }], finish: "stop", usage: USAGE }]);
+  closing.push(local.close);
+  const desk = deskWith({ claude: `${agent("claude", 'model = "anthropic/claude-next"')}[limits]\ncents = 50\n` });
+  const env = { ANTHROPIC_API_KEY: "canary-0123456789", ANTHROPIC_BASE_URL: local.url };
+  const run = (...more: readonly string[]) => desk.start(["run", "claude", "--input", "hi", ...more], undefined, env).ended;
+  expectRefusal(await run(), 1, "the price of the model is not known: `anthropic/claude-next`");
+  const project = desk.read("orgate.toml");
+  desk.write("orgate.toml", `${project}\n[prices]\n"anthropic/claude-next" = { input = 2, output = 10, cachedInput = 0.5 }\n`);
+  expect(JSON.parse((await run("--json")).stdout)).toMatchObject({ ending: "completed", cost: (12 * 2 + 8 * 0.5 + 9 * 10) / 1e6 });
+  desk.write("orgate.toml", `${project}\n[prices]\n"anthropic/claude-next" = { input = -2, output = 10 }\n`);
+  expectRefusal(await run(), 1, "orgate.toml:");
+});
+
 const USAGE = { input: 20, cached: 8, output: 9, reasoning: 0 };
 
 test("M57 a whole turn over the wire: a call, its result, the answer, all in the journal, the key nowhere", async () => {
@@ -217,10 +231,14 @@ describe("M41 M49 what comes of a fault in a turn", () => {
     expect(result).toMatchObject({ ending: "completed", output: "All is well.", calls: 1 });
     expect(desk.read("effects.txt")).toBe("look\n");
     expect(kinds).toMatchObject([
-      { kind: "model.asked", model: "anthropic/claude-sonnet-4-5", reservedMicros: null },
+      { kind: "model.asked", model: "anthropic/claude-sonnet-4-5", reservedMicros: expect.any(Number) },
       { kind: "model.failed", model: "anthropic/claude-sonnet-4-5", status: 404, transient: false, dueAt: null },
       { kind: "model.asked", model: "anthropic/claude-opus-5", attempt: 2, reservedMicros: expect.any(Number) },
-      { kind: "model.replied", model: "anthropic/claude-opus-5", micros: USAGE.input * 5 + USAGE.output * 25 },
+      {
+        kind: "model.replied",
+        model: "anthropic/claude-opus-5",
+        micros: (USAGE.input - USAGE.cached) * 5 + USAGE.cached * 0.5 + USAGE.output * 25,
+      },
       { kind: "model.asked", model: "anthropic/claude-opus-5", attempt: 1 },
       { kind: "model.replied", model: "anthropic/claude-opus-5" },
     ]);
@@ -278,6 +296,14 @@ function expectNoKey(desk: Desk, said: readonly Ended[], key: string): void {
   for (const form of forms) for (const text of texts) expect(text.includes(form)).toBe(false);
 }
 
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+  } catch {
+    return ""; // it has ended
+  }
+}
+
 describe("M42 the canary: keys everywhere, and none to be found", () => {
   const KEY = "sk-canary/7f3a+9c21==";
   const SSE = { "content-type": "text/event-stream" };
@@ -303,6 +329,19 @@ describe("M42 the canary: keys everywhere, and none to be found", () => {
           .replaceAll('"output_tokens":', `"echo":"${KEY}","output_tokens":`),
       ),
   };
+
+  test("M126 while it runs, no command line of any process holds a key", async () => {
+    const lines: string[] = [];
+    const url = await serving((response) => {
+      for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) lines.push(commandLine(pid));
+      head(response).end(anthropicWire.stream(script));
+    });
+    const desk = deskWith({ claude: CLAUDE });
+    const ran = await desk.start(["run", "claude", "--input", "hi"], undefined, { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url }).ended;
+    expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining("fine") });
+    expect(lines.filter((line) => line.includes("claude") && line.includes("--input"))).not.toEqual([]); // it was among them
+    expect(lines.filter((line) => line.includes(KEY))).toEqual([]);
+  });
 
   test("M42 whatever the server echoes, wherever it puts it", { timeout: 60_000 }, async () => {
     const answers = Object.values(leaks);

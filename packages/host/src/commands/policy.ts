@@ -15,7 +15,7 @@ import {
   type UserAct,
   type Verdict,
 } from "@orgate/core";
-import { actionOf, type Case, type CedarGate, caseSchema, factsOf, type LoadedPolicy } from "@orgate/core/gate";
+import { actionOf, type Case, type CedarGate, caseSchema, factsOf, factsRead, type LoadedPolicy } from "@orgate/core/gate";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, count, table } from "../cli/table.ts";
@@ -280,6 +280,7 @@ function caseOf(given: Given): Readonly<Record<string, unknown>> {
     action: given.text("action") ?? undefined,
     args: jsonOf(given.text("args")),
     labels: words("labels"),
+    media: words("media"),
     effects: words("effects"),
     resource: resourceOf(given.text("resource")),
     calls: jsonOf(given.text("calls")),
@@ -392,6 +393,8 @@ async function findDecision(
               calls,
               spent: { ...spent },
               cents: state === null ? null : centsSpent(state, state.turn),
+              media: [...(state?.media ?? [])],
+              ...factsRead(e.read), // what was counted in other sessions then, and said of its arguments, is what was journalled
             },
           };
         }

@@ -5,7 +5,7 @@ import { usageLine } from "../cli/parse.ts";
 import type { Screen } from "../cli/screen.ts";
 import { problemLine, watchPolicies } from "../policy-record.ts";
 import { adviseOnTrust, driven, knownAgent, printResult, withRuntime } from "./driving.ts";
-import { certified, deskOf, personOf, projectOf, sessionOf, tell, textOf } from "./project.ts";
+import { certified, deskOf, filesOf, personOf, projectOf, sessionOf, tell, textOf } from "./project.ts";
 
 export const run: Run = async (given, screen) => {
   const [name = ""] = given.args;
@@ -14,6 +14,7 @@ export const run: Run = async (given, screen) => {
   const said = given.text("input");
   if (said === null) throw new FaultError({ kind: "usage", detail: "--input is missing", hint: usageOf("run") });
   const input = await textOf(said, "the input", screen);
+  const files = filesOf(given);
   const person = personOf(given, screen);
   const principal: Principal = { kind: "user", id: person.name };
   return withRuntime(given, screen, desk, principal, async (runtime) => {
@@ -35,7 +36,7 @@ export const run: Run = async (given, screen) => {
     const unwatch = given.flag("watch") ? watchPolicies(desk.gate, tellReload(given, screen)) : () => {};
     try {
       const result = await driven(given, screen, (options) =>
-        runtime.run(name, input, { ...options, ...(session === null ? {} : { session }) }),
+        runtime.run(name, input, { ...options, files, ...(session === null ? {} : { session }) }),
       );
       return printResult(given, screen, runtime.inspect.head(), result);
     } finally {

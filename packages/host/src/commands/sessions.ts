@@ -4,7 +4,7 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Tone } from "../cli/paint.ts";
 import type { Screen } from "../cli/screen.ts";
 import { age, count, table } from "../cli/table.ts";
-import { narrator } from "../cli/timeline.ts";
+import { filesText, narrator } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
 import { type Look, NODE, tokenizers } from "../compose.ts";
 import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
@@ -171,7 +171,8 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
   if (state === null) return;
   const { questions, unknowns } = toResult(state);
   if (state.followUps.length > 0 && !state.closed) screen.line(`\n${screen.paint("warn", "said for after the turn, and not begun")}`);
-  for (const { text, by } of state.closed ? [] : state.followUps) screen.line(`  › ${visible(`${by.kind}:${by.id}`)}: ${visible(text)}`);
+  for (const { text, files, by } of state.closed ? [] : state.followUps)
+    screen.line(`  › ${visible(`${by.kind}:${by.id}`)}: ${visible(text)}${filesText(files)}`);
   if (questions.length > 0) screen.line(`\n${screen.paint("warn", "open questions")}`);
   for (const { approval, action, asks, digest } of questions) {
     for (const { question, policy } of asks) screen.line(`  ? ${approval} on ${action}: ${visible(question)} (${visible(policy)})`);

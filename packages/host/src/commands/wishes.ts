@@ -1,5 +1,15 @@
 /** Saying, steering and cancelling: signed intents, delivered in whichever of the three ways is open (design §5). */
-import { FaultError, type Intent, isFault, type RunResult, type Seq, type SessionId, type Wish } from "@orgate/core";
+import {
+  checkAttachments,
+  FaultError,
+  type Intent,
+  isFault,
+  type RunResult,
+  type Seq,
+  type SessionId,
+  type Spoken,
+  type Wish,
+} from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { narrator } from "../cli/timeline.ts";
@@ -7,14 +17,19 @@ import { type Look, NODE, type Person, signIntent } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { type Delivered, deliver } from "../delivery.ts";
 import { driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
-import { certified, deskOf, looking, personOf, sessionOf, textOf, writing } from "./project.ts";
+import { certified, deskOf, filesOf, looking, personOf, sessionOf, textOf, writing } from "./project.ts";
 
 export const say: Run = async (given, screen) =>
-  wish(given, screen, { kind: given.flag("after") ? "follow-up" : "say", text: await textOf(given.args[1] ?? "", "what you say", screen) });
-export const steer: Run = async (given, screen) =>
-  wish(given, screen, { kind: "steer", text: await textOf(given.args[1] ?? "", "what you say", screen) });
+  wish(given, screen, { kind: given.flag("after") ? "follow-up" : "say", ...(await spoken(given, screen)) });
+export const steer: Run = async (given, screen) => wish(given, screen, { kind: "steer", ...(await spoken(given, screen)) });
 export const cancel: Run = (given, screen) =>
   wish(given, screen, { kind: given.flag("all") ? "cancel-all" : "cancel", reason: given.text("reason") ?? "cancelled by hand" });
+
+async function spoken(given: Given, screen: Screen): Promise<Spoken> {
+  const text = await textOf(given.args[1] ?? "", "what you say", screen);
+  const files = checkAttachments(filesOf(given)); // all of them together, before anything is sent
+  return files.length === 0 ? { text } : { text, files };
+}
 
 /** How long a holder may take before the command says that it waits no longer. */
 const WAIT_MS = 10_000;

@@ -17,11 +17,16 @@ const LIKELY: readonly RegExp[] = [
   /(\/\/)[^/\s:@]+:[^/\s@]+@/g,
 ];
 
-export function redactor(keys: readonly string[]): (text: string) => string {
+/** Of the keys themselves, and of nothing that only looks like one: for what has to stay as it came, such as signatures. */
+export function exactRedactor(keys: readonly string[]): (text: string) => string {
   const forms = [...new Set(keys.filter((key) => key.length >= SHORTEST).flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  return (text) => forms.reduce((clean, form) => clean.replaceAll(form, GONE), text);
+}
+
+export function redactor(keys: readonly string[]): (text: string) => string {
+  const exact = exactRedactor(keys);
   return (text) => {
-    let clean = text;
-    for (const form of forms) clean = clean.replaceAll(form, GONE);
+    let clean = exact(text);
     for (const likely of LIKELY)
       clean = clean.replace(likely, (_, before: unknown) => (typeof before === "string" ? `${before}${GONE}` : GONE));
     return clean;

@@ -1,0 +1,79 @@
+/** What a tool says of its aims: targets, text that leaves, what is learnt from it, what things are called (T10-T12). */
+import {
+  type FaultError,
+  type JsonObject,
+  type Learns,
+  type NamesOf,
+  TARGET_KINDS,
+  type Target,
+  type TargetKind,
+  type Tool,
+} from "../vocab/index.ts";
+
+export type TargetDefinition = Readonly<{ kind: TargetKind; known?: readonly string[]; of?: string }>;
+export type AimsGiven = Readonly<{
+  targets?: Readonly<Record<string, TargetKind | TargetDefinition>>;
+  outgoing?: readonly string[];
+  learns?: readonly Learns[];
+  names?: NamesOf;
+  markup?: Tool["markup"];
+}>;
+type Aims = Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup">;
+type Refuse = (detail: string) => FaultError;
+
+/** Where a value of each kind is looked for unless the tool names other sets. */
+const USUAL: Readonly<Record<TargetKind, readonly string[]>> = {
+  recipient: ["people", "domains"],
+  host: ["domains"],
+  path: ["paths"],
+  account: ["payees"],
+  id: [],
+};
+export const SET_NAME = /^[a-z][a-z0-9_-]{0,63}$/;
+
+export function aimsOf(given: AimsGiven, schema: JsonObject, refuse: Refuse): Aims {
+  const properties = schema["properties"];
+  const names = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+  const known = (arg: unknown, field: string): string => {
+    if (typeof arg !== "string" || !names.includes(arg)) throw refuse(`\`${field}\` names \`${String(arg)}\`, which is no argument of it`);
+    if (arg.startsWith("__"))
+      throw refuse(`\`${field}\` names \`${arg}\`: names that begin with two underscores mean something else to Cedar`);
+    return arg;
+  };
+  const targets = Object.entries(given.targets ?? {}).map(([arg, one]) => [known(arg, "targets"), targetOf(arg, one, refuse)] as const);
+  const outgoing = (given.outgoing ?? []).map((arg) => known(arg, "outgoing"));
+  const twice = outgoing.find((arg) => targets.some(([name]) => name === arg));
+  if (twice !== undefined) throw refuse(`\`${twice}\` is a target or text that leaves, not both`);
+  const learns = (given.learns ?? []).map(({ set, from }) => {
+    if (!targets.some(([arg]) => arg === from)) throw refuse(`\`learns\` takes from \`${String(from)}\`, which is no target of it`);
+    return Object.freeze({ set: setName(set, "learns", refuse), from });
+  });
+  const markup = given.markup ?? "clean";
+  if (markup !== "clean" && markup !== "keep") throw refuse("`markup` must be clean or keep");
+  return {
+    targets: Object.freeze(Object.fromEntries(targets)),
+    outgoing: Object.freeze([...new Set(outgoing)].sort()),
+    learns: Object.freeze(learns),
+    names: given.names === undefined ? null : namesOf(given.names, refuse),
+    markup,
+  };
+}
+
+function targetOf(arg: string, given: TargetKind | TargetDefinition, refuse: Refuse): Target {
+  const { kind, known, of } = typeof given === "string" ? { kind: given, known: undefined, of: undefined } : given;
+  if (!TARGET_KINDS.includes(kind)) throw refuse(`\`targets.${arg}\` must be one of ${TARGET_KINDS.join(", ")}`);
+  if (of !== undefined && kind !== "id") throw refuse(`\`targets.${arg}\`: only an id stands for a thing that has a name`);
+  const sets = (known ?? USUAL[kind]).map((set) => setName(set, `targets.${arg}`, refuse));
+  return Object.freeze({ kind, known: Object.freeze(sets), of: of === undefined ? null : setName(of, `targets.${arg}`, refuse) });
+}
+
+function setName(given: unknown, field: string, refuse: Refuse): string {
+  if (typeof given !== "string" || !SET_NAME.test(given))
+    throw refuse(`\`${field}\`: \`${String(given)}\` is no name: use a-z, 0-9, _ and -, a letter first`);
+  return given;
+}
+
+function namesOf({ of, from }: NamesOf, refuse: Refuse): NamesOf {
+  if (typeof from !== "function") throw refuse("`names.from` must be a function of the output");
+  return Object.freeze({ of: setName(of, "names.of", refuse), from });
+}

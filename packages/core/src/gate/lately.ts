@@ -1,0 +1,24 @@
+/** Which counters over hours and days policies can read: these are kept. */
+import type { Tool } from "../vocab/index.ts";
+import { isPlain, type Need } from "./arg-types.ts";
+import { readsLately } from "./project.ts";
+
+const ALL: Need = { whole: true, fields: new Map() };
+const NONE: Need = { whole: false, fields: new Map() };
+const inside = (need: Need, name: string): Need => (need.whole ? ALL : (need.fields.get(name) ?? NONE));
+
+export function latelyIn(context: Need, tools: readonly Tool[]): readonly string[] {
+  const calls = inside(context, "calls");
+  const spent = inside(context, "spent");
+  const facts = inside(context, "facts");
+  const names = tools
+    .filter((t) => isPlain(t.name))
+    .flatMap((tool) => {
+      const own = readsLately(inside(calls, tool.name)) ? [`calls:${tool.name}`] : [];
+      const perValue = Object.keys(tool.targets).filter((arg) => readsLately(inside(inside(facts, arg), "calls")));
+      return [...own, ...perValue.map((arg) => `calls:${tool.name}/${arg}`)];
+    });
+  const tokens = readsLately(inside(spent, "tokens")) ? ["tokens"] : [];
+  const money = readsLately(inside(spent, "cents")) ? ["micros"] : [];
+  return [...names, ...tokens, ...money];
+}

@@ -1,0 +1,55 @@
+/**
+ * The values of arguments that are targets, and how two spellings of one are told to be the same. Exact, by tokens; nothing is interpreted.
+ * G90 a value that holds invisible characters, or is not in its normal form, is equal to nothing: what is acted on is not what a person reads.
+ */
+import { type Digest, digestOf, type Hash, type Json, type JsonObject, type Target, type Tool } from "../vocab/index.ts";
+
+const MOST_VALUES = 200;
+const MAX_VALUE = 2_000;
+
+/** Everything that stands in an argument, texts and numbers, wherever in it. Null: more than can be looked at, so nothing can be said for it. */
+export function valuesIn(value: Json | undefined): readonly string[] | null {
+  const found = new Set<string>();
+  const walk = (at: Json | undefined): void => {
+    if (found.size > MOST_VALUES || at === null || at === undefined) return;
+    if (typeof at === "string") found.add(at);
+    else if (typeof at === "number" || typeof at === "boolean") found.add(String(at));
+    else for (const inner of Object.values(at)) walk(inner as Json);
+  };
+  walk(value);
+  return found.size > MOST_VALUES || [...found].some((v) => v.length > MAX_VALUE) ? null : [...found];
+}
+
+/** Characters that are not seen: a text that differs from another in these looks the same. */
+const UNSEEN = /\p{Cf}|\p{Cc}|\p{Variation_Selector}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u180e|\u3164|\uffa0|[\u{e0000}-\u{e00ff}]/gu;
+/** Line breaks and tabs are seen, as blanks. */
+const UNSEEN_IN_TEXT = /\p{Cf}|\p{Variation_Selector}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u180e|\u3164|\uffa0|[\u{e0000}-\u{e00ff}]/gu;
+
+/** A text as it is looked into: compatibility forms made plain, what is not seen taken out, in lower case. */
+export const plainText = (text: string): string => text.normalize("NFKC").replace(UNSEEN_IN_TEXT, "").toLowerCase();
+
+/** A value as it is looked for; null when it is no plain text itself. Paths, accounts and ids are told apart by their case. */
+export function plainValue(value: string): string | null {
+  const trimmed = value.trim();
+  return trimmed === "" || trimmed.search(UNSEEN) !== -1 || trimmed.normalize("NFKC") !== trimmed ? null : trimmed;
+}
+export const isCased = ({ kind }: Pick<Target, "kind">): boolean => kind === "path" || kind === "account" || kind === "id";
+
+/** The name under which a value is counted and known: nothing of the value itself is kept. */
+export function valueDigest(kind: Target["kind"], value: string, hash: Hash): Digest {
+  const plain = plainValue(value) ?? value;
+  return digestOf(isCased({ kind }) ? plain : plain.toLowerCase(), hash);
+}
+
+/** Of every target, by argument. */
+export function targetDigests(tool: Pick<Tool, "targets"> | null, args: JsonObject | null, hash: Hash): Record<string, readonly Digest[]> {
+  const out: Record<string, readonly Digest[]> = {};
+  if (tool === null || args === null) return out;
+  for (const arg in tool.targets) {
+    const { kind } = tool.targets[arg] as Target;
+    const values = Object.hasOwn(args, arg) ? valuesIn(args[arg]) : [];
+    out[arg] = [...new Set((values ?? [TOO_MUCH]).map((v) => valueDigest(kind, v, hash)))].sort();
+  }
+  return out;
+}
+const TOO_MUCH = "\u0000too much";

@@ -1,0 +1,100 @@
+/** Counters over hours and days as rows, in the transaction of what they count. Only what somebody reads is kept; it is made from the entries when that begins. */
+import type { DatabaseSync } from "node:sqlite";
+import { type Append, bucketOf, type Count, type CountRead, type CountSought, countsIn, type Records, spanOf } from "@orgate/core/journal";
+import { type Fault, isSessionStream, type Lately, type Stamped, streamId } from "@orgate/core/vocab";
+import { eventsIn } from "./sqlite-unknowns.ts";
+
+export const COUNTS_SCHEMA = `
+CREATE TABLE kept_counts (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE counts (
+  name TEXT NOT NULL, agent TEXT NOT NULL, value TEXT NOT NULL, bucket INTEGER NOT NULL, owner TEXT NOT NULL, n INTEGER NOT NULL,
+  PRIMARY KEY (name, agent, value, bucket, owner)
+) STRICT, WITHOUT ROWID;
+`;
+
+export type AppendCounts = NonNullable<Append["counts"]>;
+
+/** One short range of the table's own order. */
+export const COUNTED_SQL =
+  "SELECT total(n) AS day, total(CASE WHEN bucket >= ? THEN n END) AS hour FROM counts WHERE name = ? AND agent = ? AND value = ? AND bucket >= ? AND owner <> ?";
+
+export function countReader(db: DatabaseSync, safely: <T>(read: () => T) => T): (sought: CountSought) => Lately {
+  const sum = db.prepare(COUNTED_SQL);
+  return ({ name, agent, value, hour, day, not }) => {
+    const row = safely(() => sum.get(hour, name, agent, value, day, not));
+    return { hour: Number(row?.hour ?? 0), day: Number(row?.day ?? 0) };
+  };
+}
+
+export type CountWriter = Readonly<{
+  /** Inside the writer's transaction; the fault, when what was read is not so any more. */
+  add(counts: AppendCounts): Fault | null;
+  /** A transaction of its own. */
+  keep(names: readonly string[], records: () => Records, now: number): void;
+}>;
+
+export function countWriter(db: DatabaseSync): CountWriter {
+  const isKept = db.prepare("SELECT 1 FROM kept_counts WHERE name = ?");
+  const anyKept = db.prepare("SELECT 1 FROM kept_counts LIMIT 1");
+  const keepName = db.prepare("INSERT OR IGNORE INTO kept_counts VALUES (?)");
+  const put = db.prepare("INSERT INTO counts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n");
+  const forget = db.prepare("DELETE FROM counts WHERE bucket < ?");
+  const counted = countReader(db, (read) => read());
+  let swept = 0;
+
+  const write = ({ name, agent, value, by, at }: Count, owner: string): void => {
+    put.run(name, agent, value, bucketOf(at), owner, by);
+  };
+  const hasMoved = (read: CountRead): boolean => counted({ ...read, hour: read.day }).day !== read.seen;
+
+  return {
+    add({ owner, add, unless }) {
+      const moved = unless.find(hasMoved);
+      if (moved !== undefined) return { kind: "counters-moved", counter: moved.name };
+      if (add.length === 0 || anyKept.get() === undefined) return null;
+      const wanted = add.filter(({ name }) => isKept.get(name) !== undefined);
+      for (const one of wanted) write(one, owner);
+      const newest = wanted.reduce((latest, { at }) => Math.max(latest, spanOf(at).day), 0);
+      if (newest > swept) forget.run(newest); // once in five minutes, and only by who writes
+      swept = Math.max(swept, newest);
+      return null;
+    },
+    keep(names, records, now) {
+      db.exec("BEGIN IMMEDIATE");
+      try {
+        const fresh = new Set(names.filter((name) => isKept.get(name) === undefined));
+        for (const one of fresh.size === 0 ? [] : ofLastDay(db, records(), now)) if (fresh.has(one.name)) write(one, "");
+        for (const name of fresh) keepName.run(name);
+        db.exec("COMMIT");
+      } finally {
+        if (db.isTransaction) db.exec("ROLLBACK");
+      }
+    },
+  };
+}
+
+/** Sessions in which something was written since; what cannot be read is named when its session is taken up. */
+function* ofLastDay(db: DatabaseSync, records: Records, now: number): Iterable<Count> {
+  const { day } = spanOf(now);
+  for (const row of db.prepare("SELECT stream FROM streams WHERE at >= ?").all(day * 300_000)) {
+    const stream = streamId(String(row.stream));
+    if (isSessionStream(stream)) yield* countsIn(stamped(records, stream), day);
+  }
+}
+
+function* stamped(records: Records, stream: Parameters<Records["entries"]>[0]): Iterable<Stamped> {
+  for (const { at, kind, payload } of records.entries(stream)) for (const event of eventsIn(kind, payload, records)) yield { at, event };
+}
+
+/** Journals that are older than counters get the tables; they fill when something is kept. */
+export function mendCounts(db: DatabaseSync): void {
+  const isThere = (): boolean => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'kept_counts'").get() !== undefined;
+  if (isThere()) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    if (!isThere()) db.exec(COUNTS_SCHEMA);
+    db.exec("COMMIT");
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+}

@@ -1,0 +1,63 @@
+/** Counters over hours and days, under the real gate and the real store: what is read, decided and set aside has no gap. */
+import { spawn } from "node:child_process";
+import { once as event } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, expect, test } from "vitest";
+import { LIMITED, openCounted, wantAll } from "./fixtures/counted-sessions.ts";
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "orgate-counters-"));
+  folders.push(made);
+  return made;
+}
+
+test.each(["main", "worker"] as const)("G83 of 50 sessions at once against a limit of 10 exactly 10 act (%s)", async (thread) => {
+  let sent = 0;
+  const runtime = await openCounted({ directory: join(folder(), ".orgate"), thread, sent: () => (sent += 1) });
+  await wantAll(runtime, 50);
+  expect(sent).toBe(10);
+  await wantAll(runtime, 1);
+  expect(sent).toBe(10);
+  await runtime.close();
+});
+
+test("G83 of 50 sessions in five processes against a limit of 10 exactly 10 act", async () => {
+  const root = folder();
+  const file = join(root, "sent");
+  const script = join(import.meta.dirname, "fixtures", "counted-sessions.ts");
+  const workers = Array.from({ length: 5 }, () =>
+    spawn(process.execPath, [script, join(root, ".orgate"), file, "10"], { stdio: ["pipe", "pipe", "inherit"] }),
+  );
+  await Promise.all(workers.map((w) => event(w.stdout, "data")));
+  for (const w of workers) w.stdin.end("go\n");
+  const codes = await Promise.all(workers.map(async (w) => (await event(w, "exit"))[0]));
+  expect(codes).toEqual([0, 0, 0, 0, 0]);
+  expect(existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : []).toHaveLength(10);
+});
+
+test("G80 what a policy begins to read is counted from the journal, and goes on counting after a restart", async () => {
+  const directory = join(folder(), ".orgate");
+  let sent = 0;
+  const free = LIMITED.replace("when { context.calls.send.hour < 10 }", "");
+  const before = await openCounted({ directory, thread: "main", policies: free, sent: () => (sent += 1) });
+  await wantAll(before, 7);
+  await before.close();
+  const db = new DatabaseSync(join(directory, "journal.db"), { readOnly: true });
+  expect(db.prepare("SELECT count(*) AS n FROM counts").get()).toEqual({ n: 0 }); // nobody reads it: nothing is written
+  db.close();
+  const after = await openCounted({ directory, thread: "main", sent: () => (sent += 1) });
+  await wantAll(after, 20);
+  expect(sent).toBe(10);
+  await after.close();
+  const again = await openCounted({ directory, thread: "main", policies: LIMITED.replace("< 10", "< 12"), sent: () => (sent += 1) });
+  await wantAll(again, 20);
+  expect(sent).toBe(12);
+  await again.close();
+});
