@@ -20,10 +20,13 @@ import {
   type OpenBreakers,
   type OpenOrders,
   ordersOf,
+  outputsOf,
   type Ports,
   type SessionId,
+  specOf,
   toolbox,
   toolsOf,
+  withDigest,
 } from "@orgate/core";
 import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
@@ -207,6 +210,7 @@ export function compose(
     gate,
     tools,
     middleware,
+    outputs: outputsOf(agent.output === null ? null : withDigest(agent.output, sha256)),
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,
@@ -243,7 +247,11 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
     const agent = agents.get(name);
     if (agent === undefined || agent.missing.length + agent.missingServers.length > 0) return null; // without what it names it is not run
     if (found?.under === gate.digest) return found.delegate;
-    const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers), limits: agent.limits };
+    const delegate = {
+      facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers),
+      limits: agent.limits,
+      output: agent.output === null ? null : specOf(withDigest(agent.output, sha256)),
+    };
     known.set(name, { under: gate.digest, delegate });
     return delegate;
   };

@@ -23,6 +23,7 @@ export type { Notice } from "./notices.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 export { watchPolicies } from "./policy-record.ts";
 export {
+  type AgentRef,
   type Answered,
   type Approvals,
   type Completed,
