@@ -16,6 +16,17 @@ export { type PathGuard, type PathGuardOptions, pathGuard } from "./adapters/pat
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./adapters/webhook.ts";
 export type { QuestionView } from "./approvals.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
+export {
+  type Mcp,
+  type McpCatalogue,
+  type McpDifference,
+  type McpOptions,
+  type McpSettings,
+  mcpDifferences,
+  offeredByMcp,
+  openMcp,
+  signInMcp,
+} from "./mcp.ts";
 export type { Notice } from "./notices.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 export { watchPolicies } from "./policy-record.ts";
