@@ -21,6 +21,7 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import type { Attachment, Json, JsonObject, Message, ModelRequest, Part, ToolSpec } from "@orgate/core";
+import { closed } from "./answers.ts";
 import { WireTrouble } from "./fault.ts";
 
 export type PromptOptions = Readonly<{
@@ -48,7 +49,7 @@ export type FileWire = Readonly<{
 export const ANY_FILES: FileWire = Object.freeze({ takes: null, first: false, tagged: true });
 
 export function toCallOptions(request: ModelRequest, options: PromptOptions): LanguageModelV4CallOptions {
-  const { temperature, maxOutputTokens } = request;
+  const { answer, temperature, maxOutputTokens } = request;
   const tools = request.tools.map(toFunction);
   const prompt = toPrompt(request, options);
   if (options.cacheMarks) markStable(prompt, tools);
@@ -56,7 +57,8 @@ export function toCallOptions(request: ModelRequest, options: PromptOptions): La
     prompt,
     temperature,
     maxOutputTokens,
-    ...(tools.length === 0 ? {} : { tools, toolChoice: { type: "auto" } }),
+    ...(tools.length === 0 ? {} : { tools, toolChoice: { type: answer?.kind === "call" ? "required" : "auto" } }),
+    ...(answer?.kind === "text" ? { responseFormat: { type: "json", name: "answer", schema: copy(closed(answer.schema)) } } : {}),
     ...(Object.keys(options.providerOptions).length === 0 ? {} : { providerOptions: copy(options.providerOptions) }),
   };
 }
