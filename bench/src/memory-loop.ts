@@ -111,7 +111,7 @@ export async function session(
     modelBreaker: DEFAULT_BREAKER,
     authenticate: () => ({ kind: "genuine" }),
     signAsWriter: (intent) => ({ ...intent, by: USER, key: null, signature: null }),
-    clock: { now: () => millis(Date.now()), elapsed: () => 0, sleep },
+    clock: { now: () => millis(Date.now()), elapsed: () => performance.now(), sleep },
     ids: {
       session: () => sessionId(`s_${padded(++sessions, 12)}`),
       approval: () => approvalId("none"),

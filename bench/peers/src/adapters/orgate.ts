@@ -161,7 +161,7 @@ const inMemory =
           modelBreaker: DEFAULT_BREAKER,
           authenticate: () => ({ kind: "genuine" }),
           signAsWriter: (intent) => ({ ...intent, by: USER, key: null, signature: null }),
-          clock: { now, elapsed: () => 0, sleep },
+          clock: { now, elapsed: () => performance.now(), sleep },
           ids: {
             session: () => sessionId(`s_${padded(++sessions, 12)}`),
             approval: () => approvalId("none"),

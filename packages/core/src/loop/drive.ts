@@ -51,7 +51,7 @@ import { chooser } from "./recovering.ts";
 import { readState, stricter } from "./resume.ts";
 import { type Call, type FollowUp, nameOf, type State, type Turn } from "./state.ts";
 import { stops } from "./stops.ts";
-import { alarmOf, steadyTime } from "./time.ts";
+import { alarmOf, deadlinesOf, steadyTime } from "./time.ts";
 
 /**
  * A session in hand: its state, the hold, and what the journal has yet to hear of it (it goes with the first commit).
@@ -77,6 +77,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   const time = steadyTime(p.clock, s);
   const alarm = alarmOf(p.clock, () => wake()); // rings when the turn's time is up
   const retries = alarmOf(p.clock, () => wake()); // rings when a call is due to run again
+  const deadlines = deadlinesOf(p.clock);
   const digestAction = digestsOfActions(s, p.hash);
   const decide = judge(p, { toolDigest, digestAction, now: time });
   const choose = chooser(p, s);
@@ -355,6 +356,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   function permitFor(action: ActionId): Permit {
     const receipt = receipts.get(action);
     receipts.delete(action);
+    decidedAt.delete(action); // it is looked at again only before it starts: what is kept must not grow with the turn
     if (receipt === undefined) throw new FaultError({ kind: "permit-refused", action, detail: "no durable allow" });
     return pass.issuePermit(receipt, action);
   }
@@ -373,6 +375,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     begin: (one) => opening.push(one),
     look: () => look(),
     time,
+    deadline: deadlines.set,
     isTurnStopped: stop.isTurnStopped,
     tell,
     outliving,
@@ -475,6 +478,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     counting.leave();
     alarm.clear();
     retries.clear();
+    deadlines.clear();
     cancel.removeEventListener("abort", onCancel);
   }
 }

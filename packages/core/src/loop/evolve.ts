@@ -502,7 +502,8 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   forget(t);
   t.silent = nudge === null ? 0 : t.silent + 1;
   if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
-  else if (nudge !== null) goOn(s, t, isStuck(t) ? null : nudge);
+  else if (nudge !== null)
+    goOn(s, t, isStuck(t) || t.broken !== null ? null : nudge); // one that was withheld said something
   else if (e.finish === "length" && t.output !== null) cutOffAnswer(s, t);
   else if (e.finish === "length") goOn(s, t, "[cut off] your reply reached the output limit. Go on exactly where it stopped.");
   else if (steered) {

@@ -68,6 +68,8 @@ export type Cockpit = Readonly<{
   /** Something may have arrived. */
   look(): void;
   time(): Millis;
+  /** For what runs in this drive. */
+  deadline: Run["deadline"];
   isTurnStopped(): boolean;
   fly(name: string, effect: () => Promise<Landing>): void;
   isFlying(name: string): boolean;
@@ -379,6 +381,7 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
     timeoutMs,
     stop: c.stopOf(tool.name),
     sleep: c.p.clock.sleep,
+    deadline: c.deadline,
   };
 }
 
@@ -474,6 +477,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
                 timeoutMs: tool.timeoutMs ?? 30_000,
                 stop: c.stopOf(tool.name),
                 sleep: c.p.clock.sleep,
+                deadline: c.deadline,
               }),
             );
       const detail = found.kind === "cannot-tell" ? found.detail : "";

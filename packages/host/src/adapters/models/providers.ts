@@ -16,6 +16,7 @@ import type { Setting, Settings } from "./env.ts";
 import { WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
 import type { FileWire } from "./prompt.ts";
+import { collectDetails, type Thoughts, thoughtsIn } from "./thoughts.ts";
 import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
 
 /** What a provider is made with. */
@@ -51,7 +52,7 @@ type Provider = Readonly<{
 }>;
 
 const compatible =
-  (provider: string): Provider["make"] =>
+  (provider: string, thoughts: Thoughts): Provider["make"] =>
   async ({ name, key, base }, fetch) => {
     const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
     return createOpenAICompatible({
@@ -59,6 +60,8 @@ const compatible =
       baseURL: base,
       includeUsage: true,
       supportsStructuredOutputs: true,
+      transformRequestBody: thoughtsIn(thoughts),
+      ...(thoughts.details ? { metadataExtractor: { createStreamExtractor: collectDetails, extractMetadata: async () => undefined } } : {}),
       fetch,
       ...(key === null ? {} : { apiKey: key }),
     })(name);
@@ -161,7 +164,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     answers: "alone", // of the models behind it, not all take both
     strict: "openrouter",
     about: "OpenRouter",
-    make: compatible("openrouter"),
+    make: compatible("openrouter", { field: "reasoning", details: true }),
   },
   ollama: {
     key: null,
@@ -176,7 +179,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     answers: "alone", // a grammar leaves no room for calls
     strict: "ollama",
     about: "Ollama, on this machine unless told otherwise",
-    make: compatible("ollama"),
+    make: compatible("ollama", { field: "reasoning", details: false }),
   },
   "openai-compatible": {
     key: "OPENAI_COMPATIBLE_API_KEY",
@@ -191,7 +194,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     answers: "alone",
     strict: "openaiCompatible",
     about: "anything that speaks OpenAI's Chat Completions: vLLM, LM Studio, llama.cpp",
-    make: compatible("openai-compatible"),
+    make: compatible("openai-compatible", { field: "reasoning_content", details: false }),
   },
 };
 
