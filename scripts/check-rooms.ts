@@ -35,6 +35,7 @@ const DRIVER = "packages/core/src/loop/drive.ts";
 /** Adapters know ports, not each other. A family shares one store and may share code. */
 const ADAPTER_FAMILIES: Readonly<Record<string, RegExp>> = {
   sqlite: /^(?:sqlite|sqlite-.+|.+-sqlite|process-lock)$/, // the lock is one that SQLite holds on a file of its own
+  offline: /^model-offline(?:-.+)?$/,
   mcp: /^mcp-.+$/,
 };
 const ADAPTER_PAIRS: Readonly<Record<string, readonly string[]>> = { "keyring.ts": ["crypto-node.ts"] };

@@ -15,6 +15,7 @@ import {
   type Model,
   millis,
   NO_CHILDREN,
+  NO_OUTPUTS,
   openSession,
   ordersOf,
   type Ports,
@@ -99,6 +100,7 @@ export async function session(
     gate,
     tools,
     middleware,
+    outputs: NO_OUTPUTS,
     journal: store.journal,
     inbox: store.inbox,
     children: NO_CHILDREN,
@@ -109,7 +111,7 @@ export async function session(
     modelBreaker: DEFAULT_BREAKER,
     authenticate: () => ({ kind: "genuine" }),
     signAsWriter: (intent) => ({ ...intent, by: USER, key: null, signature: null }),
-    clock: { now: () => millis(Date.now()), elapsed: () => 0, sleep },
+    clock: { now: () => millis(Date.now()), elapsed: () => performance.now(), sleep },
     ids: {
       session: () => sessionId(`s_${padded(++sessions, 12)}`),
       approval: () => approvalId("none"),
@@ -164,7 +166,7 @@ async function bareLoop(iterations: number): Promise<void> {
   let calls = 0;
   for (;;) {
     const reply = await model.ask(
-      { system: "", context: [], messages, tools: [], temperature: 0, maxOutputTokens: 0, attempt: 1 },
+      { system: "", context: [], messages, tools: [], answer: null, temperature: 0, maxOutputTokens: 0, attempt: 1 },
       () => {},
       NEVER,
     );

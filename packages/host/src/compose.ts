@@ -20,10 +20,13 @@ import {
   type OpenBreakers,
   type OpenOrders,
   ordersOf,
+  outputsOf,
   type Ports,
   type SessionId,
+  specOf,
   toolbox,
   toolsOf,
+  withDigest,
 } from "@orgate/core";
 import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
@@ -45,7 +48,7 @@ import {
   withFreshKeys,
 } from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
-import { type Settings, settingsOf } from "./adapters/models/env.ts";
+import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
@@ -57,6 +60,7 @@ export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { orgateHome, type Person, signIntent } from "./adapters/keyring.ts";
+export { type Authorize, signIn, signInsOf } from "./adapters/mcp-auth.ts";
 export {
   type FileProblem,
   isManifest,
@@ -74,11 +78,13 @@ export {
   type Offered,
   readCatalogue,
 } from "./adapters/mcp-catalogue.ts";
-export { type FoundServer, type FoundServers, type McpServer, mcpServers, variablesOf } from "./adapters/mcp-config.ts";
+export { loadMcpClient } from "./adapters/mcp-client.ts";
+export { type FoundServer, type FoundServers, launchOf, type McpServer, mcpServers, serverOf, variablesOf } from "./adapters/mcp-config.ts";
 export { type McpHub, mcpHub, type ServerTools, toolsFrom } from "./adapters/mcp-hub.ts";
 export { type McpLink, mcpLink } from "./adapters/mcp-link.ts";
 export { dropOthers, readPinned, toolsSubject, writePinned } from "./adapters/mcp-pins.ts";
 export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
+export { type Probe, probe, silenceAt } from "./adapters/models/probing.ts";
 export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
 export {
@@ -218,6 +224,7 @@ export function compose(
     gate,
     tools,
     middleware,
+    outputs: outputsOf(agent.output === null ? null : withDigest(agent.output, sha256)),
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,
@@ -254,7 +261,11 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
     const agent = agents.get(name);
     if (agent === undefined || agent.missing.length + agent.missingServers.length > 0) return null; // without what it names it is not run
     if (found?.under === gate.digest) return found.delegate;
-    const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers), limits: agent.limits };
+    const delegate = {
+      facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers),
+      limits: agent.limits,
+      output: agent.output === null ? null : specOf(withDigest(agent.output, sha256)),
+    };
     known.set(name, { under: gate.digest, delegate });
     return delegate;
   };
@@ -262,15 +273,23 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
 
 /** What a test or an embedder may bring of its own. */
 export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: Ids }>;
+type Named = Pick<Agent, "model" | "modelOptions">;
 export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds };
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
-export function modelsWith(settings: Settings): Outside["model"] {
+export function modelsWith(settings: Settings): (agent: Named) => Model {
   return ({ model, modelOptions }) =>
     model.startsWith("offline/")
       ? modelFor(model, modelOptions, nodeClock)
       : providerModel(model, modelOptions, settings, () => nodeClock.now());
 }
+
+/** What `namedModel` may be told. */
+export type NamedModelOptions = Readonly<{ modelOptions?: Agent["modelOptions"]; env?: Env /** With a `.env` in it. */; folder?: string }>;
+
+/** The model of `provider/name` as a runtime makes it: to be put inside another, or asked by itself. */
+export const namedModel = (model: string, { modelOptions = {}, env = process.env, folder }: NamedModelOptions = {}): Model =>
+  modelsWith(settingsOf(env, folder ?? null))({ model, modelOptions });
 
 // what commands need of a project beside driving
 

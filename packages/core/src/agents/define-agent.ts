@@ -37,15 +37,17 @@ import {
 import { type MissingServer, serversOf } from "./agent-servers.ts";
 import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
 import { middlewareOf } from "./define-middleware.ts";
+import { type AgentOutput, type AnswerOf, outputOf } from "./define-output.ts";
 import type { Skill } from "./define-skill.ts";
 import { inOrder, recoverOf } from "./define-tool.ts";
 import { type AiTool, fromAiTool } from "./from-ai-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
 import { tablePrice } from "./price-table.ts";
 import { projectBlocks } from "./project-text.ts";
+import type { Schema } from "./schemas.ts";
 import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
 
-export type AgentDefinition = Readonly<{
+export type AgentDefinition<Out extends Schema | undefined = Schema | undefined> = Readonly<{
   name: string;
   instructions: string;
   /** `provider/name`. Without it `offline/echo` answers, which understands no language, and whoever runs it is told so. */
@@ -55,6 +57,10 @@ export type AgentDefinition = Readonly<{
   /** What `defineTool` returned; or by name, `tool()` objects of the AI SDK among them, which get the strictest defaults. */
   tools?: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>;
   limits?: Partial<Limits>;
+  /** What each turn answers with: any Standard Schema that can describe itself, or a JSON Schema. A run may bring another. */
+  output?: Out;
+  /** How often an answer that does not fit is asked for again; 2 unless said. */
+  outputRepairs?: number;
   /** Asked in the model's place when it cannot be had, in order: `provider/name`. */
   fallbacks?: readonly string[];
   /**
@@ -98,7 +104,8 @@ export type ContextDefinition = Readonly<
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
 const AGENT = Symbol.for("orgate.agent");
 
-export type Agent = Readonly<{
+/** `Value`: what its turns answer with. */
+export type Agent<Value = unknown> = Readonly<{
   name: string;
   /** The system text: what was written, the skills by name, the project's own instructions. */
   instructions: string;
@@ -107,6 +114,7 @@ export type Agent = Readonly<{
   /** By name; each knows what is done when it fails, where the agent or the tool itself says so. */
   tools: readonly Tool[];
   limits: Limits;
+  output: AgentOutput | null;
   prices: Prices | null;
   fallbacks: readonly Fallback[];
   tokenizer: string;
@@ -128,10 +136,14 @@ export type Agent = Readonly<{
   /** As it was written: `equipAgent` starts from it. */
   definition: AgentDefinition;
   digest(hash: Hash): Digest;
+  /** Of its type only: nothing is there. */
+  readonly [ANSWERS]?: Value;
 }>;
 
+declare const ANSWERS: unique symbol;
+
 const FIELDS =
-  "name instructions model fallbacks modelOptions tools limits prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions middleware".split(
+  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions middleware".split(
     " ",
   );
 const MAX_DEPTH = 3;
@@ -139,12 +151,13 @@ const MAX_DEPTH = 3;
 export const DEFAULT_MODEL = "offline/echo";
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
-export const defineAgent = (given: AgentDefinition): Agent => assembled(given, NO_EQUIPMENT);
+export const defineAgent = <const Out extends Schema | undefined = undefined>(given: AgentDefinition<Out>): Agent<AnswerOf<Out>> =>
+  assembled(given, NO_EQUIPMENT);
 
 /** The same agent with what it asked for by name. What is not there stays missing, and is told with the reason. */
 export const equipAgent = ({ definition }: Agent, equipment: Equipment): Agent => assembled(definition, equipment);
 
-function assembled(given: AgentDefinition, equipment: Equipment): Agent {
+function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<Value> {
   const named: unknown = given.name;
   if (!isName(named)) throw invalid("an agent", `\`name\` is ${JSON.stringify(named) ?? "missing"}`, `a name is ${NAME_RULE}`);
   const where = `agent \`${named}\``;
@@ -172,7 +185,16 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   if (typeof asks !== "boolean")
     throw invalid(where, "`projectInstructions` is neither true nor false", "true to use the project's AGENTS.md");
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
+  if (modelOptions.tools === "none" && tools.length + (given.delegates?.length ?? 0) > 0)
+    throw invalid(
+      where,
+      'its model has no tool calls (`modelOptions` says `tools: "none"`), and it has tools',
+      'with `tools: "prompted"` in `modelOptions` its calls are made in words; or choose another model',
+    );
 
+  const answers = (detail: string) => invalid(where, detail, "the guide's page on structured output has examples");
+  if (given.output === undefined && given.outputRepairs !== undefined) throw answers("`outputRepairs` is given without `output`");
+  const output = given.output === undefined ? null : outputOf(given.output, given.outputRepairs, answers);
   const groups = namesOf(given.groups ?? [], "groups", where);
   const middleware = middlewareOf(given.middleware ?? [], where);
   const others = fallbacksOf(given.fallbacks ?? [], model, where);
@@ -220,11 +242,13 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     ...middlewareNames(middleware),
     ...(fallbacks.length === 0 ? {} : { fallbacks }), // one without any is what it was before there were any
     ...(given.retry === undefined ? {} : { retry }),
+    ...(output === null ? {} : { output: output.schema, outputRepairs: output.repairs }),
   };
   const agent = {
     ...plain,
     fallbacks,
     retry,
+    output,
     tools,
     middleware,
     skills,

@@ -5,7 +5,7 @@
 import type { Effect, Json, Tool } from "../vocab/index.ts";
 import { argTypes, isPlain, RESERVED, type RecordType, toSchemaType, type Untyped } from "./arg-types.ts";
 
-export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
+export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
 export const AGENT_ACTIONS = ["model", "respond", "delegate", "recall", "remember"] as const;
 export const USER_ACTIONS = ["approve", "resolve", "read-journal", "edit-policy", "halt", "set-breaker"] as const;
 
@@ -65,6 +65,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     ["delegate", ["Agent"]],
     ["recall", ["Scope"]],
     ["remember", ["Scope"]],
+    ["unsandboxed", ["Tool"]], // the group of such tools, and what is asked about each of them
   ];
   for (const [id, types] of agentActions)
     actions[id] = { appliesTo: { principalTypes: ["Agent"], resourceTypes: types, context: record(shared) } };

@@ -11,7 +11,7 @@ import { PER_MESSAGE } from "../reason/tokens.ts";
 import { drop, droppable, mask, maskable, type Range, summable, sumUp } from "../reason/window.ts";
 import { type Compacting, canonical, type Hash, type SessionEvent } from "../vocab/index.ts";
 import { type Room, roomFor } from "./budgets.ts";
-import { counted } from "./conversation.ts";
+import { counted, overheadOf } from "./conversation.ts";
 import type { State, Turn } from "./state.ts";
 import { summariserNow } from "./summarisers.ts";
 
@@ -35,7 +35,7 @@ export function compaction(s: State, t: Turn): Compacting | null {
 }
 
 /** Tokens of messages that a request may hold. */
-export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - s.agent.overheadTokens;
+export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - overheadOf(s);
 
 /** So far the oldest go at once: not one unit before every request. */
 const stepOf = (s: State, t: Turn): number => Math.floor(budgetOf(s, t) * 0.75);
@@ -87,7 +87,16 @@ const summaryTokens = (s: State, t: Turn): number => Math.max(64, Math.min(1_024
 export function summaryRequest(s: State, t: Turn, { text, tokens, room }: SummaryPlan): ModelRequest {
   const message = { role: "user", text, tokens, entry: s.seq } as const;
   const attempt = t.summary.attempts + 1;
-  return { system: SUMMARY_SYSTEM, context: [], messages: [message], tools: [], temperature: 0, maxOutputTokens: room.output, attempt };
+  return {
+    system: SUMMARY_SYSTEM,
+    context: [],
+    messages: [message],
+    tools: [],
+    answer: null,
+    temperature: 0,
+    maxOutputTokens: room.output,
+    attempt,
+  };
 }
 
 export const summaryDigest = (model: string, { system, messages, maxOutputTokens }: ModelRequest, hash: Hash) =>

@@ -44,6 +44,7 @@ import { answered, asked, consumed, count, decided, expired, reopened } from "./
 import { hearHistory } from "./history.ts";
 import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
+import { cutOffAnswer, outputAsked, outputChecked, takeMisread } from "./outputs.ts";
 import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./retrying.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
 import { type Call, isDelegated, isSettled, keyOf, NO_SUMMARY, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
@@ -87,6 +88,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     unpriced: false,
     reserved: new Map(),
     used: NOTHING_ALLOTTED,
+    value: null,
     turns: 0,
     turn: null,
     last: null,
@@ -258,6 +260,14 @@ export function evolve(s: State, entry: Entry): State {
     case "session.closed":
       s.closed = true;
       return s;
+    case "output.asked":
+      return inTurn(s, (t) => outputAsked(s, t, e));
+    case "output.checked":
+      return inTurn(s, (t) => outputChecked(s, t, e));
+    case "calls.misread":
+      return inTurn(s, (t) => {
+        t.misread = e.detail;
+      });
     case "middleware.applied":
       return rewritten(s, e);
     case "middleware.failed":
@@ -330,6 +340,10 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     respond: UNDECIDED,
     calling: [],
     answer: null,
+    output: null,
+    fits: null,
+    repairs: 0,
+    misread: null,
     finish: "stop",
     cutOff: "",
     aside: "",
@@ -444,8 +458,10 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);
   const parts = t.rewritten.parts ?? e.parts;
   const text = textOf(parts);
-  const calls = parts.filter((p) => p.kind === "call");
-  if (parts.length > 0) say(s, assistantMessage(parts));
+  const misread = takeMisread(t);
+  const calls = misread === null ? parts.filter((p) => p.kind === "call") : []; // none of them was to be understood otherwise than as a whole
+  const said = misread === null ? parts : parts.filter((p) => p.kind !== "call");
+  if (said.length > 0) say(s, assistantMessage(said));
   if (t.respond.kind === "allowed") t.aside += text; // an early ending delivers only what the gate let be said
   if (calls.length > 0) {
     t.calling = calls.map(
@@ -475,16 +491,20 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   }
   const steered = s.queued.some((m) => m.role === "user");
   hearQueued(s);
-  if (e.finish === "length") t.cutOff += text;
-  const nudge = nudgeOf(
-    parts,
-    e.finish,
-    e.parts.some((p) => p.kind === "call"),
-  );
+  if (e.finish === "length" && t.output === null) t.cutOff += text;
+  const nudge =
+    misread ??
+    nudgeOf(
+      parts,
+      e.finish,
+      e.parts.some((p) => p.kind === "call"),
+    );
   forget(t);
   t.silent = nudge === null ? 0 : t.silent + 1;
   if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
-  else if (nudge !== null) goOn(s, t, isStuck(t) ? null : nudge);
+  else if (nudge !== null)
+    goOn(s, t, isStuck(t) || t.broken !== null ? null : nudge); // one that was withheld said something
+  else if (e.finish === "length" && t.output !== null) cutOffAnswer(s, t);
   else if (e.finish === "length") goOn(s, t, "[cut off] your reply reached the output limit. Go on exactly where it stopped.");
   else if (steered) {
     t.cutOff = "";
@@ -516,6 +536,7 @@ function endTurn(s: State, e: Of<"turn.ended">): State {
   if (t === null) return s;
   sayResults(s, t, t.calling, (c) => (isSettled(c) || c.run.kind === "failed" ? observation(c, t) : unsettled(c, e.ending)));
   hearQueued(s);
+  s.value = e.ending === "completed" ? (t.fits?.value ?? null) : null;
   const { kind: _, ...last } = e;
   s.last = last;
   s.spent += totalTokens(e.usage) + totalTokens(e.lost);

@@ -68,6 +68,8 @@ export type Cockpit = Readonly<{
   /** Something may have arrived. */
   look(): void;
   time(): Millis;
+  /** For what runs in this drive. */
+  deadline: Run["deadline"];
   isTurnStopped(): boolean;
   fly(name: string, effect: () => Promise<Landing>): void;
   isFlying(name: string): boolean;
@@ -133,6 +135,7 @@ function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prom
     window,
     tools: p.tools.offered,
     toolsDigest: p.tools.digest,
+    output: t.output?.spec ?? null,
     model: modelOf(p, t).id,
     temperature,
     maxOutputTokens: reserved.output,
@@ -203,7 +206,9 @@ async function repliedLanding(c: Cockpit, reply: ModelReply, asked: Asked, price
   const { middleware } = c.p;
   const replied = repliedEvent(c.s, reply, asked, prices);
   const before = middleware.length === 0 ? [] : await onReply(middleware, sceneOf(c, asked.iteration), replied);
-  return () => [...before, replied];
+  const misread: readonly JournalEvent[] =
+    (reply.misread ?? null) === null ? [] : [{ kind: "calls.misread", iteration: asked.iteration, detail: reply.misread ?? "" }];
+  return () => [...before, ...misread, replied];
 }
 
 /** A model that does not listen to the signal is not waited for. */
@@ -376,6 +381,7 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
     timeoutMs,
     stop: c.stopOf(tool.name),
     sleep: c.p.clock.sleep,
+    deadline: c.deadline,
   };
 }
 
@@ -471,6 +477,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
                 timeoutMs: tool.timeoutMs ?? 30_000,
                 stop: c.stopOf(tool.name),
                 sleep: c.p.clock.sleep,
+                deadline: c.deadline,
               }),
             );
       const detail = found.kind === "cannot-tell" ? found.detail : "";

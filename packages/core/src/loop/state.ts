@@ -21,11 +21,13 @@ import {
   type Finish,
   type IntentId,
   type JournalEvent,
+  type Json,
   type JsonObject,
   type Label,
   type Limits,
   type Millis,
   type Outcome,
+  type OutputSpec,
   type Parent,
   type Part,
   type Plan,
@@ -98,6 +100,8 @@ export type State = {
   readonly reserved: Map<CallId, { readonly turn: number; readonly amount: Allotment }>;
   /** What the last turn came to, with all that was set aside. */
   used: Allotment;
+  /** What the last turn answered with, where it was to be structured; null otherwise. */
+  value: Json;
   turns: number;
   turn: Turn | null;
   last: Last | null;
@@ -175,6 +179,14 @@ export type Turn = {
   calling: Call[];
   /** A reply without calls: an answer to deliver. */
   answer: string | null;
+  /** What it is to answer with, and what that adds to every request; null: any text. */
+  output: Readonly<{ spec: OutputSpec; tokens: number }> | null;
+  /** The answer, once it was found to fit. */
+  fits: { readonly value: Json } | null;
+  /** How often an answer was asked for again. */
+  repairs: number;
+  /** Of the reply that is folded next: why what it calls in words does not count. */
+  misread: string | null;
   /** How the last reply ended. */
   finish: Finish;
   /** Texts of replies that were cut off at the output limit; the answer goes on from them. */

@@ -10,6 +10,7 @@ const request = (messages: readonly Message[] = []): ModelRequest => ({
   messages,
   tools: [],
   temperature: 0,
+  answer: null,
   maxOutputTokens: 10,
   attempt: 1,
 });

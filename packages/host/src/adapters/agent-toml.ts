@@ -1,12 +1,13 @@
 /**
  * Agents as small TOML files: `name`, `instructions`, `model`, `fallbacks`, `tools` by name, `limits`, `recover`, `retry`, `breaker`, `groups`, `delegates`, `maxDepth`,
- * `skills`, `mcp`, `projectInstructions`, `modelOptions`. Their tools are what the project's `tools/*.ts` export and its `tools/*.clad.toml` describe.
+ * `skills`, `mcp`, `projectInstructions`, `modelOptions`, `output` (a JSON Schema, or the path of a file that holds one), `outputRepairs`. Their tools are what the project's `tools/*.ts` export and its `tools/*.clad.toml` describe.
  *
  * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
  *     and column.
+ * M118 an agent in TOML answers by a JSON Schema, as a table or as a file beside it; what is wrong with it is told with its place.
  */
-import { realpathSync } from "node:fs";
-import { relative } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
 import {
   type Agent,
   DEFAULT_MODEL,
@@ -14,8 +15,10 @@ import {
   describe,
   FaultError,
   isSkill,
+  type JsonObject,
   type Prices,
   type Recover,
+  readJson,
   type Skill,
   type Tool,
 } from "@orgate/core";
@@ -58,6 +61,8 @@ const agentSchema = z.strictObject({
       z.strictObject({ kind: z.literal("summarise"), keep: z.number().exactOptional(), model: z.string().exactOptional() }),
     ])
     .exactOptional(),
+  output: z.union([z.string(), z.record(z.string(), z.json())]).optional(),
+  outputRepairs: z.int().exactOptional(),
   modelOptions: z.record(z.string(), z.json()).default({}),
 });
 
@@ -78,7 +83,7 @@ export async function loadTomlAgents(
   const files = projectFiles(folder, patterns, "agents");
   if (files.length === 0) return [];
   const box = await loadTools(folder, tools, more);
-  return files.map((file) => ({ agent: agentIn(file, box, prices), file }));
+  return files.map((file) => ({ agent: agentIn(file, { box, prices, root: folder }), file }));
 }
 
 /** T64 one name is one tool, wherever it is defined. */
@@ -122,7 +127,7 @@ const isModule = (pattern: string): boolean => !pattern.endsWith(".clad.toml");
 const isTool = (value: unknown): value is Tool =>
   typeof value === "object" && value !== null && "inputSchema" in value && "check" in value && "resource" in value && "run" in value;
 
-function agentIn(file: string, box: ToolBox, project: PriceList): Agent {
+function agentIn(file: string, { box, prices: project, root }: Readonly<{ box: ToolBox; prices: PriceList; root: string }>): Agent {
   const text = textOf(file);
   const toml = readToml(text);
   if (toml.kind === "not-toml") throw fileBad(file, toml, `not TOML: ${toml.detail}`, HINT);
@@ -131,13 +136,19 @@ function agentIn(file: string, box: ToolBox, project: PriceList): Agent {
     const { path, detail } = issueOf(read.error);
     throw fileBad(file, placeOf(text, path), detail, HINT);
   }
-  const { tools, recover, breaker, model, prices: own, ...rest } = read.data;
+  const { tools, recover, breaker, model, output, prices: own, ...rest } = read.data;
   const found = tools.map((name, i) => {
     const known = box.get(name);
     if (known !== undefined) return known.tool;
     const hint = box.size === 0 ? "the project's `tools/` has none" : `there are: ${[...box.keys()].sort().join(", ")}`;
     throw fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint);
   });
+  const answer =
+    typeof output === "string"
+      ? { output: schemaIn(output, file, root, placeOf(text, ["output"])) }
+      : output === undefined
+        ? {}
+        : { output };
   try {
     const failing = { ...(recover === undefined ? {} : { recover: recover as Recover }), ...(breaker === undefined ? {} : { breaker }) };
     const prices = pricesFor([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
@@ -146,6 +157,7 @@ function agentIn(file: string, box: ToolBox, project: PriceList): Agent {
       ...(model === undefined ? {} : { model }),
       ...(prices === null ? {} : { prices }),
       ...failing,
+      ...answer,
       tools: found,
     }); // which checks what is said of failures like all the rest
   } catch (error) {
@@ -154,6 +166,20 @@ function agentIn(file: string, box: ToolBox, project: PriceList): Agent {
     const setting = /`([A-Za-z.]+)(?:\[\d+\])?`/.exec(message.replace(/^agent `[^`]*`: /, ""))?.[1] ?? "name";
     throw fileBad(file, placeOf(text, pathOf(setting)), message, hint, error);
   }
+}
+
+/** A path from the agent's own file, within the project. */
+function schemaIn(path: string, file: string, root: string, place: Parameters<typeof fileBad>[1]): JsonObject {
+  const hint = "name a file of the project that holds a JSON Schema, from this one's folder on; or write the schema as a table";
+  const there = resolve(dirname(file), path);
+  const found = existsSync(there) ? realpathSync(there) : null;
+  if (found === null) throw fileBad(file, place, `\`output\`: there is no file \`${path}\``, hint);
+  if (relative(root, found).startsWith("..")) throw fileBad(file, place, `\`output\`: \`${path}\` is outside the project`, hint);
+  const read = readJson(textOf(found));
+  if (read.kind === "not-json") throw fileBad(found, read, `not JSON: ${read.detail}`, hint);
+  if (typeof read.value !== "object" || read.value === null || Array.isArray(read.value))
+    throw fileBad(found, null, "a JSON Schema is an object", hint);
+  return read.value as JsonObject;
 }
 
 /** What the agent says, and for models that it says nothing of what the project says; null: nobody says anything. */

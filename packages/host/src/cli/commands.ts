@@ -412,6 +412,26 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/mcp.ts")).diff,
   },
   {
+    name: "mcp login",
+    summary: "sign in at a server that wants OAuth",
+    args: [{ name: "SERVER", required: true, help: "as `orgate mcp list` names it" }],
+    options: {},
+    notes: [
+      "Prints an address to open in a browser, and waits for it to come back. Tokens are kept in $ORGATE_HOME (~/.orgate), for you alone.",
+    ],
+    examples: ["orgate mcp login tickets"],
+    load: async () => (await import("../commands/mcp-login.ts")).login,
+  },
+  {
+    name: "mcp logout",
+    summary: "forget what signed you in at a server",
+    args: [{ name: "SERVER", required: true, help: "as `orgate mcp list` names it" }],
+    options: {},
+    notes: [],
+    examples: ["orgate mcp logout tickets"],
+    load: async () => (await import("../commands/mcp-login.ts")).logout,
+  },
+  {
     name: "mcp trust",
     summary: "trust a server as its entry stands, and accept what it offers now",
     args: [{ name: "SERVER", required: true, help: "as `orgate mcp list` names it" }],
@@ -540,12 +560,18 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "doctor",
     summary: "what is usable here and why not: Node, project, models and their keys, journal, sandboxes",
     args: [],
-    options: {},
+    options: {
+      online: {
+        type: "boolean",
+        help: "ask each provider that has a key for its list of models: tells whether the key is good, costs nothing",
+      },
+    },
     notes: [
-      "Keys come from the environment and from the project's .env; none is shown, stored or sent by this.",
+      "Keys come from the environment and from the project's .env; none is shown or stored, and none is sent without --online.",
+      "Addresses on this machine are knocked on, so that a local server that is down is seen.",
       "Exits 1 when Node, the project, its journal or the model of one of its agents cannot be used.",
     ],
-    examples: ["orgate doctor", "orgate doctor --json"],
+    examples: ["orgate doctor", "orgate doctor --online", "orgate doctor --json"],
     load: async () => (await import("../commands/doctor.ts")).doctor,
   },
   {

@@ -10,6 +10,7 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview } from "@orgate/core";
+import { type AnswerWay, type Manners, mannered, NATIVE } from "./answers.ts";
 import { type Seen, toFault, troubleOf, WireTrouble } from "./fault.ts";
 import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";
 import { type Pieces, readPieces } from "./reading.ts";
@@ -36,6 +37,10 @@ export type LanguageModelOptions = Readonly<{
   promptCache?: boolean;
   /** The most characters a reply may have. */
   maxReplyChars?: number;
+  /** `prompted`: it has no calls of its own, and makes them in words. */
+  tools?: "native" | "prompted";
+  /** How it gives a structured answer: by the interface's own means unless said (`native`), so where there are no tools (`alone`), or by a call. */
+  answers?: AnswerWay;
   /** Keys that must not be in any error. */
   secrets?: readonly string[];
   now?: () => number;
@@ -108,8 +113,14 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       dog.end();
     }
   }
-  return Object.freeze({ id, ask });
+  const asked: Model = Object.freeze({ id, ask });
+  return inside === OUTSIDE ? mannered(asked, { ...NATIVE, ...mannersOf(options) }) : asked;
 }
+
+const mannersOf = ({ tools, answers }: LanguageModelOptions): Partial<Manners> => ({
+  ...(tools === undefined ? {} : { tools }),
+  ...(answers === undefined ? {} : { answers }),
+});
 
 function failure(error: unknown, dog: Watchdog, seen: Seen, redact: (text: string) => string): FaultError {
   if (dog.stopped()) return new FaultError({ kind: "model-failed", detail: "stopped", again: false, broke: seen.begun });
@@ -137,7 +148,9 @@ async function received(speaker: Speaker, given: LanguageModelV4CallOptions, pie
       if (dog.signal.aborted) throw dog.signal.reason;
       if (done) return;
       pieces.heard(value);
-      await dog.during(pieces.take(value));
+      const taken = pieces.take(value);
+      if (!(taken instanceof Promise)) continue; // nobody to wait for
+      await dog.during(taken);
       if (dog.signal.aborted) throw dog.signal.reason;
     }
   } catch (error) {

@@ -11,6 +11,7 @@
  * M93 A file goes as the provider's own kind of part; a text goes as words, named. One that the provider does not take is refused before anything is sent.
  */
 import type {
+  JSONValue,
   LanguageModelV4CallOptions,
   LanguageModelV4FilePart,
   LanguageModelV4FunctionTool,
@@ -21,7 +22,9 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import type { Attachment, Json, JsonObject, Message, ModelRequest, Part, ToolSpec } from "@orgate/core";
+import { closed } from "./answers.ts";
 import { WireTrouble } from "./fault.ts";
+import { detailsOf } from "./thoughts.ts";
 
 export type PromptOptions = Readonly<{
   /** Arguments go back as the text they came as. Only packages that are known to take text are given it. */
@@ -48,7 +51,7 @@ export type FileWire = Readonly<{
 export const ANY_FILES: FileWire = Object.freeze({ takes: null, first: false, tagged: true });
 
 export function toCallOptions(request: ModelRequest, options: PromptOptions): LanguageModelV4CallOptions {
-  const { temperature, maxOutputTokens } = request;
+  const { answer, temperature, maxOutputTokens } = request;
   const tools = request.tools.map(toFunction);
   const prompt = toPrompt(request, options);
   if (options.cacheMarks) markStable(prompt, tools);
@@ -56,7 +59,8 @@ export function toCallOptions(request: ModelRequest, options: PromptOptions): La
     prompt,
     temperature,
     maxOutputTokens,
-    ...(tools.length === 0 ? {} : { tools, toolChoice: { type: "auto" } }),
+    ...(tools.length === 0 ? {} : { tools, toolChoice: { type: answer?.kind === "call" ? "required" : "auto" } }),
+    ...(answer?.kind === "text" ? { responseFormat: { type: "json", name: "answer", schema: copy(closed(answer.schema)) } } : {}),
     ...(Object.keys(options.providerOptions).length === 0 ? {} : { providerOptions: copy(options.providerOptions) }),
   };
 }
@@ -88,7 +92,9 @@ export function toPrompt({ system, context, messages }: Said, wire: Wire): Langu
     else if (message.role === "note") prompt.push(said(message.text));
     else {
       const content = message.parts.flatMap((part) => toContent(part, wire.exactArguments));
-      if (content.length > 0) prompt.push({ role: "assistant", content });
+      const details = detailsOf(message.parts);
+      const thought = details === null ? {} : { providerOptions: { openaiCompatible: { reasoning_details: copy<JSONValue>(details) } } };
+      if (content.length > 0) prompt.push({ role: "assistant", content, ...thought });
     }
   }
   return prompt;

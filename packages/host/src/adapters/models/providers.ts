@@ -11,10 +11,12 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model } from "@orgate/core";
 import * as z from "zod";
+import { type AnswerWay, mannered, strictly } from "./answers.ts";
 import type { Setting, Settings } from "./env.ts";
 import { WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
 import type { FileWire } from "./prompt.ts";
+import { collectDetails, type Thoughts, thoughtsIn } from "./thoughts.ts";
 import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
 
 /** What a provider is made with. */
@@ -39,6 +41,10 @@ type Provider = Readonly<{
   options: Readonly<Record<string, JsonObject>>;
   /** Options of its package that an agent may not use. */
   closed: readonly string[];
+  /** How its models give a structured answer. */
+  answers: AnswerWay;
+  /** The name that its package knows the option by which says whether a schema is followed to the letter; null: it has none. */
+  strict: string | null;
   about: string;
   /** Where its package would ask for more than it was told to. */
   within?(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
@@ -46,17 +52,24 @@ type Provider = Readonly<{
 }>;
 
 const compatible =
-  (provider: string): Provider["make"] =>
+  (provider: string, thoughts: Thoughts): Provider["make"] =>
   async ({ name, key, base }, fetch) => {
     const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-    return createOpenAICompatible({ name: provider, baseURL: base, includeUsage: true, fetch, ...(key === null ? {} : { apiKey: key }) })(
-      name,
-    );
+    return createOpenAICompatible({
+      name: provider,
+      baseURL: base,
+      includeUsage: true,
+      supportsStructuredOutputs: true,
+      transformRequestBody: thoughtsIn(thoughts),
+      ...(thoughts.details ? { metadataExtractor: { createStreamExtractor: collectDetails, extractMetadata: async () => undefined } } : {}),
+      fetch,
+      ...(key === null ? {} : { apiKey: key }),
+    })(name);
   };
 
 /** Whatever else is given becomes a field of the body: these are ours to fill, or choose another model, or run something. */
 const CHAT_FIELDS =
-  "model models route plugins messages tools tool_choice functions stream stream_options temperature max_tokens max_completion_tokens n".split(
+  "model models route plugins messages tools tool_choice functions stream stream_options response_format temperature max_tokens max_completion_tokens n".split(
     " ",
   );
 
@@ -75,6 +88,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     events: "message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping error".split(" "),
     options: { anthropic: { toolStreaming: false } }, // else the package asks for arguments that the provider has not checked to be JSON
     closed: "mcpServers container fallbacks thread compaction contextManagement cacheControl".split(" "), // a cache for an hour has another price
+    answers: "native", // the package gives an older model a tool for it
+    strict: null,
     about: "Anthropic's Messages API",
     within: thinkingIncluded,
     make: async ({ name, key, base }, fetch) => {
@@ -92,6 +107,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     events: [],
     options: { openai: { store: false } }, // the journal is the record: nothing is left with the provider to refer to
     closed: "conversation previousResponseId contextManagement compactionTrigger".split(" "),
+    answers: "native",
+    strict: "openai",
     about: "OpenAI's Responses API",
     make: async ({ name, key, base }, fetch) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
@@ -108,6 +125,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     events: [],
     options: {},
     closed: "maxCompletionTokens".split(" "),
+    answers: "native",
+    strict: "openai",
     about: "OpenAI's Chat Completions",
     make: async ({ name, key, base }, fetch) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
@@ -124,6 +143,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     events: [],
     options: {},
     closed: "cachedContent continuationToken".split(" "),
+    answers: "native", // the package gives a model before Gemini 3 a tool for it, where it has tools
+    strict: null,
     about: "Google's Gemini API",
     make: async ({ name, key, base }, fetch) => {
       const { createGoogle } = await import("@ai-sdk/google");
@@ -140,8 +161,10 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     events: [],
     options: {},
     closed: CHAT_FIELDS,
+    answers: "alone", // of the models behind it, not all take both
+    strict: "openrouter",
     about: "OpenRouter",
-    make: compatible("openrouter"),
+    make: compatible("openrouter", { field: "reasoning", details: true }),
   },
   ollama: {
     key: null,
@@ -153,8 +176,10 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     events: [],
     options: {},
     closed: CHAT_FIELDS,
+    answers: "alone", // a grammar leaves no room for calls
+    strict: "ollama",
     about: "Ollama, on this machine unless told otherwise",
-    make: compatible("ollama"),
+    make: compatible("ollama", { field: "reasoning", details: false }),
   },
   "openai-compatible": {
     key: "OPENAI_COMPATIBLE_API_KEY",
@@ -166,13 +191,18 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     events: [],
     options: {},
     closed: CHAT_FIELDS,
+    answers: "alone",
+    strict: "openaiCompatible",
     about: "anything that speaks OpenAI's Chat Completions: vLLM, LM Studio, llama.cpp",
-    make: compatible("openai-compatible"),
+    make: compatible("openai-compatible", { field: "reasoning_content", details: false }),
   },
 };
 
-/** The package adds the budget for thinking to what it is told. */
-function thinkingIncluded(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+/** The package adds the budget for thinking to what it is told; and who thinks cannot be made to call. */
+function thinkingIncluded(given: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+  const thinks = thinkingKind.safeParse(given.providerOptions?.anthropic).success;
+  const options: LanguageModelV4CallOptions =
+    thinks && given.toolChoice?.type === "required" ? { ...given, toolChoice: { type: "auto" } } : given;
   const budget = thinkingSchema.safeParse(options.providerOptions?.anthropic);
   if (!budget.success || options.maxOutputTokens === undefined) return options;
   const { budgetTokens } = budget.data.thinking;
@@ -181,6 +211,7 @@ function thinkingIncluded(options: LanguageModelV4CallOptions): LanguageModelV4C
   const detail = `it may think ${budgetTokens} tokens, and ${options.maxOutputTokens} are left for all it says: raise \`outputTokens\` and \`tokens\`, or lower \`budgetTokens\``;
   throw new WireTrouble({ detail, broke: false });
 }
+const thinkingKind = z.object({ thinking: z.object({ type: z.enum(["enabled", "adaptive"]) }) });
 const thinkingSchema = z.object({ thinking: z.object({ type: z.literal("enabled"), budgetTokens: z.int() }) });
 
 /** What an agent's `modelOptions` may say of a provider's model. */
@@ -190,6 +221,10 @@ const optionsSchema = z.strictObject({
   firstByteMs: z.int().min(1).max(3_600_000).optional(),
   idleMs: z.int().min(1).max(3_600_000).optional(),
   maxReplyChars: z.int().min(1).optional(),
+  /** Whether the model has calls of its own; `prompted`: it makes them in words. */
+  tools: z.enum(["native", "prompted", "none"]).default("native"),
+  /** How it gives a structured answer, where that is to be otherwise than is usual for its provider. */
+  answers: z.enum(["native", "alone", "call"]).optional(),
   /** False: nothing is marked for Anthropic's cache. Others cache by themselves, or not at all. */
   promptCache: z.boolean().default(true),
 });
@@ -212,7 +247,7 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
   }
   const standing = providerStanding(word, settings);
   if (standing.kind === "unusable") throw unusable(id, standing.why);
-  const { providerOptions, firstByteMs, idleMs, maxReplyChars, promptCache } = read.data;
+  const { providerOptions, firstByteMs, idleMs, maxReplyChars, promptCache, tools, answers = provider.answers } = read.data;
 
   const { key, base } = standing;
   const asked = {
@@ -231,19 +266,20 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
     splitsSystem: provider.splitsSystem,
     files: { ...provider.files, tagged: true },
     events: provider.events,
-    within: provider.within ?? ((given) => given),
+    within: (given) => strictly(provider.strict, provider.within?.(given) ?? given),
     watch: (signal, wire) => void wires.set(signal, wire),
   };
   const fetch = watchedFetch((signal) => wires.get(signal) ?? null, MAX_ANSWER_BYTES);
   const load = async (): Promise<Model> => languageModel(await provider.make({ name, key, base }, fetch), asked, inside);
   let loaded: Promise<Model> | null = null;
-  return Object.freeze({
+  const asking: Model = Object.freeze({
     id,
     async ask(...given: Parameters<Model["ask"]>) {
       loaded ??= load();
       return (await loaded).ask(...given);
     },
   });
+  return mannered(asking, { tools, answers });
 }
 
 export type ProviderStanding =
