@@ -60,7 +60,6 @@ export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { orgateHome, type Person, signIntent } from "./adapters/keyring.ts";
-export { type Authorize, signIn, signInsOf } from "./adapters/mcp-auth.ts";
 export {
   type FileProblem,
   isManifest,
@@ -69,6 +68,7 @@ export {
   readManifest,
   readManifests,
 } from "./adapters/manifest-files.ts";
+export { type Authorize, signIn, signInsOf } from "./adapters/mcp-auth.ts";
 export {
   type Catalogue,
   catalogueDigest,

@@ -119,7 +119,11 @@ const named = (name: string, required = true) => ({ type: "EntityOrCommon", name
 
 const commonTypes = (tools: readonly Tool[]): Shape => ({
   OrgateCounts: COUNTS,
-  OrgateTool: record({ riskTier: { type: "String", required: true }, humanApproval: { type: "Boolean", required: true }, sandbox: { type: "String", required: true } }),
+  OrgateTool: record({
+    riskTier: { type: "String", required: true },
+    humanApproval: { type: "Boolean", required: true },
+    sandbox: { type: "String", required: true },
+  }),
   OrgateCalls: record(Object.fromEntries(tools.filter((t) => isPlain(t.name)).map((t) => [t.name, named("OrgateCounts")]))),
 });
 
