@@ -55,7 +55,12 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
       appliesTo: {
         principalTypes: ["Agent"],
         resourceTypes: types,
-        context: record({ ...shared, tool: named("OrgateTool"), args: toSchemaType(typed.get(tool.name)?.type ?? NOTHING) }),
+        context: record({ ...shared, tool: named("OrgateTool"),
+          args: toSchemaType(typed.get(tool.name)?.type ?? NOTHING),
+          facts: factsType(tool, typed.get(tool.name)?.type ?? NOTHING),
+          targets: named("OrgateTargets"),
+          outgoing: named("OrgateOutgoing"),
+        }),
       },
     };
   }
@@ -116,8 +121,27 @@ const COUNTS = record({ turn: LONG, session: LONG, hour: LONG, day: LONG });
 /** Named once: written out in every action, the counters of every tool would grow with the square of the tools. */
 const named = (name: string, required = true) => ({ type: "EntityOrCommon", name, required });
 
+/** An argument that need not be given has facts only when it is: a policy tests for them with `has`. */
+function factsType({ targets, outgoing }: Tool, args: RecordType): Shape {
+  const required = (arg: string): boolean => args.fields.get(arg)?.required === true;
+  return {
+    ...record({
+      ...Object.fromEntries(Object.keys(targets).map((arg) => [arg, named("OrgateTarget", required(arg))])),
+      ...Object.fromEntries(outgoing.map((arg) => [arg, named("OrgateOutgoing", required(arg))])),
+    }),
+    required: true,
+  };
+}
+
+const TEXTS = { type: "Set", element: { type: "String" }, required: true };
+const FLAG = { type: "Boolean", required: true };
+const ABOUT = { inRequest: FLAG, known: FLAG, vouched: FLAG, seenUnder: TEXTS };
+
 const commonTypes = (tools: readonly Tool[]): Shape => ({
   OrgateCounts: COUNTS,
+  OrgateTarget: record({ ...ABOUT, calls: named("OrgateCounts"), name: { type: "String", required: false }, nameInRequest: FLAG }),
+  OrgateTargets: record({ ...ABOUT, count: LONG }),
+  OrgateOutgoing: record({ links: TEXTS, addresses: TEXTS, vouched: FLAG, seenUnder: TEXTS }),
   OrgateTool: record({ riskTier: { type: "String", required: true }, humanApproval: { type: "Boolean", required: true } }),
   OrgateCalls: record(Object.fromEntries(tools.filter((t) => isPlain(t.name)).map((t) => [t.name, named("OrgateCounts")]))),
 });

@@ -37,6 +37,7 @@ import {
 import { breakerOfModel, breakersOfTool, classifyCall, classifyModel } from "./breakers.ts";
 import { requestTokens, reservation, roomForOutput, settlement } from "./budgets.ts";
 import { openingOf } from "./delegating.ts";
+import { learntFrom } from "./learning.ts";
 import { onReply, onResult } from "./middleware.ts";
 import type { Move } from "./next.ts";
 import { noteEvent, proving } from "./notes.ts";
@@ -510,7 +511,8 @@ function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcom
     recovering: outcome.kind === "failed",
   };
   const settled = outcome.kind === "unknown" ? [] : settlement(c.s, call.proposed.id, tool.name, bill.micros);
-  return [...labelsOf(c.s, tool, call.proposed.id), ...settled, ...seen, ended];
+  const learnt = learntFrom(tool, call, outcome);
+  return [...labelsOf(c.s, tool, call.proposed.id), ...settled, ...learnt, ...seen, ended];
 }
 
 /** Whatever words of a tool reach the model, its labels come with them. */

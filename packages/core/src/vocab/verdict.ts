@@ -61,6 +61,11 @@ export type Facts = Readonly<{
 export type Aims = Readonly<{
   targets: Readonly<Record<string, TargetFacts>>;
   outgoing: Readonly<Record<string, OutgoingFacts>>;
+  /** Of all together, where that alone is told: in the tables beside policies, and when a decision is explained. */
+  sums?: Readonly<{
+    targets: Readonly<Pick<TargetFacts, "inRequest" | "known" | "vouched" | "seenUnder"> & { count: number }>;
+    outgoing: OutgoingFacts;
+  }>;
 }>;
 
 /** Of all values of one argument together: what holds for each of them holds. */
