@@ -264,7 +264,7 @@ async function asked(given: Given): Promise<Asked> {
   if (!/^(model|respond|tool:.+)$/.test(c.action))
     throw usage(`--action is \`${c.action}\``, "for an agent: model, respond or tool:NAME; what a person does needs --user NAME");
   const { action, refused } = actionOf(c, loaded.cast.tools);
-  return { kind: "agent", gate, action, facts: factsOf(c), refused, what: `${c.action} by ${c.agent ?? "somebody"}`, past: null };
+  return { kind: "agent", gate, action, facts: factsOf(c, loaded.cast.tools), refused, what: `${c.action} by ${c.agent ?? "somebody"}`, past: null };
 }
 
 function caseOf(given: Given): Readonly<Record<string, unknown>> {
