@@ -122,7 +122,8 @@ export const factsOf = (c: Case, tools: readonly Tool[] = []): Facts => ({
   aims: () => aimsOf(c, tools),
 });
 
-type Target = Omit<z.infer<typeof sumSchema>, "count"> & Readonly<{ calls?: z.infer<typeof counts>; name?: string | undefined; nameInRequest?: boolean }>;
+type Target = Omit<z.infer<typeof sumSchema>, "count"> &
+  Readonly<{ calls?: z.infer<typeof counts>; name?: string | undefined; nameInRequest?: boolean }>;
 
 /** What is not said of an argument that is a target and is given is as it is of a stranger. */
 function aimsOf(c: Case, tools: readonly Tool[]): Aims {
@@ -202,6 +203,8 @@ const USER_ACTS = [
   "resolve",
   "halt",
   "set-breaker",
+  "edit-known",
+  "remove-label",
   "read-journal",
   "edit-policy",
 ] as const satisfies readonly UserAct["kind"][];
@@ -218,6 +221,10 @@ function userAct(c: Case): UserAct {
       return { kind: "halt", scope: id };
     case "set-breaker":
       return { kind: "set-breaker", breaker: id };
+    case "edit-known":
+      return { kind: "edit-known", set: id };
+    case "remove-label":
+      return { kind: "remove-label", label: id, session: "any", agent: c.agent ?? "somebody" };
     case "read-journal":
       return { kind: "read-journal", session: id };
     default:

@@ -5,7 +5,8 @@ import { addressesIn, hostOf, linksIn, nameStandsIn, requestOf, standsInRequest 
 import { seenIndex } from "./seen.ts";
 import { plainText, valuesIn } from "./targets.ts";
 
-const named = (request: string, value: string, kind: TargetKind = "recipient"): boolean => standsInRequest(requestOf([request]), kind, value);
+const named = (request: string, value: string, kind: TargetKind = "recipient"): boolean =>
+  standsInRequest(requestOf([request]), kind, value);
 
 describe("G91 whole tokens", () => {
   test.each([
@@ -43,7 +44,13 @@ describe("G91 whole tokens", () => {
   });
 
   test("G90 a value that holds what is not seen, or is not in its normal form, is named by nobody", () => {
-    for (const value of ["ann@exa\u200bmple.org", "ann@example.org\u2060", "ann\u202e@example.org", "ａｎｎ@example.org", "ann@example.org\u{e0041}"])
+    for (const value of [
+      "ann@exa\u200bmple.org",
+      "ann@example.org\u2060",
+      "ann\u202e@example.org",
+      "ａｎｎ@example.org",
+      "ann@example.org\u{e0041}",
+    ])
       expect(named(`mail ann@example.org or ${value}`, value)).toBe(false);
   });
 

@@ -60,7 +60,8 @@ function endsAt(text: string, end: number): boolean {
 const MOST = 200;
 const SCHEME = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s<>"'`\])}]+/g;
 const OPAQUE = /\b(?:mailto|tel|sms|data|javascript|file):[^\s<>"'`\])}]+/g;
-const BARE = /(?<![\p{L}\p{N}@./:_-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?(?:[/?#][^\s<>"'`\])}]*)?/gu;
+const BARE =
+  /(?<![\p{L}\p{N}@./:_-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?(?:[/?#][^\s<>"'`\])}]*)?/gu;
 const ADDRESS = /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.)+\p{L}[\p{L}\p{N}-]{1,62}/gu;
 /** Endings of files that are no ending of a host: a name of a file leads nowhere. */
 const FILES = /\.(?:pdf|txt|png|jpe?g|gif|svg|csv|json|docx?|xlsx?|pptx?|tsx?|jsx?|html?|xml|ya?ml|toml|log)$/;
@@ -73,12 +74,16 @@ export function linksIn(text: string): readonly string[] {
   const links = found.filter((link) => /[:/?#]/.test(link) || !FILES.test(link));
   return [...new Set(links)].sort().slice(0, MOST);
 }
-export const addressesIn = (text: string): readonly string[] => [...new Set([...text.matchAll(ADDRESS)].map(([a]) => trimmed(a)))].sort().slice(0, MOST);
+export const addressesIn = (text: string): readonly string[] =>
+  [...new Set([...text.matchAll(ADDRESS)].map(([a]) => trimmed(a)))].sort().slice(0, MOST);
 
 /** Of a link, with or without its scheme; null where it leads to no host. What stands before an `@` is nobody's host. */
 export function hostOf(link: string): string | null {
   const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/s.exec(link)?.[1] ?? (/^[a-z]+:(?!\d)/.test(link) ? null : link);
   const authority = rest?.split(/[/?#\\]/)[0] ?? "";
-  const host = authority.slice(authority.lastIndexOf("@") + 1).replace(/:\d*$/, "").replace(/\.$/, "");
+  const host = authority
+    .slice(authority.lastIndexOf("@") + 1)
+    .replace(/:\d*$/, "")
+    .replace(/\.$/, "");
   return host === "" ? null : host;
 }

@@ -1,5 +1,14 @@
 /** Facts as a decision has journalled them: what others had counted by then, and what was said of arguments. To explain a decision, and to make it again. */
-import { type Aims, type Facts, type Json, type JsonObject, type Lately, MICROS_PER_CENT, type OutgoingFacts, type TargetFacts } from "../vocab/index.ts";
+import {
+  type Aims,
+  type Facts,
+  type Json,
+  type JsonObject,
+  type Lately,
+  MICROS_PER_CENT,
+  type OutgoingFacts,
+  type TargetFacts,
+} from "../vocab/index.ts";
 
 export function factsRead(read: JsonObject): Pick<Facts, "lately" | "aims"> {
   return { lately: ({ name, value }) => latelyIn(read, name, value), aims: () => aimsIn(read) };

@@ -20,6 +20,12 @@ export function valuesIn(value: Json | undefined): readonly string[] | null {
   return found.size > MOST_VALUES || [...found].some((v) => v.length > MAX_VALUE) ? null : [...found];
 }
 
+/** Facts about such an argument are always there; about any other only when it is given, and holds something. */
+export function mustBeGiven(inputSchema: JsonObject, arg: string): boolean {
+  const required = inputSchema["required"];
+  return Array.isArray(required) && required.includes(arg);
+}
+
 /** Characters that are not seen: a text that differs from another in these looks the same. In a text, line breaks and tabs are seen, as blanks. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 const UNSEEN_IN_TEXT = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;

@@ -3,7 +3,7 @@ import type { JournalEvent } from "../vocab/index.ts";
 
 export type KnownChange = Readonly<{ set: string; value: string; on: boolean }>;
 
-/** What one event adds or takes out; nothing for most. */
+/** What one event adds or takes out, in whatever case of letters; nothing for most. */
 export function knownChanges(e: JournalEvent): readonly KnownChange[] {
   switch (e.kind) {
     case "known.learned":

@@ -4,7 +4,7 @@
  */
 import { addressesIn, hostOf, linksIn, nameStandsIn, type Request, requestOf, standsInRequest } from "../gate/match.ts";
 import { type Seen, seenIndex } from "../gate/seen.ts";
-import { isCased, plainText, plainValue, valueDigest, valuesIn } from "../gate/targets.ts";
+import { isCased, mustBeGiven, plainText, plainValue, valueDigest, valuesIn } from "../gate/targets.ts";
 import type { Message } from "../reason/port.ts";
 import type { Action, Aims, Facts, Json, JsonObject, OutgoingFacts, Target, TargetFacts, Tool } from "../vocab/index.ts";
 import { valueKey } from "./evolve.ts";
@@ -47,7 +47,9 @@ export function aiming(p: Needs): AimsOf {
     const { args } = action;
     const at: At = { p, s, t, tool, action, lately, request: requestIn(t), seen: () => seenIn(s) };
     const targets = Object.entries(tool.targets).flatMap(([arg, target]) => of(targetFacts(at, arg, target, args[arg]), arg));
-    const outgoing = tool.outgoing.flatMap((arg) => of(args[arg] === undefined ? null : outgoingFacts(at, args[arg] ?? null), arg));
+    const outgoing = tool.outgoing.flatMap((arg) =>
+      of(args[arg] == null && !mustBeGiven(tool.inputSchema, arg) ? null : outgoingFacts(at, args[arg] ?? null), arg),
+    );
     return { targets: Object.fromEntries(targets), outgoing: Object.fromEntries(outgoing) };
   };
 }
@@ -65,10 +67,10 @@ type At = Readonly<{
   seen(): Seen;
 }>;
 
-/** Null for an argument that was not given, or holds nothing. */
+/** Null for an argument that need not be given, and was not or holds nothing. */
 function targetFacts(at: At, arg: string, target: Target, value: Json | undefined): TargetFacts | null {
   const found = valuesIn(value);
-  if (found?.length === 0) return null;
+  if (found?.length === 0 && !mustBeGiven(at.tool.inputSchema, arg)) return null;
   const values = found ?? [];
   const each = values.map((v) => ({ inRequest: standsInRequest(at.request, target.kind, v), known: isKnown(at.p, target, v) }));
   const all = (holds: (one: (typeof each)[number]) => boolean): boolean => each.length > 0 && each.every(holds);
@@ -135,8 +137,7 @@ const PLACES: Pick<Target, "kind" | "known"> = { kind: "host", known: ["domains"
 function outgoingFacts(at: At, value: Json): OutgoingFacts {
   const text = plainText(textIn(value)).toLowerCase();
   const [links, addresses] = [linksIn(text), addressesIn(text)];
-  const isVouched = (one: string, as: typeof PEOPLE): boolean =>
-    standsInRequest(at.request, "recipient", one) || isKnown(at.p, as, one);
+  const isVouched = (one: string, as: typeof PEOPLE): boolean => standsInRequest(at.request, "recipient", one) || isKnown(at.p, as, one);
   return {
     links,
     addresses,
@@ -146,4 +147,10 @@ function outgoingFacts(at: At, value: Json): OutgoingFacts {
 }
 
 const textIn = (value: Json): string =>
-  typeof value === "string" ? value : typeof value === "object" && value !== null ? Object.values(value as JsonObject).map(textIn).join("\n") : "";
+  typeof value === "string"
+    ? value
+    : typeof value === "object" && value !== null
+      ? Object.values(value as JsonObject)
+          .map(textIn)
+          .join("\n")
+      : "";

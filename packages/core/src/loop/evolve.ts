@@ -46,7 +46,19 @@ import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
 import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./retrying.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
-import { type Call, isDelegated, isOwnWord, isSettled, keyOf, NO_SUMMARY, nameKey, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import {
+  type Call,
+  isDelegated,
+  isOwnWord,
+  isSettled,
+  keyOf,
+  NO_SUMMARY,
+  nameKey,
+  nameOf,
+  type State,
+  type Turn,
+  UNDECIDED,
+} from "./state.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;

@@ -1,5 +1,5 @@
 /** What a call that is done leaves behind for later decisions: values that are known from now on, and what things are called (G94, G96). */
-import { plainValue, valuesIn } from "../gate/targets.ts";
+import { isCased, plainValue, valuesIn } from "../gate/targets.ts";
 import type { JournalEvent, Json, Named, NamesOf, Outcome, Tool } from "../vocab/index.ts";
 import type { Call } from "./state.ts";
 
@@ -13,7 +13,9 @@ export function learntFrom(tool: Tool, call: Call, outcome: Outcome): readonly J
   const action = "decided" in call.run ? call.run.decided.action : null;
   const args = action?.kind === "call" ? (action.args ?? {}) : {};
   const learnt = tool.learns.flatMap(({ set, from }): readonly JournalEvent[] => {
-    const values = (valuesIn(args[from]) ?? []).flatMap((value) => plainValue(value) ?? []);
+    const cased = isCased(tool.targets[from] ?? { kind: "id" });
+    const plain = (valuesIn(args[from]) ?? []).flatMap((value) => plainValue(value) ?? []);
+    const values = [...new Set(plain.map((value) => (cased ? value : value.toLowerCase())))];
     return values.length === 0 ? [] : [{ kind: "known.learned", call: id, set, values }];
   });
   const names = tool.names === null ? [] : namesIn(tool.names, outcome.output);

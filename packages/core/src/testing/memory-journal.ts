@@ -266,7 +266,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
         disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: frozenCopy(intent), arrivedAt: now() });
     for (const { at, event } of events)
       for (const { set, value, on } of knownChanges(event)) {
-        const left = disk.known.filter((k) => k.set !== set || k.value !== value);
+        const left = disk.known.filter((k) => k.set !== set || (on ? k.value !== value : k.value.toLowerCase() !== value.toLowerCase()));
         disk.known.splice(0, disk.known.length, ...left, ...(on ? [{ set, value, from: stream, at }] : []));
       }
     for (const count of append.counts?.add ?? [])

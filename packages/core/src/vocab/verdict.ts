@@ -159,6 +159,9 @@ export type UserAct =
   | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
   | Readonly<{ kind: "halt"; scope: string }>
   | Readonly<{ kind: "set-breaker"; breaker: string }>
+  /** To say what is trusted from now on, and what is not any more. */
+  | Readonly<{ kind: "edit-known"; set: string }>
+  | Readonly<{ kind: "remove-label"; label: string; session: string; agent: string }>
   | Readonly<{ kind: "read-journal"; session: string }>
   | Readonly<{ kind: "edit-policy"; surface: string }>;
 

@@ -31,22 +31,25 @@ export function knownReader(db: DatabaseSync, safely: <T>(read: () => T) => T): 
     has: (set, values, isCased) =>
       safely(() => values.some((v) => (isCased ? cased?.get(set, v) : folded?.get(set, v.toLowerCase())) !== undefined)),
     page: ({ set, after, most }) =>
-      safely(() => (set === null ? all?.all(after?.set ?? "", after?.value ?? "", most) : ofSet?.all(set, after?.value ?? "", most)) ?? []).map(
-        (row) => ({ set: String(row.name), value: String(row.value), from: streamId(String(row.stream)), at: millis(Number(row.at)) }),
-      ),
+      safely(
+        () => (set === null ? all?.all(after?.set ?? "", after?.value ?? "", most) : ofSet?.all(set, after?.value ?? "", most)) ?? [],
+      ).map((row) => ({ set: String(row.name), value: String(row.value), from: streamId(String(row.stream)), at: millis(Number(row.at)) })),
   };
 }
 
 /** Inside the writer's transaction. */
-export type KnownWriter = Readonly<{ keep(stream: StreamId, at: number, changes: readonly KnownChange[]): void; forget(stream: StreamId): void }>;
+export type KnownWriter = Readonly<{
+  keep(stream: StreamId, at: number, changes: readonly KnownChange[]): void;
+  forget(stream: StreamId): void;
+}>;
 
 export function knownWriter(db: DatabaseSync): KnownWriter {
   const put = db.prepare("INSERT OR REPLACE INTO known_values VALUES (?, ?, ?, ?, ?)");
-  const drop = db.prepare("DELETE FROM known_values WHERE name = ? AND value = ?");
+  const drop = db.prepare("DELETE FROM known_values WHERE name = ? AND folded = ?");
   const dropAll = db.prepare("DELETE FROM known_values WHERE stream = ?");
   return {
     keep(stream, at, changes) {
-      for (const { set, value, on } of changes) on ? put.run(set, value, value.toLowerCase(), stream, at) : drop.run(set, value);
+      for (const { set, value, on } of changes) on ? put.run(set, value, value.toLowerCase(), stream, at) : drop.run(set, value.toLowerCase()); // however it was spelt: rather one too many
     },
     forget: (stream) => void dropAll.run(stream),
   };

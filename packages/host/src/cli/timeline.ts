@@ -168,7 +168,11 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [line("·", "dim", `labels from here on: ${e.labels.map((l) => visible(l)).join(", ")}`)];
       case "labels.removed":
         return [
-          live("!", "warn", `no longer labelled ${e.labels.map((l) => visible(l)).join(", ")}, says ${principalName(e.by)}: ${visible(e.why)}`),
+          live(
+            "!",
+            "warn",
+            `no longer labelled ${e.labels.map((l) => visible(l)).join(", ")}, says ${principalName(e.by)}: ${visible(e.why)}`,
+          ),
         ];
       case "known.learned":
         return [line("·", "dim", `known from here on, in ${visible(e.set)}: ${e.values.map((v) => visible(v)).join(", ")}`)];
@@ -381,4 +385,6 @@ function recoveryText(e: Extract<JournalEvent, { kind: "recovery.applied" }>): s
 }
 
 const cleanedText = ({ invisible, hidden }: Readonly<{ invisible: number; hidden: number }>): string =>
-  [...(invisible > 0 ? [count(invisible, "invisible character")] : []), ...(hidden > 0 ? [count(hidden, "hidden passage")] : [])].join(" and ");
+  [...(invisible > 0 ? [count(invisible, "invisible character")] : []), ...(hidden > 0 ? [count(hidden, "hidden passage")] : [])].join(
+    " and ",
+  );
