@@ -26,6 +26,7 @@ import {
   totalTokens,
 } from "../vocab/index.ts";
 import { pay, release, reserve, usedIn } from "./budgets.ts";
+import { shownOutcome, shownText } from "./cleaning.ts";
 import { compacted, summaryOver } from "./context.ts";
 import {
   assistantMessage,
@@ -235,6 +236,7 @@ export function evolve(s: State, entry: Entry): State {
             at: entry.at,
             gated: null,
             shown: null,
+            cleaned: null,
           });
         }
         settle(s, t);
@@ -242,8 +244,10 @@ export function evolve(s: State, entry: Entry): State {
     case "act.late": {
       const was = s.unknowns.get(e.call);
       s.unknowns.delete(e.call);
-      const o = observeOutcome(was?.tool ?? "the call", e.outcome, s.turn?.limits.observationChars ?? 24_000);
-      return hear(s, noteMessage(`[late] the outcome of call ${e.call}, reported as unknown, is known now: ${was?.shown ?? o.text}`));
+      const cleaned = was?.cleaned ?? null;
+      const o = observeOutcome(was?.tool ?? "the call", shownOutcome(e.outcome, cleaned), s.turn?.limits.observationChars ?? 24_000);
+      const shown = was === undefined || was.shown === null ? o.text : shownText(was.shown, cleaned);
+      return hear(s, noteMessage(`[late] the outcome of call ${e.call}, reported as unknown, is known now: ${shown}`));
     }
     case "unknown.reconcile-asked": {
       const unknown = s.unknowns.get(e.call);
@@ -275,10 +279,13 @@ export function evolve(s: State, entry: Entry): State {
     case "names.told":
       for (const { id, name } of e.names) keepName(s, nameKey(e.of, id), name);
       return s;
-    case "text.cleaned":
+    case "text.cleaned": {
+      const unknown = s.unknowns.get(e.call);
+      if (unknown !== undefined) unknown.cleaned = e.markup;
       return inCall(s, e.call, (c) => {
         c.cleaned = e.markup;
       });
+    }
     case "turn.ended":
       return endTurn(s, e);
     case "session.closed":

@@ -120,6 +120,7 @@ export type Unknown = {
   gated: Gated | null;
   /** What middleware lets the model see of what came late. */
   shown: string | null;
+  cleaned: Tool["markup"] | null;
 };
 
 /** What the turn before this one came to. */

@@ -49,7 +49,8 @@ export function knownWriter(db: DatabaseSync): KnownWriter {
   const dropAll = db.prepare("DELETE FROM known_values WHERE stream = ?");
   return {
     keep(stream, at, changes) {
-      for (const { set, value, on } of changes) on ? put.run(set, value, value.toLowerCase(), stream, at) : drop.run(set, value.toLowerCase()); // however it was spelt: rather one too many
+      for (const { set, value, on } of changes)
+        on ? put.run(set, value, value.toLowerCase(), stream, at) : drop.run(set, value.toLowerCase()); // however it was spelt: rather one too many
     },
     forget: (stream) => void dropAll.run(stream),
   };
