@@ -35,6 +35,8 @@ const DRIVER = "packages/core/src/loop/drive.ts";
 /** Adapters know ports, not each other. A family shares one store and may share code. */
 const ADAPTER_FAMILIES: Readonly<Record<string, RegExp>> = {
   sqlite: /^(?:sqlite|sqlite-.+|.+-sqlite|process-lock)$/, // the lock is one that SQLite holds on a file of its own
+  offline: /^model-offline(?:-.+)?$/,
+  mcp: /^mcp-.+$/,
 };
 const ADAPTER_PAIRS: Readonly<Record<string, readonly string[]>> = { "keyring.ts": ["crypto-node.ts"] };
 /** The files of host that may take adapters as values: the composition root, and the front door that publishes some by name. */

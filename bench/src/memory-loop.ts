@@ -15,6 +15,7 @@ import {
   type Model,
   millis,
   NO_CHILDREN,
+  NO_OUTPUTS,
   openSession,
   ordersOf,
   type Ports,
@@ -99,6 +100,7 @@ export async function session(
     gate,
     tools,
     middleware,
+    outputs: NO_OUTPUTS,
     journal: store.journal,
     inbox: store.inbox,
     children: NO_CHILDREN,
@@ -109,7 +111,7 @@ export async function session(
     modelBreaker: DEFAULT_BREAKER,
     authenticate: () => ({ kind: "genuine" }),
     signAsWriter: (intent) => ({ ...intent, by: USER, key: null, signature: null }),
-    clock: { now: () => millis(Date.now()), elapsed: () => 0, sleep },
+    clock: { now: () => millis(Date.now()), elapsed: () => performance.now(), sleep },
     ids: {
       session: () => sessionId(`s_${padded(++sessions, 12)}`),
       approval: () => approvalId("none"),
@@ -163,7 +165,11 @@ async function bareLoop(iterations: number): Promise<void> {
   const messages: Parameters<Model["ask"]>[0]["messages"][number][] = [{ role: "user", text: "go", tokens: 0, entry: seq(1) }];
   let calls = 0;
   for (;;) {
-    const reply = await model.ask({ system: "", messages, tools: [], temperature: 0, maxOutputTokens: 0, attempt: 1 }, () => {}, NEVER);
+    const reply = await model.ask(
+      { system: "", context: [], messages, tools: [], answer: null, temperature: 0, maxOutputTokens: 0, attempt: 1 },
+      () => {},
+      NEVER,
+    );
     const [part] = reply.parts;
     if (part?.kind !== "call") break;
     const checked = lookup.check(JSON.parse(part.text));

@@ -21,6 +21,8 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "14-delegation.ts": /^completed On Mondays\. labels: untrusted$/,
   "16-models.ts": /^I heard: Ulm: sunny \| calls: 1 tokens: 50$/,
   "17-files.ts": /^files of the first and the second turn: 3 1$/,
+  "18-structured-output.ts": /^no$/,
+  "19-prompted-calls.ts": /^There are 12 bolts\. \| calls: 1 \| decided: stock$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };
 

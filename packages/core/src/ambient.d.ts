@@ -1,4 +1,4 @@
-// What `core` may take from its surroundings, and nothing else: every runtime has these two, and the rest arrives through ports.
+// What `core` may take from its surroundings, and nothing else: every runtime has these three, and the rest arrives through ports.
 // (Not part of the published types: a user's own `lib` or `@types/node` declares them.)
 interface AbortSignal {
   readonly aborted: boolean;
@@ -11,3 +11,16 @@ declare class AbortController {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
 }
+/** Addresses of the web, host names in ASCII: the one parser that everybody who fetches uses too. */
+interface URL {
+  readonly protocol: string;
+  readonly username: string;
+  readonly password: string;
+  readonly hostname: string;
+  readonly port: string;
+  readonly pathname: string;
+  readonly search: string;
+  readonly hash: string;
+  readonly href: string;
+}
+declare const URL: { parse(text: string): URL | null };

@@ -6,6 +6,8 @@ export { type ReadIntent, readIntent } from "./inbox/decode.ts";
 export type { Arrived, Inbox } from "./inbox/port.ts";
 export type { Journal } from "./journal/port.ts";
 export * from "./loop/index.ts";
+export { ANSWER_TOOL, answersByCall } from "./reason/answer-call.ts";
 export type { Message, Model, ModelReply, ModelRequest, Preview } from "./reason/port.ts";
+export { type PromptedOptions, promptedCalls } from "./reason/prompted.ts";
 export { type Count, type Counters, estimates, estimateTokens } from "./reason/tokens.ts";
 export * from "./vocab/index.ts";

@@ -20,10 +20,13 @@ import {
   type OpenBreakers,
   type OpenOrders,
   ordersOf,
+  outputsOf,
   type Ports,
   type SessionId,
+  specOf,
   toolbox,
   toolsOf,
+  withDigest,
 } from "@orgate/core";
 import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
@@ -45,7 +48,7 @@ import {
   withFreshKeys,
 } from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
-import { type Settings, settingsOf } from "./adapters/models/env.ts";
+import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
@@ -56,8 +59,22 @@ export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
-export { type Person, signIntent } from "./adapters/keyring.ts";
+export { orgateHome, type Person, signIntent } from "./adapters/keyring.ts";
+export {
+  type Catalogue,
+  catalogueDigest,
+  type Difference,
+  differences,
+  differenceText,
+  type Offered,
+  readCatalogue,
+} from "./adapters/mcp-catalogue.ts";
+export { type FoundServer, type FoundServers, type McpServer, mcpServers, variablesOf } from "./adapters/mcp-config.ts";
+export { type McpHub, mcpHub, type ServerTools, toolsFrom } from "./adapters/mcp-hub.ts";
+export { type McpLink, mcpLink } from "./adapters/mcp-link.ts";
+export { dropOthers, readPinned, toolsSubject, writePinned } from "./adapters/mcp-pins.ts";
 export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
+export { type Probe, probe, silenceAt } from "./adapters/models/probing.ts";
 export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
 export {
@@ -70,6 +87,7 @@ export {
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
 export { findProject, openProject } from "./adapters/project-toml.ts";
+export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,
@@ -157,11 +175,17 @@ function ordersFor({ journal, inbox }: Store): OpenOrders {
 
 export type Composed = Readonly<{ ports: Ports; facts: AgentFacts }>;
 
-/** K8 an agent without a skill that it names is not run: what it was written for may hang on it. */
-export function mustHaveSkills({ name, missing: [missing] }: Agent): void {
-  if (missing === undefined) return;
-  const { skill, detail, hint } = missing;
-  throw new FaultError({ kind: "agent-invalid", where: `agent \`${name}\``, detail: `skill \`${skill}\` cannot be used: ${detail}`, hint });
+/** K8, T145 an agent without a skill or an MCP server that it names is not run: what it was written for may hang on it. */
+export function mustHaveSkills({ name, missing: [missing], missingServers: [server] }: Agent): void {
+  const lack = missing === undefined ? server : missing;
+  if (lack === undefined) return;
+  const what = "skill" in lack ? `skill \`${lack.skill}\`` : `MCP server \`${lack.server}\``;
+  throw new FaultError({
+    kind: "agent-invalid",
+    where: `agent \`${name}\``,
+    detail: `${what} cannot be used: ${lack.detail}`,
+    hint: lack.hint,
+  });
 }
 
 /** The other agents of the runtime: how one of them is found, and driven for whoever delegates to it. */
@@ -187,6 +211,7 @@ export function compose(
     gate,
     tools,
     middleware,
+    outputs: outputsOf(agent.output === null ? null : withDigest(agent.output, sha256)),
     journal: place.store.journal,
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,
@@ -221,9 +246,13 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
   return (name) => {
     const found = known.get(name);
     const agent = agents.get(name);
-    if (agent === undefined || agent.missing.length > 0) return null; // without a skill that it names it is not run
+    if (agent === undefined || agent.missing.length + agent.missingServers.length > 0) return null; // without what it names it is not run
     if (found?.under === gate.digest) return found.delegate;
-    const delegate = { facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers), limits: agent.limits };
+    const delegate = {
+      facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers),
+      limits: agent.limits,
+      output: agent.output === null ? null : specOf(withDigest(agent.output, sha256)),
+    };
     known.set(name, { under: gate.digest, delegate });
     return delegate;
   };
@@ -231,15 +260,23 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
 
 /** What a test or an embedder may bring of its own. */
 export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: Ids }>;
+type Named = Pick<Agent, "model" | "modelOptions">;
 export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds };
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
-export function modelsWith(settings: Settings): Outside["model"] {
+export function modelsWith(settings: Settings): (agent: Named) => Model {
   return ({ model, modelOptions }) =>
     model.startsWith("offline/")
       ? modelFor(model, modelOptions, nodeClock)
       : providerModel(model, modelOptions, settings, () => nodeClock.now());
 }
+
+/** What `namedModel` may be told. */
+export type NamedModelOptions = Readonly<{ modelOptions?: Agent["modelOptions"]; env?: Env /** With a `.env` in it. */; folder?: string }>;
+
+/** The model of `provider/name` as a runtime makes it: to be put inside another, or asked by itself. */
+export const namedModel = (model: string, { modelOptions = {}, env = process.env, folder }: NamedModelOptions = {}): Model =>
+  modelsWith(settingsOf(env, folder ?? null))({ model, modelOptions });
 
 // what commands need of a project beside driving
 

@@ -13,13 +13,18 @@ export {
 } from "./adapters/models/language-model.ts";
 export type { ProviderOptions } from "./adapters/models/providers.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./adapters/path-guard.ts";
+export { type HostRunning, type HostRunningOptions, hostRunning } from "./adapters/running/running.ts";
+export type { Sandbox, SandboxOptions } from "./adapters/running/sandbox.ts";
+export type { Protection } from "./adapters/running/sandbox-bubblewrap.ts";
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./adapters/webhook.ts";
 export type { QuestionView } from "./approvals.ts";
+export { type NamedModelOptions, namedModel } from "./compose.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
 export type { Notice } from "./notices.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 export { watchPolicies } from "./policy-record.ts";
 export {
+  type AgentRef,
   type Answered,
   type Approvals,
   type Completed,

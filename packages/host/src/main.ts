@@ -1,11 +1,11 @@
 /** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
-import { readFileSync } from "node:fs";
 import { describe, type Fault, FaultError } from "@orgate/core/vocab";
 import { EXIT } from "./cli/command.ts";
 import { helpText } from "./cli/help.ts";
 import { parse } from "./cli/parse.ts";
 import { processScreen, type Screen } from "./cli/screen.ts";
 import { visible } from "./cli/visible.ts";
+import { version } from "./version.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
   const code = await command(argv);
@@ -57,14 +57,4 @@ function bug(error: unknown): { readonly kind: string; readonly message: string;
     message: `unexpected: ${message}${where === "" ? "" : ` (${where})`}`,
     hint: "this is a defect of orgate: please report it",
   };
-}
-
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(manifestFile(), "utf8"));
-  return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "unknown";
-}
-
-/** Beside the compiled files, above the sources. */
-function manifestFile(): URL {
-  return new URL(import.meta.url.endsWith(".ts") ? "../package.json" : "./package.json", import.meta.url);
 }

@@ -1,21 +1,43 @@
 /** The agents of a project: modules and TOML files alike, with the skills and the instructions that the project brings for those who ask. */
-import { type Agent, describe, type Entry, equipAgent, FaultError, isFault, type Journal, seq, TRUST } from "@orgate/core";
+import {
+  type Agent,
+  describe,
+  type Entry,
+  type Equipment,
+  equipAgent,
+  FaultError,
+  isFault,
+  type Journal,
+  NO_EQUIPMENT,
+  seq,
+  TRUST,
+} from "@orgate/core";
 import { foldTrust, loadAgents, loadCodeSkills, loadTomlAgents, openLook, type Trusted } from "./compose.ts";
 import type { Config } from "./config.ts";
+import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { fileBad } from "./project-modules.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
 
 export type ProjectAgent = Readonly<{ agent: Agent; file: string }>;
-export type ProjectAgents = Readonly<{ agents: readonly ProjectAgent[]; skills: readonly ProjectSkill[] }>;
+export type ProjectAgents = Readonly<{
+  agents: readonly ProjectAgent[];
+  skills: readonly ProjectSkill[];
+  /** Null where no agent names a server. Whoever runs an agent closes it. */
+  mcp: ProjectMcp | null;
+}>;
 
 /** A23 an agent is found by its name, whichever way it is written; one name is one agent. Only the skills that are named are read, unless all are asked for. */
-export async function loadProjectAgents(config: Config, which: "wanted" | "all" = "wanted"): Promise<ProjectAgents> {
+export async function loadProjectAgents(
+  config: Config,
+  which: "wanted" | "all" = "wanted",
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<ProjectAgents> {
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
   const modules = await loadAgents(
     config.root,
     config.agents.filter((p) => !isToml(p)),
   );
-  const tomls = await loadTomlAgents(config.root, config.agents.filter(isToml), config.tools);
+  const tomls = await loadTomlAgents(config.root, config.agents.filter(isToml), config.tools, config.prices);
   const byName = new Map<string, ProjectAgent>();
   for (const { agent, file } of [...modules, ...tomls]) {
     const other = byName.get(agent.name);
@@ -25,14 +47,23 @@ export async function loadProjectAgents(config: Config, which: "wanted" | "all" 
   const sorted = [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
   const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
   const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
-  if (which === "wanted" && wanted.size === 0 && !asking) return { agents: sorted, skills: [] };
+  const isPriced = Object.keys(config.prices).length > 0;
+  const linking = sorted.some(({ agent }) => agent.missingServers.length > 0);
+  if (which === "wanted" && wanted.size === 0 && !asking && !linking)
+    return {
+      agents: isPriced ? sorted.map((one) => ({ ...one, agent: equipped(one, { ...NO_EQUIPMENT, prices: config.prices }) })) : sorted,
+      skills: [],
+      mcp: null,
+    };
   const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(config.root, config.tools);
   const trusted = await trustIn(config.journal.directory);
   const skills = projectSkills(config, trusted, code, which === "wanted" ? wanted : null);
-  const equipment = equipmentOf(config, trusted, skills);
-  return { agents: sorted.map(({ agent, file }) => ({ agent: equipped(agent, file), file })), skills };
+  const mcp = linking ? projectMcp(config, trusted, env) : null;
+  const { servers, unusableServers } = mcp === null ? NO_EQUIPMENT : serverEquipment(mcp);
+  const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices };
+  return { agents: sorted.map((one) => ({ ...one, agent: equipped(one, equipment) })), skills, mcp };
 
-  function equipped(agent: Agent, file: string): Agent {
+  function equipped({ agent, file }: ProjectAgent, equipment: Equipment): Agent {
     try {
       return equipAgent(agent, equipment);
     } catch (error) {

@@ -116,7 +116,12 @@ function untrusted(subject: string, standing: Standing): Unusable | null {
 }
 
 /** For every agent of the project: each takes what it asks for. */
-export function equipmentOf(place: TrustPlace, trusted: Trusted, skills: readonly ProjectSkill[]): Equipment {
+export function equipmentOf(
+  place: TrustPlace,
+  trusted: Trusted,
+  skills: readonly ProjectSkill[],
+  servers: Pick<Equipment, "servers" | "unusableServers">,
+): Equipment {
   const instructions: ProjectText[] = [];
   const warnings: string[] = [];
   for (const found of projectInstructions(place, sha256)) {
@@ -129,6 +134,8 @@ export function equipmentOf(place: TrustPlace, trusted: Trusted, skills: readonl
     unusable: new Map(skills.flatMap(({ name, why }) => (why === null ? [] : [[name, why] as const]))),
     instructions,
     warnings,
+    prices: {},
+    ...servers,
   };
 }
 

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Agent,
+  type AnswerOf,
   approvalId,
   type CallId,
   checkLimits,
@@ -20,6 +21,7 @@ import {
   isFault,
   type Journal,
   type JournalEvent,
+  type Json,
   type Label,
   type Limits,
   type Live,
@@ -29,11 +31,14 @@ import {
   middlewareOf,
   openBelow,
   openSession,
+  outputOfRun,
+  outputsOf,
   type Parent,
   type Principal,
   type Resolution,
   type RunResult,
   readState,
+  type Schema,
   type SessionId,
   type Spoken,
   type State,
@@ -43,6 +48,7 @@ import {
   toResult,
   unpricedLimit,
   type Wish,
+  withDigest,
 } from "@orgate/core";
 import type {
   BreakerState,
@@ -72,6 +78,7 @@ import {
   type Person,
   type Place,
   settingsOf,
+  sha256,
   signIntent,
   tokenizers,
 } from "./compose.ts";
@@ -111,7 +118,7 @@ export type RuntimeOptions = Readonly<{
   project?: string;
 }>;
 
-export type RunOptions = Readonly<{
+export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Readonly<{
   /** Goes on in this session; a new one is opened without it. */
   session?: SessionId;
   /** Goes on in the session that has this id of the caller's own; one is opened under it when there is none. */
@@ -122,6 +129,10 @@ export type RunOptions = Readonly<{
   /** Shown with the input: images, PDFs, texts, 20 MiB of them. `fileAt` reads one. */
   files?: readonly FileInput[];
   limits?: Partial<Limits>;
+  /** What this turn answers with, in place of what the agent says: any Standard Schema that can describe itself, or a JSON Schema. */
+  output?: Out;
+  /** How often an answer that does not fit is asked for again; 2 unless said. */
+  outputRepairs?: number;
   /** Cancels the turn: really stops the model call and the tools, and is journalled. */
   signal?: AbortSignal;
   /** The same as iterating: entries once durable, previews while words arrive. */
@@ -132,13 +143,26 @@ export type RunOptions = Readonly<{
 export type Told = Readonly<{ text: string; files?: readonly FileInput[] }>;
 
 /** Iterate for what happens as it happens, await `result` for what came of it. Either alone is enough. */
-export type Run = AsyncIterable<Live> & Readonly<{ result: Promise<RunResult> }>;
+export type Run<Value = Json> = AsyncIterable<Live> & Readonly<{ result: Promise<RunResult<Value>> }>;
 
-export type Completed = RunResult & Readonly<{ events: readonly Entry[] }>;
+export type Completed<Value = Json> = RunResult<Value> & Readonly<{ events: readonly Entry[] }>;
+
+/** By name; or itself, and then the type of what it answers with is known. */
+export type AgentRef<Value = unknown> = string | Agent<Value>;
+/** What a run answers with: by its own schema, else by its agent's. */
+export type ValueOf<Out extends Schema | undefined, Value> = Out extends Schema ? AnswerOf<Out> : unknown extends Value ? Json : Value;
 
 export type Runtime = Readonly<{
-  run(agent: string, input: string, options?: RunOptions): Run;
-  complete(agent: string, input: string, options?: RunOptions): Promise<Completed>;
+  run<Value, const Out extends Schema | undefined = undefined>(
+    agent: AgentRef<Value>,
+    input: string,
+    options?: RunOptions<Out>,
+  ): Run<ValueOf<Out, Value>>;
+  complete<Value, const Out extends Schema | undefined = undefined>(
+    agent: AgentRef<Value>,
+    input: string,
+    options?: RunOptions<Out>,
+  ): Promise<Completed<ValueOf<Out, Value>>>;
   /** Takes a session up where it stands: after a crash, or when what it waited for has come. */
   resume(session: SessionId, options?: Pick<RunOptions, "signal" | "on">): Run;
   /** Puts a wish into the session's inbox; whoever holds it turns it into an event. */
@@ -373,25 +397,37 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     if (held.left.running === 0) await journal.release(held.hold).catch(ignoreLost);
   }
 
-  function run(name: string, input: string, given: RunOptions = {}): Run {
+  function run<Value, const Out extends Schema | undefined = undefined>(
+    ref: AgentRef<Value>,
+    input: string,
+    given: RunOptions<Out> = {},
+  ): Run<ValueOf<Out, Value>> {
+    return valued(plainRun(ref, input, given));
+  }
+
+  function plainRun(ref: AgentRef, input: string, given: RunOptions): Run {
     return stream(given.on, tracked, async (watch, signal) => {
+      const name = nameOf(ref);
       const files = toAttachments(given.files ?? []);
       const agent = agentOf(name);
+      const output = given.output === undefined ? null : outputOfRun(given.output, given.outputRepairs, name, sha256);
       const limits = limitsOf(agent, given.limits);
       const composed = assemble(agent, watch);
       const by = given.principal ?? options.principal;
       const session = given.id === undefined ? given.session : await named(name, by, given.id, given);
       const held = session === undefined ? await opened(composed, by, given) : await taken(composed, session);
+      const turn = held.state.turns + 1;
       const start: JournalEvent = {
         kind: "turn.started",
-        turn: held.state.turns + 1,
+        turn,
         input: input.toWellFormed(),
         files,
         by,
         limits,
         intent: null,
       };
-      const state = await through(composed, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal));
+      const asked = output === null ? composed : answering(composed, agent, { turn, output });
+      const state = await through(asked, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal));
       return resultOf(state, agent);
     });
   }
@@ -474,13 +510,26 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     revoke: async (grant, reason, as) => void (await revokeGrant(acting(as), grant, reason)),
   };
 
-  async function complete(name: string, input: string, given: RunOptions = {}): Promise<Completed> {
+  /** Another agent of the same name answers with something else than the type says. */
+  function nameOf(ref: AgentRef): string {
+    if (typeof ref === "string") return ref;
+    const own = agentOf(ref.name);
+    if (own === ref || own.digest(sha256) === ref.digest(sha256) || own.definition.output === ref.definition.output) return ref.name;
+    const detail = "the agent of this name is another one here, which answers with something else";
+    throw new FaultError({ kind: "agent-invalid", where: `agent \`${ref.name}\``, detail, hint: "run the one that the runtime was given" });
+  }
+
+  async function complete<Value, const Out extends Schema | undefined = undefined>(
+    ref: AgentRef<Value>,
+    input: string,
+    given: RunOptions<Out> = {},
+  ): Promise<Completed<ValueOf<Out, Value>>> {
     const events: Entry[] = [];
     const on = (live: Live) => {
       if (live.kind === "entry") events.push(live.entry);
       given.on?.(live);
     };
-    return { ...(await run(name, input, { ...given, on }).result), events };
+    return { ...(await run(ref, input, { ...given, on }).result), events };
   }
 
   async function* events(session: SessionId): AsyncIterable<Entry> {
@@ -560,6 +609,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
 }
 
+/** The one turn answers by its own schema; those after it by the agent's. */
+const answering = ({ ports, facts }: Composed, agent: Agent, run: Parameters<typeof outputsOf>[1]): Composed => ({
+  facts,
+  ports: { ...ports, outputs: outputsOf(agent.output === null ? null : withDigest(agent.output, sha256), run) },
+});
+
+/** The type of what was looked at: nothing is delivered that the schema has not let through (M102). */
+const valued = <Value>(run: Run): Run<Value> => run as Run<Value>;
 function toSpoken(said: string | Told): Spoken {
   const { text, files = [] } = typeof said === "string" ? { text: said } : said;
   return files.length === 0 ? { text } : { text, files: toAttachments(files) };

@@ -103,6 +103,7 @@ function decider(gate: CedarGate, { tools }: Agent): NonNullable<Opened["decide"
     calls: () => counts,
     spent: counts,
     cents: null,
+    media: [],
   } as const;
   return (times) => {
     for (let n = 1; n <= times; n += 1) {
@@ -158,7 +159,7 @@ const inMemory =
           modelBreaker: DEFAULT_BREAKER,
           authenticate: () => ({ kind: "genuine" }),
           signAsWriter: (intent) => ({ ...intent, by: USER, key: null, signature: null }),
-          clock: { now, elapsed: () => 0, sleep },
+          clock: { now, elapsed: () => performance.now(), sleep },
           ids: {
             session: () => sessionId(`s_${padded(++sessions, 12)}`),
             approval: () => approvalId("none"),

@@ -27,6 +27,8 @@ export type Run = Readonly<{
   /** Fires on cancel or when the turn's time is up. */
   stop: AbortSignal;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Rings unless it is taken away before. */
+  deadline(ms: number, ring: () => void): () => void;
 }>;
 
 /** `over` resolves when the tool's own code has really ended: until then nobody else may touch what it touches. */
@@ -90,7 +92,6 @@ async function settle(repeat: Repeat, run: () => Promise<Json>): Promise<Outcome
 /** Runs under a deadline and a stop signal; whichever comes first decides, with a short grace for the tool to say what it did. */
 async function bounded(run: Run, start: (signal: AbortSignal) => Promise<Outcome>): Promise<Acted> {
   const inner = new AbortController();
-  const timer = new AbortController();
   let stop: (why: UnknownCause) => void = () => {};
   const stopped = new Promise<UnknownCause>((resolve) => {
     stop = resolve;
@@ -98,12 +99,12 @@ async function bounded(run: Run, start: (signal: AbortSignal) => Promise<Outcome
   const onStop = () => stop(run.stop.reason === "timed-out" ? "timed-out" : "cancelled");
   if (run.stop.aborted) onStop();
   run.stop.addEventListener("abort", onStop, { once: true });
-  void run.sleep(run.timeoutMs, timer.signal).then(() => stop("timed-out")); // after the end it is too late to matter
+  const inTime = run.deadline(run.timeoutMs, () => stop("timed-out"));
   const running = start(inner.signal);
   const over = running.then(() => {});
   const first = await Promise.race([running, stopped]);
   run.stop.removeEventListener("abort", onStop);
-  timer.abort("over");
+  inTime();
   if (typeof first !== "string") return { outcome: first, late: null, over };
 
   inner.abort(first);

@@ -3,7 +3,7 @@
  *
  * K5 A skill's tools join the agent's; a name that is taken is refused, and both who bring it are named.
  */
-import { FaultError, type Tool } from "../vocab/index.ts";
+import { FaultError, type Prices, type Tool } from "../vocab/index.ts";
 import { isSkill, isSkillName, SKILL_NAME_RULE, type Skill } from "./define-skill.ts";
 import type { ProjectText } from "./project-text.ts";
 import { LOAD_SKILL } from "./skill-loader.ts";
@@ -17,10 +17,26 @@ export type Equipment = Readonly<{
   instructions: readonly ProjectText[];
   /** Instructions that are there and not used: told to whoever runs an agent that asks for them. */
   warnings: readonly string[];
+  /** MCP servers by name, with what was accepted of each. */
+  servers: ReadonlyMap<string, ServerTools>;
+  /** Why a server of this name is not among them. */
+  unusableServers: ReadonlyMap<string, Unusable>;
+  /** What the project says that models cost, by model: after what the agent says itself, before the table of this version. */
+  prices: Readonly<Record<string, Prices>>;
 }>;
+/** `refused`: offered and accepted, and still not usable. */
+export type ServerTools = Readonly<{ tools: readonly Tool[]; refused: readonly Readonly<{ name: string; reason: string }>[] }>;
 export type Unusable = Readonly<{ detail: string; hint: string }>;
 type Missing = Readonly<{ skill: string } & Unusable>;
-export const NO_EQUIPMENT: Equipment = Object.freeze({ skills: [], unusable: new Map(), instructions: [], warnings: [] });
+export const NO_EQUIPMENT: Equipment = Object.freeze({
+  skills: [],
+  unusable: new Map(),
+  instructions: [],
+  warnings: [],
+  servers: new Map(),
+  unusableServers: new Map(),
+  prices: {},
+});
 
 type Skills = Readonly<{ skills: readonly Skill[]; missing: readonly Missing[] }>;
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { DEFAULT_LIMITS, digest, FaultError, type Json } from "../vocab/index.ts";
-import { type AgentDefinition, defineAgent, isAgent } from "./define-agent.ts";
+import { NO_EQUIPMENT } from "./agent-skills.ts";
+import { type AgentDefinition, defineAgent, equipAgent, isAgent } from "./define-agent.ts";
 import { defineMiddleware } from "./define-middleware.ts";
 import { defineTool } from "./define-tool.ts";
 import { PRICE_TABLE } from "./price-table.ts";
@@ -81,7 +82,7 @@ test.each<[string, object]>([
 test("M75 M77 M80 prices: what the agent says, then the table, then nobody knows; a money limit needs them all", () => {
   const table = defineAgent({ ...plain, model: "anthropic/claude-opus-5", fallbacks: ["openai/gpt-5"], limits: { cents: 50 } });
   expect([table.prices, table.fallbacks]).toEqual([
-    { input: 5, output: 25 },
+    { input: 5, output: 25, cachedInput: 0.5, cacheWrite: 6.25 },
     [{ model: "openai/gpt-5", prices: { input: 1.25, output: 10 } }],
   ]);
   const prices = { "a/b": { input: 1, output: 2 }, "openai/gpt-5": { input: 7, output: 8 } };
@@ -97,6 +98,47 @@ test("M80 every price of the table has its day and its source", () => {
     expect(prices.input > 0 && prices.output > 0 && source.length > 10).toBe(true);
     expect(on).toMatch(/^20\d\d-\d\d-\d\d$/);
   }
+});
+
+test("M122 a cached price is a price like any other: given, checked, kept", () => {
+  const prices = { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75 };
+  expect(defineAgent({ ...plain, prices }).prices).toEqual(prices);
+  for (const wrong of [
+    { ...prices, cachedInput: -1 },
+    { ...prices, cacheWrite: Number.NaN },
+    { ...prices, cached: 1 },
+  ])
+    expect(() => defineAgent({ ...plain, prices: wrong })).toThrow("`prices` is not a price");
+});
+
+test.each([
+  ["openrouter/anthropic/claude-sonnet-4.5", "anthropic/claude-sonnet-4-5"],
+  ["openrouter/openai/gpt-5-mini", "openai/gpt-5-mini"],
+  ["openrouter/google/gemini-2.5-flash", "google/gemini-2.5-flash"],
+])("M123 %s costs what its maker charges", (routed, known) => {
+  expect(defineAgent({ ...plain, model: routed }).prices).toEqual(PRICE_TABLE[known]?.prices);
+});
+
+test.each(["openrouter/openai/gpt-5-mini:free", "openrouter/nobody/m", "openrouter/__proto__/x", "anthropic/constructor", "ollama/gpt-4o"])(
+  "M123 M80 %s has no price",
+  (model) => {
+    expect(defineAgent({ ...plain, model }).prices).toBeNull();
+  },
+);
+
+test("M124 a project's prices stand between the agent's own and the table", () => {
+  const project = {
+    ...NO_EQUIPMENT,
+    prices: { "openai/gpt-5": { input: 1, output: 9 }, "a/b": { input: 4, output: 5 }, "a/c": { input: 6, output: 7 } },
+  };
+  const own = { "a/b": { input: 2, output: 3 } };
+  const agent = equipAgent(defineAgent({ ...plain, model: "a/b", fallbacks: ["openai/gpt-5", "a/c", "a/d"], prices: own }), project);
+  expect([agent.prices, ...agent.fallbacks.map((f) => f.prices)]).toEqual([
+    own["a/b"],
+    { input: 1, output: 9 },
+    { input: 6, output: 7 },
+    null,
+  ]);
 });
 
 test("B7 C5 prices and plans are kept as given, with what is left out filled in", () => {

@@ -34,17 +34,20 @@ import {
   tokenizerOf,
   toolFacts,
 } from "../vocab/index.ts";
+import { type MissingServer, serversOf } from "./agent-servers.ts";
 import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
 import { middlewareOf } from "./define-middleware.ts";
+import { type AgentOutput, type AnswerOf, outputOf } from "./define-output.ts";
 import type { Skill } from "./define-skill.ts";
 import { inOrder, recoverOf } from "./define-tool.ts";
 import { type AiTool, fromAiTool } from "./from-ai-tool.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
-import { PRICE_TABLE } from "./price-table.ts";
+import { tablePrice } from "./price-table.ts";
 import { projectBlocks } from "./project-text.ts";
+import type { Schema } from "./schemas.ts";
 import { LOAD_SKILL, skillIndex, skillLoader } from "./skill-loader.ts";
 
-export type AgentDefinition = Readonly<{
+export type AgentDefinition<Out extends Schema | undefined = Schema | undefined> = Readonly<{
   name: string;
   instructions: string;
   /** `provider/name`. Without it `offline/echo` answers, which understands no language, and whoever runs it is told so. */
@@ -54,6 +57,10 @@ export type AgentDefinition = Readonly<{
   /** What `defineTool` returned; or by name, `tool()` objects of the AI SDK among them, which get the strictest defaults. */
   tools?: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>;
   limits?: Partial<Limits>;
+  /** What each turn answers with: any Standard Schema that can describe itself, or a JSON Schema. A run may bring another. */
+  output?: Out;
+  /** How often an answer that does not fit is asked for again; 2 unless said. */
+  outputRepairs?: number;
   /** Asked in the model's place when it cannot be had, in order: `provider/name`. */
   fallbacks?: readonly string[];
   /**
@@ -75,6 +82,8 @@ export type AgentDefinition = Readonly<{
   middleware?: readonly Middleware[];
   /** What `defineSkill` returned, or the name of a skill that the project brings. */
   skills?: readonly (Skill | string)[];
+  /** MCP servers by name, each with all the tools that were accepted of it; or one tool, as `SERVER__TOOL`. */
+  mcp?: readonly string[];
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
   projectInstructions?: boolean;
   /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
@@ -95,7 +104,8 @@ export type ContextDefinition = Readonly<
 /** Known by a symbol every copy of this module shares: an agent may come from the compiled package or from source. */
 const AGENT = Symbol.for("orgate.agent");
 
-export type Agent = Readonly<{
+/** `Value`: what its turns answer with. */
+export type Agent<Value = unknown> = Readonly<{
   name: string;
   /** The system text: what was written, the skills by name, the project's own instructions. */
   instructions: string;
@@ -104,6 +114,7 @@ export type Agent = Readonly<{
   /** By name; each knows what is done when it fails, where the agent or the tool itself says so. */
   tools: readonly Tool[];
   limits: Limits;
+  output: AgentOutput | null;
   prices: Prices | null;
   fallbacks: readonly Fallback[];
   tokenizer: string;
@@ -118,15 +129,21 @@ export type Agent = Readonly<{
   skills: readonly Skill[];
   /** Skills that it names and does not have: it is not run without them. */
   missing: readonly Readonly<{ skill: string } & Unusable>[];
+  /** MCP servers that it names and does not have: it is not run without them either. */
+  missingServers: readonly MissingServer[];
   /** What it asks for and runs without. */
   warnings: readonly string[];
   /** As it was written: `equipAgent` starts from it. */
   definition: AgentDefinition;
   digest(hash: Hash): Digest;
+  /** Of its type only: nothing is there. */
+  readonly [ANSWERS]?: Value;
 }>;
 
+declare const ANSWERS: unique symbol;
+
 const FIELDS =
-  "name instructions model fallbacks modelOptions tools limits prices tokenizer context groups delegates maxDepth recover retry breaker skills projectInstructions middleware".split(
+  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions middleware".split(
     " ",
   );
 const MAX_DEPTH = 3;
@@ -134,12 +151,13 @@ const MAX_DEPTH = 3;
 export const DEFAULT_MODEL = "offline/echo";
 const MODEL = /^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/;
 
-export const defineAgent = (given: AgentDefinition): Agent => assembled(given, NO_EQUIPMENT);
+export const defineAgent = <const Out extends Schema | undefined = undefined>(given: AgentDefinition<Out>): Agent<AnswerOf<Out>> =>
+  assembled(given, NO_EQUIPMENT);
 
 /** The same agent with what it asked for by name. What is not there stays missing, and is told with the reason. */
 export const equipAgent = ({ definition }: Agent, equipment: Equipment): Agent => assembled(definition, equipment);
 
-function assembled(given: AgentDefinition, equipment: Equipment): Agent {
+function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<Value> {
   const named: unknown = given.name;
   if (!isName(named)) throw invalid("an agent", `\`name\` is ${JSON.stringify(named) ?? "missing"}`, `a name is ${NAME_RULE}`);
   const where = `agent \`${named}\``;
@@ -158,18 +176,29 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
   const retry = readModelRetry(given.retry ?? {});
   if (typeof retry === "string") throw invalid(where, retry, "the guide's page on models has them all");
   const recover = recoverOf(given.recover, (detail) => invalid(where, detail, "the guide's page on recovery has them all"));
-  const own = recovering(joined(toolsOf(given.tools ?? [], where), skills, where), recover, breaker, where);
+  const linked = serversOf(given.mcp ?? [], equipment, where);
+  const listed = withServers(toolsOf(given.tools ?? [], where), linked.tools, where);
+  const own = recovering(joined(listed, skills, where), recover, breaker, where);
   const loader = skills.length + missing.length === 0 ? [] : [skillLoader(skills)];
   const tools = Object.freeze(inOrder([...own, ...loader]));
   const asks = given.projectInstructions ?? false;
   if (typeof asks !== "boolean")
     throw invalid(where, "`projectInstructions` is neither true nor false", "true to use the project's AGENTS.md");
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
+  if (modelOptions.tools === "none" && tools.length + (given.delegates?.length ?? 0) > 0)
+    throw invalid(
+      where,
+      'its model has no tool calls (`modelOptions` says `tools: "none"`), and it has tools',
+      'with `tools: "prompted"` in `modelOptions` its calls are made in words; or choose another model',
+    );
 
+  const answers = (detail: string) => invalid(where, detail, "the guide's page on structured output has examples");
+  if (given.output === undefined && given.outputRepairs !== undefined) throw answers("`outputRepairs` is given without `output`");
+  const output = given.output === undefined ? null : outputOf(given.output, given.outputRepairs, answers);
   const groups = namesOf(given.groups ?? [], "groups", where);
   const middleware = middlewareOf(given.middleware ?? [], where);
   const others = fallbacksOf(given.fallbacks ?? [], model, where);
-  const priceOf = pricesOf(given.prices ?? null, [model, ...others], where);
+  const priceOf = pricesOf(given.prices ?? null, equipment.prices, [model, ...others], where);
   const prices = priceOf(model);
   const fallbacks = Object.freeze(others.map((one) => Object.freeze({ model: one, prices: priceOf(one) })));
   const unpriced = unpricedLimit(limits, { model, prices, fallbacks }, where);
@@ -213,16 +242,19 @@ function assembled(given: AgentDefinition, equipment: Equipment): Agent {
     ...middlewareNames(middleware),
     ...(fallbacks.length === 0 ? {} : { fallbacks }), // one without any is what it was before there were any
     ...(given.retry === undefined ? {} : { retry }),
+    ...(output === null ? {} : { output: output.schema, outputRepairs: output.repairs }),
   };
   const agent = {
     ...plain,
     fallbacks,
     retry,
+    output,
     tools,
     middleware,
     skills,
     missing,
-    warnings: [...(given.model === undefined ? [UNNAMED] : []), ...(asks ? equipment.warnings : [])],
+    missingServers: Object.freeze(linked.missing),
+    warnings: [...(given.model === undefined ? [UNNAMED] : []), ...(asks ? equipment.warnings : []), ...linked.warnings],
     definition: Object.freeze({ ...given }),
   };
   return Object.freeze({ ...agent, digest: (hash: Hash) => digestOf(facts, hash), [AGENT]: true });
@@ -249,6 +281,18 @@ function toolsOf(all: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>,
     seen.add(tool.name);
   }
   return given;
+}
+
+/** A tool of a server that the agent lists itself is the same tool. */
+function withServers(own: readonly Tool[], brought: readonly Tool[], where: string): readonly Tool[] {
+  const twice = brought.find((tool) => own.some((other) => other.name === tool.name && other !== tool));
+  if (twice !== undefined)
+    throw invalid(
+      where,
+      `tool \`${twice.name}\` is brought by the agent itself and by MCP server \`${twice.server ?? ""}\``,
+      "rename one of them",
+    );
+  return [...own, ...brought.filter((tool) => !own.includes(tool))];
 }
 
 const isList = (given: readonly Tool[] | Readonly<Record<string, unknown>>): given is readonly Tool[] => Array.isArray(given);
@@ -318,11 +362,18 @@ function fallbacksOf(given: readonly string[], model: string, where: string): re
   return given;
 }
 
-/** M80 what the agent says comes first, then the table of this version; what neither knows is unknown, never zero. */
-function pricesOf(given: AgentDefinition["prices"] | null, models: readonly string[], where: string): (model: string) => Prices | null {
+/** M80 what the agent says comes first, then the project, then the table of this version; what none of them knows is unknown, never zero. */
+function pricesOf(
+  given: AgentDefinition["prices"] | null,
+  project: Equipment["prices"],
+  models: readonly string[],
+  where: string,
+): (model: string) => Prices | null {
   const said = given === null || given === undefined ? {} : byModel(given, models, where);
-  return (model) => said[model] ?? PRICE_TABLE[model]?.prices ?? null;
+  return (model) => ownOf(said, model) ?? ownOf(project, model) ?? tablePrice(model)?.prices ?? null;
 }
+const ownOf = <T>(record: Readonly<Record<string, T>>, key: string): T | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined;
 
 function byModel(
   given: Prices | Readonly<Record<string, Prices>>,
@@ -340,13 +391,14 @@ function byModel(
       "`prices` is not a price of input and of output",
       'give both, in currency per million tokens: { input: 3, output: 15 }, or by model: { "provider/name": { input: 3, output: 15 } }',
     );
-  return Object.fromEntries(entries.map(([model, { input, output }]) => [model, Object.freeze({ input, output })]));
+  return Object.fromEntries(entries.map(([model, price]) => [model, Object.freeze({ ...price })]));
 }
 
+const PRICES = ["input", "output", "cachedInput", "cacheWrite"];
 function isPrices(given: unknown): given is Prices {
   const isPrice = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value >= 0;
-  if (typeof given !== "object" || given === null || strayKey(given, ["input", "output"]) !== null) return false;
-  return "input" in given && "output" in given && isPrice(given.input) && isPrice(given.output);
+  if (typeof given !== "object" || given === null || strayKey(given, PRICES) !== null) return false;
+  return "input" in given && "output" in given && Object.values(given).every(isPrice);
 }
 
 /** What cannot be counted cannot be limited. Also asked when a run brings limits of its own. */

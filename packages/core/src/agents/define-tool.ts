@@ -9,7 +9,6 @@
  * T5 An output that does not fit leaves the call `done`: the effect took place, and `failed` would invite another. The output is withheld,
  *    the model is told so, and a note says why.
  */
-import * as z from "zod";
 import {
   type BreakerSettings,
   type Checked,
@@ -40,12 +39,11 @@ import {
   toolFacts,
   UNTRUSTED,
 } from "../vocab/index.ts";
-import { fromJsonSchema } from "./json-schema.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
-import { isStandardSchema, issueLines, type StandardSchema } from "./standard-schema.ts";
+import { describedBy, messageOf, type Refuse, type Schema, schemaOf, toJson, unfit, type Validated, validated } from "./schemas.ts";
+import { isStandardSchema, type StandardSchema } from "./standard-schema.ts";
 import { aimsOf, type TargetDefinition } from "./tool-aims.ts";
 
-type Schema = StandardSchema | JsonObject;
 type Parsed<S extends Schema> = S extends StandardSchema<infer _I, infer O> ? O : JsonObject;
 type Returned<S extends Schema | undefined> = S extends StandardSchema<infer I, infer _O> ? I : Json | undefined;
 
@@ -95,7 +93,7 @@ const FIELDS =
     " ",
   );
 const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];
-const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
+const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
 const TIERS: readonly RiskTier[] = ["low", "medium", "high"];
 const LABEL = /^[a-z][a-z0-9:_-]{0,63}$/;
 const RESOURCE_TYPE = /^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$/;
@@ -195,8 +193,6 @@ export function toolbox(tools: readonly Tool[], hash: Hash): Tools {
 export const inOrder = (tools: readonly Tool[]): readonly Tool[] =>
   tools.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 
-type Refuse = (detail: string) => FaultError;
-
 /** Data is checked here and now; what a function answers is checked when it does. */
 export function recoverOf(given: Recover | undefined, refuse: Refuse): Plan | Choosing | null {
   if (given === undefined || typeof given === "function") return given ?? null;
@@ -207,36 +203,9 @@ export function recoverOf(given: Recover | undefined, refuse: Refuse): Plan | Ch
 
 function inputOf(given: Schema, refuse: Refuse): { readonly schema: StandardSchema; readonly json: JsonObject } {
   const schema = schemaOf(given, "input", refuse);
-  const json = isStandardSchema(given) ? describedBy(given, refuse) : frozenCopy(given);
+  const json = isStandardSchema(given) ? describedBy(given, "input", refuse) : frozenCopy(given);
   if (json.type !== "object") throw refuse('`input` must describe an object (`"type": "object"`): models send arguments by name');
   return { schema, json };
-}
-
-function schemaOf(given: Schema, field: string, refuse: Refuse): StandardSchema {
-  if (isStandardSchema(given)) return given;
-  if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse(`\`${field}\` must be a schema`);
-  const plain = toJson(given);
-  if (plain.kind === "not-json") throw refuse(`\`${field}\` is neither a Standard Schema nor JSON: ${plain.detail}`);
-  const made = fromJsonSchema(given);
-  if (made.kind === "refused") throw refuse(`\`${field}\` cannot be enforced: ${made.detail}`);
-  return made.schema;
-}
-
-function describedBy(schema: StandardSchema, refuse: Refuse): JsonObject {
-  const { vendor, jsonSchema } = schema["~standard"];
-  try {
-    if (jsonSchema !== undefined) return withoutDialect(jsonSchema.input({ target: "draft-2020-12" }));
-    if (schema instanceof z.ZodType) return withoutDialect(z.toJSONSchema(schema, { io: "input" }));
-  } catch (error) {
-    throw refuse(`\`input\` cannot be described to a model: ${messageOf(error)}`);
-  }
-  throw refuse(`\`input\` (${vendor}) cannot describe itself as JSON Schema: use a version that can, Zod 4, or a JSON Schema`);
-}
-
-/** `$schema` tells a model nothing, and is sent with every request. */
-function withoutDialect(described: Readonly<Record<string, unknown>>): JsonObject {
-  const { $schema: _, ...rest } = described;
-  return frozenCopy(rest) as JsonObject;
 }
 
 function labelsOf(given: readonly string[] | undefined, refuse: Refuse): readonly Label[] {
@@ -249,7 +218,7 @@ function labelsOf(given: readonly string[] | undefined, refuse: Refuse): readonl
 
 function check(args: Json, schema: StandardSchema, resource: (args: JsonObject) => Resource): Checked {
   const checked = validated(args, schema);
-  if (checked.kind === "invalid") return checked;
+  if (checked.kind === "invalid") return { kind: "invalid", issues: checked.issues };
   const value = checked.value;
   if (typeof value !== "object" || value === null || Array.isArray(value)) return unfit("arguments must be an object");
   const valid = value as JsonObject;
@@ -259,27 +228,6 @@ function check(args: Json, schema: StandardSchema, resource: (args: JsonObject) 
     return unfit(`what the call touches cannot be told: ${messageOf(error)}`);
   }
   return { kind: "valid", args: valid };
-}
-
-const unfit = (issue: string) => ({ kind: "invalid", issues: [issue] }) as const;
-
-type Validated = Readonly<{ kind: "fits"; value: Json } | { kind: "invalid"; issues: readonly string[] }>;
-
-function validated(value: unknown, schema: StandardSchema): Validated {
-  try {
-    const result = schema["~standard"].validate(value);
-    if ("then" in result) {
-      result.then(undefined, () => undefined); // its answer comes too late either way
-      return unfit(
-        "the schema answers asynchronously, and arguments are checked before anything may run: use a schema that answers at once",
-      );
-    }
-    if (result.issues !== undefined) return { kind: "invalid", issues: issueLines(result.issues) };
-    const plain = toJson(result.value);
-    return plain.kind === "json" ? { kind: "fits", value: plain.value } : unfit(`the schema's result is not plain JSON: ${plain.detail}`);
-  } catch (error) {
-    return unfit(`the schema itself failed: ${messageOf(error)}`);
-  }
 }
 
 function resourceTypesOf(given: readonly string[], refuse: Refuse): readonly string[] {
@@ -321,40 +269,6 @@ function reconciled(answer: Reconciled, schema: StandardSchema | null, context: 
     detail: "the tool's `reconcile` answered with something else than happened, did-not-happen or cannot-tell",
   };
 }
-
-type Plain = Readonly<{ kind: "json"; value: Json } | { kind: "not-json"; detail: string }>;
-
-/** A frozen copy as JSON. A field that is `undefined` is a field that is not there; anything else that JSON cannot hold is refused. */
-function toJson(value: unknown): Plain {
-  try {
-    return { kind: "json", value: frozenCopy((holdsUndefined(value, 0) ? withoutUndefined(value) : value) as Json) };
-  } catch (error) {
-    return { kind: "not-json", detail: messageOf(error) };
-  }
-}
-
-const MAX_DEPTH = 512;
-
-/** Looks everywhere, so that a circle is met here, wherever it lies. */
-function holdsUndefined(value: unknown, depth: number): boolean {
-  if (depth > MAX_DEPTH) throw new TypeError(`nested deeper than ${MAX_DEPTH}, or a circle`);
-  if (typeof value !== "object" || value === null) return value === undefined;
-  let found = false;
-  for (const inner of Object.values(value)) found = holdsUndefined(inner, depth + 1) || found;
-  return found;
-}
-
-function withoutUndefined(value: unknown): unknown {
-  if (Array.isArray(value)) return Array.from(value, withoutUndefined);
-  if (typeof value !== "object" || value === null) return value;
-  const proto: unknown = Object.getPrototypeOf(value);
-  if (proto !== Object.prototype && proto !== null) return value; // the copy will refuse it by name
-  const kept: Record<string, unknown> = Object.create(null);
-  for (const [key, inner] of Object.entries(value)) if (inner !== undefined) kept[key] = withoutUndefined(inner);
-  return kept;
-}
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const invalid = (name: unknown, detail: string): FaultError =>
   new FaultError({ kind: "tool-invalid", tool: typeof name === "string" ? printable(name) : String(name), detail });

@@ -1,12 +1,24 @@
-export { type Equipment, NO_EQUIPMENT, type Unusable } from "./agent-skills.ts";
+export type { MissingServer } from "./agent-servers.ts";
+export { type Equipment, NO_EQUIPMENT, type ServerTools, type Unusable } from "./agent-skills.ts";
 export * from "./define-agent.ts";
 export { defineMiddleware, type MiddlewareDefinition, middlewareOf } from "./define-middleware.ts";
+export {
+  type AgentOutput,
+  type AnswerOf,
+  checkBySpec,
+  DEFAULT_REPAIRS,
+  outputOf,
+  outputOfRun,
+  specOf,
+  withDigest,
+} from "./define-output.ts";
 export { defineSkill, isSkill, isSkillName, isSkillPath, MAX_SKILL_FILES, type Skill, type SkillDefinition } from "./define-skill.ts";
 export * from "./define-tool.ts";
 export { delegateTool, toolsOf } from "./delegate-tool.ts";
 export { type AiTool, type AiToolSettings, fromAiTool } from "./from-ai-tool.ts";
-export { PRICE_TABLE, type TablePrice } from "./price-table.ts";
+export { PRICE_TABLE, type TablePrice, tablePrice } from "./price-table.ts";
 export type { ProjectText } from "./project-text.ts";
+export type { Schema } from "./schemas.ts";
 export { LOAD_SKILL } from "./skill-loader.ts";
 export { type ReadSkill, readSkillText, type SkillAbout, type SkillText, type SkillTrouble } from "./skill-text.ts";
 export type { StandardSchema } from "./standard-schema.ts";

@@ -1,7 +1,7 @@
 /**
  * What models cost, as their makers or whoever quotes them said on a day: currency is the US dollar, per million tokens. An agent's `prices` come first.
  * M80 Only what was found is here, and only models with one price whatever the request's length; what is not here has no price, and never the price zero.
- * Prices change: look at `on` and `source` before you trust one with money.
+ * Prices change: look at `on` and `source` before you trust one with money. A cached price that was not found is left out: such input counts in full.
  */
 import type { Prices } from "../vocab/index.ts";
 
@@ -12,25 +12,87 @@ export type TablePrice = Readonly<{
   source: string;
 }>;
 
-const entry = (input: number, output: number, on: string, source: string): TablePrice =>
-  Object.freeze({ prices: Object.freeze({ input, output }), on, source });
+const entry = (prices: Prices, on: string, source: string): TablePrice => Object.freeze({ prices: Object.freeze(prices), on, source });
 
-const ANTHROPIC = "the model's page of the Claude platform documentation (models/…/overview)";
-const CRATE = "the crate openai-models, quoting openai.com/api/pricing";
+// ── Anthropic: input, output, read from the cache, put into it for five minutes (the only kind that is asked for here) ──
 
-const gpt5 = entry(1.25, 10, "2026-06-30", "the crate openai-cost, quoting openai.com/api/pricing of the second quarter of 2026");
-const gpt4o = entry(2.5, 10, "2026-11-15", CRATE);
-const gpt4oMini = entry(0.15, 0.6, "2026-11-15", CRATE);
+const CLAUDE = "Anthropic's price page (platform.claude.com, about-claude/pricing) and the models' own pages";
+const claude = (input: number, output: number, cachedInput: number, cacheWrite: number): TablePrice =>
+  entry({ input, output, cachedInput, cacheWrite }, "2026-11-15", CLAUDE);
+const opus5 = claude(5, 25, 0.5, 6.25);
+const sonnet5 = claude(2, 10, 0.2, 2.5);
+const sonnet4 = claude(3, 15, 0.3, 3.75);
+const haiku45 = claude(1, 5, 0.1, 1.25);
+
+const ANTHROPIC: Readonly<Record<string, TablePrice>> = {
+  "claude-opus-5": opus5,
+  "claude-opus-4-8": opus5,
+  "claude-opus-4-7": opus5,
+  "claude-opus-4-6": opus5,
+  "claude-opus-4-5": opus5,
+  "claude-sonnet-5-5": sonnet5,
+  "claude-sonnet-5": sonnet5,
+  "claude-sonnet-4-6": sonnet4,
+  "claude-sonnet-4-5": sonnet4,
+  "claude-sonnet-4-5-20250929": sonnet4,
+  "claude-haiku-4-5": haiku45,
+  "claude-haiku-4-5-20251001": haiku45,
+};
+
+// ── OpenAI: nothing is paid for what is put into the cache of these ──
+
+const GITHUB = "GitHub's table of model prices (github/docs, copilot/models-and-pricing), which are the makers' own";
+const HEX = "the package openai_responses 0.4.1, quoting platform.openai.com/docs/pricing of 2025-06-03";
+const gpt = (input: number, output: number, cachedInput: number, on: string, source: string): TablePrice =>
+  entry({ input, output, cachedInput }, on, source);
+
+const OPENAI: Readonly<Record<string, TablePrice>> = {
+  "gpt-5.4-mini": gpt(0.75, 4.5, 0.075, "2026-11-15", GITHUB),
+  "gpt-5.4-nano": gpt(0.2, 1.25, 0.02, "2026-11-15", GITHUB),
+  "gpt-5.3-codex": gpt(1.75, 14, 0.175, "2026-11-15", GITHUB),
+  "gpt-5": entry(
+    { input: 1.25, output: 10 },
+    "2026-06-30",
+    "the crate openai-cost, quoting openai.com/api/pricing of the second quarter of 2026",
+  ),
+  "gpt-5-mini": gpt(0.25, 2, 0.025, "2026-11-15", GITHUB),
+  "gpt-4.1": gpt(2, 8, 0.5, "2025-06-03", HEX),
+  "gpt-4.1-mini": gpt(0.4, 1.6, 0.1, "2025-06-03", HEX),
+  "gpt-4.1-nano": gpt(0.1, 0.4, 0.025, "2025-06-03", HEX),
+  "gpt-4o": gpt(2.5, 10, 1.25, "2025-06-03", HEX),
+  "gpt-4o-mini": gpt(0.15, 0.6, 0.075, "2026-11-15", "the crate openai-models 0.1.1, quoting openai.com/api/pricing"),
+};
+
+// ── Google: the price of text and pictures; thinking counts as output ──
+
+const GOOGLE_PAGE = "morphllm.com and geotoolbox.ai of July 2026, both quoting Google's price page (ai.google.dev/gemini-api/docs/pricing)";
+const GOOGLE: Readonly<Record<string, TablePrice>> = {
+  "gemini-3.5-flash": entry({ input: 1.5, output: 9, cachedInput: 0.15 }, "2026-11-15", GITHUB),
+  "gemini-3.1-flash-lite": entry({ input: 0.25, output: 1.5 }, "2026-07-31", GOOGLE_PAGE),
+  "gemini-2.5-flash": entry({ input: 0.3, output: 2.5 }, "2026-07-31", GOOGLE_PAGE),
+  "gemini-2.5-flash-lite": entry({ input: 0.1, output: 0.4 }, "2026-07-31", GOOGLE_PAGE),
+};
+
+const under = (provider: string, models: Readonly<Record<string, TablePrice>>): Readonly<Record<string, TablePrice>> =>
+  Object.fromEntries(Object.entries(models).map(([name, one]) => [`${provider}/${name}`, one]));
 
 export const PRICE_TABLE: Readonly<Record<string, TablePrice>> = Object.freeze({
-  "anthropic/claude-opus-5": entry(5, 25, "2026-11-15", ANTHROPIC),
-  "anthropic/claude-sonnet-5": entry(2, 10, "2026-11-15", ANTHROPIC),
-  "anthropic/claude-haiku-4-5-20251001": entry(1, 5, "2026-11-15", ANTHROPIC),
-  "anthropic/claude-sonnet-4-5-20250929": entry(3, 15, "2026-11-15", ANTHROPIC),
-  "openai/gpt-5": gpt5,
-  "openai-chat/gpt-5": gpt5,
-  "openai/gpt-4o": gpt4o,
-  "openai-chat/gpt-4o": gpt4o,
-  "openai/gpt-4o-mini": gpt4oMini,
-  "openai-chat/gpt-4o-mini": gpt4oMini,
+  ...under("anthropic", ANTHROPIC),
+  ...under("openai", OPENAI),
+  ...under("openai-chat", OPENAI),
+  ...under("google", GOOGLE),
 });
+
+/**
+ * M123 OpenRouter passes on what the maker charges, and names the models a little otherwise: `anthropic/claude-sonnet-4.5` is `claude-sonnet-4-5`. A name with
+ * a variant (`:free`, `:nitro`, …) has another price, which nobody here knows.
+ */
+export function tablePrice(model: string): TablePrice | null {
+  const own = Object.hasOwn(PRICE_TABLE, model) ? PRICE_TABLE[model] : undefined;
+  if (own !== undefined) return own;
+  const routed = /^openrouter\/(anthropic|openai|google)\/([^:]+)$/.exec(model);
+  if (routed === null) return null;
+  const [, maker = "", name = ""] = routed;
+  const known = `${maker}/${maker === "anthropic" ? name.replaceAll(".", "-") : name}`;
+  return Object.hasOwn(PRICE_TABLE, known) ? (PRICE_TABLE[known] ?? null) : null;
+}

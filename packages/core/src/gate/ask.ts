@@ -78,6 +78,16 @@ export function askOf(action: Action, facts: Facts, known: Known): Asked {
   }
 }
 
+/** T94 the second question about a tool whose program runs without a sandbox: may this agent run this one so? */
+export function askUnsandboxed(tool: string, facts: Facts, known: Known): Asked {
+  return {
+    principal: known.agent(facts.agent),
+    action: UNSANDBOXED,
+    resource: thing({ type: "Tool", id: tool }),
+    told: { facts, call: null },
+  };
+}
+
 export function askFor(user: string, act: UserAct, known: Known): Asked {
   return { principal: known.user(user), action: ACTS[act.kind], resource: resourceOf(act), told: null };
 }
@@ -115,6 +125,7 @@ const bare = (id: string): Member => ({ uid: actionUid(id), parents: [] });
 const MODEL = bare("model");
 const DELEGATING = bare("delegate");
 const RESPOND = bare("respond");
+const UNSANDBOXED = bare("unsandboxed");
 const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
   approve: bare("approve"),
   resolve: bare("resolve"),

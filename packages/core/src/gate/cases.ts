@@ -40,10 +40,12 @@ export const caseSchema = z.strictObject({
   /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), or what a person does. */
   action: z.string(),
   /** For a tool that this project does not have: what kind of thing it does. */
-  effects: z.array(z.enum(["read", "write", "execute", "network", "spend"])).optional(),
+  effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed"])).optional(),
   resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
   args: json.optional(),
   labels: z.array(z.string()).default([]),
+  /** Media types of files that were shown. */
+  media: z.array(z.string()).default([]),
   calls: z.record(z.string(), counts).default({}),
   spent: counts.default(NO_COUNTS),
   /** Money; left out, no price is known. */
@@ -118,6 +120,7 @@ export const factsOf = (c: Case, tools: readonly Tool[] = []): Facts => ({
   calls: (tool) => c.calls[tool] ?? NO_COUNTS,
   spent: c.spent,
   cents: c.cents ?? null,
+  media: c.media,
   lately: ({ name, value }) => latelyOf(c, name, value),
   aims: () => aimsOf(c, tools),
 });

@@ -35,6 +35,7 @@ function contextOf({ facts, call }: Told, need: Need, known: Known, tools: Reado
   const aims = aimsContext(facts, call === null ? NONE : need, call);
   for (const name in aims) out[name] = aims[name] ?? {};
   if (wanted("labels") !== null) out["labels"] = [...facts.labels].sort();
+  if (wanted("media") !== null) out["media"] = [...facts.media].sort();
   const calls = wanted("calls");
   if (calls !== null)
     out["calls"] = Object.fromEntries(
@@ -135,6 +136,7 @@ function partsOf(need: Need, tools: ReadonlyMap<string, RecordType>): readonly P
   if (wanted("labels") !== null) parts.push(({ facts }) => `${facts.labels.length}[${facts.labels.map(sized).join("")}`);
   if (AIMED.some((name) => wanted(name) !== null))
     parts.push(({ facts, call }) => (call === null ? "_" : sized(JSON.stringify(aimsContext(facts, need, call)))));
+  if (wanted("media") !== null) parts.push(({ facts }) => `${facts.media.length}[${facts.media.map(sized).join("")}`);
   const calls = wanted("calls");
   if (calls !== null)
     for (const name of namesIn(calls, tools)) {

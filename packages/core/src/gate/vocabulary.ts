@@ -6,7 +6,7 @@ import type { Effect, Json, Tool } from "../vocab/index.ts";
 import { argTypes, isPlain, RESERVED, type RecordType, toSchemaType, type Untyped } from "./arg-types.ts";
 import { mustBeGiven } from "./targets.ts";
 
-export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
+export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
 export const AGENT_ACTIONS = ["model", "respond", "delegate", "recall", "remember"] as const;
 export const USER_ACTIONS = [
   "approve",
@@ -84,6 +84,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     ["delegate", ["Agent"]],
     ["recall", ["Scope"]],
     ["remember", ["Scope"]],
+    ["unsandboxed", ["Tool"]], // the group of such tools, and what is asked about each of them
   ];
   for (const [id, types] of agentActions)
     actions[id] = { appliesTo: { principalTypes: ["Agent"], resourceTypes: types, context: record(shared) } };
@@ -168,6 +169,7 @@ function sharedContext(): Shape {
   const text = (required: boolean) => ({ type: "String", required });
   return {
     labels: { type: "Set", element: { type: "String" }, required: true },
+    media: { type: "Set", element: { type: "String" }, required: true },
     calls: named("OrgateCalls"),
     spent: { ...record({ tokens: named("OrgateCounts"), cents: named("OrgateCounts", false) }), required: true },
     origin: { ...record({ surface: text(true), user: text(true), schedule: text(false), delivery: text(false) }), required: true },

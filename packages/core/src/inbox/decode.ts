@@ -29,7 +29,7 @@ const outcome = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("failed"), error: z.string() }),
   z.strictObject({
     kind: z.literal("unknown"),
-    cause: z.enum(["timed-out", "cancelled", "hold-lost", "connection-lost", "not-reconciled"]),
+    cause: z.enum(["timed-out", "cancelled", "hold-lost", "connection-lost", "killed", "not-reconciled"]),
     detail: z.string(),
   }),
 ]);

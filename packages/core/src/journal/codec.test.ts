@@ -241,6 +241,17 @@ test("J34 a tree depends on every leaf and on their order", () => {
 
 // names, ranges, heads
 
+test("J32 what was said before there were files had none, and nothing was withheld", () => {
+  const decoded = (kind: string, payload: object) => decodePayload(kind, canonical(payload), () => null);
+  const by = { kind: "user", id: "ana" };
+  expect(decoded("turn.started@2", { turn: 1, input: "go", by, limits: {}, intent: null })).toMatchObject({ event: { files: [] } });
+  expect(decoded("input.steered", { text: "go", by, intent: "i_1" })).toMatchObject({ event: { files: [] } });
+  expect(decoded("input.queued", { text: "go", by, intent: "i_1" })).toMatchObject({ event: { files: [] } });
+  const applied = (change: object) => decoded("middleware.applied", { middleware: "m", stage: "user-message", call: null, change });
+  expect(applied({ kind: "input", before: "x" })).toMatchObject({ event: { change: { kind: "input", before: "x", files: [] } } });
+  expect(applied({ kind: "block", reason: "x" })).toMatchObject({ event: { change: { kind: "block", reason: "x" } } });
+});
+
 test("J32 ranges are read back as they were written, and in no other spelling", () => {
   const ranges = [
     { stream: streamId("s_abcdefgh"), first: seq(1), count: 3 },

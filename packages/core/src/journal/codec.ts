@@ -76,11 +76,16 @@ export function encodePayload(event: JournalEvent, putBlob: PutBlob): string {
 
 export type Decoded = Readonly<{ kind: "event"; event: JournalEvent } | { kind: "bad"; detail: string }>;
 
-/** How a kind is stored today. */
+/** How a kind is stored today. One text for all entries of a kind: a journal in memory keeps every one of them. */
 export function storedKind(kind: EventKind, upcasts: Upcasts = UPCASTS): string {
+  const known = upcasts === UPCASTS ? stored.get(kind) : undefined;
+  if (known !== undefined) return known;
   const version = (upcasts[kind]?.length ?? 0) + 1;
-  return version === 1 ? kind : `${kind}@${version}`;
+  const text = version === 1 ? kind : `${kind}@${version}`;
+  if (upcasts === UPCASTS) stored.set(kind, text);
+  return text;
 }
+const stored = new Map<EventKind, string>();
 
 export function decodePayload(kind: string, payload: string, getBlob: GetBlob, upcasts: Upcasts = UPCASTS): Decoded {
   const stored = readKind(kind, upcasts);
@@ -151,6 +156,9 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "budget.reserved": true,
   "budget.settled": true,
   "context.compacted": true,
+  "output.asked": true,
+  "output.checked": true,
+  "calls.misread": true,
   "middleware.applied": true,
   "middleware.failed": true,
   "child.opened": true,

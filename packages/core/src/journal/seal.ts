@@ -55,16 +55,22 @@ export function sealEntries(
     time = millis(Math.max(time, stamped));
     const salt = ports.salt();
     const payload = encodePayload(event, putBlob);
-    const header = {
+    const kind = storedKind(event.kind);
+    const header = { stream, seq: at, at: time, kind, previous, payloadHash: payloadHash(salt, payload, ports.hash) };
+    const hash = entryHash(header, ports.hash);
+    const entry: StoredEntry = {
       stream,
       seq: at,
       at: time,
-      kind: storedKind(event.kind),
+      kind,
       previous,
-      payloadHash: payloadHash(salt, payload, ports.hash),
+      payloadHash: header.payloadHash,
+      entryHash: hash,
+      salt,
+      payload,
     };
-    previous = entryHash(header, ports.hash);
-    return { ...header, entryHash: previous, salt, payload };
+    previous = hash;
+    return entry;
   });
 }
 

@@ -18,6 +18,9 @@ const withFacts: Upcast = (p) => ({
 /** Before there were others to ask in the model's place. */
 const withFallbacks: Upcast = (p) => ({ ...p, agent: { ...(p["agent"] as JsonObject), fallbacks: [] } });
 
+/** Before a provider's cache had prices of its own: what is left out costs what other input does. */
+const withCachePrices: Upcast = (p) => p;
+
 /** Before what was cached and what was thought was told apart. */
 const wholeUsage =
   (...fields: readonly string[]): Upcast =>
@@ -31,8 +34,8 @@ const nothingWithheld: Upcast = (p) => {
 };
 
 export const UPCASTS: Upcasts = {
-  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null }), withFallbacks, (p) => p], // before files of what was said: an older reader would leave them out without a word
-  "agent.changed": [withFacts, withFallbacks],
+  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null }), withFallbacks, withCachePrices], // and before files of what was said: an older reader would leave them out without a word
+  "agent.changed": [withFacts, withFallbacks, withCachePrices],
   "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } }), withoutFiles],
   "input.steered": [withoutFiles],
   "input.queued": [withoutFiles],

@@ -1,13 +1,15 @@
 /** What a session records of its agent: enough to see, later, that it runs on another. */
 import type { Agent } from "../agents/define-agent.ts";
 import type { Gate } from "../gate/port.ts";
+import { toolText } from "../reason/prompted.ts";
 import { type Counters, estimates, PER_MESSAGE } from "../reason/tokens.ts";
 import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, type Tools } from "../vocab/index.ts";
 
 export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash, counters: Counters = estimates): AgentFacts {
   const { name, instructions, model, prices, fallbacks, tokenizer, context } = agent;
   const count = counters(tokenizer);
-  const overheadTokens = count(instructions) + PER_MESSAGE + tools.offered.reduce((n, t) => n + count(canonical(t)), 0);
+  const inWords = agent.modelOptions["tools"] === "prompted" ? count(toolText([], "x".repeat(16), null)) : 0;
+  const overheadTokens = count(instructions) + PER_MESSAGE + inWords + tools.offered.reduce((n, t) => n + count(canonical(t)), 0);
   return {
     name,
     digest: agent.digest(hash),

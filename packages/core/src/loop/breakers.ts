@@ -246,7 +246,7 @@ export function classifyCall(breaker: Breaker, outcome: Outcome, stopped: boolea
       return breaker.name.startsWith("mcp:") && !NO_ANSWER.test(outcome.error) ? "success" : "failure";
     case "unknown":
       if (stopped) return null;
-      return outcome.cause === "timed-out" || outcome.cause === "connection-lost" ? "failure" : null;
+      return outcome.cause === "timed-out" || outcome.cause === "connection-lost" || outcome.cause === "killed" ? "failure" : null;
   }
 }
 

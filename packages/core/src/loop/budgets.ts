@@ -9,17 +9,20 @@ import {
   type AgentFacts,
   type Allotment,
   type CallId,
-  costOf,
+  costAtMost,
+  dearestInput,
   type Ending,
   type JournalEvent,
   type Limits,
   MICROS_PER_CENT,
   type Millis,
   NOTHING_ALLOTTED,
+  type Prices,
   type SessionEvent,
   totalTokens,
   usageOf,
 } from "../vocab/index.ts";
+import { overheadOf } from "./conversation.ts";
 import { type Call, modelNow, nameOf, type State, type Turn } from "./state.ts";
 
 /** Rule 5: a model call that was lost or broke off is repeated at most twice. */
@@ -107,7 +110,7 @@ export function overdrawn(s: State): readonly Dimension[] {
 // ── the model ──
 
 /** Tokens of the next request, as counted. */
-export const requestTokens = (s: State): number => s.agent.overheadTokens + s.window.tokens;
+export const requestTokens = (s: State): number => overheadOf(s) + s.window.tokens;
 
 /** What is set aside for a request of so many tokens. */
 const reservedInput = (agent: AgentFacts, t: Turn, tokens: number): number =>
@@ -117,11 +120,11 @@ export type Room = Readonly<{ input: number; output: number; short: Shortage | n
 export type Shortage = Readonly<{ ending: Extract<Ending, "out-of-tokens" | "out-of-money">; detail: string }>;
 
 /** The longest reply that neither tokens nor money can be overshot by, to a request of so many tokens; `short` when not even a short one fits. */
-export function roomFor(s: State, t: Turn, tokens: number, most: number): Room {
+export function roomFor(s: State, t: Turn, tokens: number, most: number, prices = modelNow(s.agent, t).prices): Room {
   const input = reservedInput(s.agent, t, tokens);
   const { settled, reserved } = account(s, t);
   const byTokens = t.limits.tokens - settled.tokens - reserved.tokens - input;
-  const byMoney = affordable(s, t, input);
+  const byMoney = affordable(s, t, input, prices);
   const output = Math.min(most, byTokens, byMoney);
   if (output >= Math.min(MIN_OUTPUT, most)) return { input, output, short: null };
   const short: Shortage =
@@ -130,7 +133,7 @@ export function roomFor(s: State, t: Turn, tokens: number, most: number): Room {
       : {
           ending: "out-of-money",
           detail:
-            modelNow(s.agent, t).prices === null
+            prices === null
               ? "money is limited, and the price of the model is not known"
               : `the next request could cost more than is left of the turn's ${t.limits.cents} cents`,
         };
@@ -141,12 +144,11 @@ export function roomFor(s: State, t: Turn, tokens: number, most: number): Room {
 export const roomForOutput = (s: State, t: Turn): Room => roomFor(s, t, requestTokens(s), t.limits.outputTokens);
 
 /** Tokens of output that money is left for after this much input. */
-function affordable(s: State, t: Turn, input: number): number {
+function affordable(s: State, t: Turn, input: number, prices: Prices | null): number {
   const left = moneyLeft(s, t);
   if (left === null) return Number.POSITIVE_INFINITY;
-  const { prices } = modelNow(s.agent, t);
   if (prices === null) return 0;
-  const rest = left - Math.ceil(input * prices.input);
+  const rest = left - Math.ceil(input * dearestInput(prices));
   if (rest < 0) return 0;
   return prices.output === 0 ? Number.POSITIVE_INFINITY : Math.floor(rest / prices.output);
 }
@@ -244,7 +246,7 @@ function resolvedAt(s: State, call: CallId, took: boolean): readonly JournalEven
 export function ownShare(s: State, t: Turn, askers: number): Allotment {
   const heard = Math.min(t.limits.contextTokens, requestTokens(s) + askers * RESULT_TOKENS);
   const usage = usageOf(reservedInput(s.agent, t, heard), Math.min(t.limits.outputTokens, ANSWER_TOKENS));
-  return { iterations: 1, tokens: totalTokens(usage), micros: costOf(modelNow(s.agent, t).prices, usage), calls: 0, ms: 0 };
+  return { iterations: 1, tokens: totalTokens(usage), micros: costAtMost(modelNow(s.agent, t).prices, usage), calls: 0, ms: 0 };
 }
 const RESULT_TOKENS = 500;
 const ANSWER_TOKENS = 1_024;

@@ -9,6 +9,7 @@ import {
   arbitraries,
   type CrashPoint,
   failure,
+  refused,
   reply,
   type Step,
   scriptedModel,
@@ -221,6 +222,86 @@ describe("summing up", () => {
     expect(hows[0]).toBe("window");
     expect(hows).toContain("summarise");
     for (const r of [...model.asked, ...summariser.asked]) checkRequest(r, 500);
+  });
+
+  describe("M127 another sums up in its place", () => {
+    const spare = (...summaries: readonly Step[]) => scriptedModel(summaries, { id: "spare/model" });
+    const askedFor = (w: World) => w.events("model.asked").flatMap((e) => (e.purpose === "summary" ? [`${e.model} ${e.attempt}`] : []));
+
+    test("M127 when it cannot be had: the next of the fallbacks, under its own decision and price, and the turn stays with it", async () => {
+      const other = spare(
+        reply.text("so far so good", { usage: { input: 7, output: 3 } }),
+        reply.text("still", { usage: { input: 1, output: 1 } }),
+      );
+      const { w, summariser } = run([...steps(6), reply.text("done")], [refused(401, { transient: false })], {
+        fallbacks: [{ model: other, prices: { input: 10, output: 10 } }],
+      });
+      expect((await w.run("go")).last?.ending).toBe("completed");
+      expect(askedFor(w)).toEqual(["cheap/model 1", "spare/model 2", "spare/model 1"]);
+      expect(w.events("model.failed")).toMatchObject([{ purpose: "summary", model: "cheap/model", status: 401, dueAt: null }]);
+      expect(
+        w
+          .events("model.replied")
+          .filter((e) => e.purpose === "summary")
+          .map((e) => e.micros),
+      ).toEqual([100, 20]);
+      expect(w.events("context.compacted").every((e) => e.how === "summarise" && e.model === "spare/model")).toBe(true);
+      const decided = w
+        .events("gate.decided")
+        .flatMap((e) => (e.id.startsWith("summary:") && e.action.kind === "model" ? [e.action.model] : []));
+      expect(decided).toEqual(["cheap/model", "spare/model", "spare/model"]);
+      summariser.done();
+      other.done();
+    });
+
+    test("M127 M72 what is refused for the moment is asked again as often as a reply is, then the fallback", async () => {
+      const other = spare(reply.text("so far so good"));
+      const busy = Array.from({ length: 5 }, () => refused(503));
+      const { w, summariser } = run([...steps(4), reply.text("done")], busy, {
+        fallbacks: [{ model: other }],
+        spoil: (p) => ({ ...p, modelRetry: { ...p.modelRetry, backoffMs: 0 }, modelBreaker: { ...p.modelBreaker, failures: 100 } }),
+      });
+      expect((await w.run("go")).last?.ending).toBe("completed");
+      expect(askedFor(w)).toEqual([1, 2, 3, 4, 5].map((n) => `cheap/model ${n}`).concat("spare/model 6"));
+      summariser.done();
+      other.done();
+    });
+
+    test("M127 a request that is bad everywhere is asked of nobody else: the oldest units go", async () => {
+      const other = spare();
+      const { w } = run([...steps(3), reply.text("done")], [refused(400, { transient: false })], { fallbacks: [{ model: other }] });
+      expect((await w.run("go")).last?.ending).toBe("completed");
+      expect(askedFor(w)).toEqual(["cheap/model 1"]);
+      expect(w.events("context.compacted").map((e) => e.how)).toEqual(["window"]);
+    });
+
+    test("M127 a turn that has left its own model behind is not summed up by it", async () => {
+      const context = { kind: "summarise", keep: 2, model: null } as const;
+      const model = scriptedModel([refused(401, { transient: false })], { id: "own/model" });
+      const other = scriptedModel([...steps(3), reply.text("so far so good"), ...steps(4).slice(3), reply.text("done")], {
+        id: "spare/model",
+      });
+      const w = world({ hash: sha256, model, fallbacks: [{ model: other }], tools: [look(() => 800)], context, limits: small });
+      expect((await w.run("go")).last?.ending).toBe("completed");
+      expect(askedFor(w)).toEqual(["spare/model 1"]);
+      other.done();
+    });
+
+    test("M127 a summary that was in flight when its process ended is asked for again, twice at the most, then the fallback", async () => {
+      const other = spare(reply.text("so far so good"));
+      const crash = { of: "model", when: "before" } as const;
+      const { w } = run([...steps(4), reply.text("done")], [], {
+        fallbacks: [{ model: other }],
+        crashes: [
+          { ...crash, nth: 3 },
+          { ...crash, nth: 0 },
+          { ...crash, nth: 0 },
+        ],
+      });
+      expect((await w.run("go")).last?.ending).toBe("completed");
+      expect(askedFor(w)).toEqual(["cheap/model 1", "cheap/model 2", "cheap/model 3", "spare/model 4"]);
+      other.done();
+    });
   });
 
   test("F20 a model that only sums up is left alone too when it keeps failing, and the oldest units go without asking it", async () => {

@@ -10,9 +10,10 @@ import { SUMMARY_SYSTEM, summaryText, transcript } from "../reason/summary.ts";
 import { PER_MESSAGE } from "../reason/tokens.ts";
 import { drop, droppable, mask, maskable, type Range, summable, sumUp } from "../reason/window.ts";
 import { type Compacting, canonical, type Hash, type SessionEvent } from "../vocab/index.ts";
-import { MAX_ATTEMPTS, type Room, roomFor } from "./budgets.ts";
-import { counted } from "./conversation.ts";
+import { type Room, roomFor } from "./budgets.ts";
+import { counted, overheadOf } from "./conversation.ts";
 import type { State, Turn } from "./state.ts";
+import { summariserNow } from "./summarisers.ts";
 
 type Compacted = Extract<SessionEvent, { kind: "context.compacted" }>;
 
@@ -34,7 +35,7 @@ export function compaction(s: State, t: Turn): Compacting | null {
 }
 
 /** Tokens of messages that a request may hold. */
-export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - s.agent.overheadTokens;
+export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - overheadOf(s);
 
 /** So far the oldest go at once: not one unit before every request. */
 const stepOf = (s: State, t: Turn): number => Math.floor(budgetOf(s, t) * 0.75);
@@ -66,8 +67,9 @@ export type SummaryPlan = Readonly<{ range: Range; text: string; tokens: number;
 /** What a summary would be made of; null when there is nothing to sum up, or neither tokens nor money for it. */
 export function summaryFor(s: State, t: Turn): SummaryPlan | null {
   const plan = s.agent.context;
-  if (plan.kind !== "summarise" || t.summary.attempts >= MAX_ATTEMPTS) return null;
-  if (t.limits.cents !== null && plan.model !== null) return null; // of another model no price is known
+  if (plan.kind !== "summarise" || t.summary.over) return null;
+  const { prices } = summariserNow(s.agent, t);
+  if (t.limits.cents !== null && prices === null) return null;
   const { messages, window: w } = s;
   const range = summable(messages, w, plan.keep, Math.floor(budgetOf(s, t) / 2));
   if (range === null) return null;
@@ -75,7 +77,7 @@ export function summaryFor(s: State, t: Turn): SummaryPlan | null {
   const system = count(SUMMARY_SYSTEM) + PER_MESSAGE;
   const { text, tokens } = transcript(messages.slice(w.summed, range.upTo), w.summary, t.limits.contextTokens - system, count);
   if (system + tokens > t.limits.contextTokens) return null;
-  const room = roomFor(s, t, system + tokens, Math.min(t.limits.outputTokens, summaryTokens(s, t)));
+  const room = roomFor(s, t, system + tokens, Math.min(t.limits.outputTokens, summaryTokens(s, t)), prices);
   return room.short === null ? { range, text, tokens, room } : null;
 }
 
@@ -85,7 +87,16 @@ const summaryTokens = (s: State, t: Turn): number => Math.max(64, Math.min(1_024
 export function summaryRequest(s: State, t: Turn, { text, tokens, room }: SummaryPlan): ModelRequest {
   const message = { role: "user", text, tokens, entry: s.seq } as const;
   const attempt = t.summary.attempts + 1;
-  return { system: SUMMARY_SYSTEM, messages: [message], tools: [], temperature: 0, maxOutputTokens: room.output, attempt };
+  return {
+    system: SUMMARY_SYSTEM,
+    context: [],
+    messages: [message],
+    tools: [],
+    answer: null,
+    temperature: 0,
+    maxOutputTokens: room.output,
+    attempt,
+  };
 }
 
 export const summaryDigest = (model: string, { system, messages, maxOutputTokens }: ModelRequest, hash: Hash) =>

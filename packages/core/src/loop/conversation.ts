@@ -13,9 +13,17 @@ export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s,
 /** Under a plan of its own nothing goes without an event: `context.ts`. */
 function keep(s: State, message: Message): void {
   s.messages.push(message);
+  for (const { mediaType } of message.role === "user" ? (message.files ?? []) : []) {
+    if (s.media.has(mediaType)) continue;
+    s.media.add(mediaType);
+    s.changes += 1; // a policy may have read that there was none
+  }
   const plain = s.agent.context.kind === "window" ? s.turn : null;
-  widen(s.messages, s.window, message, plain === null ? Number.POSITIVE_INFINITY : plain.limits.contextTokens - s.agent.overheadTokens);
+  widen(s.messages, s.window, message, plain === null ? Number.POSITIVE_INFINITY : plain.limits.contextTokens - overheadOf(s));
 }
+
+/** What instructions, tools and the schema of the answer add to every request. */
+export const overheadOf = (s: State): number => s.agent.overheadTokens + (s.turn?.output?.tokens ?? 0);
 
 /** Counted once, and tied to the entry it comes from. */
 const stamped = (s: State, words: Words, entry: Seq): Message => ({ ...words, tokens: tokensOf(words, counted(s)), entry });
@@ -36,6 +44,7 @@ export function hearQueued(s: State): void {
 export function goOn(s: State, t: Turn, note: string | null): void {
   if (note !== null) say(s, noteMessage(note));
   t.answer = null;
+  t.fits = null;
   reopen(t);
 }
 
@@ -97,7 +106,7 @@ export function sayResults(s: State, t: Turn, calls: readonly Call[], observe: (
   const { messages, window: w } = s;
   const pinned =
     (messages[w.task]?.tokens ?? 0) + (w.task < w.newest ? (messages[w.newest]?.tokens ?? 0) : 0) + (w.summary?.message.tokens ?? 0);
-  const room = t.limits.contextTokens - s.agent.overheadTokens - pinned - calls.length * (PER_MESSAGE + CUT_NOTE);
+  const room = t.limits.contextTokens - overheadOf(s) - pinned - calls.length * (PER_MESSAGE + CUT_NOTE);
   const seen = calls.map((c) => ({ c, o: observe(c) }));
   const sizes = seen.map(({ o }) => counted(s)(o.text));
   const most = fairShare(sizes, Math.max(room, calls.length * LEAST_RESULT));

@@ -4,6 +4,7 @@
  * D2 the parent's `child.opened` and the delegate's first entries are one transaction; so are the delegate's ending and the word of it to the parent.
  * D3 labels go down when it opens and come back on every ending. D4 a turn ends after its delegates, whatever ends it.
  */
+import { specOf } from "../agents/define-output.ts";
 import { delegationOf } from "../agents/delegate-tool.ts";
 import { type Contracted, contract } from "../gate/request.ts";
 import type { Begin } from "../journal/port.ts";
@@ -132,13 +133,14 @@ export function openingOf(p: Pick<Ports, "children" | "ids">, s: State, t: Turn,
   };
   const input = delegationOf(action.args).task.toWellFormed();
   const started: JournalEvent = { kind: "turn.started", turn: 1, input, files: [], by: t.by, limits, intent: null };
+  const asked: readonly JournalEvent[] = found.output === null ? [] : [{ kind: "output.asked", output: specOf(found.output) }];
   return {
     child,
     events: [
       { kind: "child.opened", call: call.proposed.id, child, agent: action.to, allotment },
       { kind: "budget.reserved", call: call.proposed.id, amount: untimed(allotment) },
     ],
-    begin: { session: child, events: [opened, started].map((event) => ({ at, event })) },
+    begin: { session: child, events: [opened, started, ...asked].map((event) => ({ at, event })) },
   };
 }
 

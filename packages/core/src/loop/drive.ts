@@ -45,13 +45,14 @@ import { digestsOfActions, isDoubtedAsBefore, judge, questionDigest } from "./ju
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
 import { nextRetry } from "./mending.ts";
 import { idOf, type Move, next } from "./next.ts";
+import { askedWith, checkOutput, isAskedWith } from "./outputs.ts";
 import type { Live, Ports } from "./ports.ts";
 import { PREPARING } from "./readying.ts";
 import { chooser } from "./recovering.ts";
 import { readState, stricter } from "./resume.ts";
 import { type Call, type FollowUp, nameOf, type State, type Turn } from "./state.ts";
 import { stops } from "./stops.ts";
-import { alarmOf, steadyTime } from "./time.ts";
+import { alarmOf, deadlinesOf, steadyTime } from "./time.ts";
 
 /**
  * A session in hand: its state, the hold, and what the journal has yet to hear of it (it goes with the first commit).
@@ -77,6 +78,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   const time = steadyTime(p.clock, s);
   const alarm = alarmOf(p.clock, () => wake()); // rings when the turn's time is up
   const retries = alarmOf(p.clock, () => wake()); // rings when a call is due to run again
+  const deadlines = deadlinesOf(p.clock);
   const digestAction = digestsOfActions(s, p.hash);
   const decide = judge(p, { toolDigest, digestAction, now: time });
   const choose = chooser(p, s);
@@ -113,7 +115,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (event.kind === "turn.ended") telling.push(...wordOfEnding(p, s, at));
     counting.heard(event);
     if (event.kind === "gate.decided") decidedAt.set(event.id, moment());
-    for (const settled of settlementAfter(s, event)) record(settled);
+    for (const more of [...askedWith(p, event), ...settlementAfter(s, event)]) record(more);
   }
 
   /** What a decision made now has seen: the labels, outcomes and unknowns, the grants and halts, and what is left alone. */
@@ -158,7 +160,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     const [first] = events;
     const before = durable === 0 && first?.event.kind === "session.opened" ? emptyState(s.session, first.event, p.counters) : null;
     Object.assign(s, before ?? (await readState(p, s.session, p)));
-    for (const { event } of events) if (!isBeginning(event) && !restsOn(event, revoked) && !restsOnCounts(event)) record(event);
+    for (const { event } of events)
+      if (!isBeginning(event) && !restsOn(event, revoked) && !restsOnCounts(event) && !isAskedWith(event)) record(event);
     decidedAt.clear(); // the order came after these decisions: each is looked at again
     consumed.push(...taken);
   }
@@ -248,6 +251,8 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
         return compact(t, move.how);
       case "summarise":
         return false;
+      case "check-output":
+        return check(t);
       case "ask-model":
         return reconsiderAnswer(t) || prepare(t);
       case "settle":
@@ -271,6 +276,12 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     if (cancel.aborted || haltOf(p.orders.now(), s.agent.name) !== null) return false;
     record({ kind: "turn.started", turn: s.turns + 1, input, files, by, limits, intent });
     return true;
+  }
+
+  function check(t: Turn): boolean {
+    const event = checkOutput(p, t);
+    if (event !== null) record(event);
+    return event !== null;
   }
 
   function compact(t: Turn, how: Extract<Move, { kind: "compact" }>["how"]): boolean {
@@ -350,6 +361,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   function permitFor(action: ActionId): Permit {
     const receipt = receipts.get(action);
     receipts.delete(action);
+    decidedAt.delete(action); // it is looked at again only before it starts: what is kept must not grow with the turn
     if (receipt === undefined) throw new FaultError({ kind: "permit-refused", action, detail: "no durable allow" });
     return pass.issuePermit(receipt, action);
   }
@@ -368,6 +380,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     begin: (one) => opening.push(one),
     look: () => look(),
     time,
+    deadline: deadlines.set,
     isTurnStopped: stop.isTurnStopped,
     tell,
     outliving,
@@ -470,6 +483,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     counting.leave();
     alarm.clear();
     retries.clear();
+    deadlines.clear();
     cancel.removeEventListener("abort", onCancel);
   }
 }

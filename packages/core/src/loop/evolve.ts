@@ -45,6 +45,7 @@ import { answered, asked, consumed, count, decided, expired, reopened } from "./
 import { hearHistory } from "./history.ts";
 import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
+import { cutOffAnswer, outputAsked, outputChecked, takeMisread } from "./outputs.ts";
 import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./retrying.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
 import {
@@ -60,6 +61,7 @@ import {
   type Turn,
   UNDECIDED,
 } from "./state.ts";
+import { summaryDenied, summaryFailed, summaryLost } from "./summarisers.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
 type Of<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
@@ -78,6 +80,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     parent: opened.parent,
     closed: false,
     labels: new Set<Label>(),
+    media: new Set<string>(),
     messages: [],
     window: newWindow(),
     queued: [],
@@ -99,6 +102,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     unpriced: false,
     reserved: new Map(),
     used: NOTHING_ALLOTTED,
+    value: null,
     turns: 0,
     turn: null,
     last: null,
@@ -162,12 +166,8 @@ export function evolve(s: State, entry: Entry): State {
         if (e.broke) lose(t); // rule 5: what may have been used counts as used
         t.asking = null;
         hearQueued(s); // no reply comes: what was said meanwhile is in the next request
-        if (e.purpose === "summary") {
-          t.summary = { gated: UNDECIDED, attempts: t.summary.attempts, over: e.dueAt === null };
-          t.modelDue = e.dueAt;
-          return;
-        }
-        modelFailed(s, t, e);
+        if (e.purpose === "summary") summaryFailed(s, t, e);
+        else modelFailed(s, t, e);
       });
     case "model.replied":
       return inTurn(s, (t) => (e.purpose === "reply" ? replied(s, t, e) : summed(s, t, e)));
@@ -176,6 +176,7 @@ export function evolve(s: State, entry: Entry): State {
       return inTurn(s, (t) => {
         decided(s, t, e, entry.at);
         if (e.id.startsWith("model:")) modelDenied(s, t);
+        if (e.id.startsWith("summary:")) summaryDenied(s, t);
       });
     case "approval.asked":
       return inTurn(s, (t) => asked(t, e, entry.at));
@@ -291,6 +292,14 @@ export function evolve(s: State, entry: Entry): State {
     case "session.closed":
       s.closed = true;
       return s;
+    case "output.asked":
+      return inTurn(s, (t) => outputAsked(s, t, e));
+    case "output.checked":
+      return inTurn(s, (t) => outputChecked(s, t, e));
+    case "calls.misread":
+      return inTurn(s, (t) => {
+        t.misread = e.detail;
+      });
     case "middleware.applied":
       return rewritten(s, e);
     case "middleware.failed":
@@ -375,6 +384,10 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     respond: UNDECIDED,
     calling: [],
     answer: null,
+    output: null,
+    fits: null,
+    repairs: 0,
+    misread: null,
     finish: "stop",
     cutOff: "",
     aside: "",
@@ -413,6 +426,7 @@ function newHold(s: State, e: Of<"hold.taken">): State {
     if (t.asking !== null) {
       lose(t);
       if (t.asking.purpose === "reply") modelLost(s, t);
+      else summaryLost(s, t);
       t.asking = null;
       hearQueued(s);
     }
@@ -482,14 +496,16 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   t.attempts = 0;
   t.tries = NO_TRIES;
   t.modelError = null;
-  t.summary = NO_SUMMARY;
+  t.summary = { ...NO_SUMMARY, fellBack: t.summary.fellBack };
   if (t.finish !== "length") t.cutOff = ""; // only a direct continuation goes on from what was cut off
   t.finish = e.finish;
   for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);
   const parts = t.rewritten.parts ?? e.parts;
   const text = textOf(parts);
-  const calls = parts.filter((p) => p.kind === "call");
-  if (parts.length > 0) say(s, assistantMessage(parts));
+  const misread = takeMisread(t);
+  const calls = misread === null ? parts.filter((p) => p.kind === "call") : []; // none of them was to be understood otherwise than as a whole
+  const said = misread === null ? parts : parts.filter((p) => p.kind !== "call");
+  if (said.length > 0) say(s, assistantMessage(said));
   if (t.respond.kind === "allowed") t.aside += text; // an early ending delivers only what the gate let be said
   if (calls.length > 0) {
     t.calling = calls.map(
@@ -520,16 +536,20 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   }
   const steered = s.queued.some((m) => m.role === "user");
   hearQueued(s);
-  if (e.finish === "length") t.cutOff += text;
-  const nudge = nudgeOf(
-    parts,
-    e.finish,
-    e.parts.some((p) => p.kind === "call"),
-  );
+  if (e.finish === "length" && t.output === null) t.cutOff += text;
+  const nudge =
+    misread ??
+    nudgeOf(
+      parts,
+      e.finish,
+      e.parts.some((p) => p.kind === "call"),
+    );
   forget(t);
   t.silent = nudge === null ? 0 : t.silent + 1;
   if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
-  else if (nudge !== null) goOn(s, t, isStuck(t) ? null : nudge);
+  else if (nudge !== null)
+    goOn(s, t, isStuck(t) || t.broken !== null ? null : nudge); // one that was withheld said something
+  else if (e.finish === "length" && t.output !== null) cutOffAnswer(s, t);
   else if (e.finish === "length") goOn(s, t, "[cut off] your reply reached the output limit. Go on exactly where it stopped.");
   else if (steered) {
     t.cutOff = "";
@@ -561,6 +581,7 @@ function endTurn(s: State, e: Of<"turn.ended">): State {
   if (t === null) return s;
   sayResults(s, t, t.calling, (c) => (isSettled(c) || c.run.kind === "failed" ? observation(c, t) : unsettled(c, e.ending)));
   hearQueued(s);
+  s.value = e.ending === "completed" ? (t.fits?.value ?? null) : null;
   const { kind: _, ...last } = e;
   s.last = last;
   s.spent += totalTokens(e.usage) + totalTokens(e.lost);

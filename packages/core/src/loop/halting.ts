@@ -27,14 +27,16 @@ export const haltOn = (s: State, orders: Orders): StandingHalt | null =>
 
 /** What a halt would have to name to stop these events. */
 export function scopesOf(s: State, events: readonly Stamped[]): readonly string[] {
-  const begun = events.flatMap(({ event }) => (isBeginning(event) ? [event] : []));
-  if (begun.length === 0) return [];
-  const tools = begun.flatMap((e) => {
-    if (e.kind === "act.started") return s.turn?.calling.filter((c) => c.proposed.id === e.call).map(nameOf) ?? [];
-    return e.kind === "gate.decided" && e.action.kind === "call" ? [e.action.tool] : [];
-  });
-  const delegates = begun.flatMap((e) => (e.kind === "child.opened" ? [`agent:${e.agent}`] : []));
-  return ["all", ...agentsOf(s).map((agent) => `agent:${agent}`), ...delegates, ...new Set(tools.map((tool) => `tool:${tool}`))];
+  const scopes = new Set<string>();
+  for (const { event: e } of events) {
+    if (!isBeginning(e)) continue;
+    if (scopes.size === 0) for (const scope of ["all", ...agentsOf(s).map((agent) => `agent:${agent}`)]) scopes.add(scope);
+    if (e.kind === "act.started") {
+      for (const call of s.turn?.calling ?? []) if (call.proposed.id === e.call) scopes.add(`tool:${nameOf(call)}`);
+    } else if (e.kind === "gate.decided" && e.action.kind === "call") scopes.add(`tool:${e.action.tool}`);
+    else if (e.kind === "child.opened") scopes.add(`agent:${e.agent}`);
+  }
+  return [...scopes];
 }
 
 /** A decision that rests on a grant: only calls do. Once the grant is gone it is not recorded again, and the call is decided anew. */

@@ -10,6 +10,7 @@ import {
   callId,
   describe,
   FaultError,
+  fileBytes,
   type Part,
   type ProposedCall,
   readAttachments,
@@ -22,13 +23,14 @@ import { isSettled, type State } from "./state.ts";
 const MAX_MESSAGES = 10_000;
 const MAX_CHARS = 1_000_000;
 const MAX_ALL_CHARS = 16_000_000;
+const MAX_ALL_FILE_BYTES = 100 * 1024 * 1024;
 
 /** H41 untrusted, whatever its type says: the fault names the message. Returns what counts of it, as the journal will have it. */
 export function checkHistory(history: readonly Said[]): readonly Said[] {
   if (!Array.isArray(history)) throw new FaultError({ kind: "history-invalid", index: 0, detail: "it is no list" });
   if (history.length > MAX_MESSAGES)
     throw new FaultError({ kind: "history-invalid", index: MAX_MESSAGES, detail: `there are more than ${MAX_MESSAGES}` });
-  let chars = 0;
+  let [chars, bytes] = [0, 0];
   const checked: Said[] = [];
   for (const [index, said] of history.entries()) {
     const bad = invalid(index);
@@ -41,7 +43,10 @@ export function checkHistory(history: readonly Said[]): readonly Said[] {
     if (length > MAX_CHARS) throw bad(`it is longer than ${MAX_CHARS} characters`);
     chars += length;
     if (chars > MAX_ALL_CHARS) throw bad(`all of it is longer than ${MAX_ALL_CHARS} characters`);
-    checked.push(copyOf(said, bad));
+    const one = copyOf(said, bad);
+    if (one.role === "user") bytes += (one.files ?? []).reduce((n, file) => n + fileBytes(file), 0);
+    if (bytes > MAX_ALL_FILE_BYTES) throw bad(`all its files have more than ${MAX_ALL_FILE_BYTES} bytes`);
+    checked.push(one);
   }
   checkOrder(checked);
   return checked;

@@ -7,6 +7,7 @@ export { drive, type Held } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";
 export { type Move, next } from "./next.ts";
 export { type OpenOrders, ordersOf } from "./orders.ts";
+export { outputsOf } from "./outputs.ts";
 export * from "./ports.ts";
 export { type OpenQuestion, type RunResult, toResult } from "./result.ts";
 export { type Opening, openSession, readState, takeSession } from "./resume.ts";

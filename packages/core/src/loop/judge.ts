@@ -43,6 +43,7 @@ import { answeredOf, callOf } from "./gating.ts";
 import type { Ports } from "./ports.ts";
 import { modelOf } from "./retrying.ts";
 import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { summariserOf } from "./summarisers.ts";
 
 /** Without a turn only an old unknown can be asked about. */
 export type Judge = (s: State, t: Turn | null, id: ActionId) => Decided;
@@ -146,7 +147,7 @@ function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDiges
     };
   if (id.startsWith("summary:"))
     return {
-      action: { kind: "model", model: p.summariser.id },
+      action: { kind: "model", model: summariserOf(p, s, t).id },
       refused: null,
       gated: t.summary.gated,
       modified: false,
@@ -214,6 +215,7 @@ function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, acti
     calls,
     spent: { turn, session: s.spent + turn },
     cents: centsSpent(s, t),
+    media: [...s.media],
     lately,
     aims: once(() => aimsOf(s, t, action, lately)),
   };

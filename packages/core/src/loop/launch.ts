@@ -14,6 +14,7 @@ import {
   type ActionId,
   actionId,
   type CallId,
+  costAtMost,
   costOf,
   DELEGATE,
   type Decided,
@@ -70,6 +71,8 @@ export type Cockpit = Readonly<{
   /** Something may have arrived. */
   look(): void;
   time(): Millis;
+  /** For what runs in this drive. */
+  deadline: Run["deadline"];
   isTurnStopped(): boolean;
   fly(name: string, effect: () => Promise<Landing>): void;
   isFlying(name: string): boolean;
@@ -135,6 +138,7 @@ function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prom
     window,
     tools: p.tools.offered,
     toolsDigest: p.tools.digest,
+    output: t.output?.spec ?? null,
     model: modelOf(p, t).id,
     temperature,
     maxOutputTokens: reserved.output,
@@ -164,7 +168,7 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
     purpose: "reply",
     request: digest,
     reserved,
-    reservedMicros: costOf(prices, reserved),
+    reservedMicros: costAtMost(prices, reserved),
   });
   const preview = (words: Preview) =>
     speaks && c.isFlying("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });
@@ -205,7 +209,9 @@ async function repliedLanding(c: Cockpit, reply: ModelReply, asked: Asked, price
   const { middleware } = c.p;
   const replied = repliedEvent(c.s, reply, asked, prices);
   const before = middleware.length === 0 ? [] : await onReply(middleware, sceneOf(c, asked.iteration), replied);
-  return () => [...before, replied];
+  const misread: readonly JournalEvent[] =
+    (reply.misread ?? null) === null ? [] : [{ kind: "calls.misread", iteration: asked.iteration, detail: reply.misread ?? "" }];
+  return () => [...before, ...misread, replied];
 }
 
 /** A model that does not listen to the signal is not waited for. */
@@ -251,7 +257,7 @@ export function repliedEvent(
     parts: parseReply(reply.parts, s.replies + 1, s.wireIds),
     finish,
     usage: wholeUsage(usage),
-    micros: costOf(prices, wholeUsage(usage)),
+    micros: costOf(prices, { ...wholeUsage(usage), cacheWrite: usage.cacheWrite ?? 0 }),
     model,
     meta,
   };
@@ -378,6 +384,7 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
     timeoutMs,
     stop: c.stopOf(tool.name),
     sleep: c.p.clock.sleep,
+    deadline: c.deadline,
   };
 }
 
@@ -477,6 +484,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
                 timeoutMs: tool.timeoutMs ?? 30_000,
                 stop: c.stopOf(tool.name),
                 sleep: c.p.clock.sleep,
+                deadline: c.deadline,
               }),
             );
       const detail = found.kind === "cannot-tell" ? found.detail : "";

@@ -132,6 +132,26 @@ describe("the stages", () => {
     expect(kinds(w).indexOf("middleware.applied")).toBe(kinds(w).indexOf("model.asked", kinds(w).indexOf("model.asked") + 1) - 1);
   });
 
+  test("M120 what is put beside the instructions is for one call: on record, covered by the digest, counted", async () => {
+    const known = `Ann moved in 2024. ${"It is a long story. ".repeat(20)}`;
+    const looks = defineMiddleware({
+      name: "look-up",
+      beforeModel: ({ context }, { iteration }) => (iteration === 1 ? { context: [...context, known] } : undefined),
+    });
+    const adds = defineMiddleware({ name: "pin", beforeModel: ({ context }) => ({ context: [...context, "Amounts are in euros."] }) });
+    const steps = () => [reply.calls([call("echo", "a")]), reply.text("ok")];
+    const { w, model } = setup(steps(), [looks, adds], { tools: [echo] });
+    await w.run("go");
+    expect(model.asked.map(({ context }) => context)).toEqual([[known, "Amounts are in euros."], ["Amounts are in euros."]]);
+    expect(model.asked[0]?.system).toBe("be brief");
+    expect(applied(w)[0]).toMatchObject({ middleware: "look-up", change: { kind: "request", set: { context: [known] } } });
+    const plain = setup(steps(), [], { tools: [echo] });
+    await plain.w.run("go");
+    const [a, b] = [w, plain.w].map((one) => one.events("model.asked"));
+    expect(a?.[0]?.request).not.toBe(b?.[0]?.request);
+    expect(a?.[0]?.reserved.input).toBeGreaterThan((b?.[0]?.reserved.input ?? 0) + 80);
+  });
+
   test("H5 what a longer request needs is set aside for it", async () => {
     const longer = defineMiddleware({ name: "longer", beforeModel: () => ({ system: "be brief ".repeat(100) }) });
     const [a, b] = await Promise.all(
@@ -388,6 +408,7 @@ describe("types", () => {
 
   test.each([
     ["beforeModel", { tools: [] }, "it may not change `tools`"],
+    ["beforeModel", { context: "all of it" }, "`context` is no list of texts"],
     ["beforeModel", { dropTools: ["rm"] }, "no tool `rm` is offered"],
     ["beforeModel", { temperature: 2 }, "`temperature` can only be lowered: 2 is more than 0"],
     ["beforeModel", { maxOutputTokens: 1e9 }, "`maxOutputTokens` can only be lowered"],
@@ -535,6 +556,7 @@ describe("a middleware that fails", () => {
     expect(w.events("middleware.failed").map((e) => e.stage)).toEqual(["user-message", "after-model"]);
     expect(s.last).toMatchObject({ ending: "failed", output: null });
     expect(JSON.stringify(s.messages)).not.toContain("a secret");
+    expect(JSON.stringify(s.messages), "it said something, which was withheld").not.toContain("[empty]");
     expect(fold(w.entries())).toEqual(s);
   });
 

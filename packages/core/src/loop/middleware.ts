@@ -242,7 +242,7 @@ export function textual(given: unknown, wrong: string): string {
 }
 
 export function listed(given: readonly string[], name: string): readonly string[] {
-  if (!Array.isArray(given) || !given.every((one) => typeof one === "string")) throw new Error(`\`${name}\` is no list of names`);
+  if (!Array.isArray(given) || !given.every((one) => typeof one === "string")) throw new Error(`\`${name}\` is no list of texts`);
   return given;
 }
 

@@ -9,7 +9,7 @@
  * No clock, no I/O, no tools in here: resume, the cluster, the tests and the what-if tools all ask this same function.
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
-import { type ActionId, actionId, type Compacting, type Ending, type Millis } from "../vocab/index.ts";
+import { type ActionId, actionId, type Compacting, canonical, type Ending, type Millis } from "../vocab/index.ts";
 import { account, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./budgets.ts";
 import { compaction } from "./context.ts";
 import { isAgain, isResting, isToRecover } from "./mending.ts";
@@ -40,6 +40,7 @@ export type Move =
   | { readonly kind: "expire"; readonly question: Question } // by due time, not by when a timer ran
   | { readonly kind: "compact"; readonly how: Exclude<Compacting, "summarise"> } // what is shown of the conversation, before the model is asked
   | { readonly kind: "summarise" } // a model call of its own
+  | { readonly kind: "check-output" } // whether the answer is what was asked for
   | { readonly kind: "ask-model" }
   | { readonly kind: "stop"; readonly ending: Ending } // what is in flight, really
   | { readonly kind: "start"; readonly followUp: FollowUp } // the next turn, by what was said to follow this one
@@ -127,10 +128,18 @@ const isDue = (gated: Gated, s: State, now: Millis): boolean =>
 
 /** A reply without calls. `respond` was decided before the model was asked: on labels and recipient, never on the text. */
 function movesOfAnswer(s: State, t: Turn, text: string, isUp: IsUp): readonly Move[] {
+  if (t.output !== null && t.fits === null) return [{ kind: "check-output" }];
   const first = decide(t.respond, actionId(`respond:${t.iterations}`), isUp);
   if (first !== null) return first;
   return t.respond.kind === "allowed"
-    ? [{ kind: "end", ending: "completed", output: text, detail: overBilled(s, t)?.detail ?? null }]
+    ? [
+        {
+          kind: "end",
+          ending: "completed",
+          output: t.fits === null ? text : canonical(t.fits.value),
+          detail: overBilled(s, t)?.detail ?? null,
+        },
+      ]
     : [end(t, "denied", "the answer may not be delivered")];
 }
 
@@ -171,7 +180,7 @@ function decide(gated: Gated, action: ActionId, isUp: IsUp): readonly Move[] | n
 
 /** Reasons to end between two iterations; the limits, each with its own ending. */
 function ended(s: State, t: Turn): Move | null {
-  if (t.over) return end(t, "completed", null);
+  if (t.over && t.output === null) return end(t, "completed", null);
   if (t.refusedInARow >= t.limits.refusedInARow) return end(t, "denied", `${t.refusedInARow} replies in a row had every call refused`);
   if (isStuck(t)) return end(t, "failed", `${t.silent} replies in a row had neither an answer nor a call`);
   const { settled, reserved } = account(s, t);

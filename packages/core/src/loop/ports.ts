@@ -9,6 +9,7 @@ import type {
   AgentFacts,
   ApprovalId,
   BreakerSettings,
+  Digest,
   Entry,
   Hash,
   Intent,
@@ -18,6 +19,8 @@ import type {
   Middleware,
   Millis,
   ModelRetry,
+  Output,
+  OutputSpec,
   SessionId,
   Tools,
 } from "../vocab/index.ts";
@@ -67,13 +70,22 @@ export type Children = Readonly<{
   drive(child: SessionId, agent: string, stop: AbortSignal): Promise<void>;
 }>;
 /** An agent that something can be delegated to. */
-export type Delegate = Readonly<{ facts: AgentFacts; limits: Limits }>;
+export type Delegate = Readonly<{ facts: AgentFacts; limits: Limits; output: OutputSpec | null }>;
 export const NO_CHILDREN: Children = Object.freeze({
   delegates: [],
   maxDepth: 0,
   find: () => null,
   drive: () => Promise.reject(new Error("this session has no delegates")),
 });
+
+/** What turns answer with, where that is to be structured. */
+export type Outputs = Readonly<{
+  /** Of the turn of this number, as it starts: the run's own, or the agent's. */
+  of(turn: number): Output | null;
+  /** Of a turn that was started with this one, here or elsewhere. */
+  find(digest: Digest): Output | null;
+}>;
+export const NO_OUTPUTS: Outputs = Object.freeze({ of: () => null, find: () => null });
 
 export type Ports = Readonly<{
   model: Model;
@@ -87,6 +99,7 @@ export type Ports = Readonly<{
   tools: Tools;
   /** In order; none is the empty list. */
   middleware: readonly Middleware[];
+  outputs: Outputs;
   journal: Journal;
   inbox: Inbox;
   orders: OrdersPort;

@@ -5,7 +5,7 @@
  */
 
 import type { Message, ModelRequest, Words } from "../reason/port.ts";
-import type { Count } from "../reason/tokens.ts";
+import { type Count, PER_MESSAGE } from "../reason/tokens.ts";
 import {
   type Attachment,
   canonical,
@@ -48,10 +48,19 @@ type Draft = Readonly<{ request: ModelRequest; tokens: number; reserved: Usage; 
 const views = new WeakMap<ModelRequest, RequestView>();
 const offers = new WeakMap<readonly ToolSpec[], readonly ToolSpec[]>();
 function viewOf(request: ModelRequest): RequestView {
-  const { system, messages, temperature, maxOutputTokens } = request;
+  const { system, context, messages, temperature, maxOutputTokens } = request;
   const tools = offers.get(request.tools) ?? frozenCopy(request.tools);
   offers.set(request.tools, tools);
-  const view = views.get(request) ?? Object.freeze({ system, messages: Object.freeze([...messages]), tools, temperature, maxOutputTokens });
+  const view =
+    views.get(request) ??
+    Object.freeze({
+      system,
+      context: Object.freeze([...context]),
+      messages: Object.freeze([...messages]),
+      tools,
+      temperature,
+      maxOutputTokens,
+    });
   views.set(request, view);
   return view;
 }
@@ -79,9 +88,9 @@ function toPrepared({ value, events, failed }: Ran<Draft>, plain: Plain, hash: H
 
 function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, count: Count) {
   const { request } = draft;
-  const change = fields(given, ["system", "messages", "dropTools", "temperature", "maxOutputTokens"]) as RequestChange;
+  const change = fields(given, ["system", "context", "messages", "dropTools", "temperature", "maxOutputTokens"]) as RequestChange;
   const set: Record<string, Json> = {};
-  let { system, messages, tools, temperature } = request;
+  let { system, context, messages, tools, temperature } = request;
   let most = request.maxOutputTokens;
   let { tokens } = draft;
   if (change.system !== undefined && change.system !== system) {
@@ -89,6 +98,13 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, cou
     tokens += count(text) - count(system);
     system = text;
     set["system"] = system;
+  }
+  if (change.context !== undefined) {
+    const texts = Object.freeze([...listed(change.context, "context")]);
+    const isSame = texts.length === context.length && texts.every((text, i) => text === context[i]);
+    tokens += weigh(texts, count) - weigh(context, count);
+    if (!isSame) set["context"] = texts;
+    context = texts;
   }
   if (change.messages !== undefined) {
     const next = messagesIn(change.messages, messages, count);
@@ -117,7 +133,7 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, cou
   const reserved = roomFor(tokens, most);
   if (reserved === null) throw new Error(`the request does not fit: it has about ${tokens} tokens now`);
   const value: Draft = {
-    request: { ...request, system, messages, tools, temperature, maxOutputTokens: reserved.output },
+    request: { ...request, system, context, messages, tools, temperature, maxOutputTokens: reserved.output },
     tokens,
     reserved,
     sets: [...draft.sets, set],
@@ -125,6 +141,7 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, cou
   return { value, change: { kind: "request", set } as const };
 }
 
+const weigh = (texts: readonly string[], count: Count): number => texts.reduce((n, text) => n + count(text) + PER_MESSAGE, 0);
 const weight = (messages: readonly Message[]): number => messages.reduce((n, m) => n + m.tokens, 0);
 
 function lower(given: number, most: number, least: number, name: string): number {

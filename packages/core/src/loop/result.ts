@@ -1,11 +1,12 @@
 /** What came of a run, for people and scripts alike: `runtime.complete`, `orgate run --json` and the screens show these fields. */
 
 import type { Message } from "../reason/port.ts";
-import { ENDINGS, type Ending, NO_USAGE, type SessionId, type Usage } from "../vocab/index.ts";
+import { ENDINGS, type Ending, type Json, NO_USAGE, type SessionId, type Usage } from "../vocab/index.ts";
 import { costOfTurn } from "./budgets.ts";
 import type { Question, State, Unknown } from "./state.ts";
 
-export type RunResult = Readonly<{
+/** `Value`: what it answers with, where that is to be structured. */
+export type RunResult<Value = Json> = Readonly<{
   session: SessionId;
   /** Of a delegate: the session that it works for. */
   parent: SessionId | null;
@@ -16,6 +17,8 @@ export type RunResult = Readonly<{
   next: string;
   detail: string | null;
   output: string | null;
+  /** The answer by its schema: there for a turn that was to bring one and has completed. */
+  value: Value | null;
   iterations: number;
   usage: Usage & Readonly<{ total: number; lost: number }>;
   /** In the currency of the agent's prices, with lost replies, tools and delegates, and at the most where nobody can say yet; null where a price is not known. */
@@ -49,6 +52,7 @@ export function toResult(s: State, warnings: readonly string[] = [], below: read
     next: words.next,
     detail: s.turn === null ? (s.last?.detail ?? null) : null,
     output: s.turn === null ? (s.last?.output ?? null) : null,
+    value: s.turn === null ? s.value : null,
     iterations: at?.iterations ?? 0,
     usage: { ...usage, total: usage.input + usage.output, lost },
     cost: inCurrency(s.turn === null ? (s.last?.micros ?? null) : costOfTurn(s, s.turn)),

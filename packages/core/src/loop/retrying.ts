@@ -27,11 +27,9 @@ export const modelOf = (p: Pick<Ports, "model" | "fallbacks">, t: Turn): Ports["
 /** When the same model is asked again; null when it is not. */
 export function retryAt({ modelRetry, hash }: Needs, s: State, t: Turn, failed: Failed, purpose: Purpose, now: Millis): Millis | null {
   if (!failed.again && !failed.transient) return null;
-  const { lost, refused } = triesAfter(t, failed);
+  const { lost, refused } = triesAfter(purpose === "summary" ? t.summary.tries : t.tries, failed);
   if (lost >= MAX_ATTEMPTS || refused > modelRetry.times) return null;
-  if (purpose === "summary" && t.summary.attempts >= MAX_ATTEMPTS) return null;
-  const tries = purpose === "summary" ? t.summary.attempts : lost + refused;
-  const waitMs = failed.transient ? waitFor(failed, backoff({ kind: "retry", ...modelRetry }, tries, hash, keyOf(s, t))) : 0;
+  const waitMs = failed.transient ? waitFor(failed, backoff({ kind: "retry", ...modelRetry }, lost + refused, hash, keyOf(s, t))) : 0;
   return waitMs > 0 && waitMs >= remainingMs(s, t, now) ? null : millis(now + waitMs);
 }
 
@@ -43,7 +41,7 @@ const keyOf = (s: State, t: Turn): string => `${s.session}/${t.number}.${t.itera
 
 /** Refused for the moment, and nothing was said: not counted among the lost. */
 const isRefusal = ({ broke, transient }: Pick<Failed, "broke" | "transient">): boolean => transient && !broke;
-const triesAfter = ({ tries }: Turn, failed: Pick<Failed, "broke" | "transient">): Turn["tries"] =>
+export const triesAfter = (tries: Turn["tries"], failed: Pick<Failed, "broke" | "transient">): Turn["tries"] =>
   isRefusal(failed) ? { ...tries, refused: tries.refused + 1 } : { ...tries, lost: tries.lost + 1 };
 
 // ── the fold ──
@@ -52,7 +50,7 @@ export const NO_TRIES: Turn["tries"] = Object.freeze({ lost: 0, refused: 0 });
 
 export function modelFailed(s: State, t: Turn, e: ModelFailed): void {
   t.modelError = e.error;
-  t.tries = triesAfter(t, e);
+  t.tries = triesAfter(t.tries, e);
   t.modelDue = e.dueAt;
   reopen(t);
   if (e.dueAt === null || t.tries.lost >= MAX_ATTEMPTS) giveUpOn(s, t, mayDoElsewhere(e));
@@ -84,9 +82,12 @@ function giveUpOn(s: State, t: Turn, elsewhere: boolean): void {
   } else t.noModel = true;
 }
 
-/** A bad request is bad everywhere. A key that is refused, a model that is not there, a used-up quota, an overload, what is too large or of a kind it does not take are one provider's own. */
-const mayDoElsewhere = ({ again, transient, status }: ModelFailed): boolean =>
-  again || transient || (status !== null && (ELSEWHERE.has(status) || status >= 500));
+/**
+ * A bad request is bad everywhere. A host that is not there, a key that is refused, a model that is not there, a used-up quota, an overload, what is too large
+ * or of a kind it does not take are one provider's own.
+ */
+export const mayDoElsewhere = ({ again, transient, status, broke }: ModelFailed): boolean =>
+  again || transient || (status === null ? !broke : ELSEWHERE.has(status) || status >= 500);
 const ELSEWHERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 410, 413, 415, 429]);
 
 /** The model is left alone until its time has come. */

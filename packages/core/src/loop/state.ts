@@ -21,11 +21,13 @@ import {
   type Finish,
   type IntentId,
   type JournalEvent,
+  type Json,
   type JsonObject,
   type Label,
   type Limits,
   type Millis,
   type Outcome,
+  type OutputSpec,
   type Parent,
   type Part,
   type Plan,
@@ -59,6 +61,8 @@ export type State = {
   readonly parent: Parent | null;
   closed: boolean;
   readonly labels: Set<Label>;
+  /** Of the files in the conversation: what a policy may be asked about. */
+  readonly media: Set<string>;
   /** The conversation, whole. What the model is shown is a window into it. */
   readonly messages: Message[];
   readonly window: Window;
@@ -99,6 +103,8 @@ export type State = {
   readonly reserved: Map<CallId, { readonly turn: number; readonly amount: Allotment }>;
   /** What the last turn came to, with all that was set aside. */
   used: Allotment;
+  /** What the last turn answered with, where it was to be structured; null otherwise. */
+  value: Json;
   turns: number;
   turn: Turn | null;
   last: Last | null;
@@ -152,7 +158,14 @@ export type Turn = {
   readonly allowedCalls: Map<string, number>;
   readonly values: Map<string, number>;
   /** Where summing up stands before the next request; `over`: there was one since the last reply, or there will be none. */
-  summary: Readonly<{ gated: Gated; attempts: number; over: boolean }>;
+  summary: Readonly<{
+    gated: Gated;
+    attempts: number;
+    /** Of whoever is asked for it now, and how many were given up in this turn. */
+    tries: Readonly<{ lost: number; refused: number }>;
+    fellBack: number;
+    over: boolean;
+  }>;
   /** The model call in flight, if any. */
   asking: Asking | null;
   /** Attempts made at the reply that comes next. */
@@ -172,6 +185,14 @@ export type Turn = {
   calling: Call[];
   /** A reply without calls: an answer to deliver. */
   answer: string | null;
+  /** What it is to answer with, and what that adds to every request; null: any text. */
+  output: Readonly<{ spec: OutputSpec; tokens: number }> | null;
+  /** The answer, once it was found to fit. */
+  fits: { readonly value: Json } | null;
+  /** How often an answer was asked for again. */
+  repairs: number;
+  /** Of the reply that is folded next: why what it calls in words does not count. */
+  misread: string | null;
   /** How the last reply ended. */
   finish: Finish;
   /** Texts of replies that were cut off at the output limit; the answer goes on from them. */
@@ -321,4 +342,10 @@ export function modelNow(agent: AgentFacts, t: Turn | null): Readonly<{ model: s
   return fallback ?? agent;
 }
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });
-export const NO_SUMMARY: Turn["summary"] = Object.freeze({ gated: UNDECIDED, attempts: 0, over: false });
+export const NO_SUMMARY: Turn["summary"] = Object.freeze({
+  gated: UNDECIDED,
+  attempts: 0,
+  tries: Object.freeze({ lost: 0, refused: 0 }),
+  fellBack: 0,
+  over: false,
+});

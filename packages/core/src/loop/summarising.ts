@@ -2,11 +2,12 @@
  * C5 a model call of its own: gated, reserved, settled and journalled like any other, but no iteration, and never shown while it comes.
  * What it says is put in place in the commit that records it. Its words are the runtime's own business: middleware sees the request they end up in.
  */
-import { costOf, FaultError, usageOf } from "../vocab/index.ts";
+import { costAtMost, FaultError, usageOf } from "../vocab/index.ts";
 import { breakerOfModel, classifyModel } from "./breakers.ts";
 import { summaryDigest, summaryFor, summaryRequest, summedEvent } from "./context.ts";
 import { type Cockpit, checkHold, consume, failedEvent, repliedEvent, unlessStopped } from "./launch.ts";
 import type { Turn } from "./state.ts";
+import { summariserNow, summariserOf } from "./summarisers.ts";
 
 export function summarise(c: Cockpit, t: Turn): (() => void) | null {
   const { p, s } = c;
@@ -16,31 +17,31 @@ export function summarise(c: Cockpit, t: Turn): (() => void) | null {
   const request = summaryRequest(s, t, plan);
   const asked = { iteration: t.iterations + 1, attempt: request.attempt, purpose: "summary" } as const;
   const reserved = usageOf(plan.room.input, plan.room.output);
-  const isOwn = p.summariser.id === p.model.id;
-  const prices = isOwn ? s.agent.prices : null;
+  const model = summariserOf(p, s, t);
+  const { prices } = summariserNow(s.agent, t);
   consume(c, decided);
   c.record({
     kind: "model.asked",
     ...asked,
-    model: p.summariser.id,
-    request: summaryDigest(p.summariser.id, request, p.hash),
+    model: model.id,
+    request: summaryDigest(model.id, request, p.hash),
     reserved,
-    reservedMicros: costOf(prices, reserved),
+    reservedMicros: costAtMost(prices, reserved),
   });
   return () => {
     const permit = c.permitFor(decided.id);
     checkHold(c);
     c.fly("model", async () => {
       const allowed = c.redeem(permit);
-      if (allowed.kind !== "model" || allowed.model !== p.summariser.id)
+      if (allowed.kind !== "model" || allowed.model !== model.id)
         throw new FaultError({ kind: "permit-refused", action: decided.id, detail: "it names another model" });
       const stop = c.stopOf(null);
-      const reply = await unlessStopped(stop, (signal) => p.summariser.ask(request, () => {}, signal));
+      const reply = await unlessStopped(stop, (signal) => model.ask(request, () => {}, signal));
       const what = classifyModel(reply, stop.aborted);
       return () => {
         const error = "error" in reply ? reply.error : "";
-        p.breakers.report(breakerOfModel(p, p.summariser.id), `${s.session}/${decided.id}`, what, error);
-        if ("error" in reply) return [failedEvent(c, t, reply, asked, p.summariser.id)];
+        p.breakers.report(breakerOfModel(p, model.id), `${s.session}/${decided.id}`, what, error);
+        if ("error" in reply) return [failedEvent(c, t, reply, asked, model.id)];
         const said = reply.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
         const isUsable = reply.finish !== "refused" && reply.finish !== "filtered";
         const put = isUsable ? summedEvent(s, t, plan, said, reply.model) : null;

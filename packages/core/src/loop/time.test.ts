@@ -1,7 +1,9 @@
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { manualClock } from "../testing/index.ts";
 import { millis } from "../vocab/index.ts";
 import type { State } from "./state.ts";
-import { steadyTime } from "./time.ts";
+import { deadlinesOf, steadyTime } from "./time.ts";
 
 test("L73 an entry's time is whole milliseconds, and passes at least as time does, also by a wall that stands still", () => {
   let ticks = 0.25;
@@ -13,4 +15,32 @@ test("L73 an entry's time is whole milliseconds, and passes at least as time doe
     seen.push(time());
   }
   expect(seen).toEqual([1_000, 1_000, 1_001, 1_012]);
+});
+
+test("T20 deadlines ring at their own times on one sleep, in any order; what was taken away is silent, and nothing sleeps after the end", async () => {
+  const clock = manualClock();
+  const deadlines = deadlinesOf(clock);
+  const rung: string[] = [];
+  const ring = (name: string) => () => void rung.push(name);
+  deadlines.set(300, ring("late"));
+  deadlines.set(100, ring("soon"))();
+  deadlines.set(200, ring("then"));
+  deadlines.set(200, ring("too"));
+  expect(clock.sleepers()).toBe(1);
+  for (const [ms, expected] of [
+    [199, []],
+    [1, ["then", "too"]],
+    [99, ["then", "too"]],
+    [1, ["then", "too", "late"]],
+  ] as const) {
+    clock.advance(ms);
+    await setImmediate();
+    expect(rung).toEqual(expected);
+  }
+  expect(clock.sleepers()).toBe(0);
+  deadlines.set(50, ring("never"));
+  deadlines.clear();
+  clock.advance(50);
+  await setImmediate();
+  expect([rung.length, clock.sleepers()]).toEqual([3, 0]);
 });

@@ -80,17 +80,29 @@ function jpegSize(base64: string): Size | null {
   return null;
 }
 
-const CHUNK = 8 * 1024;
+const CHUNK = 96 * 1024;
 /** Longer than what is looked for: what begins in a chunk is whole. */
 const OVERLAP = 64;
 
-/** Page objects that stand there as they are; null when there are none: newer files pack them. */
+/** Page objects that stand there as they are (`/Type /Page`, not `/Pages`); null when there are none: newer files pack them. */
 function pagesOf(base64: string): number | null {
-  const bytes = base64Bytes(base64);
   let pages = 0;
-  for (let at = 0; at < bytes; at += CHUNK) {
-    const text = String.fromCharCode(...bytesIn(base64, at, at + CHUNK + OVERLAP));
-    for (const { index } of text.matchAll(/\/Type\s{0,8}\/Page(?![A-Za-z])/g)) if (index < CHUNK) pages += 1;
+  for (let at = 0; at < base64Bytes(base64); at += CHUNK) {
+    const bytes = bytesIn(base64, at, at + CHUNK + OVERLAP);
+    for (let i = bytes.indexOf(SLASH); i >= 0 && i < CHUNK; i = bytes.indexOf(SLASH, i + 1)) if (isPageAt(bytes, i)) pages += 1;
   }
   return pages === 0 ? null : pages;
+}
+const SLASH = 0x2f;
+
+function isPageAt(bytes: Uint8Array, start: number): boolean {
+  if (!hasAt(bytes, start, "/Type")) return false;
+  let at = start + 5;
+  while (at < start + 16 && (bytes[at] ?? 0) <= 0x20) at += 1;
+  return hasAt(bytes, at, "/Page") && !/[A-Za-z]/.test(String.fromCharCode(bytes[at + 5] ?? 0));
+}
+
+function hasAt(bytes: Uint8Array, start: number, word: string): boolean {
+  for (let i = 0; i < word.length; i += 1) if (bytes[start + i] !== word.charCodeAt(i)) return false;
+  return true;
 }

@@ -45,21 +45,23 @@ export function checkReply(
 ): { readonly kind: "reply"; readonly reply: ModelReply } | { readonly kind: "no-reply"; readonly detail: string } {
   const no = (detail: string) => ({ kind: "no-reply", detail }) as const;
   if (typeof given !== "object" || given === null) return no("it is no object");
-  const { parts, finish, usage, model, meta } = given as Partial<ModelReply>;
+  const { parts, finish, usage, model, meta, misread = null } = given as Partial<ModelReply>;
   if (!Array.isArray(parts) || !parts.every(isPart)) return no("its parts are not text, thinking or calls");
   if (!FINISHES.includes(finish as Finish)) return no(`it finished \`${String(finish)}\``);
-  if (typeof usage !== "object" || usage === null || !Object.values(wholeUsage(usage)).every(isCount))
+  if (typeof usage !== "object" || usage === null || !Object.values({ ...wholeUsage(usage), write: usage.cacheWrite ?? 0 }).every(isCount))
     return no("its usage is no number of tokens");
   if (typeof model !== "string") return no("it does not name its model");
+  if (misread !== null && typeof misread !== "string") return no("what it misread is no text");
   try {
     return {
       kind: "reply",
       reply: {
         parts: frozenCopy(parts),
         finish: finish as Finish,
-        usage: wholeUsage(usage),
+        usage: { ...wholeUsage(usage), ...(usage.cacheWrite === undefined ? {} : { cacheWrite: usage.cacheWrite }) },
         model,
         meta: frozenCopy(meta ?? null),
+        ...(misread === null ? {} : { misread: misread.toWellFormed() }),
       },
     };
   } catch (error) {

@@ -1,5 +1,5 @@
 /** 1. Reason: a context in, a reply out. The only room that talks to a model, and nothing it brings back is trusted. */
-import type { Attachment, Finish, Json, Part, ReplyPart, Seq, ToolSpec, Usage } from "../vocab/index.ts";
+import type { AnswerForm, Attachment, Finish, Json, Part, ReplyPart, Seq, ToolSpec, Usage } from "../vocab/index.ts";
 
 /** One message of the conversation. Immutable; `tokens` is counted once, when it is made, and `entry` is the journal's entry that it comes from. */
 export type Message = Words & Readonly<{ tokens: number; entry: Seq }>;
@@ -14,17 +14,29 @@ export type Words =
 
 export type ModelRequest = Readonly<{
   system: string;
+  /** Texts beside the instructions, for this request: what was looked up, what is pinned. After the instructions, and apart from them where the provider can. */
+  context: readonly string[];
   /** A view into the session's history: never copied, never changed. */
   messages: readonly Message[];
   tools: readonly ToolSpec[];
+  /** How the answer is to be given; null: any text. */
+  answer: AnswerForm | null;
   temperature: number;
   maxOutputTokens: number;
   attempt: number;
 }>;
 
-export type ModelReply = Readonly<{ parts: readonly ReplyPart[]; finish: Finish; usage: Counted; model: string; meta: Json }>;
-/** As its adapter counted it; what it does not say of the parts is 0. */
-export type Counted = Pick<Usage, "input" | "output"> & Partial<Usage>;
+export type ModelReply = Readonly<{
+  parts: readonly ReplyPart[];
+  finish: Finish;
+  usage: Counted;
+  model: string;
+  meta: Json;
+  /** What it seems to call in words is not in the form that such calls have: none of it is run, and the model is told this. */
+  misread?: string | null;
+}>;
+/** As its adapter counted it; what it does not say of the parts is 0. `cacheWrite` is what of the input was put into the provider's cache: it has a price of its own. */
+export type Counted = Pick<Usage, "input" | "output"> & Partial<Usage> & Readonly<{ cacheWrite?: number }>;
 
 /** Words of a reply in progress: no sequence number, never folded, replaced by `model.replied`. */
 export type Preview =

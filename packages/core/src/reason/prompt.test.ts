@@ -15,6 +15,7 @@ const base: PromptParts = {
   toolsDigest: ZERO,
   model: "m",
   temperature: 0.3,
+  output: null,
   maxOutputTokens: 100,
   attempt: 1,
 };

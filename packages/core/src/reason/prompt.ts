@@ -1,5 +1,5 @@
 /** From the conversation to a request, and the request's digest. The digest rolls over the messages once each, however long the run. */
-import { type Attachment, canonical, type Digest, type Hash, type ToolSpec, ZERO } from "../vocab/index.ts";
+import { type Attachment, canonical, type Digest, type Hash, type OutputSpec, type ToolSpec, ZERO } from "../vocab/index.ts";
 import type { Message, ModelRequest, Words } from "./port.ts";
 import { shown, type Window } from "./window.ts";
 
@@ -9,22 +9,34 @@ export type PromptParts = Readonly<{
   window: Window;
   tools: readonly ToolSpec[];
   toolsDigest: Digest;
+  /** What the answer is to be; null: any text. */
+  output: OutputSpec | null;
   model: string;
   temperature: number;
   maxOutputTokens: number;
   attempt: number;
 }>;
 
+/** What is put beside the instructions is for one request, and comes with its own digest. */
+const NONE: readonly string[] = Object.freeze([]);
+
 export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRequest; digest: Digest } {
   let count = 0;
   let spoken: Digest = ZERO;
-  return ({ system, messages, window, tools, toolsDigest, model, temperature, maxOutputTokens, attempt }) => {
+  return ({ system, messages, window, tools, toolsDigest, output, model, temperature, maxOutputTokens, attempt }) => {
     for (; count < messages.length; count += 1) spoken = hash(`${spoken}\n${canonical(saidIn(messages[count], hash))}`);
     const { from, task } = window;
+    const asked = output === null ? {} : { output: output.digest };
+    const answer = output === null ? null : ({ kind: "text", schema: output.schema } as const);
     const lines = [...window.lines.values()].map(wordsOf);
     const summary = window.summary === null ? null : wordsOf(window.summary.message);
-    const digest = hash(canonical({ model, system, tools: toolsDigest, spoken, from, task, lines, summary, temperature, maxOutputTokens }));
-    return { request: { system, messages: shown(messages, window), tools, temperature, maxOutputTokens, attempt }, digest };
+    const digest = hash(
+      canonical({ ...asked, model, system, tools: toolsDigest, spoken, from, task, lines, summary, temperature, maxOutputTokens }),
+    );
+    return {
+      request: { system, context: NONE, messages: shown(messages, window), tools, answer, temperature, maxOutputTokens, attempt },
+      digest,
+    };
   };
 }
 

@@ -6,9 +6,11 @@ import { broken, failure, hang, reply, scriptedModel } from "./scripted-model.ts
 
 const request = (messages: readonly Message[] = []): ModelRequest => ({
   system: "",
+  context: [],
   messages,
   tools: [],
   temperature: 0,
+  answer: null,
   maxOutputTokens: 10,
   attempt: 1,
 });

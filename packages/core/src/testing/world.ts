@@ -14,6 +14,7 @@ import { followChild, goUp } from "../loop/delegating.ts";
 import { drive, type Held } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
 import { ordersOf } from "../loop/orders.ts";
+import { outputsOf } from "../loop/outputs.ts";
 import type { Live, Ports } from "../loop/ports.ts";
 import { openSession, takeSession } from "../loop/resume.ts";
 import type { State } from "../loop/state.ts";
@@ -37,6 +38,7 @@ import {
   keyId,
   type Limits,
   type Middleware,
+  type Output,
   PLAIN_WINDOW,
   type Prices,
   type Principal,
@@ -72,6 +74,8 @@ export type WorldOptions = Readonly<{
   fallbacks?: readonly Readonly<{ model: Model; prices?: Prices }>[];
   context?: ContextPlan;
   summariser?: Model;
+  /** What its turns answer with. */
+  output?: Output;
   counters?: Counters;
   /** Whom the agent of `run`, which is called `tester`, may delegate to, and how deep. */
   delegates?: readonly string[];
@@ -90,6 +94,7 @@ export type OtherAgent = Readonly<{
   limits?: Partial<Limits>;
   prices?: Prices;
   context?: ContextPlan;
+  output?: Output;
   delegates?: readonly string[];
   maxDepth?: number;
 }>;
@@ -143,11 +148,19 @@ export function world(options: WorldOptions): World {
   let counter = 0;
   let open: SessionId | null = null;
 
-  type Cast = Readonly<{ facts: AgentFacts; limits: Limits; box: Tools; model: Model; delegates: readonly string[]; maxDepth: number }>;
+  type Cast = Readonly<{
+    facts: AgentFacts;
+    limits: Limits;
+    box: Tools;
+    model: Model;
+    output: Output | null;
+    delegates: readonly string[];
+    maxDepth: number;
+  }>;
 
   function castOf(name: string, one: OtherAgent): Cast {
     const others = name === ROOT ? (options.fallbacks ?? []) : [];
-    const { model, tools = [], prices = null, context = PLAIN_WINDOW, delegates = [], maxDepth = 3 } = one;
+    const { model, tools = [], prices = null, context = PLAIN_WINDOW, output = null, delegates = [], maxDepth = 3 } = one;
     const box = toolbox(toolsOf({ tools, delegates }), hash);
     const facts: AgentFacts = {
       name,
@@ -163,7 +176,7 @@ export function world(options: WorldOptions): World {
       fallbacks: others.map((other) => ({ model: other.model.id, prices: other.prices ?? null })),
       charges: chargesOf(box),
     };
-    return { facts, limits: { ...DEFAULT_LIMITS, ...one.limits }, box, model, delegates, maxDepth };
+    return { facts, limits: { ...DEFAULT_LIMITS, ...one.limits }, box, model, output, delegates, maxDepth };
   }
   const { facts: agent } = cast.get(ROOT) ?? fail("there is no agent");
 
@@ -213,9 +226,10 @@ export function world(options: WorldOptions): World {
       watch: (l: Live) => void live.push(l),
     } satisfies Partial<Ports>;
     const ports = (name: string): Ports => {
-      const { model, box, delegates, maxDepth } = cast.get(name) ?? fail(`there is no agent ${name}`);
+      const { model, box, output, delegates, maxDepth } = cast.get(name) ?? fail(`there is no agent ${name}`);
       return spoil({
         ...shared,
+        outputs: outputsOf(output),
         model: crashingModel(model, around),
         fallbacks: name === ROOT ? (options.fallbacks ?? []).map((other) => crashingModel(other.model, around)) : [],
         summariser: crashingModel(options.summariser ?? model, around),

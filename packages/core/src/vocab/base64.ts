@@ -4,6 +4,8 @@ const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const VALUES = new Uint8Array(128);
 for (let i = 0; i < ALPHABET.length; i += 1) VALUES[ALPHABET.charCodeAt(i)] = i;
 
+const valueAt = (text: string, at: number): number => VALUES[text.charCodeAt(at) & 127] ?? 0;
+
 /** One text per value: padded, no line breaks, no bits left over. */
 export function isBase64(text: string): boolean {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return false;
@@ -17,13 +19,16 @@ export const base64Bytes = (text: string): number => (text.length / 4) * 3 - (te
 /** The bytes from `from` to `to`, or to the end. */
 export function bytesIn(text: string, from: number, to: number): Uint8Array {
   const end = Math.min(to, base64Bytes(text));
-  const bytes = new Uint8Array(Math.max(0, end - from));
-  for (let at = from; at < end; at += 1) {
-    const group = Math.floor(at / 3) * 4;
-    const shift = 16 - (at % 3) * 8;
-    let bits = 0;
-    for (let i = 0; i < 4; i += 1) bits = (bits << 6) | (VALUES[text.charCodeAt(group + i) & 127] ?? 0);
-    bytes[at - from] = (bits >> shift) & 255;
+  if (end <= from) return new Uint8Array(0);
+  const first = Math.floor(from / 3);
+  const groups = Math.ceil(end / 3) - first;
+  const bytes = new Uint8Array(groups * 3);
+  for (let g = 0; g < groups; g += 1) {
+    const at = (first + g) * 4;
+    const bits = (valueAt(text, at) << 18) | (valueAt(text, at + 1) << 12) | (valueAt(text, at + 2) << 6) | valueAt(text, at + 3);
+    bytes[g * 3] = bits >> 16;
+    bytes[g * 3 + 1] = bits >> 8;
+    bytes[g * 3 + 2] = bits;
   }
-  return bytes;
+  return bytes.subarray(from - first * 3, end - first * 3);
 }

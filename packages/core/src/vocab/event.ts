@@ -29,6 +29,7 @@ import type { Answer, GrantScope, Resolution } from "./intent.ts";
 import type { Limits } from "./limits.ts";
 import type { Change, Stage } from "./middleware.ts";
 import type { Evidence, Outcome } from "./outcome.ts";
+import type { CheckedOutput, OutputSpec } from "./output.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Finish, Part, Usage } from "./proposal.ts";
 import type { Recovery } from "./recovery.ts";
@@ -222,6 +223,12 @@ export type SessionEvent =
       before: number;
       after: number;
     }>
+  /** What the turn that has just started is to answer with. */
+  | Readonly<{ kind: "output.asked"; output: OutputSpec }>
+  /** An answer was looked at: by the schema it was asked for with (`own`), or by its JSON Schema where that is all there is (`journal`). */
+  | Readonly<{ kind: "output.checked"; iteration: number; by: "own" | "journal"; result: CheckedOutput }>
+  /** Calls that a reply seems to make in words are not in the one form there is: none of them counts. Right before the reply. */
+  | Readonly<{ kind: "calls.misread"; iteration: number; detail: string }>
   | Readonly<{ kind: "middleware.applied"; middleware: string; stage: Stage; call: CallId | null; change: Change }>
   | Readonly<{ kind: "middleware.failed"; middleware: string; stage: Stage; call: CallId | null; error: string }>
   /** In the commit that opens the child's own stream. */

@@ -44,6 +44,8 @@ export type RequestMessage =
 
 export type RequestView = Readonly<{
   system: string;
+  /** Texts beside the instructions, in order. */
+  context: readonly string[];
   messages: readonly RequestMessage[];
   tools: readonly ToolSpec[];
   temperature: number;
@@ -53,6 +55,8 @@ export type RequestView = Readonly<{
 /** For this one call. Tools can be left out, never added; the temperature and the room for the reply can be lowered. */
 export type RequestChange = Readonly<{
   system?: string;
+  /** In place of those shown: what was looked up, what is pinned. Every provider is sent them, after the instructions. */
+  context?: readonly string[];
   /** In place of those shown: the first a person's, every call followed by its results. */
   messages?: readonly RequestMessage[];
   dropTools?: readonly string[];

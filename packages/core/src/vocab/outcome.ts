@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "./canonical.ts";
 import type { Digest } from "./ids.ts";
 
 /** Why nobody can tell whether a call took effect. */
-export type UnknownCause = "timed-out" | "cancelled" | "hold-lost" | "connection-lost" | "not-reconciled";
+export type UnknownCause = "timed-out" | "cancelled" | "hold-lost" | "connection-lost" | "killed" | "not-reconciled";
 
 /** What became of a call that started. `failed` only when the tool itself returned or threw it, or when a repeat does no harm. */
 export type Outcome =

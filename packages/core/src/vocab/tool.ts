@@ -8,7 +8,8 @@ import type { BreakerSettings, Choosing, Plan } from "./recovery.ts";
  * `reconcile` asks the tool what happened, `once` is never repeated.
  */
 export type Repeat = "read" | "idempotent" | "reconcile" | "once";
-export type Effect = "read" | "write" | "execute" | "network" | "spend";
+/** `unsandboxed`: a program that runs without a sandbox. It needs a second leave, of its own (T94). */
+export type Effect = "read" | "write" | "execute" | "network" | "spend" | "unsandboxed";
 /** How much harm it can do, by its own definition; what does not say is taken to be `high`. */
 export type RiskTier = "low" | "medium" | "high";
 

@@ -51,6 +51,8 @@ export type Facts = Readonly<{
   spent: Counts;
   /** Money, rounded up, with what is set aside; null where a price is not known. */
   cents: Counts | null;
+  /** Media types of the files that the session was shown. */
+  media: readonly string[];
   /** Over all sessions of this agent in the project. A look-up: it may have to be read from the journal. */
   lately(counter: Counter): Lately;
   /** What can be said of the arguments that aim at something: worked out only where a policy reads it. */
@@ -96,7 +98,8 @@ export type OutgoingFacts = Readonly<{
 }>;
 
 /** Nothing was counted lately, and nothing is aimed at. */
-export const NO_MORE_FACTS: Pick<Facts, "lately" | "aims"> = Object.freeze({
+export const NO_MORE_FACTS: Pick<Facts, "media" | "lately" | "aims"> = Object.freeze({
+  media: [],
   lately: () => ({ hour: 0, day: 0 }),
   aims: () => ({ targets: {}, outgoing: {} }),
 });

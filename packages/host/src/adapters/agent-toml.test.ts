@@ -135,3 +135,34 @@ test("A21 without an agent in TOML no tool is loaded", async () => {
   write("tools/broken.ts", 'throw new Error("never");\n');
   expect(await load()).toEqual([]);
 });
+
+const SCHEMA = '{ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"], "additionalProperties": false }';
+
+test("M118 an output is a table, or a file beside the agent: the same either way", async () => {
+  write("agents/clerk.toml", `${AGENT}output = "shapes/debt.json"\noutputRepairs = 1\n`);
+  write("agents/shapes/debt.json", SCHEMA);
+  const table = '[output]\ntype = "object"\nrequired = ["n"]\nadditionalProperties = false\nproperties = { n = { type = "integer" } }\n';
+  write("agents/other.toml", `${AGENT.replace("clerk", "other")}outputRepairs = 1\n${table}`);
+  const [a, b] = (await load()).map(({ agent }) => agent.output);
+  expect(a).toMatchObject({ schema: JSON.parse(SCHEMA), wrapped: false, repairs: 1 });
+  expect(b?.schema).toEqual(a?.schema);
+  expect(a?.check({ n: "1" })).toMatchObject({ kind: "misfit", issues: [expect.stringMatching(/^n: /)] });
+});
+
+test.each([
+  ['output = "gone.json"', "agents/clerk.toml:5:1: `output`: there is no file `gone.json`"],
+  ['output = "../../away.json"', "agents/clerk.toml:5:1: `output`: there is no file"],
+  ['output = "link.json"', "agents/clerk.toml:5:1: `output`: `link.json` is outside the project"],
+  ['output = "bad.json"', "agents/bad.json:2:2: not JSON: key `a` stands twice in one object"],
+  ['output = "list.json"', "agents/list.json: a JSON Schema is an object"],
+  ['output = { type = "object", propertys = {} }', "agents/clerk.toml:5:1: agent `clerk`: `output` cannot be enforced"],
+  ["outputRepairs = 3", "agents/clerk.toml:5:1: agent `clerk`: `outputRepairs` is given without `output`"],
+  ['output = { type = "object" }\noutputRepairs = 11', "`outputRepairs` must be a whole number of 0 to 10"],
+  ['modelOptions = { tools = "none" }', "agent `clerk`: its model has no tool calls"],
+])("M118 M116 what is wrong is told with its place: %s", async (setting, message) => {
+  write("agents/bad.json", '{"a":1,\n "a":2}');
+  write("agents/list.json", "[]");
+  mkdirSync(join(root, "agents"), { recursive: true });
+  symlinkSync("/etc/hostname", join(root, "agents/link.json"));
+  expect(await refusal(`${AGENT}${setting}\n`)).toContain(message);
+});

@@ -1,13 +1,27 @@
 /**
  * Agents as small TOML files: `name`, `instructions`, `model`, `fallbacks`, `tools` by name, `limits`, `recover`, `retry`, `breaker`, `groups`, `delegates`, `maxDepth`,
- * `skills`, `projectInstructions`, `modelOptions`. Their tools are what the project's `tools/*.ts` export.
+ * `skills`, `mcp`, `projectInstructions`, `modelOptions`, `output` (a JSON Schema, or the path of a file that holds one), `outputRepairs`. Their tools are what the project's `tools/*.ts` export.
  *
  * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
  *     and column.
+ * M118 an agent in TOML answers by a JSON Schema, as a table or as a file beside it; what is wrong with it is told with its place.
  */
-import { realpathSync } from "node:fs";
-import { relative } from "node:path";
-import { type Agent, defineAgent, describe, FaultError, isSkill, type Recover, type Skill, type Tool } from "@orgate/core";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
+import {
+  type Agent,
+  DEFAULT_MODEL,
+  defineAgent,
+  describe,
+  FaultError,
+  isSkill,
+  type JsonObject,
+  type Prices,
+  type Recover,
+  readJson,
+  type Skill,
+  type Tool,
+} from "@orgate/core";
 import * as z from "zod";
 import { fileBad, importedModule, projectFiles } from "../project-modules.ts";
 import { readTextFile } from "../text-file.ts";
@@ -16,7 +30,12 @@ import { placeOf, readToml } from "../toml-text.ts";
 const MAX_BYTES = 256 * 1024;
 const HINT = "see docs/guide/agents.md for every setting";
 
-const priceSchema = z.strictObject({ input: z.number(), output: z.number() });
+const priceSchema = z.strictObject({
+  input: z.number(),
+  output: z.number(),
+  cachedInput: z.number().exactOptional(),
+  cacheWrite: z.number().exactOptional(),
+});
 const agentSchema = z.strictObject({
   name: z.string(),
   instructions: z.string(),
@@ -27,6 +46,7 @@ const agentSchema = z.strictObject({
   delegates: z.array(z.string()).default([]),
   maxDepth: z.int().default(3),
   skills: z.array(z.string()).default([]),
+  mcp: z.array(z.string()).default([]),
   projectInstructions: z.boolean().default(false),
   recover: z.union([z.string(), z.array(z.union([z.string(), z.record(z.string(), z.json())])), z.record(z.string(), z.json())]).optional(),
   breaker: z.record(z.string(), z.number()).optional(),
@@ -41,19 +61,28 @@ const agentSchema = z.strictObject({
       z.strictObject({ kind: z.literal("summarise"), keep: z.number().exactOptional(), model: z.string().exactOptional() }),
     ])
     .exactOptional(),
+  output: z.union([z.string(), z.record(z.string(), z.json())]).optional(),
+  outputRepairs: z.int().exactOptional(),
   modelOptions: z.record(z.string(), z.json()).default({}),
 });
 
+type Definition = z.output<typeof agentSchema>;
+type PriceList = Readonly<Record<string, Prices>>;
 export type TomlAgent = Readonly<{ agent: Agent; file: string }>;
 type ToolBox = ReadonlyMap<string, Readonly<{ tool: Tool; file: string }>>;
 
 /** Both are paths and globs below `root`. Tool modules are loaded only when there is an agent that could name them. */
-export async function loadTomlAgents(root: string, patterns: readonly string[], tools: readonly string[]): Promise<readonly TomlAgent[]> {
+export async function loadTomlAgents(
+  root: string,
+  patterns: readonly string[],
+  tools: readonly string[],
+  prices: PriceList = {},
+): Promise<readonly TomlAgent[]> {
   const folder = realpathSync(root);
   const files = projectFiles(folder, patterns, "agents");
   if (files.length === 0) return [];
   const box = await loadTools(folder, tools);
-  return files.map((file) => ({ agent: agentIn(file, box), file }));
+  return files.map((file) => ({ agent: agentIn(file, { box, prices, root: folder }), file }));
 }
 
 async function loadTools(root: string, patterns: readonly string[]): Promise<ToolBox> {
@@ -94,7 +123,7 @@ export async function loadCodeSkills(
 const isTool = (value: unknown): value is Tool =>
   typeof value === "object" && value !== null && "inputSchema" in value && "check" in value && "resource" in value && "run" in value;
 
-function agentIn(file: string, box: ToolBox): Agent {
+function agentIn(file: string, { box, prices: project, root }: Readonly<{ box: ToolBox; prices: PriceList; root: string }>): Agent {
   const text = textOf(file);
   const toml = readToml(text);
   if (toml.kind === "not-toml") throw fileBad(file, toml, `not TOML: ${toml.detail}`, HINT);
@@ -103,16 +132,30 @@ function agentIn(file: string, box: ToolBox): Agent {
     const { path, detail } = issueOf(read.error);
     throw fileBad(file, placeOf(text, path), detail, HINT);
   }
-  const { tools, recover, breaker, model, ...rest } = read.data;
+  const { tools, recover, breaker, model, output, prices: own, ...rest } = read.data;
   const found = tools.map((name, i) => {
     const known = box.get(name);
     if (known !== undefined) return known.tool;
     const hint = box.size === 0 ? "the project's `tools/*.ts` export none" : `there are: ${[...box.keys()].sort().join(", ")}`;
     throw fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint);
   });
+  const answer =
+    typeof output === "string"
+      ? { output: schemaIn(output, file, root, placeOf(text, ["output"])) }
+      : output === undefined
+        ? {}
+        : { output };
   try {
     const failing = { ...(recover === undefined ? {} : { recover: recover as Recover }), ...(breaker === undefined ? {} : { breaker }) };
-    return defineAgent({ ...rest, ...(model === undefined ? {} : { model }), ...failing, tools: found }); // which checks what is said of failures like all the rest
+    const prices = pricesFor([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
+    return defineAgent({
+      ...rest,
+      ...(model === undefined ? {} : { model }),
+      ...(prices === null ? {} : { prices }),
+      ...failing,
+      ...answer,
+      tools: found,
+    }); // which checks what is said of failures like all the rest
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     const { message, hint } = describe(error.fault);
@@ -120,6 +163,30 @@ function agentIn(file: string, box: ToolBox): Agent {
     throw fileBad(file, placeOf(text, pathOf(setting)), message, hint, error);
   }
 }
+
+/** A path from the agent's own file, within the project. */
+function schemaIn(path: string, file: string, root: string, place: Parameters<typeof fileBad>[1]): JsonObject {
+  const hint = "name a file of the project that holds a JSON Schema, from this one's folder on; or write the schema as a table";
+  const there = resolve(dirname(file), path);
+  const found = existsSync(there) ? realpathSync(there) : null;
+  if (found === null) throw fileBad(file, place, `\`output\`: there is no file \`${path}\``, hint);
+  if (relative(root, found).startsWith("..")) throw fileBad(file, place, `\`output\`: \`${path}\` is outside the project`, hint);
+  const read = readJson(textOf(found));
+  if (read.kind === "not-json") throw fileBad(found, read, `not JSON: ${read.detail}`, hint);
+  if (typeof read.value !== "object" || read.value === null || Array.isArray(read.value))
+    throw fileBad(found, null, "a JSON Schema is an object", hint);
+  return read.value as JsonObject;
+}
+
+/** What the agent says, and for models that it says nothing of what the project says; null: nobody says anything. */
+function pricesFor(models: readonly string[], own: Definition["prices"], project: PriceList): PriceList | Prices | null {
+  const known = models.flatMap((model) => (Object.hasOwn(project, model) ? [[model, project[model] as Prices] as const] : []));
+  if (known.length === 0) return own ?? null;
+  const [first = ""] = models;
+  const said: PriceList = own === undefined ? {} : isOne(own) ? { [first]: own } : own;
+  return { ...Object.fromEntries(known), ...said };
+}
+const isOne = (prices: Prices | PriceList): prices is Prices => typeof prices["input"] === "number";
 
 /** A limit stands below `limits`; others say where they stand. */
 function pathOf(setting: string): readonly string[] {

@@ -1,10 +1,12 @@
 import {
   type Attachment,
+  type Digest,
   defineTool,
   FaultError,
   type JsonObject,
   type Message,
   type ModelRequest,
+  outputOfRun,
   type Part,
   type Preview,
   type ReplyPart,
@@ -13,7 +15,7 @@ import {
 import type { Clock } from "@orgate/core/loop";
 import { callId, millis, seq } from "@orgate/core/vocab";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { modelFor, type OfflineRule, offlineModel } from "./model-offline.ts";
 
@@ -57,9 +59,11 @@ const called = (name: string): Message => {
 };
 const request = (messages: readonly Message[], change: Partial<ModelRequest> = {}): ModelRequest => ({
   system: "Be brief.",
+  context: [],
   messages,
   tools: TOOLS,
   temperature: 0.3,
+  answer: null,
   maxOutputTokens: 1000,
   attempt: 1,
   ...change,
@@ -256,8 +260,10 @@ test("M97 the files it was shown are told by name, type and size, in its own wor
   ];
   const request: ModelRequest = {
     system: "s",
+    context: [],
     messages: [{ role: "user", text: "what is it?", files, tokens: 3, entry: seq(1) }],
     tools: [],
+    answer: null,
     temperature: 0,
     maxOutputTokens: 1_000,
     attempt: 1,
@@ -269,4 +275,87 @@ test("M97 the files it was shown are told by name, type and size, in its own wor
   expect(await say([])).toMatch(/You said: what is it\? You showed me: a\.png \(image\/png, 8 bytes\), a file \(text\/csv, 3 bytes\)$/);
   expect(await say([])).toBe(await say([]));
   expect(await say([{ say: "I see {{files}}." }])).toBe("I see a.png (image/png, 8 bytes), a file (text/csv, 3 bytes).");
+});
+
+describe("M109 a structured answer", () => {
+  const schema = z.toJSONSchema(
+    z.object({
+      customer: z.string(),
+      cents: z.int().min(1),
+      kind: z.enum(["invoice", "refund"]),
+      paid: z.boolean(),
+      tags: z.array(z.string()),
+      note: z.string().nullable(),
+      extra: z.string().optional(),
+    }),
+    { io: "input" },
+  ) as JsonObject;
+  const answer = { kind: "text", schema } as const;
+  const answerTo = async (messages: readonly Message[], change: Partial<ModelRequest> = {}, rules: OfflineRule[] = []) =>
+    said(
+      (await offlineModel({ name: "t", rules }, clockOf()).ask(request(messages, { answer, tools: [], ...change }), ignore, never)).parts,
+    );
+
+  test("M109 it is made of what the request says, and the same every time", async () => {
+    const asked = [user('a refund of 250 to "Ann", yes')];
+    const text = await answerTo(asked);
+    expect(JSON.parse(text)).toEqual({ customer: "Ann", cents: 250, kind: "refund", paid: true, tags: [], note: null });
+    expect(await answerTo(asked)).toBe(text);
+  });
+
+  test("M109 what nothing is said of is the least that fits", async () => {
+    expect(JSON.parse(await answerTo([user("well?")]))).toEqual({
+      customer: "",
+      cents: 1,
+      kind: "invoice",
+      paid: false,
+      tags: [],
+      note: null,
+    });
+  });
+
+  test("M109 tools come first, and a result's fields are taken by name", async () => {
+    const first = await offlineModel({ name: "t" }, clockOf()).ask(request([user('read the text of "a.txt"')], { answer }), ignore, never);
+    expect(calls(first.parts)).toHaveLength(1);
+    const text = await answerTo([user("go"), called("x"), result("x", '{"customer":"Bob","extra":"e","cents":0}')], { tools: TOOLS });
+    expect(JSON.parse(text)).toMatchObject({ customer: "Bob", extra: "e", cents: 1 });
+  });
+
+  test("M109 a rule may say what it answers with", async () => {
+    const rules = [{ when: { says: "(\\d+) cents" }, answer: { cents: "{{1}}", to: ["{{input}}"] } }];
+    expect(JSON.parse(await answerTo([user("5 cents")], {}, rules))).toEqual({ cents: "5", to: ["5 cents"] });
+  });
+
+  const names = fc.constantFrom("a", "b", "customer");
+  const { schema: schemas } = fc.letrec<{ schema: JsonObject }>((tie) => ({
+    schema: fc.oneof(
+      { depthSize: "small" },
+      fc.record({ type: fc.constant("string"), minLength: fc.nat(3) }),
+      fc.record({
+        type: fc.constantFrom("integer", "number"),
+        minimum: fc.integer({ min: -9, max: 9 }),
+        maximum: fc.integer({ min: 9, max: 20 }),
+      }),
+      fc.constantFrom<JsonObject>({ type: "boolean" }, { enum: ["x", 2] }, { type: "string", format: "email" }, { type: "null" }),
+      fc.record({ type: fc.constant("array"), items: tie("schema"), minItems: fc.nat(2) }),
+      fc.array(tie("schema"), { minLength: 1, maxLength: 2 }).map((anyOf) => ({ anyOf })),
+      fc.tuple(fc.dictionary(names, tie("schema"), { maxKeys: 3 }), fc.boolean()).map(
+        ([properties, all]): JsonObject => ({
+          type: "object",
+          properties,
+          required: Object.keys(properties).slice(all ? 0 : 1),
+          additionalProperties: false,
+        }),
+      ),
+    ),
+  }));
+  test("M109 for any simple schema it fits", () =>
+    fc.assert(
+      fc.asyncProperty(schemas, fc.constantFrom("well?", 'it is "x" and 7 and 2.5', "yes"), fc.boolean(), async (one, input, looked) => {
+        const output = outputOfRun(one, 0, "t", (text) => text as Digest);
+        const before = looked ? [called("x"), result("x", '{"a":1,"customer":"Ann","b":["x"]}')] : [];
+        const text = await answerTo([user(input), ...before], { answer: { kind: "text", schema: output.schema } });
+        expect(output.check(JSON.parse(text))).toMatchObject({ kind: "fits" });
+      }),
+    ));
 });

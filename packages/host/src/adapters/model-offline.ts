@@ -26,6 +26,7 @@ import {
 } from "@orgate/core";
 import type { Clock } from "@orgate/core/loop";
 import * as z from "zod";
+import { answerBy } from "./model-offline-answer.ts";
 
 const regularExpression = z.string().refine(isPattern, "is no regular expression");
 
@@ -45,12 +46,19 @@ const ruleSchema = z.strictObject({
     .default({}),
   think: z.string().optional(),
   say: z.string().optional(),
+  /** What it answers with where the answer is to be structured: said as JSON. */
+  answer: z.json().optional(),
   calls: z.array(z.strictObject({ tool: z.string(), args: z.record(z.string(), z.json()).default({}) })).default([]),
 });
 
 const optionsSchema = z.strictObject({
   rules: z
-    .array(ruleSchema.refine(({ say, calls }) => say !== undefined || calls.length > 0, "says nothing and calls nothing"))
+    .array(
+      ruleSchema.refine(
+        ({ say, answer, calls }) => say !== undefined || answer !== undefined || calls.length > 0,
+        "says nothing and calls nothing",
+      ),
+    )
     .default([]),
   /** Between words, so that a demo can be watched. */
   delayMs: z.int().min(0).max(10_000).default(0),
@@ -80,7 +88,7 @@ function following(id: string, options: unknown, clock: Clock): Model {
     if (log !== undefined) appendFileSync(log, requestLine(request));
     const turn = turnOf(request.messages);
     const rule = firstFitting(rules, turn);
-    const draft = rule === null ? obvious(id, turn, request.tools) : filled(rule, turn);
+    const draft = rule === null ? obvious(id, turn, request) : filled(rule, turn);
     const { parts, cut } = partsOf(draft, request);
     await stream(parts, preview, { clock, delayMs, signal });
     const calls = parts.some((part) => part.kind === "call");
@@ -169,11 +177,12 @@ function firstFitting(rules: readonly Rule[], turn: Turn): Rule | null {
   return rules.find(fits) ?? null;
 }
 
-function filled({ when, think, say, calls }: Rule, turn: Turn): Draft {
+function filled({ when, think, say, answer, calls }: Rule, turn: Turn): Draft {
   const groups = when.says === undefined ? null : new RegExp(when.says, "iu").exec(turn.input);
   const fill = (template: Json): Json => fillJson(template, (key) => lookUp(key, turn, groups));
   const text = (template: string | undefined) => (template === undefined ? null : asText(fill(template)));
-  return { think: text(think), say: text(say), calls: calls.map(({ tool, args }) => ({ tool, args: fill(args) })) };
+  const words = answer === undefined ? text(say) : JSON.stringify(fill(answer));
+  return { think: text(think), say: words, calls: calls.map(({ tool, args }) => ({ tool, args: fill(args) })) };
 }
 
 const PLACE = /\{\{\s*([^{}]+?)\s*\}\}/g;
@@ -229,9 +238,11 @@ const asText = (value: Json): string => (typeof value === "string" ? value : JSO
 
 const SHOWN = 600;
 
-function obvious(id: string, turn: Turn, tools: readonly ToolSpec[]): Draft {
-  if (turn.latest.length > 0) return saying(turn.latest.map(told).join("\n"));
+function obvious(id: string, turn: Turn, { tools, answer }: ModelRequest): Draft {
+  const schema = answer?.kind === "text" ? answer.schema : null;
+  if (turn.latest.length > 0) return saying(schema === null ? turn.latest.map(told).join("\n") : structured(schema, turn));
   const best = bestTool(turn.input, tools);
+  if (schema !== null && (best === null || argumentsFrom(turn.input, best).missing.length > 0)) return saying(structured(schema, turn));
   if (best === null) return saying(introduction(id, turn, tools));
   const { args, missing } = argumentsFrom(turn.input, best);
   if (missing.length === 0) return { think: null, say: `I will call ${best.name}.`, calls: [{ tool: best.name, args }] };
@@ -239,6 +250,11 @@ function obvious(id: string, turn: Turn, tools: readonly ToolSpec[]): Draft {
     `I would call ${best.name}, but your request does not say ${missing.join(", ")}. Put each text in quotes, in that order, and ask again.`,
   );
 }
+
+const structured = (schema: JsonObject, { input, results }: Turn): string =>
+  JSON.stringify(
+    answerBy(schema, { ...saidIn(input), results: results.filter(({ isError }) => !isError).map(({ text }) => parsed(text)) }),
+  );
 
 const saying = (say: string): Draft => ({ think: null, say, calls: [] });
 const told = ({ tool, text, isError }: Result): string => `${tool} ${isError ? "did not work" : "answered"}: ${shortened(text)}`;
@@ -287,9 +303,7 @@ const withoutQuotes = (text: string): string => text.replace(QUOTED, " ");
 
 /** Required arguments only, each from the request: texts from quotes, numbers from numbers, fixed values where they are named. */
 function argumentsFrom(input: string, tool: ToolSpec): { readonly args: JsonObject; readonly missing: readonly string[] } {
-  const texts = [...input.matchAll(QUOTED)].map((found) => found[1] ?? found[2] ?? found[3] ?? found[4] ?? "");
-  const numbers = (withoutQuotes(input).match(/(?<![\p{L}\p{N}.])-?\d+(\.\d+)?(?![\p{L}\p{N}])/gu) ?? []).map(Number);
-  const said = new Set([...words(withoutQuotes(input)), ...texts]);
+  const { texts, numbers, said } = saidIn(input);
   const properties = fieldOf(tool.inputSchema, "properties");
   const args: Record<string, Json> = {};
   const missing: string[] = [];
@@ -310,6 +324,12 @@ function argumentsFrom(input: string, tool: ToolSpec): { readonly args: JsonObje
     else args[name] = value;
   }
   return { args, missing };
+}
+
+function saidIn(input: string): Readonly<{ texts: string[]; numbers: number[]; said: ReadonlySet<string> }> {
+  const texts = [...input.matchAll(QUOTED)].map((found) => found[1] ?? found[2] ?? found[3] ?? found[4] ?? "");
+  const numbers = (withoutQuotes(input).match(/(?<![\p{L}\p{N}.])-?\d+(\.\d+)?(?![\p{L}\p{N}])/gu) ?? []).map(Number);
+  return { texts, numbers, said: new Set([...words(withoutQuotes(input)), ...texts]) };
 }
 
 function take(numbers: number[], fits: (n: number) => boolean): number | undefined {
@@ -367,8 +387,9 @@ function stopIf(signal: AbortSignal): void {
   if (signal.aborted) throw new FaultError({ kind: "model-failed", detail: "stopped", again: false, broke: false });
 }
 
-const inputTokens = ({ system, messages, tools }: ModelRequest): number =>
+const inputTokens = ({ system, context, messages, tools }: ModelRequest): number =>
   estimateTokens(system) +
+  context.reduce((n, text) => n + estimateTokens(text), 0) +
   messages.reduce((sum, { tokens }) => sum + tokens, 0) +
   (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
 

@@ -52,6 +52,10 @@ export type Judged = Readonly<{ kind: "free"; real: string } | { kind: "protecte
 
 export type PathGuard = Readonly<{
   judge(path: string): Judged;
+  /** Everything that is protected, there or not, with where links in it lead. */
+  places(): readonly string[];
+  /** A protected file that has a second name somewhere, told in words; null when there is none. The journal's own files are not looked at. */
+  alias(): string | null;
   /** Replaces what a file holds, or makes it; the folder it lies in must be there. */
   write(path: string, content: string | Uint8Array): void;
   append(path: string, content: string | Uint8Array): void;
@@ -127,8 +131,16 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
     }
   }
 
+  function alias(): string | null {
+    const looked = filesUnder(places.filter((place) => basename(place) !== ".orgate"));
+    const twice = looked.find((file) => (statOf(file)?.nlink ?? 0) > 1);
+    return twice === undefined ? null : `\`${label(twice)}\` has another name (a hard link) that could be written`;
+  }
+
   return {
     judge,
+    places: () => guarded(places),
+    alias,
     write: (path, content) => put(path, content, "replace"),
     append: (path, content) => put(path, content, "append"),
     makeFolder: (path) => void mkdirSync(free(path), { recursive: true }),

@@ -35,11 +35,13 @@ export type UnknownReader = Readonly<{
 }>;
 
 export function unknownReader(db: DatabaseSync, safely: <T>(read: () => T) => T): UnknownReader {
+  const any = db.prepare("SELECT 1 FROM unknowns LIMIT 1");
   const byResource = db.prepare(UNKNOWNS_SQL.byResource);
   const byDigest = db.prepare(UNKNOWNS_SQL.byDigest);
   const ofSession = db.prepare(UNKNOWNS_SQL.ofSession);
   return {
     like({ tool, resource, digest: same }) {
+      if (safely(() => any.get()) === undefined) return []; // as a rule there are none at all, and every call is looked at twice
       const rows = safely(() => [...byResource.all(tool, resource.type, resource.id), ...byDigest.all(same)]);
       const found = new Map(rows.map(toUnknown).map((u) => [`${u.session}/${u.call}`, u]));
       return [...found.values()].sort((a, b) => a.at - b.at);

@@ -5,15 +5,14 @@
  */
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { type Digest, digestOf, type Entry, type Hash, type JournalEvent, type Principal, readJson } from "@orgate/core";
+import { type Digest, digestOf, type Entry, type Hash, type JournalEvent, type Principal } from "@orgate/core";
+import { MCP_FILE, readMcpFile } from "../mcp-file.ts";
 import { type FolderFiles, readFolder } from "../skill-folder.ts";
 import { isBelow, readTextFile, realPath } from "../text-file.ts";
 
 export const INSTRUCTIONS = "AGENTS.md";
-const MCP_FILE = ".mcp.json";
 const SKILLS = [".agents/skills", "skills"];
 const HOME_SKILLS = "~/.agents/skills";
-const MAX_BYTES = 1024 * 1024;
 const MAX_INSTRUCTIONS = 64 * 1024;
 
 /** `subject` is what people and the journal call it: `AGENTS.md`, `skills/NAME`, `mcp:NAME`. Unreadable: shown, and never trusted. */
@@ -111,13 +110,11 @@ function foldersIn(parent: string, place: string, within: string, hash: Hash, is
 function servers(root: string, hash: Hash): readonly Candidate[] {
   if (!namesIn(root).includes(MCP_FILE)) return [];
   try {
-    const json = readJson(readTextFile(join(root, MCP_FILE), MAX_BYTES));
-    if (json.kind === "not-json") throw new Error(`not JSON: ${json.detail} (line ${json.line})`);
-    const listed: unknown = typeof json.value === "object" && json.value !== null ? Reflect.get(json.value, "mcpServers") : null;
-    if (typeof listed !== "object" || listed === null || Array.isArray(listed)) throw new Error("there is no `mcpServers` in it");
-    return Object.entries(listed)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, server]) => ({ subject: `mcp:${name}`, kind: "readable", digest: digestOf(server, hash) }));
+    return readMcpFile(join(root, MCP_FILE)).map(({ name, entry }) => ({
+      subject: `mcp:${name}`,
+      kind: "readable",
+      digest: digestOf(entry, hash),
+    }));
   } catch (error) {
     return [{ subject: MCP_FILE, kind: "unreadable", detail: error instanceof Error ? error.message : String(error) }];
   }

@@ -142,6 +142,20 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [
           line("·", "dim", `entries ${e.first} to ${e.last} are shown ${COMPACTED[e.how](e.model)}: ${e.before} → ${e.after} tokens`),
         ];
+      case "output.asked":
+        return [line("·", "dim", "the answer is to be JSON by a schema")];
+      case "output.checked":
+        return e.result.kind === "fits"
+          ? [line("·", "dim", "the answer fits its schema")]
+          : [
+              line(
+                "!",
+                "warn",
+                `the answer was not taken: ${visible(e.result.kind === "misfit" ? e.result.issues.join("; ") : e.result.detail)}`,
+              ),
+            ];
+      case "calls.misread":
+        return [line("!", "warn", `its calls were not understood: ${visible(e.detail)}`)];
       case "middleware.applied":
         return [
           line(

@@ -15,7 +15,7 @@ import { type Desk, tell } from "./project.ts";
 export async function withRuntime<T>(
   given: Given,
   screen: Screen,
-  { config, agents, gate }: Desk,
+  { config, agents, gate, mcp }: Desk,
   by: Principal,
   work: (runtime: Runtime) => Promise<T>,
 ): Promise<T> {
@@ -28,6 +28,7 @@ export async function withRuntime<T>(
     return await work(runtime);
   } finally {
     await runtime.close();
+    await mcp?.hub.close();
   }
 }
 

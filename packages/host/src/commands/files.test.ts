@@ -17,6 +17,14 @@ afterAll(() => {
 const EYE = `import { defineAgent } from "orgate";
 export default defineAgent({ name: "eye", instructions: "Look.", model: "offline/eye", modelOptions: { rules: [{ say: "I see {{files}}." }] } });
 `;
+const PICTURES = `@id("no-pictures")
+@reason("no pictures")
+forbid(principal, action == Action::"model", resource) when { context.media.contains("image/png") };
+`;
+const CASES = JSON.stringify([
+  { name: "words", agent: "eye", action: "model", media: ["text/plain"], verdict: "allow" },
+  { name: "pictures", agent: "eye", action: "model", media: ["image/png"], verdict: "deny", because: ["pictures/no-pictures"] },
+]);
 const PIXEL = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
 const BIG = Buffer.concat([PIXEL, Buffer.alloc(1_500_000, "CANARY")]);
 /** As it is kept: base64, from where three bytes begin. */
@@ -75,5 +83,40 @@ describe("--file", () => {
     expect((await desk.orgate("journal", "erase", "--session", session, "--reason", "asked")).code).toBe(0);
     expect(filesWith(join(desk.root, ".orgate"), CANARY)).toEqual([]);
     expect((await desk.orgate("journal", "verify")).code).toBe(0);
+  });
+
+  test("L100 a policy that keeps pictures from a model does so from the first request that would show one", async () => {
+    const desk = newDesk();
+    desk.write("pixel.png", PIXEL);
+    desk.write("notes.txt", "the door is green\n");
+    desk.write("policies/pictures.cedar", PICTURES);
+    desk.write("policies/pictures.cases.json", CASES);
+    const notes = await desk.json("run", "eye", "--input", "read", "--file", "notes.txt");
+    const { session, output } = notes as { session: string; output: string };
+    expect(output).toContain("notes.txt");
+    const denied = await desk.orgate("sessions", "say", session, "look", "--file", "pixel.png", "--json");
+    expect(JSON.parse(denied.stdout)).toMatchObject({ result: { ending: "denied", detail: "no pictures" } });
+    const later = await desk.orgate("sessions", "say", session, "and now?", "--json"); // it is still in the conversation
+    expect(JSON.parse(later.stdout)).toMatchObject({ result: { ending: "denied", detail: "no pictures" } });
+    const model = ["policy", "eval", "--agent", "eye", "--action", "model"];
+    expect(await desk.json(...model, "--media", "text/plain")).toMatchObject({ verdict: { kind: "allow" } });
+    expect(JSON.parse((await desk.orgate(...model, "--media", "image/png,text/plain", "--json")).stdout)).toMatchObject({
+      verdict: { kind: "deny" },
+    });
+    expect(await desk.json("policy", "explain", "--session", session, "--call", "model:1")).toMatchObject({
+      decision: { verdict: { kind: "deny" } },
+      recorded: { read: { media: ["image/png", "text/plain"] } },
+    });
+  });
+
+  test("L100 a picture that is shown while a turn runs is decided on before its next request", async () => {
+    const desk = newDesk();
+    desk.write("pixel.png", PIXEL);
+    desk.write("policies/pictures.cedar", PICTURES);
+    const run = desk.start(["run", "desk", "--input", "hold on", "--json"]);
+    const session = await holding(desk);
+    await desk.json("sessions", "steer", session, "see this", "--file", "pixel.png");
+    desk.write("go", "");
+    expect(JSON.parse((await run.ended).stdout)).toMatchObject({ ending: "denied", detail: "no pictures", iterations: 1 });
   });
 });

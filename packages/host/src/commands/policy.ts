@@ -288,6 +288,7 @@ function caseOf(given: Given): Readonly<Record<string, unknown>> {
     action: given.text("action") ?? undefined,
     args: jsonOf(given.text("args")),
     labels: words("labels"),
+    media: words("media"),
     effects: words("effects"),
     resource: resourceOf(given.text("resource")),
     calls: jsonOf(given.text("calls")),
@@ -404,6 +405,7 @@ async function findDecision(
               calls,
               spent: { ...spent },
               cents: state === null ? null : centsSpent(state, state.turn),
+              media: [...(state?.media ?? [])],
               ...factsRead(e.read), // what was counted in other sessions then, and said of its arguments, is what was journalled
             },
           };

@@ -1,15 +1,16 @@
 /** What several commands need: the project, the person, the session that was meant. */
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
-import { type Agent, type Attachment, FaultError, isSessionId, type SessionId } from "@orgate/core";
+import { type Agent, type Attachment, FaultError, isFault, isSessionId, type SessionId } from "@orgate/core";
 import { isPersonName, type Journal, type SessionSummary } from "@orgate/core/journal";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { hasJournal, type Look, openLook, openPlace, openProject, type Person, type Place, personsOf } from "../compose.ts";
+import { hasJournal, type Look, mustHaveSkills, openLook, openPlace, openProject, type Person, type Place, personsOf } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { fileAt } from "../file-input.ts";
 import { openPolicies, type Policies } from "../policies.ts";
 import { loadProjectAgents } from "../project-agents.ts";
+import type { ProjectMcp } from "../project-mcp.ts";
 
 export const projectOf = (given: Given): Config => openProject(given.project, given.cwd);
 
@@ -43,13 +44,25 @@ export type Desk = Readonly<{
   config: Config;
   agents: readonly Agent[];
   gate: Policies;
+  /** Its MCP servers; null where no agent names one. */
+  mcp: ProjectMcp | null;
 }>;
 
 /** Everything that can be wrong with a project is found here, before anything is opened for writing. */
 export async function deskOf(config: Config): Promise<Desk> {
   const loaded = await loadProjectAgents(config);
   const agents = loaded.agents.map(({ agent }) => agent);
-  return { config, agents, gate: openPolicies(config, agents, "cli") };
+  return { config, agents, gate: policiesFor(config, agents), mcp: loaded.mcp };
+}
+
+/** A policy about a server's tools does not load without them: then that is what is wrong, and not the policy. */
+function policiesFor(config: Config, agents: readonly Agent[]): Policies {
+  try {
+    return openPolicies(config, agents, "cli");
+  } catch (error) {
+    if (isFault(error, "policies-refused")) agents.filter((a) => a.missingServers.length > 0).forEach(mustHaveSkills);
+    throw error;
+  }
 }
 
 /** A16 who runs a command is --as, else $ORGATE_USER, else the only key there is, else a key that is made for the user of the machine. */

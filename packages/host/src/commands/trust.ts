@@ -4,7 +4,17 @@ import { EXIT, type Run } from "../cli/command.ts";
 import type { Tone } from "../cli/paint.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { type Candidate, NODE, type Place, type Standing, sha256, standingOf, type Trusted, trustCandidates } from "../compose.ts";
+import {
+  type Candidate,
+  NODE,
+  type Place,
+  readPinned,
+  type Standing,
+  sha256,
+  standingOf,
+  type Trusted,
+  trustCandidates,
+} from "../compose.ts";
 import type { Config } from "../config.ts";
 import { readTrust, trustIn } from "../project-agents.ts";
 import { certified, personOf, projectOf, writing } from "./project.ts";
@@ -21,7 +31,7 @@ type Shown = Readonly<{
 }>;
 
 function shownOf(config: Config, trusted: Trusted): readonly Shown[] {
-  const found = new Map(trustCandidates(config, sha256, trusted.keys()).map((c) => [c.subject, c]));
+  const found = new Map([...trustCandidates(config, sha256, trusted.keys()), ...catalogues(config, trusted)].map((c) => [c.subject, c]));
   return [...new Set([...found.keys(), ...trusted.keys()])].map((subject) => {
     const candidate: Candidate | undefined = found.get(subject);
     const digest = candidate?.kind === "readable" ? candidate.digest : null;
@@ -36,6 +46,14 @@ function shownOf(config: Config, trusted: Trusted): readonly Shown[] {
     };
   });
 }
+
+/** What was accepted of MCP servers stands as long as its file is what it was; `orgate mcp diff` looks at the server. */
+const catalogues = (config: Config, trusted: Trusted): readonly Candidate[] =>
+  [...trusted].flatMap(([subject, { digest }]): readonly Candidate[] => {
+    const server = subject.startsWith("mcp-tools:") ? subject.slice("mcp-tools:".length) : null;
+    const isThere = server !== null && readPinned(config.journal.directory, server, digest, sha256) !== null;
+    return isThere ? [{ subject, kind: "readable", digest }] : [];
+  });
 
 export const list: Run = async (given, screen) => {
   const config = projectOf(given);
@@ -72,7 +90,7 @@ export const add: Run = async (given, screen) => {
   const person = personOf(given, screen);
   await writing(config, async (place) => {
     await certified(given, screen, place, person);
-    await append(place, (trusted) =>
+    await appendTrust(place, (trusted) =>
       standingOf(subject, candidate.digest, trusted) === "trusted"
         ? null
         : { kind: "trust.given", subject, digest: candidate.digest, by: { kind: "user", id: person.name } },
@@ -91,7 +109,7 @@ export const remove: Run = async (given, screen) => {
   const reason = given.text("reason") ?? "";
   await writing(config, async (place) => {
     await certified(given, screen, place, person);
-    await append(place, (trusted) =>
+    await appendTrust(place, (trusted) =>
       trusted.has(subject) ? { kind: "trust.withdrawn", subject, by: { kind: "user", id: person.name }, reason } : null,
     );
   });
@@ -101,7 +119,7 @@ export const remove: Run = async (given, screen) => {
 };
 
 /** What somebody else wrote first is looked at before it is written again. */
-async function append(place: Place, plan: (trusted: Trusted) => SystemEvent | null): Promise<void> {
+export async function appendTrust(place: Place, plan: (trusted: Trusted) => SystemEvent | null): Promise<void> {
   const { journal } = place.store;
   const now = (): Millis => NODE.clock.now();
   for (;;) {

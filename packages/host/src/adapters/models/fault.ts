@@ -77,6 +77,8 @@ export function troubleOf(error: unknown, seen: Seen): Trouble {
   const answered = inChain(error, (one) => (APICallError.isInstance(one) && one.statusCode !== undefined ? one : null));
   if (answered !== null && !isGood(answered.statusCode)) return refusal(answered, seen);
   if (isAnnounced(error)) return announced(error, seen);
+  const said = saidIn(error);
+  if (said !== null) return announced(said, seen);
   const code = inChain(error, codeOf);
   if (code !== null) return connection(code, seen);
   if (inChain(error, isMalformed) !== null) return broken(seen, "the provider's answer is not what its format says");
@@ -123,11 +125,29 @@ type Announced = Readonly<{ message: string; statusCode?: number; isRetryable?: 
 const ANNOUNCED = Symbol.for("vercel.ai.providerStreamError");
 const isAnnounced = (error: unknown): error is Announced => typeof error === "object" && error !== null && ANNOUNCED in error;
 
+/**
+ * As OpenRouter, vLLM and others put it into a stream: `{ message, code, type }`, handed on as it came. The code is a status, or there is none and the
+ * type has a name that OpenAI's format knows.
+ */
+function saidIn(error: unknown): Announced | null {
+  if (typeof error !== "object" || error === null || error instanceof Error) return null;
+  const { message, code, type } = error as Readonly<Record<string, unknown>>;
+  if (typeof message !== "string") return null;
+  const statusCode = Number.isInteger(Number(code)) && Number(code) >= 400 ? Number(code) : TYPES[String(type)];
+  return { message, ...(statusCode === undefined ? {} : { statusCode }) };
+}
+const TYPES: Readonly<Record<string, number>> = {
+  server_error: 500,
+  rate_limit_exceeded: 429,
+  rate_limit_error: 429,
+  overloaded_error: 529,
+};
+
 function announced(error: Announced, seen: Seen): Trouble {
   const status = error.statusCode ?? null;
   const transient = status !== null && isTransientStatus(status) && error.isRetryable !== false;
   const detail = `the provider broke off${status === null ? "" : ` with ${status}`}: ${error.message}`;
-  return { detail, status, retryAfterMs: null, transient, broke: seen.begun, again: transient };
+  return { detail, status, retryAfterMs: null, transient, broke: seen.begun, again: transient || (status === null && seen.begun) };
 }
 
 function connection(code: string, seen: Seen): Trouble {

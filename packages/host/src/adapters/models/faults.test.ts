@@ -2,14 +2,10 @@
 import { createServer, type Socket } from "node:net";
 import { type Fault, isFault, type ModelReply } from "@orgate/core";
 import { afterEach, describe, expect, test } from "vitest";
-import { settingsOf } from "./env.ts";
-import { anthropicWire } from "./fixtures/anthropic-wire.ts";
 import { geminiWire } from "./fixtures/gemini-wire.ts";
 import { request, user } from "./fixtures/golden.ts";
-import { chatWire } from "./fixtures/openai-chat-wire.ts";
-import { responsesWire } from "./fixtures/openai-responses-wire.ts";
 import { type Answer, type Local, listen, provider, refuse, type Script, type WireFormat } from "./fixtures/server.ts";
-import { providerModel } from "./providers.ts";
+import { KEY, modelAt, providerOf, WIRES, type Wired } from "./fixtures/wires.ts";
 import { watchedFetch } from "./wire.ts";
 
 const never = new AbortController().signal;
@@ -18,28 +14,7 @@ afterEach(async () => {
   for (const one of opened.splice(0)) await one.close();
 });
 
-const KEY = "sk-canary-4b1d0000";
 const NOW = Date.parse("2026-11-15T10:00:00Z");
-type Wired = Readonly<{ id: string; wire: WireFormat; env: (url: string) => Record<string, string> }>;
-const WIRES: readonly Wired[] = [
-  { id: "anthropic/claude-sonnet-4-5", wire: anthropicWire, env: (url) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url }) },
-  { id: "openai/gpt-test", wire: responsesWire, env: (url) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: url }) },
-  {
-    id: "openai-chat/gpt-test",
-    wire: chatWire({ path: "/v1/chat/completions", keyed: true, thinks: null }),
-    env: (url) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: url }),
-  },
-  {
-    id: "google/gemini-2.5-flash",
-    wire: geminiWire,
-    env: (url) => ({ GOOGLE_GENERATIVE_AI_API_KEY: KEY, GOOGLE_GENERATIVE_AI_BASE_URL: url }),
-  },
-  {
-    id: "ollama/llama-test",
-    wire: chatWire({ path: "/v1/chat/completions", keyed: false, thinks: "reasoning" }),
-    env: (url) => ({ OLLAMA_BASE_URL: url }),
-  },
-];
 const SAID = "Ann owes five, and Bob owes nothing at all.";
 const SCRIPT: Script = { parts: [{ say: SAID }], finish: "stop", usage: { input: 20, cached: 0, output: 9, reasoning: 0 } };
 
@@ -51,7 +26,7 @@ async function at(answer: Answer): Promise<Local> {
 
 type Options = Readonly<{ firstByteMs?: number; idleMs?: number; maxReplyChars?: number }>;
 const ask = (wired: Wired, url: string, options: Options = {}, signal = never): Promise<ModelReply> =>
-  providerModel(wired.id, options, settingsOf(wired.env(url), null), () => NOW).ask(request([user("Who owes?")]), () => {}, signal);
+  modelAt(wired, url, options, () => NOW).ask(request([user("Who owes?")]), () => {}, signal);
 
 type Failed = Extract<Fault, { kind: "model-failed" }>;
 async function faultOf(asked: Promise<unknown>): Promise<Failed> {
@@ -205,7 +180,7 @@ describe.each(WIRES)("$id", (wired) => {
     expect(await waiting).toMatchObject({ detail: "stopped", again: false });
     const during = new AbortController();
     const speaking = await at((response) => response.writeHead(200, SSE).write(half(wire)));
-    const model = providerModel(wired.id, {}, settingsOf(wired.env(speaking.url), null), () => NOW);
+    const model = modelAt(wired, speaking.url, {}, () => NOW);
     const asked = faultOf(model.ask(request([user("x")]), () => during.abort("Ctrl-C"), during.signal));
     expect(await asked).toMatchObject({ detail: "stopped", again: false, broke: true });
     const late = AbortSignal.abort("gone");
@@ -221,7 +196,7 @@ describe.each(WIRES)("$id", (wired) => {
   test("M48 kinds of events that nobody knew are let be", async () => {
     const text = wire.stream(SCRIPT);
     const place = text.indexOf("\n\n", text.indexOf("owes")) + 2;
-    const future = UNKNOWN[wired.id.split("/")[0] ?? ""] ?? "";
+    const future = UNKNOWN[providerOf(wired)] ?? ": keep-alive\n\n";
     const local = await at((response) => response.writeHead(200, SSE).end(`${text.slice(0, place)}${future}${text.slice(place)}`));
     expect(await ask(wired, local.url)).toMatchObject({ finish: "stop", parts: [{ kind: "text", text: SAID }] });
   });
@@ -245,7 +220,7 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   anthropic: 'event: message_mood\ndata: {"type":"message_mood","mood":"sunny"}\n\n',
   openai: 'event: response.mood.delta\ndata: {"type":"response.mood.delta","sequence_number":90,"mood":"sunny"}\n\n',
   "openai-chat": ": keep-alive\n\nevent: mood\nid: 7\nretry: 100\n\n",
-  ollama: ": keep-alive\n\n",
+  openrouter: ": OPENROUTER PROCESSING\n\n",
   google: 'data: {"mood":"sunny"}\n\n',
 };
 
@@ -255,6 +230,10 @@ const ERRORS: readonly Readonly<{ id: string; said: string }>[] = [
   {
     id: "openai",
     said: 'event: error\ndata: {"type":"error","sequence_number":9,"error":{"type":"server_error","code":"server_error","message":"The server had an error","param":null}}\n\n',
+  },
+  {
+    id: "openrouter",
+    said: 'data: {"id":"gen-1","object":"chat.completion.chunk","created":1,"model":"maker/model-test","provider":"Maker","error":{"code":502,"message":"Provider disconnected unexpectedly"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}\n\n',
   },
   { id: "google", said: 'data: {"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}\n\n' },
 ];

@@ -184,6 +184,16 @@ describe("a model of one's own", () => {
   });
 });
 
+test.each(PLACES)("M93 $id: an image without a word is sent alone", async (place) => {
+  const [{ message } = { message: user("") }] = FILE_CASES;
+  if (message.role !== "user") throw new Error("a person's message");
+  const local = await open(place.wire);
+  await modelAt(place, local).ask(request([{ ...message, text: " " }], { tools: [] }), () => {}, never);
+  const body = JSON.stringify(local.asked[0]?.body);
+  expect(body.split("iVBORw0KGgo")).toHaveLength(3);
+  expect(body).not.toContain("no text");
+});
+
 describe("M58 the servers take files as the providers' own clients send them", () => {
   const data = "iVBORw0KGgo=";
   test("M58 Anthropic's SDK", async () => {

@@ -234,7 +234,7 @@ describe("M43 M59 pace", () => {
 });
 
 describe("M46 M47 prompts", () => {
-  const wire = { exactArguments: false, flagsErrors: true, files: ANY_FILES };
+  const wire = { exactArguments: false, flagsErrors: true, splitsSystem: true, files: ANY_FILES };
   const call = (text: string, args: Extract<Part, { kind: "call" }>["args"]): Part => ({
     kind: "call",
     id: callId("1.0"),
@@ -244,7 +244,7 @@ describe("M46 M47 prompts", () => {
     args,
     meta: { own: { sig: "s" } },
   });
-  const prompt = (messages: readonly Message[], more = wire) => toPrompt({ system: "S", messages }, more);
+  const prompt = (messages: readonly Message[], more = wire) => toPrompt({ system: "S", context: [], messages }, more);
 
   test("M47 a prompt begins with a user's message, whatever is shown of the conversation", () => {
     expect(prompt([assistant({ kind: "text", text: "hi", meta: null })]).map(({ role }) => role)).toEqual(["system", "user", "assistant"]);
@@ -253,7 +253,7 @@ describe("M46 M47 prompts", () => {
       { role: "system", content: "S" },
       { role: "user", content: [{ type: "text", text: "[x] go on" }] },
     ]);
-    expect(toPrompt({ system: " ", messages: [user("x")] }, wire)).toHaveLength(1);
+    expect(toPrompt({ system: " ", context: [], messages: [user("x")] }, wire)).toHaveLength(1);
   });
 
   test("M47 what says nothing is left out, or says so: no message is empty", () => {

@@ -10,10 +10,11 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview } from "@orgate/core";
+import { type AnswerWay, type Manners, mannered, NATIVE } from "./answers.ts";
 import { type Seen, toFault, troubleOf, WireTrouble } from "./fault.ts";
 import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";
 import { type Pieces, readPieces } from "./reading.ts";
-import { redacted, redactor } from "./redact.ts";
+import { exactRedactor, redacted, redactor } from "./redact.ts";
 import { type Patience, unlessAborted, type Watchdog, watchdog } from "./watchdog.ts";
 import type { Wire } from "./wire.ts";
 
@@ -32,8 +33,14 @@ export type LanguageModelOptions = Readonly<{
   /** What the provider is told beside the request, by provider: `{ anthropic: { thinking: … } }`. */
   providerOptions?: Readonly<Record<string, JsonObject>>;
   patience?: Partial<Patience>;
+  /** Whether what stays the same is marked for the provider's cache, where that is Anthropic's; it is unless said. */
+  promptCache?: boolean;
   /** The most characters a reply may have. */
   maxReplyChars?: number;
+  /** `prompted`: it has no calls of its own, and makes them in words. */
+  tools?: "native" | "prompted";
+  /** How it gives a structured answer: by the interface's own means unless said (`native`), so where there are no tools (`alone`), or by a call. */
+  answers?: AnswerWay;
   /** Keys that must not be in any error. */
   secrets?: readonly string[];
   now?: () => number;
@@ -43,6 +50,7 @@ export type LanguageModelOptions = Readonly<{
 export type Inside = Readonly<{
   exactArguments: boolean;
   flagsErrors: boolean;
+  splitsSystem: boolean;
   files: FileWire;
   events: readonly string[];
   within(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
@@ -55,6 +63,7 @@ const VERSIONS: readonly string[] = ["v2", "v3", "v4"];
 const OUTSIDE: Inside = {
   exactArguments: false,
   flagsErrors: true,
+  splitsSystem: false,
   files: ANY_FILES,
   events: [],
   within: (options) => options,
@@ -73,7 +82,9 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
   const files = { ...inside.files, tagged: model.specificationVersion === "v4" };
   const patience = { ...DEFAULT_PATIENCE, ...options.patience };
   const redact = redactor(options.secrets ?? []);
-  const { now = Date.now, providerOptions = {}, maxReplyChars = MAX_REPLY_CHARS } = options;
+  const exact = exactRedactor(options.secrets ?? []);
+  const { now = Date.now, providerOptions = {}, maxReplyChars = MAX_REPLY_CHARS, promptCache = true } = options;
+  const cacheMarks = promptCache && isAnthropic(model);
 
   async function ask(request: ModelRequest, preview: (preview: Preview) => unknown, signal: AbortSignal): Promise<ModelReply> {
     const dog = watchdog(patience, signal);
@@ -88,18 +99,28 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       seen.begun ||= isAnswer(piece);
     };
     try {
-      const given = { ...inside.within(toCallOptions(request, { ...inside, files, providerOptions })), abortSignal: dog.signal };
+      const given = {
+        ...inside.within(toCallOptions(request, { ...inside, cacheMarks, files, providerOptions })),
+        abortSignal: dog.signal,
+      };
       await received(speaker, given, { ...pieces, heard }, dog);
       const reply = pieces.reply(id, request);
-      return { ...reply, meta: redacted(reply.meta, redact) };
+      const parts = reply.parts.map((part) => ({ ...part, text: exact(part.text), meta: redacted(part.meta, exact) }));
+      return { ...reply, parts, meta: redacted(reply.meta, redact) };
     } catch (error) {
       throw failure(error, dog, { ...seen, now: now() }, redact);
     } finally {
       dog.end();
     }
   }
-  return Object.freeze({ id, ask });
+  const asked: Model = Object.freeze({ id, ask });
+  return inside === OUTSIDE ? mannered(asked, { ...NATIVE, ...mannersOf(options) }) : asked;
 }
+
+const mannersOf = ({ tools, answers }: LanguageModelOptions): Partial<Manners> => ({
+  ...(tools === undefined ? {} : { tools }),
+  ...(answers === undefined ? {} : { answers }),
+});
 
 function failure(error: unknown, dog: Watchdog, seen: Seen, redact: (text: string) => string): FaultError {
   if (dog.stopped()) return new FaultError({ kind: "model-failed", detail: "stopped", again: false, broke: seen.begun });
@@ -127,7 +148,9 @@ async function received(speaker: Speaker, given: LanguageModelV4CallOptions, pie
       if (dog.signal.aborted) throw dog.signal.reason;
       if (done) return;
       pieces.heard(value);
-      await dog.during(pieces.take(value));
+      const taken = pieces.take(value);
+      if (!(taken instanceof Promise)) continue; // nobody to wait for
+      await dog.during(taken);
       if (dog.signal.aborted) throw dog.signal.reason;
     }
   } catch (error) {
@@ -166,6 +189,8 @@ function speakerOf(model: unknown, id: string): Speaker {
     doGenerate: (options) => (given.doGenerate ?? no("doGenerate")).call(model, options),
   };
 }
+
+const isAnthropic = ({ provider }: AnyLanguageModel): boolean => String(provider).split(".")[0] === "anthropic";
 
 /** `anthropic.messages` is anthropic's. */
 const idOf = (model: AnyLanguageModel): string =>

@@ -4,6 +4,10 @@
  * M46 What the model said goes back as it said it: thinking with its signature, arguments in their exact text, the provider's own marks on each part.
  * M47 A prompt is valid for every provider: the first message is a user's, results of parallel calls are one message right after their calls,
  *     no message is empty, and nothing is left out but what says nothing.
+ * M120 What stands beside the instructions reaches every provider: as blocks of its one system field, as messages of their own, or joined to the
+ *      instructions where a server may take only one.
+ * M121 Marks for a provider's cache stand at the end of what stays: the tools and the instructions, what the request before ended with, what this one
+ *      ends with. They change no word of it.
  * M93 A file goes as the provider's own kind of part; a text goes as words, named. One that the provider does not take is refused before anything is sent.
  */
 import type {
@@ -17,6 +21,7 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import type { Attachment, Json, JsonObject, Message, ModelRequest, Part, ToolSpec } from "@orgate/core";
+import { closed } from "./answers.ts";
 import { WireTrouble } from "./fault.ts";
 
 export type PromptOptions = Readonly<{
@@ -24,6 +29,10 @@ export type PromptOptions = Readonly<{
   exactArguments: boolean;
   /** The wire has a flag for a result that is an error. Without one its text says so, as ours always does, and is sent as it stands. */
   flagsErrors: boolean;
+  /** Takes the instructions and what stands beside them apart; otherwise they are one text. */
+  splitsSystem: boolean;
+  /** Where what stays ends is marked for the provider's cache, in Anthropic's way; those who have no such marks do not look at them. */
+  cacheMarks: boolean;
   files: FileWire;
   providerOptions: Readonly<Record<string, JsonObject>>;
 }>;
@@ -40,12 +49,16 @@ export type FileWire = Readonly<{
 export const ANY_FILES: FileWire = Object.freeze({ takes: null, first: false, tagged: true });
 
 export function toCallOptions(request: ModelRequest, options: PromptOptions): LanguageModelV4CallOptions {
-  const { tools, temperature, maxOutputTokens } = request;
+  const { answer, temperature, maxOutputTokens } = request;
+  const tools = request.tools.map(toFunction);
+  const prompt = toPrompt(request, options);
+  if (options.cacheMarks) markStable(prompt, tools);
   return {
-    prompt: toPrompt(request, options),
+    prompt,
     temperature,
     maxOutputTokens,
-    ...(tools.length === 0 ? {} : { tools: tools.map(toFunction), toolChoice: { type: "auto" } }),
+    ...(tools.length === 0 ? {} : { tools, toolChoice: { type: answer?.kind === "call" ? "required" : "auto" } }),
+    ...(answer?.kind === "text" ? { responseFormat: { type: "json", name: "answer", schema: copy(closed(answer.schema)) } } : {}),
     ...(Object.keys(options.providerOptions).length === 0 ? {} : { providerOptions: copy(options.providerOptions) }),
   };
 }
@@ -53,11 +66,13 @@ export function toCallOptions(request: ModelRequest, options: PromptOptions): La
 const HIDDEN = "[the beginning of this conversation is not shown]";
 const SILENT = "(no text)";
 
-type Wire = Pick<PromptOptions, "exactArguments" | "flagsErrors" | "files">;
+type Wire = Pick<PromptOptions, "exactArguments" | "flagsErrors" | "splitsSystem" | "files">;
+type Said = Pick<ModelRequest, "system" | "context" | "messages">;
 
-export function toPrompt({ system, messages }: Pick<ModelRequest, "system" | "messages">, wire: Wire): LanguageModelV4Prompt {
-  const prompt: LanguageModelV4Message[] = [];
-  if (system.trim() !== "") prompt.push({ role: "system", content: system });
+export function toPrompt({ system, context, messages }: Said, wire: Wire): LanguageModelV4Prompt {
+  const texts = [system, ...context].filter((text) => text.trim() !== "");
+  const told = wire.splitsSystem || texts.length === 0 ? texts : [texts.join("\n\n")];
+  const prompt: LanguageModelV4Message[] = told.map((content) => ({ role: "system", content }));
   const [first] = messages;
   if (first === undefined || first.role === "assistant" || first.role === "tool") prompt.push(said(HIDDEN));
   let results: LanguageModelV4ToolResultPart[] | null = null;
@@ -79,6 +94,21 @@ export function toPrompt({ system, messages }: Pick<ModelRequest, "system" | "me
     }
   }
   return prompt;
+}
+
+const CACHED: SharedV4ProviderOptions = Object.freeze({ anthropic: { cacheControl: { type: "ephemeral" } } });
+
+/** At most three, where four are allowed. What is beside the instructions comes after their mark: it may be another the next time. */
+function markStable(prompt: LanguageModelV4Prompt, tools: readonly LanguageModelV4FunctionTool[]): void {
+  const marked: { providerOptions?: SharedV4ProviderOptions }[] = [];
+  const [first] = prompt;
+  const lastTool = tools.at(-1);
+  if (first?.role === "system") marked.push(first);
+  else if (lastTool !== undefined) marked.push(lastTool);
+  const replied = prompt.findLastIndex(({ role }) => role === "assistant");
+  const [before, now] = [prompt[replied - 1], prompt.at(-1)];
+  for (const end of [before, now]) if (end?.role === "user" || end?.role === "tool") marked.push(end);
+  for (const one of marked) one.providerOptions = { ...one.providerOptions, ...CACHED };
 }
 
 function said(text: string, files: readonly Attachment[] = [], wire: FileWire = ANY_FILES): LanguageModelV4Message {

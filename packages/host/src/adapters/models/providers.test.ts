@@ -139,7 +139,7 @@ test("M62 no provider's package is loaded before its first request, and no other
     const model = providerModel("anthropic/m", {}, settingsOf(env, null), Date.now);
     providerModel("openai/m", {}, settingsOf(env, null), Date.now);
     const before = [...seen];
-    await model.ask({ system: "", messages: [], tools: [], temperature: 0, maxOutputTokens: 1, attempt: 1 }, () => {}, new AbortController().signal).catch(() => {});
+    await model.ask({ system: "", context: [], messages: [], tools: [], temperature: 0, maxOutputTokens: 1, attempt: 1 }, () => {}, new AbortController().signal).catch(() => {});
     console.log(JSON.stringify({ before, after: [...seen].filter((one) => !one.startsWith("@ai-sdk/provider-utils")) }));
   `;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code]);

@@ -11,6 +11,7 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model } from "@orgate/core";
 import * as z from "zod";
+import { type AnswerWay, mannered, strictly } from "./answers.ts";
 import type { Setting, Settings } from "./env.ts";
 import { WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
@@ -29,6 +30,8 @@ type Provider = Readonly<{
   base: Readonly<{ variable: string; usual: string | null /** What an address without a path lacks. */; path: string }>;
   /** Its wire has a flag for a result that is an error. */
   flagsErrors: boolean;
+  /** It takes several system texts. Of those who imitate OpenAI many take one, and only as the first message: theirs is one text. */
+  splitsSystem: boolean;
   /** What it takes of files, and where it wants them. */
   files: Omit<FileWire, "tagged">;
   /** The kinds of event that its package reads, where it takes any other for an error. */
@@ -37,6 +40,10 @@ type Provider = Readonly<{
   options: Readonly<Record<string, JsonObject>>;
   /** Options of its package that an agent may not use. */
   closed: readonly string[];
+  /** How its models give a structured answer. */
+  answers: AnswerWay;
+  /** The name that its package knows the option by which says whether a schema is followed to the letter; null: it has none. */
+  strict: string | null;
   about: string;
   /** Where its package would ask for more than it was told to. */
   within?(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
@@ -47,14 +54,19 @@ const compatible =
   (provider: string): Provider["make"] =>
   async ({ name, key, base }, fetch) => {
     const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-    return createOpenAICompatible({ name: provider, baseURL: base, includeUsage: true, fetch, ...(key === null ? {} : { apiKey: key }) })(
-      name,
-    );
+    return createOpenAICompatible({
+      name: provider,
+      baseURL: base,
+      includeUsage: true,
+      supportsStructuredOutputs: true,
+      fetch,
+      ...(key === null ? {} : { apiKey: key }),
+    })(name);
   };
 
 /** Whatever else is given becomes a field of the body: these are ours to fill, or choose another model, or run something. */
 const CHAT_FIELDS =
-  "model models route plugins messages tools tool_choice functions stream stream_options temperature max_tokens max_completion_tokens n".split(
+  "model models route plugins messages tools tool_choice functions stream stream_options response_format temperature max_tokens max_completion_tokens n".split(
     " ",
   );
 
@@ -68,10 +80,13 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "ANTHROPIC_BASE_URL", usual: "https://api.anthropic.com/v1", path: "/v1" },
     flagsErrors: true,
+    splitsSystem: true,
     files: { takes: [...IMAGES, PDF], first: true },
     events: "message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping error".split(" "),
     options: { anthropic: { toolStreaming: false } }, // else the package asks for arguments that the provider has not checked to be JSON
-    closed: "mcpServers container fallbacks thread compaction contextManagement".split(" "),
+    closed: "mcpServers container fallbacks thread compaction contextManagement cacheControl".split(" "), // a cache for an hour has another price
+    answers: "native", // the package gives an older model a tool for it
+    strict: null,
     about: "Anthropic's Messages API",
     within: thinkingIncluded,
     make: async ({ name, key, base }, fetch) => {
@@ -84,10 +99,13 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
+    splitsSystem: true,
     files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: { openai: { store: false } }, // the journal is the record: nothing is left with the provider to refer to
     closed: "conversation previousResponseId contextManagement compactionTrigger".split(" "),
+    answers: "native",
+    strict: "openai",
     about: "OpenAI's Responses API",
     make: async ({ name, key, base }, fetch) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
@@ -99,10 +117,13 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
+    splitsSystem: true,
     files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: {},
     closed: "maxCompletionTokens".split(" "),
+    answers: "native",
+    strict: "openai",
     about: "OpenAI's Chat Completions",
     make: async ({ name, key, base }, fetch) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
@@ -114,10 +135,13 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "GOOGLE_GENERATIVE_AI_BASE_URL", usual: "https://generativelanguage.googleapis.com/v1beta", path: "/v1beta" },
     flagsErrors: true,
+    splitsSystem: true,
     files: { takes: [...STILL, PDF], first: true },
     events: [],
     options: {},
     closed: "cachedContent continuationToken".split(" "),
+    answers: "native", // the package gives a model before Gemini 3 a tool for it, where it has tools
+    strict: null,
     about: "Google's Gemini API",
     make: async ({ name, key, base }, fetch) => {
       const { createGoogle } = await import("@ai-sdk/google");
@@ -129,10 +153,13 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENROUTER_BASE_URL", usual: "https://openrouter.ai/api/v1", path: "/api/v1" },
     flagsErrors: false,
+    splitsSystem: false,
     files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
+    answers: "alone", // of the models behind it, not all take both
+    strict: "openrouter",
     about: "OpenRouter",
     make: compatible("openrouter"),
   },
@@ -141,10 +168,13 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: true,
     base: { variable: "OLLAMA_BASE_URL", usual: "http://127.0.0.1:11434/v1", path: "/v1" },
     flagsErrors: false,
+    splitsSystem: false,
     files: { takes: STILL, first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
+    answers: "alone", // a grammar leaves no room for calls
+    strict: "ollama",
     about: "Ollama, on this machine unless told otherwise",
     make: compatible("ollama"),
   },
@@ -153,10 +183,13 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: true,
     base: { variable: "OPENAI_COMPATIBLE_BASE_URL", usual: null, path: "" },
     flagsErrors: false,
+    splitsSystem: false,
     files: { takes: IMAGES, first: false },
     events: [],
     options: {},
     closed: CHAT_FIELDS,
+    answers: "alone",
+    strict: "openaiCompatible",
     about: "anything that speaks OpenAI's Chat Completions: vLLM, LM Studio, llama.cpp",
     make: compatible("openai-compatible"),
   },
@@ -181,6 +214,12 @@ const optionsSchema = z.strictObject({
   firstByteMs: z.int().min(1).max(3_600_000).optional(),
   idleMs: z.int().min(1).max(3_600_000).optional(),
   maxReplyChars: z.int().min(1).optional(),
+  /** Whether the model has calls of its own; `prompted`: it makes them in words. */
+  tools: z.enum(["native", "prompted", "none"]).default("native"),
+  /** How it gives a structured answer, where that is to be otherwise than is usual for its provider. */
+  answers: z.enum(["native", "alone", "call"]).optional(),
+  /** False: nothing is marked for Anthropic's cache. Others cache by themselves, or not at all. */
+  promptCache: z.boolean().default(true),
 });
 
 export type ProviderOptions = z.input<typeof optionsSchema>;
@@ -201,13 +240,14 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
   }
   const standing = providerStanding(word, settings);
   if (standing.kind === "unusable") throw unusable(id, standing.why);
-  const { providerOptions, firstByteMs, idleMs, maxReplyChars } = read.data;
+  const { providerOptions, firstByteMs, idleMs, maxReplyChars, promptCache, tools, answers = provider.answers } = read.data;
 
   const { key, base } = standing;
   const asked = {
     id,
     now,
     secrets: key === null ? [] : [key],
+    promptCache,
     providerOptions: merged(provider.options, providerOptions),
     patience: { ...(firstByteMs === undefined ? {} : { firstByteMs }), ...(idleMs === undefined ? {} : { idleMs }) },
     ...(maxReplyChars === undefined ? {} : { maxReplyChars }),
@@ -216,21 +256,23 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
   const inside: Inside = {
     exactArguments: true,
     flagsErrors: provider.flagsErrors,
+    splitsSystem: provider.splitsSystem,
     files: { ...provider.files, tagged: true },
     events: provider.events,
-    within: provider.within ?? ((given) => given),
+    within: (given) => strictly(provider.strict, provider.within?.(given) ?? given),
     watch: (signal, wire) => void wires.set(signal, wire),
   };
   const fetch = watchedFetch((signal) => wires.get(signal) ?? null, MAX_ANSWER_BYTES);
   const load = async (): Promise<Model> => languageModel(await provider.make({ name, key, base }, fetch), asked, inside);
   let loaded: Promise<Model> | null = null;
-  return Object.freeze({
+  const asking: Model = Object.freeze({
     id,
     async ask(...given: Parameters<Model["ask"]>) {
       loaded ??= load();
       return (await loaded).ask(...given);
     },
   });
+  return mannered(asking, { tools, answers });
 }
 
 export type ProviderStanding =

@@ -170,6 +170,7 @@ export function readPieces(show: Show, maxChars: number, known: readonly string[
       output: counted.output ?? estimatedOutput(said),
       cached: counted.cached ?? 0,
       reasoning: counted.reasoning ?? 0,
+      cacheWrite: counted.cacheWrite ?? 0,
     };
     const meta: JsonObject = {
       finish: ended.raw,
@@ -256,8 +257,9 @@ function usageOf(given: unknown): Counted {
 const countOf = (value: unknown): number | null => (typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null);
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === "object" && value !== null ? { ...value } : {});
 
-const estimatedInput = ({ system, messages, tools }: ModelRequest): number =>
+const estimatedInput = ({ system, context, messages, tools }: ModelRequest): number =>
   estimateTokens(system) +
+  context.reduce((sum, text) => sum + estimateTokens(text), 0) +
   messages.reduce((sum, { tokens }) => sum + tokens, 0) +
   (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
 const estimatedOutput = (parts: readonly ReplyPart[]): number => parts.reduce((sum, { text }) => sum + estimateTokens(text), 0);

@@ -17,23 +17,34 @@ const LIKELY: readonly RegExp[] = [
   /(\/\/)[^/\s:@]+:[^/\s@]+@/g,
 ];
 
-export function redactor(keys: readonly string[]): (text: string) => string {
+/** Of the keys themselves, and of nothing that only looks like one: for what has to stay as it came, such as signatures. */
+export function exactRedactor(keys: readonly string[]): (text: string) => string {
   const forms = [...new Set(keys.filter((key) => key.length >= SHORTEST).flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  return (text) => forms.reduce((clean, form) => clean.replaceAll(form, GONE), text);
+}
+
+export function redactor(keys: readonly string[]): (text: string) => string {
+  const exact = exactRedactor(keys);
   return (text) => {
-    let clean = text;
-    for (const form of forms) clean = clean.replaceAll(form, GONE);
+    let clean = exact(text);
     for (const likely of LIKELY)
       clean = clean.replace(likely, (_, before: unknown) => (typeof before === "string" ? `${before}${GONE}` : GONE));
     return clean;
   };
 }
 
-/** The same for every text in a value. */
+/** The same for every text in a value. Looked through as one text first: there is hardly ever anything to find. */
 export function redacted(value: Json, redact: (text: string) => string): Json {
+  if (value === null) return null;
+  const text = JSON.stringify(value);
+  return redact(text) === text ? value : everyText(value, redact);
+}
+
+function everyText(value: Json, redact: (text: string) => string): Json {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((one: Json) => redacted(one, redact));
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [redact(key), redacted(one, redact)]));
+  if (Array.isArray(value)) return value.map((one: Json) => everyText(one, redact));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [redact(key), everyText(one, redact)]));
 }
 
 /** As it stands, as it is in an address, in JSON, and in base64 (whichever byte it begins at). */

@@ -8,6 +8,7 @@ import { geminiWire, THOUGHT } from "./fixtures/gemini-wire.ts";
 import {
   ANTHROPIC,
   ANTHROPIC_NOW,
+  ANTHROPIC_UNMARKED,
   anthropicThought,
   assistant,
   CASES,
@@ -56,7 +57,7 @@ const SETUPS: readonly Setup[] = [
     id: "openai-chat/gpt-test",
     wire: chatWire({ path: "/v1/chat/completions", keyed: true, thinks: null }),
     env: (url) => ({ OPENAI_API_KEY: "sk-test-0000000000", OPENAI_BASE_URL: url }),
-    bodies: chat("gpt-test", null),
+    bodies: chat("gpt-test", null, true),
   },
   {
     id: "google/gemini-2.5-flash",
@@ -68,19 +69,19 @@ const SETUPS: readonly Setup[] = [
     id: "openrouter/maker/model-test",
     wire: chatWire({ path: "/api/v1/chat/completions", keyed: true, thinks: "reasoning" }),
     env: (url) => ({ OPENROUTER_API_KEY: "sk-or-test-000000", OPENROUTER_BASE_URL: url }),
-    bodies: chat("maker/model-test", null),
+    bodies: chat("maker/model-test", null, false),
   },
   {
     id: "ollama/llama-test",
     wire: chatWire({ path: "/v1/chat/completions", ...compat }),
     env: (url) => ({ OLLAMA_BASE_URL: url }),
-    bodies: chat("llama-test", null),
+    bodies: chat("llama-test", null, false),
   },
   {
     id: "openai-compatible/served-test",
     wire: chatWire({ path: "/any/v1/chat/completions", keyed: false, thinks: "reasoning_content" }),
     env: (url) => ({ OPENAI_COMPATIBLE_BASE_URL: `${url}/any/v1/` }),
-    bodies: chat("served-test", null),
+    bodies: chat("served-test", null, false),
   },
 ];
 
@@ -106,14 +107,21 @@ const call = (wireId: string, name: string): Part => ({
 });
 
 describe.each(SETUPS)("$id", (setup) => {
-  test.each(CASES)("M57 what is sent is what the documentation says: $name", async ({ name, messages, tools, temperature }) => {
-    const local = await open(setup.wire, [OK]);
-    const model = modelAt(setup, local.url);
-    const reply = await model.ask(request(messages(say, call), { temperature, ...(tools ? {} : { tools: [] }) }), () => {}, never);
-    expect(local.asked.map(({ body }) => body)).toEqual([setup.bodies[name]]);
-    expect(reply).toMatchObject({ finish: "stop", model: setup.id, usage: { input: 20, output: 9 } });
-    expect(reply.parts.map(({ kind, text }) => ({ kind, text }))).toEqual([{ kind: "text", text: "Änne owes 5 €. 🪙" }]);
-  });
+  test.each(CASES)(
+    "M57 what is sent is what the documentation says: $name",
+    async ({ name, messages, tools, temperature, context = [] }) => {
+      const local = await open(setup.wire, [OK]);
+      const model = modelAt(setup, local.url);
+      const reply = await model.ask(
+        request(messages(say, call), { context, temperature, ...(tools ? {} : { tools: [] }) }),
+        () => {},
+        never,
+      );
+      expect(local.asked.map(({ body }) => body)).toEqual([setup.bodies[name]]);
+      expect(reply).toMatchObject({ finish: "stop", model: setup.id, usage: { input: 20, output: 9 } });
+      expect(reply.parts.map(({ kind, text }) => ({ kind, text }))).toEqual([{ kind: "text", text: "Änne owes 5 €. 🪙" }]);
+    },
+  );
 
   test("M48 wherever the bytes are cut, the reply is the same: text, calls with exact arguments, previews that add up", async () => {
     const args = '{ "name" : "Bé\\u0301a 🪙" }';
@@ -163,6 +171,14 @@ describe.each(SETUPS)("$id", (setup) => {
 /** As the loop makes it of a reply. */
 const journalled = (part: ReplyPart): Part =>
   part.kind === "call" ? { ...part, id: callId("1.0"), wireId: part.id, args: { kind: "json", value: JSON.parse(part.text) } } : part;
+
+test("M121 without `promptCache` nothing is marked", async () => {
+  const [setup] = SETUPS;
+  if (setup === undefined) throw new Error("no set-up");
+  const local = await open(setup.wire, [OK]);
+  await modelAt(setup, local.url, { promptCache: false }).ask(request([user("Who owes?")]), () => {}, never);
+  expect(local.asked.map(({ body }) => body)).toEqual([ANTHROPIC_UNMARKED]);
+});
 
 test("M57 a model that takes no temperature is sent none, and that is on record", async () => {
   const [setup] = SETUPS;

@@ -2,6 +2,7 @@
  * The one way to a provider: Node's fetch, watched.
  *
  * M44 A key goes to the address it was meant for and no further: redirects are not followed.
+ * M128 One ask is one request: what a package would send beside it, to go on from an answer that was cut, was decided and announced by nobody.
  * M45 An answer is bounded, and one that is no answer of a model (a login page, a proxy's error) is refused by its type.
  */
 import { APICallError } from "@ai-sdk/provider";
@@ -14,8 +15,12 @@ export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** `watching` names the call that a signal belongs to: one provider object serves many at a time. */
 export function watchedFetch(watching: (signal: AbortSignal) => Wire | null, maxBytes: number): typeof fetch {
+  const asked = new WeakSet<Wire>();
   return async (input, init) => {
     const wire = init?.signal ? watching(init.signal) : null;
+    if (wire !== null && asked.has(wire))
+      throw new WireTrouble({ detail: "the provider wants a second request for one answer, which nobody has decided" });
+    if (wire !== null) asked.add(wire);
     const response = await fetch(input, { ...init, redirect: "manual" });
     wire?.answered(response.status);
     wire?.beat();

@@ -1,0 +1,20 @@
+/** What is wrong with a file, where in it, and what to do. The host knows lines and columns; in here places are paths. */
+import type * as z from "zod";
+
+export type Issue = Readonly<{ path: readonly PropertyKey[]; detail: string; hint: string }>;
+
+/** A setting that nobody knows is told by its own name, one by one. */
+export function issuesOf(error: z.ZodError, hint: string): readonly Issue[] {
+  return error.issues.flatMap((issue): readonly Issue[] => {
+    if (issue.code === "unrecognized_keys")
+      return issue.keys.map((key) => ({
+        path: [...issue.path, key],
+        detail: `there is no setting \`${[...issue.path, key].map(String).join(".")}\``,
+        hint,
+      }));
+    const name = issue.path.map(String).join(".");
+    const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+    const missing = issue.code === "invalid_type" && message.endsWith("received undefined");
+    return [{ path: issue.path, detail: missing ? `\`${name}\` is missing` : name === "" ? message : `\`${name}\`: ${message}`, hint }];
+  });
+}

@@ -1,0 +1,154 @@
+/**
+ * One connection to one MCP server, over the official client, which is loaded with the first of them.
+ *
+ * T138 A server asks for nothing: requests of its own (a model's words, a person's answer) are refused; it is told the project's folder only
+ *      where its entry says so.
+ * T139 Nothing that a server sends is larger than a limit: a message beyond it ends the connection.
+ */
+import { pathToFileURL } from "node:url";
+import type { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { escapeHidden } from "@orgate/core";
+import * as z from "zod";
+import { MAX_TOOLS, shortened } from "./mcp-catalogue.ts";
+import type { Launch, McpServer } from "./mcp-config.ts";
+
+export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+/** Longer than any call may take: whoever calls has a deadline, and says when it is over. */
+const NO_TIMEOUT = 2 ** 31 - 1;
+const STDERR_CHARS = 2_000;
+
+export type Progress = Readonly<{ progress: number; total: number | null; message: string | null }>;
+export type Hooks = Readonly<{ onListChanged(): void; onAsked(method: string): void; onClosed(): void }>;
+export type Settings = Readonly<{ version: string /** The project's folder, for a server that may know it. */; root: string }>;
+
+export type Connection = Readonly<{
+  /** `tools/list`, all pages. */
+  list(signal: AbortSignal): Promise<readonly unknown[]>;
+  call(
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+    onProgress: (progress: Progress) => void,
+    signal: AbortSignal,
+  ): Promise<unknown>;
+  isOpen(): boolean;
+  /** The last words of a server that has ended, for people. */
+  lastWords(): string;
+  close(): Promise<void>;
+}>;
+
+const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+const anything = z.looseObject({});
+
+export async function connectMcp(
+  server: McpServer,
+  launch: Launch,
+  { version, root }: Settings,
+  hooks: Hooks,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const sdk = await import("@modelcontextprotocol/client");
+  const capabilities = server.roots ? { roots: {} } : {};
+  const client = new sdk.Client({ name: "orgate", version }, { capabilities });
+  if (server.roots) client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(root).href, name: "project" }] }));
+  client.fallbackRequestHandler = async ({ method }) => {
+    hooks.onAsked(shortened(escapeHidden(method), 100));
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.MethodNotFound, "orgate lets no server ask a model or a person");
+  };
+  client.setNotificationHandler("notifications/tools/list_changed", () => hooks.onListChanged());
+  const { transport, lastWords } = await transportOf(sdk, launch);
+  let open = true;
+  client.onclose = () => {
+    open = false;
+    hooks.onClosed();
+  };
+  try {
+    await client.connect(transport, { timeout: server.connectMs, signal });
+  } catch (error) {
+    open = false;
+    await client.close().catch(() => {});
+    throw withWords(error, lastWords());
+  }
+  return {
+    list: (until) => listAll(client, server.connectMs, until),
+    call: (tool, args, onProgress, until) =>
+      client.request({ method: "tools/call", params: { name: tool, arguments: args } }, anything, {
+        signal: until,
+        timeout: NO_TIMEOUT,
+        onprogress: ({ progress, total, message }) => onProgress({ progress, total: total ?? null, message: message ?? null }),
+      }),
+    isOpen: () => open,
+    lastWords,
+    async close() {
+      if ("terminateSession" in transport) await transport.terminateSession().catch(() => {}); // it may know nothing of sessions, or be gone
+      await client.close().catch(() => {});
+    },
+  };
+}
+
+/** No further than there may be tools: a cursor that never ends is a server's own doing. */
+async function listAll(client: Client, timeout: number, signal: AbortSignal): Promise<readonly unknown[]> {
+  const tools: unknown[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages <= MAX_TOOLS && tools.length <= MAX_TOOLS; pages += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const { tools: more, nextCursor } = await client.request({ method: "tools/list", params }, page, { signal, timeout });
+    tools.push(...more);
+    if (nextCursor === undefined) return tools;
+    cursor = nextCursor;
+  }
+  if (tools.length > MAX_TOOLS) return tools;
+  throw new Error("its list of tools does not end");
+}
+
+type Sdk = typeof import("@modelcontextprotocol/client");
+type Opened = Readonly<{
+  transport: StreamableHTTPClientTransport | import("@modelcontextprotocol/client/stdio").StdioClientTransport;
+  lastWords(): string;
+}>;
+
+async function transportOf(sdk: Sdk, { transport: t, hide }: Launch): Promise<Opened> {
+  if (t.kind === "http") {
+    const reconnectionOptions = {
+      initialReconnectionDelay: 500,
+      maxReconnectionDelay: 10_000,
+      reconnectionDelayGrowFactor: 2,
+      maxRetries: 5,
+    };
+    const settings = { requestInit: { headers: t.headers }, fetch: boundedFetch, reconnectionOptions };
+    return { transport: new sdk.StreamableHTTPClientTransport(new URL(t.url), settings), lastWords: () => "" };
+  }
+  const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
+  const { command, args, env, cwd } = t;
+  const place = cwd === null ? {} : { cwd };
+  const transport = new StdioClientTransport({ command, args: [...args], env, stderr: "pipe", maxBufferSize: MAX_MESSAGE_BYTES, ...place });
+  let said = "";
+  transport.stderr?.on("data", (chunk: Buffer) => {
+    said = (said + chunk.toString("utf8")).slice(-STDERR_CHARS);
+  });
+  return { transport, lastWords: () => escapeHidden(hide(said.trim().split("\n").at(-1) ?? "").toWellFormed()) };
+}
+
+function withWords(error: unknown, words: string): unknown {
+  return words === "" || !(error instanceof Error) ? error : new Error(`${error.message}; it said: ${words}`, { cause: error });
+}
+
+/** T139 counted from one blank line to the next, which ends an event: a stream may last as long as it likes. */
+export const boundedFetch = async (input: string | URL, init?: RequestInit): Promise<Response> => {
+  const response = await fetch(input, init);
+  if (response.body === null) return response;
+  let since = 0;
+  let last = 0;
+  const count = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      for (const byte of chunk) {
+        since = byte === NEWLINE && last === NEWLINE ? 0 : since + 1;
+        if (byte !== RETURN) last = byte;
+      }
+      if (since > MAX_MESSAGE_BYTES) controller.error(new Error(`an answer of more than ${MAX_MESSAGE_BYTES} bytes`));
+      else controller.enqueue(chunk);
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(count), { status, statusText, headers });
+};
+const [NEWLINE, RETURN] = [10, 13];
