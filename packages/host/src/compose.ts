@@ -60,6 +60,7 @@ export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { orgateHome, type Person, signIntent } from "./adapters/keyring.ts";
+export { type Authorize, signIn, signInsOf } from "./adapters/mcp-auth.ts";
 export {
   type Catalogue,
   catalogueDigest,
@@ -69,7 +70,8 @@ export {
   type Offered,
   readCatalogue,
 } from "./adapters/mcp-catalogue.ts";
-export { type FoundServer, type FoundServers, type McpServer, mcpServers, variablesOf } from "./adapters/mcp-config.ts";
+export { loadMcpClient } from "./adapters/mcp-client.ts";
+export { type FoundServer, type FoundServers, launchOf, type McpServer, mcpServers, serverOf, variablesOf } from "./adapters/mcp-config.ts";
 export { type McpHub, mcpHub, type ServerTools, toolsFrom } from "./adapters/mcp-hub.ts";
 export { type McpLink, mcpLink } from "./adapters/mcp-link.ts";
 export { dropOthers, readPinned, toolsSubject, writePinned } from "./adapters/mcp-pins.ts";

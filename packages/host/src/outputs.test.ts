@@ -3,10 +3,22 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, defineAgent, defineTool, type Json, type Model, type ModelRequest, promptedCalls, tableGate } from "@orgate/core";
+import {
+  type Agent,
+  defineAgent,
+  defineTool,
+  intentId,
+  type Json,
+  type Model,
+  type ModelRequest,
+  millis,
+  promptedCalls,
+  tableGate,
+} from "@orgate/core";
 import { afterEach, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
-import { sha256 } from "./adapters/crypto-node.ts";
+import { ed25519, sha256 } from "./adapters/crypto-node.ts";
+import { createPerson, signIntent } from "./adapters/keyring.ts";
 import { createRuntime, type RuntimeOptions } from "./runtime.ts";
 
 const folders: string[] = [];
@@ -80,12 +92,32 @@ test("M106 a run with a schema of its own, taken up by a process that has only t
   const parked = await before.result;
   expect(parked).toMatchObject({ state: "waiting", value: null });
   await first.close();
-  const second = await open(root, [clerk], { gate: asks, model: saying("never") });
-  const [question] = parked.questions;
-  if (question === undefined) throw new Error("nothing was asked");
+  const second = await open(root, [clerk], { gate: asks, model: saying('{"n":"two"}', '{"n":2}') });
   const state = await second.inspect.state(parked.session);
   expect(state.turn?.fits).toEqual({ value: { n: 1 } });
   expect(state.turn?.output?.spec.schema).toMatchObject({ properties: { n: { type: "integer" } } });
+  const [question] = parked.questions;
+  if (question === undefined) throw new Error("nothing was asked");
+  const ben = createPerson(join(root, "home"), "ben", ed25519);
+  await second.place.keyring.certifyPerson(ben.name, ben.key.publicKey);
+  await second.wish(
+    signIntent(ben, { id: intentId("i_no"), session: parked.session, at: millis(Date.now()), wish: { kind: "steer", text: "no, two" } }),
+  );
+  const again = await second.resume(parked.session).result; // it answers anew, and only the journal knows by what
+  expect(again).toMatchObject({ state: "waiting" });
+  const checked: (readonly string[])[] = [];
+  for await (const { event } of second.inspect.events(parked.session))
+    if (event.kind === "output.checked") checked.push([event.by, event.result.kind]);
+  expect(checked).toEqual([
+    ["own", "misfit"],
+    ["own", "fits"],
+    ["journal", "misfit"],
+    ["journal", "fits"],
+  ]);
+  const [open2] = again.questions;
+  if (open2 === undefined) throw new Error("nothing was asked");
+  const { result } = await second.approvals.answer({ approval: open2.approval, digest: open2.digest, answer: { kind: "approve" } }, ben);
+  expect(result).toMatchObject({ ending: "completed", value: { n: 2 } });
   await second.close();
 });
 

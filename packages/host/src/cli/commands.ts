@@ -425,6 +425,26 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/mcp.ts")).diff,
   },
   {
+    name: "mcp login",
+    summary: "sign in at a server that wants OAuth",
+    args: [{ name: "SERVER", required: true, help: "as `orgate mcp list` names it" }],
+    options: {},
+    notes: [
+      "Prints an address to open in a browser, and waits for it to come back. Tokens are kept in $ORGATE_HOME (~/.orgate), for you alone.",
+    ],
+    examples: ["orgate mcp login tickets"],
+    load: async () => (await import("../commands/mcp-login.ts")).login,
+  },
+  {
+    name: "mcp logout",
+    summary: "forget what signed you in at a server",
+    args: [{ name: "SERVER", required: true, help: "as `orgate mcp list` names it" }],
+    options: {},
+    notes: [],
+    examples: ["orgate mcp logout tickets"],
+    load: async () => (await import("../commands/mcp-login.ts")).logout,
+  },
+  {
     name: "mcp trust",
     summary: "trust a server as its entry stands, and accept what it offers now",
     args: [{ name: "SERVER", required: true, help: "as `orgate mcp list` names it" }],

@@ -158,6 +158,15 @@ test.each([
   expect(JSON.stringify(bodiesOf(local)).includes("final_answer")).toBe(byCall);
 });
 
+test("M101 who thinks cannot be made to call: Anthropic's is asked to", async () => {
+  const setup = setupOf("anthropic/");
+  const local = await open(setup.wire, calls("final_answer", ANN));
+  const options = { answers: "call", providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } } };
+  const reply = await modelAt(setup, local.url, options).ask(wanting(DEBT, { maxOutputTokens: 2048 }), () => {}, never);
+  expect(bodiesOf(local)).toMatchObject([{ tool_choice: { type: "auto" }, tools: [{ name: "look_up" }, { name: "final_answer" }] }]);
+  expect(reply.parts).toMatchObject([{ kind: "text", text: ANN }]);
+});
+
 describe("what is asked of a strict provider", () => {
   const names = fc.constantFrom("a", "properties", "type", "$defs", "c");
   const { schema } = fc.letrec<{ schema: JsonObject }>((tie) => ({
@@ -168,6 +177,9 @@ describe("what is asked of a strict provider", () => {
         { type: "integer" },
         { enum: ["x"] },
         {},
+        { type: "string", minLength: 1 },
+        { type: "string", format: "uri" },
+        { type: "string", format: "email" },
         { type: "object" },
         { allOf: [{ type: "string" }] },
       ),
