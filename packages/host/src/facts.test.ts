@@ -136,7 +136,14 @@ test("G92 of several values each has to be named; what was said in another turn 
 
 test("G92 what a person says while the turn runs is their own word too", async () => {
   let speak: () => Promise<unknown> = async () => null;
-  const slow = defineTool({ ...pick(read), name: "read_mail", run: async () => (await speak(), MAIL) });
+  const slow = defineTool({
+    ...pick(read),
+    name: "read_mail",
+    run: async () => {
+      await speak();
+      return MAIL;
+    },
+  });
   const agent = defineAgent({ name: "clerk", instructions: "do it", model: "test/script", tools: [slow, send] });
   const directory = join(folder(), ".orgate");
   const gate = gateOf(`${BASE}\n${named}`, [slow, send]);

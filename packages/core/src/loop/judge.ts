@@ -225,7 +225,10 @@ type Asked = Readonly<{ id: ActionId; action: Action; counted: boolean; now: Mil
 
 function once<T>(work: () => T): () => T {
   let found: { readonly value: T } | null = null;
-  return () => (found ??= { value: work() }).value;
+  return () => {
+    found ??= { value: work() };
+    return found.value;
+  };
 }
 
 const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orDenied(() => p.gate.decide(action, facts));

@@ -58,7 +58,6 @@ export function cleanOutcome(outcome: Outcome, markup: Markup): Readonly<{ outco
 const SUSPECT = /[^\t\n\r\P{Cc}]|\p{Default_Ignorable_Code_Point}|[\ufff9-\ufffb]/u;
 const UNSEEN = /[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/u;
 /** What a terminal obeys instead of showing it. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters in question
 const TERMINAL = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
 
 const JOINED =
