@@ -198,8 +198,11 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
   },
 };
 
-/** The package adds the budget for thinking to what it is told. */
-function thinkingIncluded(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+/** The package adds the budget for thinking to what it is told; and who thinks cannot be made to call. */
+function thinkingIncluded(given: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+  const thinks = thinkingKind.safeParse(given.providerOptions?.anthropic).success;
+  const options: LanguageModelV4CallOptions =
+    thinks && given.toolChoice?.type === "required" ? { ...given, toolChoice: { type: "auto" } } : given;
   const budget = thinkingSchema.safeParse(options.providerOptions?.anthropic);
   if (!budget.success || options.maxOutputTokens === undefined) return options;
   const { budgetTokens } = budget.data.thinking;
@@ -208,6 +211,7 @@ function thinkingIncluded(options: LanguageModelV4CallOptions): LanguageModelV4C
   const detail = `it may think ${budgetTokens} tokens, and ${options.maxOutputTokens} are left for all it says: raise \`outputTokens\` and \`tokens\`, or lower \`budgetTokens\``;
   throw new WireTrouble({ detail, broke: false });
 }
+const thinkingKind = z.object({ thinking: z.object({ type: z.enum(["enabled", "adaptive"]) }) });
 const thinkingSchema = z.object({ thinking: z.object({ type: z.literal("enabled"), budgetTokens: z.int() }) });
 
 /** What an agent's `modelOptions` may say of a provider's model. */
