@@ -19,6 +19,7 @@ export type { Protection } from "./adapters/running/sandbox-bubblewrap.ts";
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./adapters/webhook.ts";
 export type { QuestionView } from "./approvals.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
+export { type FileToolsOptions, fileTools } from "./file-tools.ts";
 export type { Notice } from "./notices.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 export { watchPolicies } from "./policy-record.ts";
