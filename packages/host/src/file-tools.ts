@@ -7,7 +7,16 @@
  */
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
-import { defineTool, type FileEdit, type Json, type JsonObject, type Reconciled, type Tool, type ToolContext } from "@orgate/core";
+import {
+  type Checked,
+  defineTool,
+  type FileEdit,
+  type Json,
+  type JsonObject,
+  type Reconciled,
+  type Tool,
+  type ToolContext,
+} from "@orgate/core";
 import * as z from "zod";
 import { type ProjectFiles, pathGuard, projectFiles } from "./compose.ts";
 
@@ -46,7 +55,7 @@ const FILE = { resource, resourceTypes: ["File"], targets: { path: "path" } } as
 function located(files: ProjectFiles, to: "read" | "write", tool: Tool): Tool {
   return Object.freeze({
     ...tool,
-    check(args: Json) {
+    check(args: Json): Checked {
       const checked = tool.check(args);
       if (checked.kind !== "valid") return checked;
       const at = files.locate(String(checked.args["path"]), to);
@@ -149,13 +158,13 @@ const writeFile = (files: ProjectFiles): Tool =>
       ...FILE,
       run: ({ path: at, text }, context) => {
         const after = Buffer.from(text);
-        let made = false;
+        let was: Uint8Array | null = null;
         files.replace(at, MAX_FILE, (before) => {
-          made = before === null;
-          show(context, at, before, after);
+          was = before;
           return after;
         });
-        return { path: at, made, bytes: after.length, digest: sha256Bytes(after) };
+        show(context, at, was, after); // once it is so
+        return { path: at, made: was === null, bytes: after.length, digest: sha256Bytes(after) };
       },
     }),
   );
@@ -183,19 +192,25 @@ const editFile = (files: ProjectFiles): Tool =>
       edits: true,
       ...FILE,
       run: (input, context) => {
-        let result: JsonObject = {};
+        let change: Change | null = null;
         files.replace(input.path, MAX_FILE, (before) => {
           const { text, places } = edited(input, before);
-          const after = Buffer.from(text);
-          show(context, input.path, before, after);
-          result = { path: input.path, replaced: places, digest: sha256Bytes(after) };
-          return after;
+          change = { before, after: Buffer.from(text), places };
+          return change.after;
         });
-        return result;
+        return told(context, input.path, change);
       },
       reconcile: async (input) => whatBecame(files, input),
     }),
   );
+
+type Change = Readonly<{ before: Uint8Array | null; after: Uint8Array; places: number }>;
+
+function told(context: ToolContext, at: string, change: Change | null): JsonObject {
+  if (change === null) throw new Error("nothing was changed");
+  show(context, at, change.before, change.after);
+  return { path: at, replaced: change.places, digest: sha256Bytes(change.after) };
+}
 
 function edited(
   { path: at, old_string, new_string, all = false, digest }: EditInput,
