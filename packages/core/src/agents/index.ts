@@ -22,3 +22,4 @@ export type { Schema } from "./schemas.ts";
 export { LOAD_SKILL } from "./skill-loader.ts";
 export { type ReadSkill, readSkillText, type SkillAbout, type SkillText, type SkillTrouble } from "./skill-text.ts";
 export type { StandardSchema } from "./standard-schema.ts";
+export { SET_NAME } from "./tool-aims.ts";

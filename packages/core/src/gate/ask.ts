@@ -106,6 +106,10 @@ function resourceOf(act: UserAct): CedarEntity {
       return thing({ type: "PolicySet", id: act.surface });
     case "set-breaker":
       return thing({ type: "Breaker", id: act.breaker });
+    case "edit-known":
+      return thing({ type: "KnownSet", id: act.set });
+    case "remove-label":
+      return thing({ type: "Label", id: act.label }, { session: act.session, agent: act.agent });
   }
 }
 
@@ -129,6 +133,8 @@ const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
   "edit-policy": bare("edit-policy"),
   halt: bare("halt"),
   "set-breaker": bare("set-breaker"),
+  "edit-known": bare("edit-known"),
+  "remove-label": bare("remove-label"),
 };
 
 const thing = (uid: Uid, attrs: CedarRecord = {}): CedarEntity => ({ uid, parents: [], attrs: { id: uid.id, ...attrs } });
