@@ -1,4 +1,4 @@
-/** What a tool says of its aims: targets, text that leaves, what is learnt from it, what things are called (T10-T12). */
+/** What a tool says of its aims: targets, text that leaves, what is learnt from it, what things are called (T10, T11). */
 import {
   type FaultError,
   type JsonObject,

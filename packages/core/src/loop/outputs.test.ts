@@ -8,7 +8,7 @@ import { defineTool } from "../agents/define-tool.ts";
 import { fromJsonSchema } from "../agents/json-schema.ts";
 import type { Schema } from "../agents/schemas.ts";
 import { arbitraries, PERMIT_ALL, reply, type Step, scriptedModel, type WorldOptions, world } from "../testing/index.ts";
-import { canonical, DELEGATE, type Json, type JsonObject } from "../vocab/index.ts";
+import { canonical, DELEGATE, type Json, type JsonObject, type ReplyPart } from "../vocab/index.ts";
 import { sha256 } from "./fixtures/stage.ts";
 import { outputsOf } from "./outputs.ts";
 import { toResult } from "./result.ts";
@@ -225,6 +225,51 @@ describe("another process", () => {
     expect((await w.run("go")).value).toEqual({ n: 1 });
     expect((await w.say("and now?")).value).toEqual({ name: "Ann", cents: 5 });
   });
+});
+
+test("M106 a batch that a halt refuses is recorded again without asking for the answer twice", async () => {
+  const held: { order: (() => Promise<void>) | null } = { order: null };
+  const spoil: WorldOptions["spoil"] = (p) => ({
+    ...p,
+    journal: {
+      ...p.journal,
+      append: async (batch) => {
+        const { order } = held;
+        if (order !== null && batch.events.some(({ event }) => event.kind === "turn.started")) {
+          held.order = null;
+          await order();
+        }
+        return p.journal.append(batch);
+      },
+    },
+  });
+  const { w } = setup([reply.text(ann)], { spoil });
+  await w.run("first");
+  held.order = () => w.order({ kind: "work.halted", scope: "all", by: { kind: "user", id: "ops" }, reason: "a drill" });
+  expect((await w.say("second")).last).toMatchObject({ ending: "halted", turn: 2 });
+  expect(w.events("turn.started")).toHaveLength(2);
+  expect(w.events("output.asked")).toHaveLength(2);
+});
+
+test("M113 of a reply whose words were not understood nothing runs, whatever else is in it", async () => {
+  const texts = ["half a call", ann];
+  const { w, ran } = setup([], {
+    model: {
+      id: "odd/model",
+      ask: async () => {
+        const text = texts.shift() ?? "";
+        const call: ReplyPart = { kind: "call", id: "c", tool: "look", text: '{"x":"y"}', meta: null };
+        const parts: ReplyPart[] = [{ kind: "text", text, meta: null }, ...(text === ann ? [] : [call])];
+        const misread = text === ann ? null : "it is half a call.";
+        return { parts, finish: "stop", usage: { input: 1, output: 1 }, model: "m", meta: null, misread };
+      },
+    },
+  });
+  const s = await w.run("go");
+  expect(s.value).toEqual({ name: "Ann", cents: 5 });
+  expect(ran).toEqual([]);
+  expect(notes(s.messages)).toEqual(["[not understood] it is half a call. Nothing was run."]);
+  expect(s.messages.flatMap((m) => (m.role === "assistant" ? [m.parts.map((p) => p.kind)] : []))).toEqual([["text"], ["text"]]);
 });
 
 describe("whatever the schema and the replies", () => {
