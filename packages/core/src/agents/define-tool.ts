@@ -153,6 +153,7 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     version,
     riskTier,
     humanApproval,
+    sandbox: null,
     endsTurn: given.endsTurn ?? false,
     timeoutMs,
     maxCents,

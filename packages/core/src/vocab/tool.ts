@@ -73,6 +73,8 @@ export type Tool = ToolSpec &
     riskTier: RiskTier;
     /** A person is asked before each call, whatever the policies permit. */
     humanApproval: boolean;
+    /** What it runs programs in; null: it starts none that the runtime knows of. */
+    sandbox: "process" | "none" | null;
     /** When every call of a reply says so, the turn completes without another model call. */
     endsTurn: boolean;
     /** Null: the agent's limit. */
@@ -146,10 +148,11 @@ export const NO_AIMS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "
 });
 
 /** What is as strict as can be goes without saying. */
-const careOf = ({ version, riskTier, humanApproval }: Tool): JsonObject => ({
+const careOf = ({ version, riskTier, humanApproval, sandbox }: Tool): JsonObject => ({
   ...(version === null ? {} : { version }),
   ...(riskTier === "high" ? {} : { riskTier }),
   ...(humanApproval ? { humanApproval } : {}),
+  ...(sandbox === null ? {} : { sandbox }),
 });
 
 /** The tools port. Fixed for a turn; what is not in it does not exist. */
