@@ -30,7 +30,9 @@ export function knownOf(cast: Cast): Known {
   const agents = new Map(cast.agents.map((a) => [a.name, member("Agent", a.name, "AgentGroup", a.groups)]));
   const users = new Map(cast.users.map((u) => [u.name, member("User", u.name, "UserGroup", u.groups)]));
   const tools = new Map(cast.tools.map((t) => [t.name, { uid: actionUid(`tool:${t.name}`), parents: t.effects.map(actionUid) }]));
-  const care = new Map(cast.tools.map(({ name, riskTier, humanApproval }) => [name, { riskTier, humanApproval }]));
+  const care = new Map(
+    cast.tools.map(({ name, riskTier, humanApproval, sandbox }) => [name, { riskTier, humanApproval, sandbox: sandbox ?? "own" }]),
+  );
   const agent = (name: string): Member => agents.get(name) ?? member("Agent", name, "AgentGroup", []);
   const user = (name: string): Member => users.get(name) ?? member("User", name, "UserGroup", []);
   return {
@@ -106,6 +108,10 @@ function resourceOf(act: UserAct): CedarEntity {
       return thing({ type: "PolicySet", id: act.surface });
     case "set-breaker":
       return thing({ type: "Breaker", id: act.breaker });
+    case "edit-known":
+      return thing({ type: "KnownSet", id: act.set });
+    case "remove-label":
+      return thing({ type: "Label", id: act.label }, { session: act.session, agent: act.agent });
   }
 }
 
@@ -114,7 +120,7 @@ export function hasEffects(tool: Member, effects: readonly string[]): boolean {
   return tool.parents.length === effects.length && tool.parents.every((p, i) => p.id === effects[i]);
 }
 
-const STRICTEST = { riskTier: "high", humanApproval: false };
+const STRICTEST = { riskTier: "high", humanApproval: false, sandbox: "none" };
 
 const actionUid = (id: string): Uid => ({ type: "Action", id });
 const bare = (id: string): Member => ({ uid: actionUid(id), parents: [] });
@@ -129,6 +135,8 @@ const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
   "edit-policy": bare("edit-policy"),
   halt: bare("halt"),
   "set-breaker": bare("set-breaker"),
+  "edit-known": bare("edit-known"),
+  "remove-label": bare("remove-label"),
 };
 
 const thing = (uid: Uid, attrs: CedarRecord = {}): CedarEntity => ({ uid, parents: [], attrs: { id: uid.id, ...attrs } });

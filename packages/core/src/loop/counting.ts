@@ -81,7 +81,9 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
     const theirs = others(sought, span);
     const mine = sumOf(rowsOf(own.get(key)), span);
     const mineToBe = (aside.get(key) ?? 0) - asideFor(sessions.get(whose.session)?.aside.get(whose.action), key);
-    of(whose.session).reads.get(whose.action)?.set(key, { sought, day: span.day, others: theirs.day });
+    const { reads } = of(whose.session);
+    const before = reads.get(whose.action) ?? new Map<string, Reading>();
+    reads.set(whose.action, before.set(key, { sought, day: span.day, others: theirs.day }));
     return { hour: theirs.hour + mine.hour + mineToBe, day: theirs.day + mine.day + mineToBe };
   }
 
@@ -107,7 +109,7 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
     },
     areKept: (names) => names.every((name) => kept.has(name)),
     reader(whose, at) {
-      of(whose.session).reads.set(whose.action, new Map());
+      sessions.get(whose.session)?.reads.delete(whose.action);
       return (sought) => read(whose, sought, at);
     },
     setAside(whose, counts) {

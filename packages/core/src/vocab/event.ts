@@ -33,7 +33,7 @@ import type { CheckedOutput, OutputSpec } from "./output.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Finish, Part, Usage } from "./proposal.ts";
 import type { Recovery } from "./recovery.ts";
-import type { Reconciled, Repeat, Resource } from "./tool.ts";
+import type { Named, Reconciled, Repeat, Resource, Tool } from "./tool.ts";
 import type { Action, Ask, Verdict } from "./verdict.ts";
 
 /** What a session runs on. Resume compares it: an edited agent strands nothing, and the change is on record. */
@@ -247,6 +247,14 @@ export type SessionEvent =
   | Readonly<{ kind: "act.ended"; call: CallId; outcome: Outcome; evidence: Evidence; endsTurn: boolean; recovering: boolean }>
   | Readonly<{ kind: "act.late"; call: CallId; outcome: Outcome; intent: IntentId }>
   | Readonly<{ kind: "labels.added"; labels: readonly Label[]; from: CallId | null }>
+  /** A person's word: what the session has seen does not count as this any more. */
+  | Readonly<{ kind: "labels.removed"; labels: readonly Label[]; by: Principal; why: string; intent: IntentId }>
+  /** A call is done, and its tool says that these values are known from now on. In the commit of its ending. */
+  | Readonly<{ kind: "known.learned"; call: CallId; set: string; values: readonly string[] }>
+  /** What things are called that ids stand for, as a tool's own output says. */
+  | Readonly<{ kind: "names.told"; call: CallId; of: string; names: readonly Named[] }>
+  /** Taken out of what the model is shown of this call, before it saw it; the outcome itself is journalled whole. */
+  | Readonly<{ kind: "text.cleaned"; call: CallId; invisible: number; hidden: number; markup: Tool["markup"] }>
   | Readonly<{ kind: "note"; from: string; call: CallId | null; name: string; value: Json }>
   | Readonly<{ kind: "input.steered"; text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>
   /** For when the turn has ended: it then starts the next one. */
@@ -300,6 +308,9 @@ export type SystemEvent =
   /** What a project brings along (`AGENTS.md`, a skill, an MCP server) may be used, as long as it has this digest. */
   | Readonly<{ kind: "trust.given"; subject: string; digest: Digest; by: Principal }>
   | Readonly<{ kind: "trust.withdrawn"; subject: string; by: Principal; reason: string }>
+  /** Trusted sets of the project: what a person adds to them and takes out. */
+  | Readonly<{ kind: "known.added"; set: string; value: string; by: Principal; why: string }>
+  | Readonly<{ kind: "known.removed"; set: string; value: string; by: Principal; why: string }>
   | Readonly<{ kind: "grant.given"; grant: GrantId; by: Principal } & GrantFacts>
   | Readonly<{ kind: "grant.revoked"; grant: GrantId; by: Principal; reason: string }>
   /** On a stream of its own, `breaker:NAME`; `until` is when an open one lets the first probe through. */
@@ -374,6 +385,10 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "act.ended": true,
   "act.late": true,
   "labels.added": true,
+  "labels.removed": true,
+  "known.learned": true,
+  "names.told": true,
+  "text.cleaned": true,
   note: true,
   "input.steered": true,
   "input.queued": true,
@@ -394,6 +409,8 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "policy.refused": true,
   "trust.given": true,
   "trust.withdrawn": true,
+  "known.added": true,
+  "known.removed": true,
   "grant.given": true,
   "grant.revoked": true,
   "work.halted": true,

@@ -34,7 +34,7 @@ const REQUEST: Readonly<Record<string, OptionSpec>> = {
   action: {
     type: "string",
     value: "ACTION",
-    help: "model, respond or tool:NAME; with --user approve, resolve, halt, set-breaker, read-journal or edit-policy",
+    help: "model, respond or tool:NAME; with --user approve, resolve, halt, set-breaker, edit-known, remove-label, read-journal or edit-policy",
   },
   agent: { type: "string", value: "NAME", help: "which agent" },
   user: { type: "string", value: "NAME", help: "a person, for what people do themselves" },
@@ -160,6 +160,19 @@ export const COMMANDS: readonly CommandSpec[] = [
     notes: [DELIVERY],
     examples: ['orgate sessions cancel s_0mh3k2 --reason "wrong customer"'],
     load: async () => (await import("../commands/wishes.ts")).cancel,
+  },
+  {
+    name: "sessions labels",
+    summary: "what a session has been labelled with; --remove takes labels off",
+    args: [SESSION],
+    options: {
+      remove: { type: "string", value: "LABELS", help: "these, separated by commas: what it has seen does not count as them any more" },
+      why: { type: "string", value: "TEXT", help: "why (required with --remove); the journal keeps it" },
+      as: AS,
+    },
+    notes: ['Decided by policy as Action::"remove-label" on Label::"NAME". What comes in afterwards labels it again.', DELIVERY],
+    examples: ["orgate sessions labels s_0mh3k2", 'orgate sessions labels s_0mh3k2 --remove untrusted --why "I have read the page"'],
+    load: async () => (await import("../commands/labels.ts")).labels,
   },
   {
     name: "sessions resolve",
@@ -573,6 +586,39 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     examples: ["orgate doctor", "orgate doctor --online", "orgate doctor --json"],
     load: async () => (await import("../commands/doctor.ts")).doctor,
+  },
+  {
+    name: "known list",
+    summary: "trusted sets of the project: payees, people, domains, and what tools have learnt",
+    args: [{ name: "SET", required: false, help: "only this one" }],
+    options: {},
+    notes: ["A target that is in one of the sets its tool names is `known` to policies."],
+    examples: ["orgate known list", "orgate known list payees --json"],
+    load: async () => (await import("../commands/known.ts")).list,
+  },
+  {
+    name: "known add",
+    summary: "say that a payee, a person, a domain is trusted",
+    args: [
+      { name: "SET", required: true, help: "payees, people, domains, paths, or one that a tool names" },
+      { name: "VALUE", required: true, help: "as a call would name it; in domains `*.example.org` stands for all below it" },
+    ],
+    options: { why: { type: "string", value: "TEXT", help: "why (required)" }, as: AS },
+    notes: ['Journalled. Decided by policy as Action::"edit-known" on KnownSet::"SET".'],
+    examples: ['orgate known add domains example.org --why "our own"'],
+    load: async () => (await import("../commands/known.ts")).add,
+  },
+  {
+    name: "known remove",
+    summary: "take a value out of a trusted set",
+    args: [
+      { name: "SET", required: true, help: "as `orgate known list` shows it" },
+      { name: "VALUE", required: true, help: "as `orgate known list` shows it" },
+    ],
+    options: { why: { type: "string", value: "TEXT", help: "why (required)" }, as: AS },
+    notes: ['Journalled. Decided by policy as Action::"edit-known" on KnownSet::"SET".'],
+    examples: ['orgate known remove payees DE89370400440532013000 --why "moved out"'],
+    load: async () => (await import("../commands/known.ts")).remove,
   },
   {
     name: "breakers list",
