@@ -19,15 +19,15 @@ test("W20 a fault is a problem of RFC 9457, with its kind, its hint and a status
 
 test("W21 a problem names no file of the machine, and no error that is not ours", () => {
   const faults: readonly Fault[] = [
-    { kind: "journal-unreadable", file: "/home/somebody/.orgate/journal.db", detail: "at /home/somebody" },
-    { kind: "journal-unwritable", detail: "/home/somebody is full" },
-    { kind: "file-bad", file: "/home/somebody/orgate.toml", line: 1, column: 1, detail: "bad", hint: "see /home/somebody" },
-    { kind: "project-missing", from: "/home/somebody" },
-    { kind: "policies-missing", folder: "/home/somebody/policies" },
-    { kind: "key-bad", key: "/home/somebody/key", detail: "bad", hint: "bad" },
+    { kind: "journal-unreadable", file: "/srv/somebody/.orgate/journal.db", detail: "at /srv/somebody" },
+    { kind: "journal-unwritable", detail: "/srv/somebody is full" },
+    { kind: "file-bad", file: "/srv/somebody/orgate.toml", line: 1, column: 1, detail: "bad", hint: "see /srv/somebody" },
+    { kind: "project-missing", from: "/srv/somebody" },
+    { kind: "policies-missing", folder: "/srv/somebody/policies" },
+    { kind: "key-bad", key: "/srv/somebody/key", detail: "bad", hint: "bad" },
   ];
   for (const fault of faults) expect(JSON.stringify(problemOf(fault))).not.toContain("somebody");
-  expect(JSON.stringify(problemFrom(new Error("secret of /home/somebody")))).not.toMatch(/secret|somebody/);
+  expect(JSON.stringify(problemFrom(new Error("secret of /srv/somebody")))).not.toMatch(/secret|somebody/);
   expect(problemFrom(new FaultError({ kind: "entry-bad", stream: sessionId("s_aaaaaaaa"), seq: seq(3), detail: "torn" }))).toMatchObject({
     status: 500,
     detail: "entry 3 of stream `s_aaaaaaaa` is bad: torn",
