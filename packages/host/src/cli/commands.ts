@@ -293,8 +293,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       kind: {
         type: "string",
         value: "KIND",
-        help: "assistant (default), developer or operations",
-        choices: ["assistant", "developer", "operations"],
+        help: "assistant (default), developer, operations or secretary",
+        choices: ["assistant", "developer", "operations", "secretary"],
       },
       yes: { type: "boolean", help: "ask nothing" },
       as: AS,
