@@ -6,6 +6,7 @@ import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { concurrent } from "./concurrent.ts";
 import { gateCold, gateHits, gateLoop, gateMillion, gateMix } from "./gate.ts";
+import { mcpCalls } from "./mcp.ts";
 import type { Effort } from "./measure.ts";
 import { memoryLoop } from "./memory-loop.ts";
 import { middlewareLoop } from "./middleware-loop.ts";
@@ -38,6 +39,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   concurrent: () => concurrent({ effort: quick ? effort : { rounds: 5, warmUps: 1 }, sessions: quick ? 20 : 100 }),
   models: () => modelCalls({ effort, calls: quick ? 50 : 200 }),
   "model-streams": () => modelStreams({ rounds: quick ? 1 : 3, streams: 500 }),
+  mcp: () => mcpCalls({ effort, calls: quick ? 200 : 1_000 }),
   resume: () => resume({ effort, events: quick ? 2_000 : 10_000 }),
   verify: () => verifying({ effort, entries: quick ? 2_000 : 10_000 }),
   start: () => start({ rounds: quick ? 2 : 7 }),

@@ -60,6 +60,14 @@ export { watchFolder } from "./adapters/folder-watch.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { orgateHome, type Person, signIntent } from "./adapters/keyring.ts";
+export {
+  type FileProblem,
+  isManifest,
+  type ManifestFile,
+  type ReadManifests,
+  readManifest,
+  readManifests,
+} from "./adapters/manifest-files.ts";
 export { type Authorize, signIn, signInsOf } from "./adapters/mcp-auth.ts";
 export {
   type Catalogue,
@@ -88,8 +96,11 @@ export {
   SURFACES,
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
+export { type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
+export { projectPlaces } from "./adapters/project-places.ts";
 export { findProject, openProject } from "./adapters/project-toml.ts";
 export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
+export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,
@@ -103,6 +114,7 @@ export {
   trustCandidates,
 } from "./adapters/trust.ts";
 export { type Notify, webhook } from "./adapters/webhook.ts";
+export { workplace } from "./adapters/workplace.ts";
 export { skillFrom } from "./skill-folder.ts";
 
 export type PlaceOptions = Readonly<{

@@ -16,6 +16,7 @@ export { defineSkill, isSkill, isSkillName, isSkillPath, MAX_SKILL_FILES, type S
 export * from "./define-tool.ts";
 export { delegateTool, toolsOf } from "./delegate-tool.ts";
 export { type AiTool, type AiToolSettings, fromAiTool } from "./from-ai-tool.ts";
+export { type FromJsonSchema, fromJsonSchema } from "./json-schema.ts";
 export { PRICE_TABLE, type TablePrice, tablePrice } from "./price-table.ts";
 export type { ProjectText } from "./project-text.ts";
 export type { Schema } from "./schemas.ts";

@@ -30,7 +30,9 @@ export function knownOf(cast: Cast): Known {
   const agents = new Map(cast.agents.map((a) => [a.name, member("Agent", a.name, "AgentGroup", a.groups)]));
   const users = new Map(cast.users.map((u) => [u.name, member("User", u.name, "UserGroup", u.groups)]));
   const tools = new Map(cast.tools.map((t) => [t.name, { uid: actionUid(`tool:${t.name}`), parents: t.effects.map(actionUid) }]));
-  const care = new Map(cast.tools.map(({ name, riskTier, humanApproval }) => [name, { riskTier, humanApproval }]));
+  const care = new Map(
+    cast.tools.map(({ name, riskTier, humanApproval, sandbox }) => [name, { riskTier, humanApproval, sandbox: sandbox ?? "own" }]),
+  );
   const agent = (name: string): Member => agents.get(name) ?? member("Agent", name, "AgentGroup", []);
   const user = (name: string): Member => users.get(name) ?? member("User", name, "UserGroup", []);
   return {
@@ -118,7 +120,7 @@ export function hasEffects(tool: Member, effects: readonly string[]): boolean {
   return tool.parents.length === effects.length && tool.parents.every((p, i) => p.id === effects[i]);
 }
 
-const STRICTEST = { riskTier: "high", humanApproval: false };
+const STRICTEST = { riskTier: "high", humanApproval: false, sandbox: "none" };
 
 const actionUid = (id: string): Uid => ({ type: "Action", id });
 const bare = (id: string): Member => ({ uid: actionUid(id), parents: [] });

@@ -161,7 +161,11 @@ const commonTypes = (tools: readonly Tool[]): Shape => ({
   OrgateTarget: record({ ...ABOUT, calls: named("OrgateCounts"), name: { type: "String", required: false }, nameInRequest: FLAG }),
   OrgateTargets: record({ ...ABOUT, count: LONG }),
   OrgateOutgoing: record({ links: TEXTS, addresses: TEXTS, vouched: FLAG, seenUnder: TEXTS }),
-  OrgateTool: record({ riskTier: { type: "String", required: true }, humanApproval: { type: "Boolean", required: true } }),
+  OrgateTool: record({
+    riskTier: { type: "String", required: true },
+    humanApproval: { type: "Boolean", required: true },
+    sandbox: { type: "String", required: true },
+  }),
   OrgateCalls: record(Object.fromEntries(tools.filter((t) => isPlain(t.name)).map((t) => [t.name, named("OrgateCounts")]))),
 });
 

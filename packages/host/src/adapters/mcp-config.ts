@@ -8,21 +8,38 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Digest, digestOf, type Effect, type Hash, type Json, type JsonObject, type Repeat } from "@orgate/core";
+import { type Digest, digestOf, type Hash, type Json, type JsonObject, TARGET_KINDS } from "@orgate/core";
 import * as z from "zod";
 import { MCP_FILE, type McpEntry, readMcpFile } from "../mcp-file.ts";
 
-/** What the person says of a tool, against the strictest that it could be. `*` speaks for all tools of the server. */
-export type ToolOverride = Readonly<{
-  repeat?: Exclude<Repeat, "reconcile">;
-  effects?: readonly Effect[];
-  labels?: readonly string[];
-  /** What a call touches: this argument, as this type. */
-  resource?: Readonly<{ type: string; arg: string }>;
-  timeoutMs?: number;
+const target = z.enum(TARGET_KINDS);
+const override = z.strictObject({
+  repeat: z.enum(["read", "idempotent", "once"]).exactOptional(),
+  effects: z
+    .array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed"]))
+    .min(1)
+    .exactOptional(),
+  labels: z.array(z.string()).exactOptional(),
+  riskTier: z.enum(["low", "medium", "high"]).exactOptional(),
   /** A person is asked before each call. */
-  humanApproval?: boolean;
-}>;
+  humanApproval: z.boolean().exactOptional(),
+  /** What a call touches: this argument, as this type. */
+  resource: z.strictObject({ type: z.string(), arg: z.string() }).exactOptional(),
+  timeoutMs: z.int().min(1).exactOptional(),
+  maxCents: z.number().min(0).exactOptional(),
+  targets: z
+    .record(
+      z.string(),
+      z.union([target, z.strictObject({ kind: target, known: z.array(z.string()).exactOptional(), of: z.string().exactOptional() })]),
+    )
+    .exactOptional(),
+  outgoing: z.array(z.string()).exactOptional(),
+  learns: z.array(z.strictObject({ set: z.string(), from: z.string() })).exactOptional(),
+  markup: z.enum(["clean", "keep"]).exactOptional(),
+});
+
+/** What the person says of a tool, against the strictest that it could be. `*` speaks for all tools of the server. */
+export type ToolOverride = Readonly<z.infer<typeof override>>;
 
 export type McpTransport =
   | Readonly<{ kind: "stdio"; command: string; args: readonly string[]; env: Readonly<Record<string, string>>; cwd: string | null }>
@@ -74,17 +91,6 @@ export type McpPlace = Readonly<{ root: string /** Where the person's own settin
 export type FoundServers = Readonly<{ servers: readonly FoundServer[] /** Files that cannot be read at all. */; bad: readonly BadFile[] }>;
 export type BadFile = Readonly<{ file: string; detail: string }>;
 
-const override = z.strictObject({
-  repeat: z.enum(["read", "idempotent", "once"]).exactOptional(),
-  effects: z
-    .array(z.enum(["read", "write", "execute", "network", "spend"]))
-    .min(1)
-    .exactOptional(),
-  labels: z.array(z.string()).exactOptional(),
-  resource: z.strictObject({ type: z.string(), arg: z.string() }).exactOptional(),
-  timeoutMs: z.int().min(1).exactOptional(),
-  humanApproval: z.boolean().exactOptional(),
-});
 const auth = z
   .discriminatedUnion("grant", [
     z.strictObject({

@@ -312,6 +312,41 @@ describe("M46 thinking goes back as it came", () => {
   });
 });
 
+describe.each(SETUPS)("M58 the server of $id is strict", ({ id, wire, bodies }) => {
+  const headers = {
+    "content-type": "application/json",
+    "anthropic-version": "2023-06-01",
+    "x-api-key": "sk-test-0000000000",
+    "x-goog-api-key": "AIzaTest0000000000",
+    authorization: "Bearer sk-test-0000000000",
+  };
+  const shape = id.startsWith("anthropic/")
+    ? { type: "error", error: { type: "invalid_request_error", message: expect.any(String) } }
+    : id.startsWith("google/")
+      ? { error: { code: 400, status: "INVALID_ARGUMENT", message: expect.any(String) } }
+      : { error: { type: "invalid_request_error", message: expect.any(String), param: null, code: null } };
+  const plain = bodies["plain"] as Readonly<Record<string, unknown>>;
+  const said = Object.keys(plain).find((key) => ["messages", "input", "contents"].includes(key)) ?? "";
+
+  test.each([
+    ["a field that there is not", { ...plain, surprise: 1 }],
+    [
+      "a field within that there is not",
+      { ...plain, [said]: [...(plain[said] as object[]), { ...(plain[said] as object[]).at(-1), surprise: 1 }] },
+    ],
+    ["nothing said", { ...plain, [said]: undefined }],
+    ["nothing said at all", { ...plain, [said]: [] }],
+  ])("M58 %s: its own error, in its own body", async (_, body) => {
+    const local = await open(wire, [OK]);
+    const post = (given: unknown) => fetch(`${local.url}${wire.path}`, { method: "POST", headers, body: JSON.stringify(given) });
+    const refused = await post(body);
+    expect([refused.status, await refused.json()]).toEqual([400, expect.objectContaining(shape)]);
+    const taken = await post(plain);
+    expect(taken.status).toBe(200);
+    await taken.text();
+  });
+});
+
 describe("M58 the servers of these tests are what the providers' own clients expect", () => {
   const script: Script = {
     parts: [{ say: "I look." }, { call: "toolu_01", tool: "look_up", args: '{"name":"Ann"}' }],
