@@ -16,8 +16,10 @@ export function hiddenPrompt(): ((question: string) => Promise<string>) | null {
       };
       const onData = (piece: Buffer): void => {
         for (const c of piece.toString("utf8")) {
-          if (c === "\r" || c === "\n") return done(() => resolve(typed));
-          if (c === "\u0003" || c === "\u0004") return done(() => reject(new Error("it was not said")));
+          if (c === "\r" || c === "\n" || c === "\u0003" || c === "\u0004") {
+            done(() => (c === "\r" || c === "\n" ? resolve(typed) : reject(new Error("it was not said"))));
+            return;
+          }
           typed = c === "\u007f" || c === "\b" ? typed.slice(0, -1) : c < " " ? typed : typed + c;
         }
       };

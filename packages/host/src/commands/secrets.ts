@@ -19,7 +19,7 @@ export const set: Run = async (given, screen) => {
   if (isNew && ask !== null && needsAsking(given) && (await ask("the passphrase again: ")) !== passphrase)
     throw new FaultError({ kind: "usage", detail: "the two are not the same", hint: "say it again" });
   const secrets = await store.open(passphrase);
-  const value = await valueOf(given, screen, ask, name);
+  const value = await givenValue(given, screen, ask, name);
   const known = secrets.has(name);
   await store.save(new Map([...secrets, [name, value]]), passphrase);
   if (given.json) screen.line(JSON.stringify({ name, state: known ? "replaced" : "set" }));
@@ -30,7 +30,7 @@ export const set: Run = async (given, screen) => {
 /** Nobody is asked for what a variable or a key file says. */
 const needsAsking = ({ env }: Given): boolean => !env["ORGATE_SECRETS_PASSPHRASE"] && !env["ORGATE_SECRETS_KEY_FILE"];
 
-async function valueOf(given: Given, screen: Screen, ask: ReturnType<typeof hiddenPrompt>, name: string): Promise<string> {
+async function givenValue(given: Given, screen: Screen, ask: ReturnType<typeof hiddenPrompt>, name: string): Promise<string> {
   const value = given.args[1] === "-" || ask === null ? (await screen.readInput()).replace(/\r?\n$/, "") : await ask(`value of ${name}: `);
   if (value.length < LEAST)
     throw new FaultError({
