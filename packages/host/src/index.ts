@@ -20,6 +20,7 @@ export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhoo
 export type { QuestionView } from "./approvals.ts";
 export { type NamedModelOptions, namedModel } from "./compose.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
+export { type FileToolsOptions, fileTools } from "./file-tools.ts";
 export {
   type Mcp,
   type McpCatalogue,

@@ -84,12 +84,14 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   /** What the things in its output are called, for tools that take their ids. */
   names?: NamesOf;
   markup?: Tool["markup"];
+  /** It changes a file: it shows what was there and what is with `context.evidence({ edit })`, and surfaces show a diff. */
+  edits?: boolean;
   run: (input: Parsed<In>, context: ToolContext) => Promise<Returned<Out>> | Returned<Out>;
   reconcile?: (input: Parsed<In>, context: ToolContext) => Promise<Reconciled>;
 }>;
 
 const FIELDS =
-  "name version description input output repeat effects labels riskTier humanApproval resource resourceTypes endsTurn timeoutMs maxCents recover breaker server targets outgoing learns names markup run reconcile".split(
+  "name version description input output repeat effects labels riskTier humanApproval resource resourceTypes endsTurn timeoutMs maxCents recover breaker server targets outgoing learns names markup edits run reconcile".split(
     " ",
   );
 const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];

@@ -7,6 +7,7 @@ import { outputOfRun } from "../agents/define-output.ts";
 import { defineTool } from "../agents/define-tool.ts";
 import { fromJsonSchema } from "../agents/json-schema.ts";
 import type { Schema } from "../agents/schemas.ts";
+import type { ModelReply, ModelRequest } from "../reason/port.ts";
 import { arbitraries, PERMIT_ALL, reply, type Step, scriptedModel, type WorldOptions, world } from "../testing/index.ts";
 import { canonical, DELEGATE, type Json, type JsonObject, type ReplyPart } from "../vocab/index.ts";
 import { sha256 } from "./fixtures/stage.ts";
@@ -324,6 +325,48 @@ describe("whatever the schema and the replies", () => {
     const text = fc.oneof(near, wild);
     return fc.array(fc.record({ text, finish: fc.constantFrom("stop", "length", "stop") }), { minLength: 1, maxLength: 5 });
   };
+
+  test("M106 whatever crashes: asked for once, looked at once for each reply, delivered once", () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom("call", "wrong", "cut", "talk"), { maxLength: 4 }),
+        fc.array(arb.crashPoints(6), { maxLength: 3 }),
+        async (script, crashes) => {
+          const fire = defineTool({
+            name: "fire",
+            description: "f",
+            input: z.strictObject({ n: z.int() }),
+            repeat: "idempotent",
+            run: ({ n }) => n,
+          });
+          const model = {
+            id: "placed/model",
+            ask: async ({ messages }: ModelRequest): Promise<ModelReply> => {
+              const at = messages.filter((m) => m.role === "assistant").length;
+              const step = script[at] ?? "fits";
+              const text = { call: "", wrong: '{"name":1}', cut: ann, talk: "it is Ann", fits: ann }[step] ?? ann;
+              const call: ReplyPart = { kind: "call", id: `c${at}`, tool: "fire", text: `{"n":${at}}`, meta: null };
+              const parts: ReplyPart[] = step === "call" ? [call] : [{ kind: "text", text, meta: null }];
+              const finish = step === "call" ? "calls" : step === "cut" ? "length" : "stop";
+              return { parts, finish, usage: { input: 1, output: 1 }, model: "m", meta: null };
+            },
+          };
+          const w = world({ hash: sha256, model, tools: [fire], output: asked(DEBT), crashes });
+          const s = await w.run("go");
+          const wrong = script.filter((step) => step !== "call").length;
+          const { ending } = s.last ?? { ending: null };
+          expect(w.events("output.asked")).toHaveLength(1);
+          const looked = w.events("output.checked").map((e) => e.iteration);
+          expect(new Set(looked).size).toBe(looked.length);
+          if (ending === "completed") {
+            expect(wrong).toBeLessThanOrEqual(2);
+            expect(s.value).toEqual({ name: "Ann", cents: 5 });
+          } else expect(ending).toBe("failed"); // too often wrong, or the model's reply was lost too often
+          expect(w.events("turn.ended")).toHaveLength(1);
+        },
+      ),
+      { numRuns: 150 },
+    ));
 
   test("M102 what is delivered fits, and it is asked for again no more often than was said", () =>
     fc.assert(

@@ -99,6 +99,8 @@ export type Tool = ToolSpec &
     names: NamesOf | null;
     /** `keep`: markup is what its output is about (a source file), so that hidden markup is not taken out of it; invisible characters always are. */
     markup: "clean" | "keep";
+    /** It changes a file, and its evidence shows what was there and what is: surfaces show a diff. */
+    edits: boolean;
     check(args: Json): Checked;
     resource(args: JsonObject): Resource;
     run(args: JsonObject, context: ToolContext): Promise<Json>;
@@ -128,23 +130,25 @@ export function toolFacts(tool: Tool): JsonObject {
 }
 
 /** Only what is said: a tool that says nothing of it has the digest it had. */
-function aimsOf({ targets, outgoing, learns, names, markup }: Tool): JsonObject {
+function aimsOf({ targets, outgoing, learns, names, markup, edits }: Tool): JsonObject {
   return {
     ...(Object.keys(targets).length === 0 ? {} : { targets }),
     ...(outgoing.length === 0 ? {} : { outgoing }),
     ...(learns.length === 0 ? {} : { learns }),
     ...(names === null ? {} : { names: names.of }),
     ...(markup === "clean" ? {} : { markup }),
+    ...(edits ? { edits } : {}),
   };
 }
 
 /** What a tool has that aims at nothing. */
-export const NO_AIMS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup"> = Object.freeze({
+export const NO_AIMS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup" | "edits"> = Object.freeze({
   targets: {},
   outgoing: [],
   learns: [],
   names: null,
   markup: "clean",
+  edits: false,
 });
 
 /** What is as strict as can be goes without saying. */
