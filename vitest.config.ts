@@ -9,6 +9,7 @@ export default defineConfig({
       "scripts/**/*.test.ts",
       "examples/src/**/*.test.ts",
       "bench/src/**/*.test.ts",
+      "e2e/src/mcp-conformance/*.test.ts",
       "bench/peers/src/**/*.test.ts",
     ],
     reporters: ["default", "./scripts/closing-line.ts"],

@@ -6,9 +6,11 @@ import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { concurrent } from "./concurrent.ts";
 import { gateCold, gateHits, gateLoop, gateMillion, gateMix } from "./gate.ts";
+import { mcpCalls } from "./mcp.ts";
 import type { Effort } from "./measure.ts";
 import { memoryLoop } from "./memory-loop.ts";
 import { middlewareLoop } from "./middleware-loop.ts";
+import { modelCalls, modelStreams } from "./models.ts";
 import { type Report, toText } from "./report.ts";
 import { resume } from "./resume.ts";
 import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
@@ -35,12 +37,17 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   "gate-million": () => gateMillion({ decisions: quick ? 50_000 : 1_000_000 }),
   "gate-loop": () => gateLoop({ effort, iterations }),
   concurrent: () => concurrent({ effort: quick ? effort : { rounds: 5, warmUps: 1 }, sessions: quick ? 20 : 100 }),
+  models: () => modelCalls({ effort, calls: quick ? 50 : 200 }),
+  "model-streams": () => modelStreams({ rounds: quick ? 1 : 3, streams: 500 }),
+  mcp: () => mcpCalls({ effort, calls: quick ? 200 : 1_000 }),
   resume: () => resume({ effort, events: quick ? 2_000 : 10_000 }),
   verify: () => verifying({ effort, entries: quick ? 2_000 : 10_000 }),
   start: () => start({ rounds: quick ? 2 : 7 }),
 };
 
-const chosen = only === undefined ? Object.keys(BENCHMARKS) : [only];
+/** Some are asked for together. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = { models: ["models", "model-streams"] };
+const chosen = only === undefined ? Object.keys(BENCHMARKS) : (GROUPS[only] ?? [only]);
 const unknown = chosen.find((name) => BENCHMARKS[name] === undefined);
 if (unknown !== undefined) {
   console.error(`there is no benchmark \`${unknown}\`: use one of ${Object.keys(BENCHMARKS).join(", ")}`);

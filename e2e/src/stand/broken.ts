@@ -22,11 +22,12 @@ const BREAKS: Readonly<Record<Broken, Break>> = {
         unlessHalted: scopesOf(s, events),
         opens: opening.splice(0),
         tells: telling.splice(0),
+        ...counting.now(),
       }),`,
     to: `async (events) => {
       const after = durable, consumes = consumed.splice(0), unlessHalted = scopesOf(s, events);
-      const opens = opening.splice(0), tells = telling.splice(0);
-      const put = () => p.journal.append({ stream: s.session, after, hold, events, consumes, unlessHalted, opens, tells });
+      const opens = opening.splice(0), tells = telling.splice(0), counts = counting.now();
+      const put = () => p.journal.append({ stream: s.session, after, hold, events, consumes, unlessHalted, opens, tells, ...counts });
       const first = globalThis.late ?? null;
       globalThis.late = null;
       if (first !== null) await first();

@@ -48,7 +48,7 @@ import {
   withFreshKeys,
 } from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
-import { type Settings, settingsOf } from "./adapters/models/env.ts";
+import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
@@ -61,6 +61,15 @@ export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/int
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
 export { orgateHome, type Person, signIntent } from "./adapters/keyring.ts";
 export {
+  type FileProblem,
+  isManifest,
+  type ManifestFile,
+  type ReadManifests,
+  readManifest,
+  readManifests,
+} from "./adapters/manifest-files.ts";
+export { type Authorize, signIn, signInsOf } from "./adapters/mcp-auth.ts";
+export {
   type Catalogue,
   catalogueDigest,
   type Difference,
@@ -69,11 +78,13 @@ export {
   type Offered,
   readCatalogue,
 } from "./adapters/mcp-catalogue.ts";
-export { type FoundServer, type FoundServers, type McpServer, mcpServers, variablesOf } from "./adapters/mcp-config.ts";
+export { loadMcpClient } from "./adapters/mcp-client.ts";
+export { type FoundServer, type FoundServers, launchOf, type McpServer, mcpServers, serverOf, variablesOf } from "./adapters/mcp-config.ts";
 export { type McpHub, mcpHub, type ServerTools, toolsFrom } from "./adapters/mcp-hub.ts";
 export { type McpLink, mcpLink } from "./adapters/mcp-link.ts";
 export { dropOthers, readPinned, toolsSubject, writePinned } from "./adapters/mcp-pins.ts";
 export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
+export { type Probe, probe, silenceAt } from "./adapters/models/probing.ts";
 export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
 export { pathGuard } from "./adapters/path-guard.ts";
 export {
@@ -85,8 +96,11 @@ export {
   SURFACES,
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
+export { type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
+export { projectPlaces } from "./adapters/project-places.ts";
 export { findProject, openProject } from "./adapters/project-toml.ts";
 export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
+export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,
@@ -100,6 +114,7 @@ export {
   trustCandidates,
 } from "./adapters/trust.ts";
 export { type Notify, webhook } from "./adapters/webhook.ts";
+export { workplace } from "./adapters/workplace.ts";
 export { skillFrom } from "./skill-folder.ts";
 
 export type PlaceOptions = Readonly<{
@@ -259,15 +274,23 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
 
 /** What a test or an embedder may bring of its own. */
 export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: Ids }>;
+type Named = Pick<Agent, "model" | "modelOptions">;
 export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds };
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
-export function modelsWith(settings: Settings): Outside["model"] {
+export function modelsWith(settings: Settings): (agent: Named) => Model {
   return ({ model, modelOptions }) =>
     model.startsWith("offline/")
       ? modelFor(model, modelOptions, nodeClock)
       : providerModel(model, modelOptions, settings, () => nodeClock.now());
 }
+
+/** What `namedModel` may be told. */
+export type NamedModelOptions = Readonly<{ modelOptions?: Agent["modelOptions"]; env?: Env /** With a `.env` in it. */; folder?: string }>;
+
+/** The model of `provider/name` as a runtime makes it: to be put inside another, or asked by itself. */
+export const namedModel = (model: string, { modelOptions = {}, env = process.env, folder }: NamedModelOptions = {}): Model =>
+  modelsWith(settingsOf(env, folder ?? null))({ model, modelOptions });
 
 // what commands need of a project beside driving
 

@@ -21,7 +21,9 @@ const projectSchema = z.strictObject({
     agents: z
       .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
       .default(["agents/*.ts", "agents/*.toml"]),
-    tools: z.array(z.string().refine(isInside, "must be a path below the project's folder, without `..`")).default(["tools/*.ts"]),
+    tools: z
+      .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
+      .default(["tools/*.ts", "tools/*.clad.toml"]),
   }),
   journal: z
     .strictObject({
@@ -50,7 +52,7 @@ export type Config = Readonly<{
   name: string;
   /** Paths and globs below `root`, for `loadAgents`. */
   agents: readonly string[];
-  /** Paths and globs below `root`: modules whose tools an agent in TOML may name. */
+  /** Paths and globs below `root`: modules and manifests (`.clad.toml`) whose tools an agent in TOML may name. */
   tools: readonly string[];
   /** Absolute: where the policies lie. */
   policies: string;

@@ -570,3 +570,29 @@ test("T45 a policy sees what care a tool needs; one that does not say is taken t
     gateOf(text, { cast: { ...CAST, tools: CAST.tools.map((t) => ({ ...t, riskTier: "low" as const })) } }).digest,
   );
 });
+
+test("T94 a program without a sandbox needs two permits: for the call, and for running so; the stricter answer holds", () => {
+  const bare = defineTool({
+    name: "bare",
+    description: "Runs without a sandbox.",
+    input: { type: "object", properties: {}, additionalProperties: false },
+    effects: ["execute", "unsandboxed"],
+    run: () => "ran",
+  });
+  const cast: Cast = { ...CAST, tools: [...CAST.tools, bare] };
+  const verdict = (text: string) => gateOf(text, { cast }).decide(call(bare, {}), facts()).verdict;
+  const byEffect = 'permit(principal, action in Action::"execute", resource);\n';
+  const byName = 'permit(principal, action == Action::"tool:bare", resource);\n';
+  const leave = 'permit(principal, action == Action::"unsandboxed", resource == Tool::"bare");\n';
+  expect(verdict(byEffect)).toMatchObject({ kind: "deny", reason: expect.stringContaining("without a sandbox") });
+  expect(verdict(byName)).toMatchObject({ kind: "deny" });
+  expect(verdict(leave)).toMatchObject({ kind: "deny" });
+  expect(verdict(byName + leave)).toMatchObject({ kind: "allow", because: ["p/1", "p/2"] });
+  expect(verdict(byEffect + leave)).toMatchObject({ kind: "allow" });
+  expect(verdict(byName + leave.replace('"bare"', '"other"'))).toMatchObject({ kind: "deny" });
+  expect(verdict('permit(principal, action in Action::"unsandboxed", resource);')).toMatchObject({ kind: "allow", because: ["p/1"] });
+  expect(verdict(`${byName}@ask("sure?") ${leave}`)).toMatchObject({ kind: "ask", asks: [{ question: "sure?" }] });
+  expect(verdict(`@ask("one?") ${byName}@ask("two?") ${leave}`)).toMatchObject({ asks: [{ question: "one?" }, { question: "two?" }] });
+  expect(verdict(`${byName}${leave}forbid(principal, action in Action::"unsandboxed", resource);`)).toMatchObject({ kind: "deny" });
+  expect(verdict(`${byName}${leave}forbid(principal, action in Action::"execute", resource);`)).toMatchObject({ kind: "deny" });
+});

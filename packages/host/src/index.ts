@@ -18,7 +18,20 @@ export type { Sandbox, SandboxOptions } from "./adapters/running/sandbox.ts";
 export type { Protection } from "./adapters/running/sandbox-bubblewrap.ts";
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./adapters/webhook.ts";
 export type { QuestionView } from "./approvals.ts";
+export { type NamedModelOptions, namedModel } from "./compose.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
+export { type FileToolsOptions, fileTools } from "./file-tools.ts";
+export {
+  type Mcp,
+  type McpCatalogue,
+  type McpDifference,
+  type McpOptions,
+  type McpSettings,
+  mcpDifferences,
+  offeredByMcp,
+  openMcp,
+  signInMcp,
+} from "./mcp.ts";
 export type { Notice } from "./notices.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 export { watchPolicies } from "./policy-record.ts";

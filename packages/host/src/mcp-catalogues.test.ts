@@ -54,6 +54,7 @@ const toTool = ({ name, description, inputSchema }: Offered): Tool => ({
   version: null,
   riskTier: "high",
   humanApproval: false,
+  sandbox: null,
   resourceTypes: ["Tool"],
   basis: null,
   check: () => ({ kind: "invalid", issues: ["not called here"] }),

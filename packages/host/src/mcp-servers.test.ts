@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 const NEVER = new AbortController().signal;
-const settings = { version: "0", root: folder };
+const settings = { version: "0", root: folder, home: folder };
 
 /** Accepts what it offers, as `orgate mcp trust` would. */
 async function accepted(name: string, entry: JsonObject): Promise<McpHub> {

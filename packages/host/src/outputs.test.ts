@@ -3,10 +3,24 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, defineAgent, defineTool, type Json, type Model, type ModelRequest, promptedCalls, tableGate } from "@orgate/core";
+import {
+  type Agent,
+  defineAgent,
+  defineTool,
+  intentId,
+  type Json,
+  type Model,
+  type ModelRequest,
+  millis,
+  promptedCalls,
+  tableGate,
+} from "@orgate/core";
 import { afterEach, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
-import { sha256 } from "./adapters/crypto-node.ts";
+import { ed25519, sha256 } from "./adapters/crypto-node.ts";
+import { createPerson, signIntent } from "./adapters/keyring.ts";
+import { chatWire } from "./adapters/models/fixtures/openai-chat-wire.ts";
+import { provider, type Script } from "./adapters/models/fixtures/server.ts";
 import { createRuntime, type RuntimeOptions } from "./runtime.ts";
 
 const folders: string[] = [];
@@ -80,12 +94,32 @@ test("M106 a run with a schema of its own, taken up by a process that has only t
   const parked = await before.result;
   expect(parked).toMatchObject({ state: "waiting", value: null });
   await first.close();
-  const second = await open(root, [clerk], { gate: asks, model: saying("never") });
-  const [question] = parked.questions;
-  if (question === undefined) throw new Error("nothing was asked");
+  const second = await open(root, [clerk], { gate: asks, model: saying('{"n":"two"}', '{"n":2}') });
   const state = await second.inspect.state(parked.session);
   expect(state.turn?.fits).toEqual({ value: { n: 1 } });
   expect(state.turn?.output?.spec.schema).toMatchObject({ properties: { n: { type: "integer" } } });
+  const [question] = parked.questions;
+  if (question === undefined) throw new Error("nothing was asked");
+  const ben = createPerson(join(root, "home"), "ben", ed25519);
+  await second.place.keyring.certifyPerson(ben.name, ben.key.publicKey);
+  await second.wish(
+    signIntent(ben, { id: intentId("i_no"), session: parked.session, at: millis(Date.now()), wish: { kind: "steer", text: "no, two" } }),
+  );
+  const again = await second.resume(parked.session).result; // it answers anew, and only the journal knows by what
+  expect(again).toMatchObject({ state: "waiting" });
+  const checked: (readonly string[])[] = [];
+  for await (const { event } of second.inspect.events(parked.session))
+    if (event.kind === "output.checked") checked.push([event.by, event.result.kind]);
+  expect(checked).toEqual([
+    ["own", "misfit"],
+    ["own", "fits"],
+    ["journal", "misfit"],
+    ["journal", "fits"],
+  ]);
+  const [open2] = again.questions;
+  if (open2 === undefined) throw new Error("nothing was asked");
+  const { result } = await second.approvals.answer({ approval: open2.approval, digest: open2.digest, answer: { kind: "approve" } }, ben);
+  expect(result).toMatchObject({ ending: "completed", value: { n: 2 } });
   await second.close();
 });
 
@@ -151,6 +185,51 @@ test("M112 M113 calls in words go through the gate and the journal like any othe
     /^```results-abcdefgh\n\{"call":1,"tool":"look","error":false,"result":"1"\}\n\{"call":2,"tool":"pay","error":true,"result":"\[denied/,
   );
   await runtime.close();
+});
+
+test("M105 M111 through a provider's own wire: a tool, an answer that does not fit, and one that does", async () => {
+  const usage = { input: 20, cached: 0, output: 5, reasoning: 0 };
+  const call = (tool: string, args: string): Script => ({ parts: [{ call: "call_1", tool, args }], finish: "calls", usage });
+  const wire = chatWire({ path: "/v1/chat/completions", keyed: false, thinks: null });
+  const scripts = [
+    call("look", '{"name":"Ann"}'),
+    {
+      ...call("final_answer", '{"name":"Ann"}'),
+      parts: [{ say: "So: " }, { call: "call_2", tool: "final_answer", args: '{"name":"Ann"}' }],
+    },
+    { ...call("final_answer", ""), parts: [{ call: "call_3", tool: "final_answer", args: '{"name":"Ann","cents":5}' }] },
+  ];
+  const server = await provider(wire, scripts);
+  const ran: string[] = [];
+  const look = defineTool({
+    name: "look",
+    description: "Looks.",
+    input: z.strictObject({ name: z.string() }),
+    repeat: "read",
+    run: ({ name }) => `${ran.push(name)}`,
+  });
+  const agent = defineAgent({ name: "teller", instructions: "Tell.", model: "ollama/llama-test", tools: [look], output: Debt });
+  const runtime = await open(folder(), [agent], { env: { OLLAMA_BASE_URL: server.url } });
+  const result = await runtime.complete(agent, "who owes?");
+  await runtime.close();
+  await server.close();
+  expect(result, result.detail ?? "").toMatchObject({ ending: "completed", value: { name: "Ann", cents: 5 }, iterations: 3, calls: 1 });
+  expect(ran).toEqual(["Ann"]);
+  const decided = result.events.flatMap(({ event }) => (event.kind === "gate.decided" ? [event.action.kind] : []));
+  expect(decided.filter((kind) => kind === "call")).toHaveLength(1); // the agent's own; the answer is a `respond`
+  expect(decided).toContain("respond");
+  expect(result.events.flatMap(({ event }) => (event.kind === "act.started" ? [event.call] : []))).toHaveLength(1);
+  expect(server.asked.at(-1)?.body).toMatchObject({
+    tool_choice: "required",
+    messages: [
+      { role: "system" },
+      { role: "user" },
+      { role: "assistant", tool_calls: [{ function: { name: "look" } }] },
+      { role: "tool", content: "1" },
+      { role: "assistant", content: '{"name":"Ann"}' },
+      { role: "user", content: expect.stringContaining("[does not fit]") },
+    ],
+  });
 });
 
 test("M108 M118 on the command line the value stands beside the output", () => {

@@ -147,7 +147,7 @@ function isAhead({ file, line }: PolicyProblem, { policies, cast }: PolicySet): 
   const isUnused = (id: unknown): boolean => EFFECTS.some((e) => e === id) && !cast.tools.some((t) => t.effects.some((e) => e === id));
   return named.length > 0 && named.every(isUnused);
 }
-const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
+const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
 
 const filesFor = ({ policies }: PolicyFolder, surface: Surface | null) =>
   policies.filter((p) => p.surface === null || p.surface === surface);

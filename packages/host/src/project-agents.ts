@@ -14,9 +14,11 @@ import {
 } from "@orgate/core";
 import { foldTrust, loadAgents, loadCodeSkills, loadTomlAgents, openLook, type Trusted } from "./compose.ts";
 import type { Config } from "./config.ts";
+import { type ProjectManifests, projectManifests } from "./project-manifests.ts";
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { fileBad } from "./project-modules.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
+import type { AskHidden, Env } from "./secrets.ts";
 
 export type ProjectAgent = Readonly<{ agent: Agent; file: string }>;
 export type ProjectAgents = Readonly<{
@@ -30,14 +32,16 @@ export type ProjectAgents = Readonly<{
 export async function loadProjectAgents(
   config: Config,
   which: "wanted" | "all" = "wanted",
-  env: Readonly<Record<string, string | undefined>> = process.env,
+  env: Env = process.env,
+  ask: AskHidden = null,
 ): Promise<ProjectAgents> {
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
   const modules = await loadAgents(
     config.root,
     config.agents.filter((p) => !isToml(p)),
   );
-  const tomls = await loadTomlAgents(config.root, config.agents.filter(isToml), config.tools, config.prices);
+  const manifests = manifestsOf(config, env, ask);
+  const tomls = await loadTomlAgents(config.root, config.agents.filter(isToml), config.tools, config.prices, manifests.tools);
   const byName = new Map<string, ProjectAgent>();
   for (const { agent, file } of [...modules, ...tomls]) {
     const other = byName.get(agent.name);
@@ -48,7 +52,7 @@ export async function loadProjectAgents(
   const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
   const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
   const isPriced = Object.keys(config.prices).length > 0;
-  const linking = sorted.some(({ agent }) => agent.missingServers.length > 0);
+  const linking = manifests.servers.length > 0 || sorted.some(({ agent }) => agent.missingServers.length > 0);
   if (which === "wanted" && wanted.size === 0 && !asking && !linking)
     return {
       agents: isPriced ? sorted.map((one) => ({ ...one, agent: equipped(one, { ...NO_EQUIPMENT, prices: config.prices }) })) : sorted,
@@ -59,6 +63,7 @@ export async function loadProjectAgents(
   const trusted = await trustIn(config.journal.directory);
   const skills = projectSkills(config, trusted, code, which === "wanted" ? wanted : null);
   const mcp = linking ? projectMcp(config, trusted, env) : null;
+  if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
   const { servers, unusableServers } = mcp === null ? NO_EQUIPMENT : serverEquipment(mcp);
   const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices };
   return { agents: sorted.map((one) => ({ ...one, agent: equipped(one, equipment) })), skills, mcp };
@@ -73,6 +78,9 @@ export async function loadProjectAgents(
     }
   }
 }
+
+export const manifestsOf = (config: Config, env: Env, ask: AskHidden): ProjectManifests =>
+  projectManifests({ root: config.root, tools: config.tools, directory: config.journal.directory, env, ask });
 
 /** What is trusted, by the journal; nothing where there is no journal yet. */
 export async function trustIn(directory: string): Promise<Trusted> {

@@ -54,7 +54,11 @@ export function projectMcp(config: Pick<Config, "root" | "journal">, trusted: Tr
   const usable = servers.flatMap(({ state, server, accepted }) =>
     state === "usable" && server !== null && accepted !== null ? [{ server, accepted }] : [],
   );
-  return { servers, bad, hub: mcpHub({ servers: usable, env, settings: { version: version(), root: config.root }, hash: sha256 }) };
+  return {
+    servers,
+    bad,
+    hub: mcpHub({ servers: usable, env, settings: { version: version(), root: config.root, home: orgateHome(env) }, hash: sha256 }),
+  };
 }
 
 function standing(found: FoundServer, directory: string, trusted: Trusted): ProjectServer {

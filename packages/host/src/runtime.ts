@@ -52,6 +52,8 @@ import {
 } from "@orgate/core";
 import type {
   BreakerState,
+  KnownPage,
+  KnownValue,
   ListedDeadLetter,
   ListedQuestion,
   QuestionPage,
@@ -83,6 +85,7 @@ import {
 import { type DeadLetterView, viewDeadLetter } from "./dead-letters.ts";
 import { deliver } from "./delivery.ts";
 import { type FileInput, type SaidInput, toAttachments, toHistory } from "./file-input.ts";
+import { editKnown, type KnownEntry } from "./known.ts";
 import { noticesOf } from "./notices.ts";
 import { isPolicies, type Policies } from "./policies.ts";
 import { recordPolicies } from "./policy-record.ts";
@@ -177,6 +180,9 @@ export type Runtime = Readonly<{
   halts(): Promise<readonly StandingHalt[]>;
   breakers: Breakers;
   deadLetters: DeadLetters;
+  known: KnownSets;
+  /** Takes labels off a session, for good reason: what it has seen does not count as that any more. Gated as `remove-label`. */
+  unlabel(labels: Unlabel, as: Person): Promise<Answered>;
   /** Says what became of a call that nobody could tell of. */
   resolve(unknown: Resolve, as: Person): Promise<Answered>;
   inspect: Inspect;
@@ -214,6 +220,17 @@ export type DeadLetters = Readonly<{
   show(session: SessionId, call: CallId): Promise<DeadLetterView | null>;
   dismiss(letter: Readonly<{ session: SessionId; call: CallId; note?: string }>, as: Person): Promise<Answered>;
 }>;
+
+/** Trusted sets of the project: what targets are known (G94). */
+export type KnownSets = Readonly<{
+  /** By set and value; a page of 100 unless told. */
+  list(page?: Partial<KnownPage>): Promise<readonly KnownValue[]>;
+  /** Gated as `edit-known`. */
+  add(entry: KnownEntry, as: Person): Promise<void>;
+  remove(entry: KnownEntry, as: Person): Promise<void>;
+}>;
+
+export type Unlabel = Readonly<{ session: SessionId; labels: readonly string[]; why: string }>;
 
 export type Resolve = Readonly<{ session: SessionId; call: CallId; as: Resolution; note?: string }>;
 
@@ -579,6 +596,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       show: (session, call) => viewDeadLetter(journal, session, call),
       dismiss: ({ session, call, note = "" }, as) => send(session, { kind: "dismiss", call, note }, as),
     },
+    known: {
+      list: ({ set = null, after = null, most = 100 } = {}) => journal.known({ set, after, most }),
+      add: (entry, as) => editKnown(acting(as), "known.added", entry, outside.clock.now),
+      remove: (entry, as) => editKnown(acting(as), "known.removed", entry, outside.clock.now),
+    },
+    unlabel: ({ session, labels, why }, as) => send(session, { kind: "unlabel", labels: labels.map(label), why }, as),
     resolve: ({ session, call, as: resolution, note = "" }, as) => send(session, { kind: "resolve", call, as: resolution, note }, as),
     inspect,
     place,

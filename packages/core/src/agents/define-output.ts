@@ -16,7 +16,7 @@ import {
   type OutputSpec,
 } from "../vocab/index.ts";
 import { fromJsonSchema } from "./json-schema.ts";
-import { describedBy, type Refuse, type Schema, schemaOf, validated } from "./schemas.ts";
+import { describedBy, type Refuse, type Schema, schemaOf, validated, withoutDialect } from "./schemas.ts";
 import { isStandardSchema, type StandardSchema } from "./standard-schema.ts";
 
 /** What an answer is, once it fits. */
@@ -30,7 +30,7 @@ const MAX_REPAIRS = 10;
 
 export function outputOf(given: Schema, repairs: number | undefined, refuse: Refuse): AgentOutput {
   const own = schemaOf(given, "output", refuse);
-  const json = isStandardSchema(given) ? describedBy(given, "output", refuse) : frozenCopy(given);
+  const json = isStandardSchema(given) ? describedBy(given, "output", refuse) : withoutDialect(given);
   const { schema, wrapped } = asObject(json, refuse);
   const most = repairs ?? DEFAULT_REPAIRS;
   if (!Number.isSafeInteger(most) || most < 0 || most > MAX_REPAIRS)

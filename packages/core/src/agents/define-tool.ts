@@ -84,16 +84,18 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   /** What the things in its output are called, for tools that take their ids. */
   names?: NamesOf;
   markup?: Tool["markup"];
+  /** It changes a file: it shows what was there and what is with `context.evidence({ edit })`, and surfaces show a diff. */
+  edits?: boolean;
   run: (input: Parsed<In>, context: ToolContext) => Promise<Returned<Out>> | Returned<Out>;
   reconcile?: (input: Parsed<In>, context: ToolContext) => Promise<Reconciled>;
 }>;
 
 const FIELDS =
-  "name version description input output repeat effects labels riskTier humanApproval resource resourceTypes endsTurn timeoutMs maxCents recover breaker server targets outgoing learns names markup run reconcile".split(
+  "name version description input output repeat effects labels riskTier humanApproval resource resourceTypes endsTurn timeoutMs maxCents recover breaker server targets outgoing learns names markup edits run reconcile".split(
     " ",
   );
 const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];
-const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
+const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
 const TIERS: readonly RiskTier[] = ["low", "medium", "high"];
 const LABEL = /^[a-z][a-z0-9:_-]{0,63}$/;
 const RESOURCE_TYPE = /^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$/;
@@ -153,6 +155,7 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     version,
     riskTier,
     humanApproval,
+    sandbox: null,
     endsTurn: given.endsTurn ?? false,
     timeoutMs,
     maxCents,

@@ -16,9 +16,11 @@ export { defineSkill, isSkill, isSkillName, isSkillPath, MAX_SKILL_FILES, type S
 export * from "./define-tool.ts";
 export { delegateTool, toolsOf } from "./delegate-tool.ts";
 export { type AiTool, type AiToolSettings, fromAiTool } from "./from-ai-tool.ts";
+export { type FromJsonSchema, fromJsonSchema } from "./json-schema.ts";
 export { PRICE_TABLE, type TablePrice, tablePrice } from "./price-table.ts";
 export type { ProjectText } from "./project-text.ts";
 export type { Schema } from "./schemas.ts";
 export { LOAD_SKILL } from "./skill-loader.ts";
 export { type ReadSkill, readSkillText, type SkillAbout, type SkillText, type SkillTrouble } from "./skill-text.ts";
 export type { StandardSchema } from "./standard-schema.ts";
+export { SET_NAME } from "./tool-aims.ts";

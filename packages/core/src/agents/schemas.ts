@@ -30,7 +30,7 @@ export function describedBy(schema: StandardSchema, field: string, refuse: Refus
 }
 
 /** `$schema` tells a model nothing, and is sent with every request. */
-function withoutDialect(described: Readonly<Record<string, unknown>>): JsonObject {
+export function withoutDialect(described: Readonly<Record<string, unknown>>): JsonObject {
   const { $schema: _, ...rest } = described;
   return frozenCopy(rest) as JsonObject;
 }

@@ -1,4 +1,4 @@
-/** What a tool says of its aims: targets, text that leaves, what is learnt from it, what things are called (T10-T12). */
+/** What a tool says of its aims: targets, text that leaves, what is learnt from it, what things are called (T10, T11). */
 import {
   type FaultError,
   type JsonObject,
@@ -17,8 +17,9 @@ export type AimsGiven = Readonly<{
   learns?: readonly Learns[];
   names?: NamesOf;
   markup?: Tool["markup"];
+  edits?: boolean;
 }>;
-type Aims = Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup">;
+type Aims = Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup" | "edits">;
 type Refuse = (detail: string) => FaultError;
 
 /** Where a value of each kind is looked for unless the tool names other sets. */
@@ -50,12 +51,15 @@ export function aimsOf(given: AimsGiven, schema: JsonObject, refuse: Refuse): Ai
   });
   const markup = given.markup ?? "clean";
   if (markup !== "clean" && markup !== "keep") throw refuse("`markup` must be clean or keep");
+  const edits = given.edits ?? false;
+  if (typeof edits !== "boolean") throw refuse("`edits` must be true or false");
   return {
     targets: Object.freeze(Object.fromEntries(targets)),
     outgoing: Object.freeze([...new Set(outgoing)].sort()),
     learns: Object.freeze(learns),
     names: given.names === undefined ? null : namesOf(given.names, refuse),
     markup,
+    edits,
   };
 }
 

@@ -52,7 +52,7 @@ export function contractOf(manifest: Manifest): Contract {
   return {
     manifest,
     inputSchema: inputSchemaOf(args),
-    effects: tool.orgate.effects ?? plain,
+    effects: [...(tool.orgate.effects ?? plain), ...(isUnsandboxed(manifest) ? (["unsandboxed"] as const) : [])],
     resourceTypes: about.types,
     targets: [...args.values()].filter((arg) => arg.def.target ?? arg.isHost).map((arg) => arg.name),
     check: (given, world) => {
@@ -69,6 +69,10 @@ export function contractOf(manifest: Manifest): Contract {
     },
   };
 }
+
+/** T94 it must be permitted as such, whatever effects the manifest claims. */
+const isUnsandboxed = ({ tool, backend }: Manifest): boolean =>
+  tool.orgate.sandbox === "none" && (backend.kind === "command" || backend.kind === "executor");
 
 const refused = (reason: string, hint: string): Built => ({ kind: "refused", reason, hint });
 

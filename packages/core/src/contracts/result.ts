@@ -84,11 +84,12 @@ const tailOf = (text: string): string => {
 
 /** Wherever a secret's value turns up, its name stands in its place: as it is, and as JSON, addresses and base64 write it. */
 export function masker(secrets: ReadonlyMap<string, string>, base64: (text: string) => string): (text: string) => string {
-  const forms = [...secrets].flatMap(([name, value]) =>
-    [...new Set([value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value), base64(value), base64(value).replace(/=+$/, "")])]
-      .filter((form) => form !== "")
-      .map((form) => ({ form, mask: `[secret:${name}]` })),
-  );
+  const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
+  const forms = [...secrets].flatMap(([name, value]) => {
+    const plain = [value, encodeURIComponent(value), base64(value), base64(value).replace(/=+$/, "")];
+    const all = [...plain, ...plain.map(quoted), ...plain.map((one) => quoted(quoted(one)))]; // JSON inside JSON is what servers echo
+    return [...new Set(all)].filter((form) => form !== "").map((form) => ({ form, mask: `[secret:${name}]` }));
+  });
   const longest = forms.toSorted((a, b) => b.form.length - a.form.length); // a secret inside another is not to tear it apart
   return (text) => longest.reduce((at, { form, mask }) => at.replaceAll(form, mask), text);
 }

@@ -30,7 +30,9 @@ export function knownOf(cast: Cast): Known {
   const agents = new Map(cast.agents.map((a) => [a.name, member("Agent", a.name, "AgentGroup", a.groups)]));
   const users = new Map(cast.users.map((u) => [u.name, member("User", u.name, "UserGroup", u.groups)]));
   const tools = new Map(cast.tools.map((t) => [t.name, { uid: actionUid(`tool:${t.name}`), parents: t.effects.map(actionUid) }]));
-  const care = new Map(cast.tools.map(({ name, riskTier, humanApproval }) => [name, { riskTier, humanApproval }]));
+  const care = new Map(
+    cast.tools.map(({ name, riskTier, humanApproval, sandbox }) => [name, { riskTier, humanApproval, sandbox: sandbox ?? "own" }]),
+  );
   const agent = (name: string): Member => agents.get(name) ?? member("Agent", name, "AgentGroup", []);
   const user = (name: string): Member => users.get(name) ?? member("User", name, "UserGroup", []);
   return {
@@ -78,6 +80,16 @@ export function askOf(action: Action, facts: Facts, known: Known): Asked {
   }
 }
 
+/** T94 the second question about a tool whose program runs without a sandbox: may this agent run this one so? */
+export function askUnsandboxed(tool: string, facts: Facts, known: Known): Asked {
+  return {
+    principal: known.agent(facts.agent),
+    action: UNSANDBOXED,
+    resource: thing({ type: "Tool", id: tool }),
+    told: { facts, call: null },
+  };
+}
+
 export function askFor(user: string, act: UserAct, known: Known): Asked {
   return { principal: known.user(user), action: ACTS[act.kind], resource: resourceOf(act), told: null };
 }
@@ -96,6 +108,10 @@ function resourceOf(act: UserAct): CedarEntity {
       return thing({ type: "PolicySet", id: act.surface });
     case "set-breaker":
       return thing({ type: "Breaker", id: act.breaker });
+    case "edit-known":
+      return thing({ type: "KnownSet", id: act.set });
+    case "remove-label":
+      return thing({ type: "Label", id: act.label }, { session: act.session, agent: act.agent });
   }
 }
 
@@ -104,13 +120,14 @@ export function hasEffects(tool: Member, effects: readonly string[]): boolean {
   return tool.parents.length === effects.length && tool.parents.every((p, i) => p.id === effects[i]);
 }
 
-const STRICTEST = { riskTier: "high", humanApproval: false };
+const STRICTEST = { riskTier: "high", humanApproval: false, sandbox: "none" };
 
 const actionUid = (id: string): Uid => ({ type: "Action", id });
 const bare = (id: string): Member => ({ uid: actionUid(id), parents: [] });
 const MODEL = bare("model");
 const DELEGATING = bare("delegate");
 const RESPOND = bare("respond");
+const UNSANDBOXED = bare("unsandboxed");
 const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
   approve: bare("approve"),
   resolve: bare("resolve"),
@@ -118,6 +135,8 @@ const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
   "edit-policy": bare("edit-policy"),
   halt: bare("halt"),
   "set-breaker": bare("set-breaker"),
+  "edit-known": bare("edit-known"),
+  "remove-label": bare("remove-label"),
 };
 
 const thing = (uid: Uid, attrs: CedarRecord = {}): CedarEntity => ({ uid, parents: [], attrs: { id: uid.id, ...attrs } });

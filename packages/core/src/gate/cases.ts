@@ -2,6 +2,7 @@
 import * as z from "zod";
 import {
   type Action,
+  type Aims,
   type Checked,
   callId,
   type Facts,
@@ -9,7 +10,8 @@ import {
   type Label,
   type Lately,
   MICROS_PER_CENT,
-  NO_MORE_FACTS,
+  type OutgoingFacts,
+  type TargetFacts,
   type Tool,
   type UserAct,
   type Verdict,
@@ -21,6 +23,15 @@ import { inexactNumbers } from "./numbers.ts";
 const amount = z.int().min(0).default(0);
 const counts = z.strictObject({ turn: amount, session: amount, hour: amount, day: amount });
 const NO_COUNTS = { turn: 0, session: 0, hour: 0, day: 0 };
+const texts = z.array(z.string()).default([]);
+const flag = z.boolean().default(false);
+const about = { inRequest: flag, known: flag, vouched: z.boolean().optional(), seenUnder: texts };
+const sumSchema = z.strictObject({ ...about, count: z.int().min(0).default(1) });
+const leavingSchema = z.strictObject({ links: texts, addresses: texts, vouched: z.boolean().optional(), seenUnder: texts });
+const aimSchema = z.union([
+  z.strictObject({ ...about, calls: counts.default(NO_COUNTS), name: z.string().optional(), nameInRequest: flag }),
+  leavingSchema,
+]);
 const json: z.ZodType<Record<string, z.core.util.JSONType>> = z.record(z.string(), z.json());
 export const caseSchema = z.strictObject({
   name: z.string(),
@@ -29,7 +40,7 @@ export const caseSchema = z.strictObject({
   /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), or what a person does. */
   action: z.string(),
   /** For a tool that this project does not have: what kind of thing it does. */
-  effects: z.array(z.enum(["read", "write", "execute", "network", "spend"])).optional(),
+  effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed"])).optional(),
   resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
   args: json.optional(),
   labels: z.array(z.string()).default([]),
@@ -39,6 +50,11 @@ export const caseSchema = z.strictObject({
   spent: counts.default(NO_COUNTS),
   /** Money; left out, no price is known. */
   cents: counts.optional(),
+  /** Facts about arguments, by name; what is left out of a target is not so. */
+  facts: z.record(z.string(), aimSchema).optional(),
+  /** Of all targets together, for a tool that this project does not have. */
+  targets: sumSchema.optional(),
+  outgoing: leavingSchema.optional(),
   onBehalfOf: z.string().default("somebody"),
   surface: z.enum(["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"]).default("cli"),
   verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
@@ -91,11 +107,12 @@ function decideAsAgent(c: Case, gate: CedarGate, tools: readonly Tool[]): Verdic
   const { action, refused } = actionOf(c, tools);
   if (refused !== null) return refused;
   const there = action.kind !== "call" || tools.some((t) => t.name === action.tool);
-  return (there ? gate.decide(action, factsOf(c)) : gate.suppose(action, factsOf(c))).verdict;
+  const facts = factsOf(c, tools);
+  return (there ? gate.decide(action, facts) : gate.suppose(action, facts)).verdict;
 }
 
 /** What the gate is told in this case; `policy eval` and `explain` use it too. */
-export const factsOf = (c: Case): Facts => ({
+export const factsOf = (c: Case, tools: readonly Tool[] = []): Facts => ({
   agent: c.agent ?? "somebody",
   onBehalfOf: { kind: "user", id: c.onBehalfOf },
   surface: c.surface,
@@ -105,8 +122,41 @@ export const factsOf = (c: Case): Facts => ({
   cents: c.cents ?? null,
   media: c.media,
   lately: ({ name, value }) => latelyOf(c, name, value),
-  aims: NO_MORE_FACTS.aims,
+  aims: () => aimsOf(c, tools),
 });
+
+type Target = Omit<z.infer<typeof sumSchema>, "count"> &
+  Readonly<{ calls?: z.infer<typeof counts>; name?: string | undefined; nameInRequest?: boolean }>;
+
+/** What is not said of an argument that is a target and is given is as it is of a stranger. */
+function aimsOf(c: Case, tools: readonly Tool[]): Aims {
+  const tool = tools.find((t) => `tool:${t.name}` === c.action);
+  const given = Object.keys(c.args ?? {});
+  const named = Object.entries(c.facts ?? {});
+  const strangers = Object.keys(tool?.targets ?? {}).filter((arg) => given.includes(arg) && c.facts?.[arg] === undefined);
+  const silent = (tool?.outgoing ?? []).filter((arg) => given.includes(arg) && c.facts?.[arg] === undefined);
+  const targets = named.flatMap(([arg, one]) => ("inRequest" in one ? [[arg, targetFacts(one)] as const] : []));
+  const outgoing = named.flatMap(([arg, one]) => ("inRequest" in one ? [] : [[arg, leaving(one)] as const]));
+  const aims: Aims = {
+    targets: Object.fromEntries([...targets, ...strangers.map((arg) => [arg, targetFacts(STRANGER)] as const)]),
+    outgoing: Object.fromEntries([...outgoing, ...silent.map((arg) => [arg, leaving(SILENT)] as const)]),
+  };
+  if (c.targets === undefined && c.outgoing === undefined) return aims;
+  const { lately: _, calls: __, name: ___, nameInRequest: ____, ...sum } = targetFacts(c.targets ?? STRANGER);
+  return { ...aims, sums: { targets: { ...sum, count: c.targets?.count ?? 0 }, outgoing: leaving(c.outgoing ?? SILENT) } };
+}
+const STRANGER: Target = { inRequest: false, known: false, seenUnder: [] };
+const SILENT: z.infer<typeof leavingSchema> = { links: [], addresses: [], seenUnder: [] };
+
+function targetFacts(given: Target): TargetFacts {
+  const { inRequest, known, vouched = inRequest || known, seenUnder, calls = NO_COUNTS, name = null, nameInRequest = false } = given;
+  const { turn, session, hour, day } = calls;
+  return { inRequest, known, vouched, seenUnder, calls: { turn, session }, lately: () => ({ hour, day }), name, nameInRequest };
+}
+
+function leaving({ links, addresses, seenUnder, vouched }: z.infer<typeof leavingSchema>): OutgoingFacts {
+  return { links, addresses, seenUnder, vouched: vouched ?? links.length + addresses.length === 0 };
+}
 
 function latelyOf(c: Case, name: string, value: string): Lately {
   if (name === "tokens") return c.spent;
@@ -156,6 +206,8 @@ const USER_ACTS = [
   "resolve",
   "halt",
   "set-breaker",
+  "edit-known",
+  "remove-label",
   "read-journal",
   "edit-policy",
 ] as const satisfies readonly UserAct["kind"][];
@@ -172,6 +224,10 @@ function userAct(c: Case): UserAct {
       return { kind: "halt", scope: id };
     case "set-breaker":
       return { kind: "set-breaker", breaker: id };
+    case "edit-known":
+      return { kind: "edit-known", set: id };
+    case "remove-label":
+      return { kind: "remove-label", label: id, session: "any", agent: c.agent ?? "somebody" };
     case "read-journal":
       return { kind: "read-journal", session: id };
     default:

@@ -6,6 +6,7 @@
  * G7 deny beats ask beats defer beats modify beats allow, among the permits that decided. G8 a shadow policy is evaluated and recorded, never enforced.
  * G10 a decision is what the official engine says of the whole set and everything there is to read.
  * G11 what was decided for one is remembered for nobody else whom the policies could tell apart; the words are made for each.
+ * T94 a tool without a sandbox is decided twice: as the call it is, and as one that runs so; the stricter answer holds.
  * G12 what is edited and asked about is edited first. G13 a tool that the policies were not checked against is denied.
  */
 import {
@@ -22,7 +23,7 @@ import {
   type Verdict,
 } from "../vocab/index.ts";
 import type { Need } from "./arg-types.ts";
-import { type Asked, askFor, askOf, hasEffects, knownOf } from "./ask.ts";
+import { type Asked, askFor, askOf, askUnsandboxed, hasEffects, knownOf } from "./ask.ts";
 import type { Engine, Kept, PolicyJson } from "./engine.ts";
 import { latelyIn } from "./lately.ts";
 import { memory } from "./memory.ts";
@@ -30,7 +31,7 @@ import type { Duties } from "./policy-text.ts";
 import type { Gate } from "./port.ts";
 import { type Key, keyOf, project } from "./project.ts";
 import { type Member, type Reads, readsOf, reduced } from "./slice.ts";
-import { denied, type Said, toSaid, toVerdict } from "./verdict.ts";
+import { bothOf, denied, type Said, toSaid, toVerdict } from "./verdict.ts";
 import type { Cast, Vocabulary } from "./vocabulary.ts";
 
 /** A policy that loaded: parsed, validated against the tools, its annotations understood. */
@@ -200,9 +201,16 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
 
   function decide(action: Action, facts: Facts): Decision {
     const stranger = strange(action);
-    return stranger === null
-      ? decided(askOf(action, facts, known))
-      : { verdict: denied([], [], stranger), slice: unchecked, read: {}, shadow: null };
+    if (stranger !== null) return { verdict: denied([], [], stranger), slice: unchecked, read: {}, shadow: null };
+    return withLeave(action, facts, inForce);
+  }
+
+  /** T94. */
+  function withLeave(action: Action, facts: Facts, sliced: Slicer): Decision {
+    const own = decided(askOf(action, facts, known), sliced);
+    if (!needsLeave(action)) return own;
+    const leave = decided(askUnsandboxed(action.tool, facts, known), sliced);
+    return bothOf(own, leave, digestOf([own.slice, leave.slice], hash));
   }
 
   /** G13. */
@@ -217,7 +225,9 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     const decision = decide(action, facts);
     const { verdict } = decision;
     const asked = askOf(action, facts, known);
-    const { policies: considered, reads } = inForce(asked.principal, asked.action);
+    const { policies: own, reads } = inForce(asked.principal, asked.action);
+    const leave = needsLeave(action) ? inForce(asked.principal, askUnsandboxed(action.tool, facts, known).action).policies : [];
+    const considered = [...new Set([...own, ...leave])];
     const erred = new Set(verdict.kind === "deny" ? verdict.faults.map((f) => f.policy as string | null) : []);
     const because = new Set<string>(verdict.because);
     const part = (p: LoadedPolicy) => (erred.has(p.id) ? "erred" : because.has(p.id) ? "decided" : "did not apply");
@@ -235,7 +245,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     decide,
     decideFor: (user: string, act: UserAct) => decided(askFor(user, act, known)),
     groupsOf: (user) => known.user(user).parents.map((group) => group.id),
-    suppose: (action, facts) => decided(askOf(action, facts, known), supposed),
+    suppose: (action, facts) => withLeave(action, facts, supposed),
     explain,
     stats: () => ({ ...count }),
   };
@@ -246,6 +256,9 @@ function failed(error: unknown): Verdict {
   const message = error instanceof Error ? error.message : String(error);
   return denied([], [{ policy: null, message }], `the policies could not be evaluated: ${message}`);
 }
+
+const needsLeave = (action: Action): action is Extract<Action, { kind: "call" }> =>
+  action.kind === "call" && action.effects.includes("unsandboxed");
 
 /** The action is the same for all of a slice. */
 const isConstant = (reads: Reads): boolean =>

@@ -6,4 +6,5 @@ export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } fro
 export type { Gate } from "./port.ts";
 export { factsRead } from "./read-back.ts";
 export { type Row, tableGate } from "./table.ts";
+export { plainValue } from "./targets.ts";
 export { type Cast, type Vocabulary, vocabularyOf } from "./vocabulary.ts";

@@ -6,6 +6,7 @@ import { type Counts, type Facts, type Json, type JsonObject, type Lately, MICRO
 import { isPlain, type Need, type RecordType, toCedar, Unrepresentable } from "./arg-types.ts";
 import { type Asked, entityOf, type Known, type Told } from "./ask.ts";
 import type { CedarEntity, CedarRecord, CedarValue, Uid } from "./engine.ts";
+import { AIMED, aimsContext } from "./project-aims.ts";
 import { equal, type Reads } from "./slice.ts";
 
 export type Projected = Readonly<
@@ -31,6 +32,8 @@ function contextOf({ facts, call }: Told, need: Need, known: Known, tools: Reado
   if (about !== null && call !== null && call.args !== null && type !== undefined)
     out["args"] = toCedar(call.args, type, about, call.inexact) ?? {};
   if (call !== null && wanted("tool") !== null) out["tool"] = known.care(call.tool); // the same for every call of a slice, so it needs no part in its key
+  const aims = aimsContext(facts, call === null ? NONE : need, call);
+  for (const name in aims) out[name] = aims[name] ?? {};
   if (wanted("labels") !== null) out["labels"] = [...facts.labels].sort();
   if (wanted("media") !== null) out["media"] = [...facts.media].sort();
   const calls = wanted("calls");
@@ -131,6 +134,8 @@ function partsOf(need: Need, tools: ReadonlyMap<string, RecordType>): readonly P
   const args = wanted("args");
   if (args !== null) for (const path of pathsOf(args)) parts.push(({ call }) => argsKey(call, path));
   if (wanted("labels") !== null) parts.push(({ facts }) => `${facts.labels.length}[${facts.labels.map(sized).join("")}`);
+  if (AIMED.some((name) => wanted(name) !== null))
+    parts.push(({ facts, call }) => (call === null ? "_" : sized(JSON.stringify(aimsContext(facts, need, call)))));
   if (wanted("media") !== null) parts.push(({ facts }) => `${facts.media.length}[${facts.media.map(sized).join("")}`);
   const calls = wanted("calls");
   if (calls !== null)

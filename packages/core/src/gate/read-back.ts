@@ -1,5 +1,14 @@
 /** Facts as a decision has journalled them: what others had counted by then, and what was said of arguments. To explain a decision, and to make it again. */
-import { type Aims, type Facts, type Json, type JsonObject, type Lately, MICROS_PER_CENT } from "../vocab/index.ts";
+import {
+  type Aims,
+  type Facts,
+  type Json,
+  type JsonObject,
+  type Lately,
+  MICROS_PER_CENT,
+  type OutgoingFacts,
+  type TargetFacts,
+} from "../vocab/index.ts";
 
 export function factsRead(read: JsonObject): Pick<Facts, "lately" | "aims"> {
   return { lately: ({ name, value }) => latelyIn(read, name, value), aims: () => aimsIn(read) };
@@ -23,7 +32,45 @@ function latelyIn(read: JsonObject, name: string, value: string): Lately {
   return { hour: number(at(counts, "hour")) * unit, day: number(at(counts, "day")) * unit };
 }
 
+/** Only what was read is there; what was not is as of a stranger. */
 function aimsIn(read: JsonObject): Aims {
-  void read;
-  return { targets: {}, outgoing: {} };
+  const fields = at(read, "facts");
+  const all = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? Object.entries(fields as JsonObject) : [];
+  const isOutgoing = (one: Json): boolean => at(one, "links") !== undefined || at(one, "addresses") !== undefined;
+  return {
+    targets: Object.fromEntries(all.flatMap(([arg, one]) => (isOutgoing(one) ? [] : [[arg, targetIn(one)]]))),
+    outgoing: Object.fromEntries(all.flatMap(([arg, one]) => (isOutgoing(one) ? [[arg, outgoingIn(one)]] : []))),
+    sums: {
+      targets: { ...aboutIn(at(read, "targets")), count: number(at(read, "targets", "count")) },
+      outgoing: outgoingIn(at(read, "outgoing")),
+    },
+  };
 }
+
+const texts = (value: Json | undefined): readonly string[] =>
+  Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
+const aboutIn = (one: Json | undefined) => ({
+  inRequest: at(one, "inRequest") === true,
+  known: at(one, "known") === true,
+  vouched: at(one, "vouched") === true,
+  seenUnder: texts(at(one, "seenUnder")),
+});
+
+function targetIn(one: Json): TargetFacts {
+  const calls = at(one, "calls");
+  const name = at(one, "name");
+  return {
+    ...aboutIn(one),
+    calls: { turn: number(at(calls, "turn")), session: number(at(calls, "session")) },
+    lately: () => ({ hour: number(at(calls, "hour")), day: number(at(calls, "day")) }),
+    name: typeof name === "string" ? name : null,
+    nameInRequest: at(one, "nameInRequest") === true,
+  };
+}
+
+const outgoingIn = (one: Json | undefined): OutgoingFacts => ({
+  links: texts(at(one, "links")),
+  addresses: texts(at(one, "addresses")),
+  vouched: at(one, "vouched") === true,
+  seenUnder: texts(at(one, "seenUnder")),
+});

@@ -20,18 +20,23 @@ export function valuesIn(value: Json | undefined): readonly string[] | null {
   return found.size > MOST_VALUES || [...found].some((v) => v.length > MAX_VALUE) ? null : [...found];
 }
 
-/** Characters that are not seen: a text that differs from another in these looks the same. */
-const UNSEEN = /\p{Cf}|\p{Cc}|\p{Variation_Selector}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u180e|\u3164|\uffa0|[\u{e0000}-\u{e00ff}]/gu;
-/** Line breaks and tabs are seen, as blanks. */
-const UNSEEN_IN_TEXT = /\p{Cf}|\p{Variation_Selector}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u180e|\u3164|\uffa0|[\u{e0000}-\u{e00ff}]/gu;
+/** Facts about such an argument are always there; about any other only when it is given, and holds something. */
+export function mustBeGiven(inputSchema: JsonObject, arg: string): boolean {
+  const required = inputSchema["required"];
+  return Array.isArray(required) && required.includes(arg);
+}
 
-/** A text as it is looked into: compatibility forms made plain, what is not seen taken out, in lower case. */
-export const plainText = (text: string): string => text.normalize("NFKC").replace(UNSEEN_IN_TEXT, "").toLowerCase();
+/** Characters that are not seen: a text that differs from another in these looks the same. In a text, line breaks and tabs are seen, as blanks. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+const UNSEEN_IN_TEXT = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** A text as it is looked into: compatibility forms made plain, what is not seen taken out. */
+export const plainText = (text: string): string => text.normalize("NFKC").replace(UNSEEN_IN_TEXT, "");
 
 /** A value as it is looked for; null when it is no plain text itself. Paths, accounts and ids are told apart by their case. */
 export function plainValue(value: string): string | null {
   const trimmed = value.trim();
-  return trimmed === "" || trimmed.search(UNSEEN) !== -1 || trimmed.normalize("NFKC") !== trimmed ? null : trimmed;
+  return trimmed === "" || UNSEEN.test(trimmed) || trimmed.normalize("NFKC") !== trimmed ? null : trimmed;
 }
 export const isCased = ({ kind }: Pick<Target, "kind">): boolean => kind === "path" || kind === "account" || kind === "id";
 

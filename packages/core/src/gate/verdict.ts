@@ -3,6 +3,8 @@ import {
   type Action,
   type Ask,
   canonical,
+  type Decision,
+  type Digest,
   deepFreeze,
   type Edit,
   type JsonObject,
@@ -96,3 +98,21 @@ function reasonFor(because: readonly PolicyId[], { action, resource }: Asked): s
 const MAX_NAME = 200;
 const short = (text: string): string => (text.length > MAX_NAME ? `${text.slice(0, MAX_NAME).toWellFormed()}…` : text);
 const uidText = (uid: Uid): string => `${uid.type}::${JSON.stringify(short(uid.id))}`;
+
+const ORDER: readonly Verdict["kind"][] = ["allow", "modify", "defer", "ask", "deny"];
+
+/** T94 two answers about one call: the stricter holds, with the reasons of both; questions of both are asked. */
+export function bothOf(own: Decision, leave: Decision, slice: Digest): Decision {
+  const read = { ...leave.read, ...own.read };
+  return { verdict: stricter(own.verdict, leave.verdict), slice, read, shadow: own.shadow ?? leave.shadow };
+}
+
+function stricter(own: Verdict, leave: Verdict): Verdict {
+  if (own.kind === "deny") return own;
+  if (leave.kind === "deny") return { ...leave, reason: `it runs without a sandbox, and ${leave.reason}` };
+  if (own.kind === "modify") return own; // it is gated again as it then is (G12)
+  const because = [...new Set([...own.because, ...leave.because])];
+  if (own.kind === "ask" && leave.kind === "ask") return { ...own, because, asks: [...own.asks, ...leave.asks] };
+  const chosen = ORDER.indexOf(leave.kind) > ORDER.indexOf(own.kind) ? leave : own;
+  return { ...chosen, because };
+}

@@ -4,10 +4,20 @@
  */
 import type { Effect, Json, Tool } from "../vocab/index.ts";
 import { argTypes, isPlain, RESERVED, type RecordType, toSchemaType, type Untyped } from "./arg-types.ts";
+import { mustBeGiven } from "./targets.ts";
 
-export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend"];
+export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
 export const AGENT_ACTIONS = ["model", "respond", "delegate", "recall", "remember"] as const;
-export const USER_ACTIONS = ["approve", "resolve", "read-journal", "edit-policy", "halt", "set-breaker"] as const;
+export const USER_ACTIONS = [
+  "approve",
+  "resolve",
+  "read-journal",
+  "edit-policy",
+  "halt",
+  "set-breaker",
+  "edit-known",
+  "remove-label",
+] as const;
 
 /** Who and what there is to write policies about. */
 export type Cast = Readonly<{
@@ -39,6 +49,8 @@ const OWN_TYPES = new Set([
   "PolicySet",
   "Work",
   "Breaker",
+  "KnownSet",
+  "Label",
 ]);
 
 export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
@@ -55,7 +67,14 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
       appliesTo: {
         principalTypes: ["Agent"],
         resourceTypes: types,
-        context: record({ ...shared, tool: named("OrgateTool"), args: toSchemaType(typed.get(tool.name)?.type ?? NOTHING) }),
+        context: record({
+          ...shared,
+          tool: named("OrgateTool"),
+          args: toSchemaType(typed.get(tool.name)?.type ?? NOTHING),
+          facts: factsType(tool),
+          targets: named("OrgateTargets"),
+          outgoing: named("OrgateOutgoing"),
+        }),
       },
     };
   }
@@ -65,6 +84,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     ["delegate", ["Agent"]],
     ["recall", ["Scope"]],
     ["remember", ["Scope"]],
+    ["unsandboxed", ["Tool"]], // the group of such tools, and what is asked about each of them
   ];
   for (const [id, types] of agentActions)
     actions[id] = { appliesTo: { principalTypes: ["Agent"], resourceTypes: types, context: record(shared) } };
@@ -75,6 +95,8 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     ["edit-policy", "PolicySet"],
     ["halt", "Work"],
     ["set-breaker", "Breaker"],
+    ["edit-known", "KnownSet"],
+    ["remove-label", "Label"],
   ];
   for (const [id, type] of userActions)
     actions[id] = { appliesTo: { principalTypes: ["User"], resourceTypes: [type], context: record({}) } };
@@ -95,6 +117,8 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     PolicySet: entity(id),
     Work: entity(id),
     Breaker: entity(id),
+    KnownSet: entity(id),
+    Label: entity({ ...id, session: { type: "String", required: true }, agent: { type: "String", required: true } }),
   };
   const spaces: Record<string, Record<string, Json>> = {};
   for (const type of resourceTypes) {
@@ -116,9 +140,32 @@ const COUNTS = record({ turn: LONG, session: LONG, hour: LONG, day: LONG });
 /** Named once: written out in every action, the counters of every tool would grow with the square of the tools. */
 const named = (name: string, required = true) => ({ type: "EntityOrCommon", name, required });
 
+/** An argument that need not be given has facts only when it is: a policy tests for them with `has`. */
+function factsType({ targets, outgoing, inputSchema }: Tool): Shape {
+  const required = (arg: string): boolean => mustBeGiven(inputSchema, arg);
+  return {
+    ...record({
+      ...Object.fromEntries(Object.keys(targets).map((arg) => [arg, named("OrgateTarget", required(arg))])),
+      ...Object.fromEntries(outgoing.map((arg) => [arg, named("OrgateOutgoing", required(arg))])),
+    }),
+    required: true,
+  };
+}
+
+const TEXTS = { type: "Set", element: { type: "String" }, required: true };
+const FLAG = { type: "Boolean", required: true };
+const ABOUT = { inRequest: FLAG, known: FLAG, vouched: FLAG, seenUnder: TEXTS };
+
 const commonTypes = (tools: readonly Tool[]): Shape => ({
   OrgateCounts: COUNTS,
-  OrgateTool: record({ riskTier: { type: "String", required: true }, humanApproval: { type: "Boolean", required: true } }),
+  OrgateTarget: record({ ...ABOUT, calls: named("OrgateCounts"), name: { type: "String", required: false }, nameInRequest: FLAG }),
+  OrgateTargets: record({ ...ABOUT, count: LONG }),
+  OrgateOutgoing: record({ links: TEXTS, addresses: TEXTS, vouched: FLAG, seenUnder: TEXTS }),
+  OrgateTool: record({
+    riskTier: { type: "String", required: true },
+    humanApproval: { type: "Boolean", required: true },
+    sandbox: { type: "String", required: true },
+  }),
   OrgateCalls: record(Object.fromEntries(tools.filter((t) => isPlain(t.name)).map((t) => [t.name, named("OrgateCounts")]))),
 });
 

@@ -7,6 +7,7 @@ import {
   digest,
   type Intent,
   intentId,
+  label,
   millis,
   type Principal,
   policyId,
@@ -28,6 +29,8 @@ const standing: Standing = {
   question: (approval) => (approval === "q1" ? question : null),
   mayAnswer: () => ({ kind: "may", counts: [policyId("p")], digest: d2, about: null }),
   mayResolve: () => ({ kind: "may" }),
+  hasLabel: (label) => label === "untrusted",
+  mayUnlabel: () => ({ kind: "may" }),
   isSetAside: () => false,
   isUnknown: (call) => call === "1.0",
   isOpenChild: (call, child) => call === "1.0" && child === "s_00000002",
@@ -212,4 +215,18 @@ describe("L71 rows that hold anything", () => {
     for (const one of [null, { kind: "done" }, { kind: "failed" }, { kind: "unknown", cause: "cancelled" }, { kind: "other" }])
       expect(late(one)).toEqual(refused("no wish"));
   });
+});
+
+test("G97 only a person takes a label off, one that is there, with a reason, and only where the policies let them", () => {
+  const wish = (labels = ["untrusted"], why = "I read it"): Wish => ({ kind: "unlabel", labels: labels.map(label), why });
+  expect(put(wish())).toEqual({
+    kind: "event",
+    event: { kind: "labels.removed", labels: ["untrusted"], by: ann, why: "I read it", intent: "i1" },
+  });
+  expect(put(wish(), {}, { kind: "agent", id: "ann" })).toEqual(refused("only a person"));
+  expect(put(wish(), {}, { kind: "system", id: "w1" })).toEqual(refused("only a person"));
+  expect(put(wish(["secret"]))).toEqual(refused("not labelled `secret`"));
+  expect(put(wish(["untrusted"], " "))).toEqual(refused("why"));
+  expect(put(wish(), { mayUnlabel: () => ({ kind: "may-not", reason: "they may not" }) })).toEqual(refused("they may not"));
+  expect(put(wish(), { closed: true })).toEqual(refused("closed"));
 });

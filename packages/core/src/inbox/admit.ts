@@ -7,6 +7,7 @@ import {
   describe,
   type Intent,
   type JournalEvent,
+  type Label,
   type Limits,
   type Millis,
   type PolicyId,
@@ -37,6 +38,8 @@ export type Standing = Readonly<{
   /** Whether this person may give this answer: the policies' word, and for edited arguments the tool's. */
   mayAnswer(user: string, wish: Extract<Wish, { kind: "answer" }>): Leave;
   mayResolve(user: string, call: CallId): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
+  hasLabel(label: Label): boolean;
+  mayUnlabel(user: string, label: Label): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
   isUnknown(call: CallId): boolean;
   /** Whether this session works on that call, and its ending has not been told yet. */
   isOpenChild(call: CallId, child: string): boolean;
@@ -90,6 +93,8 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
       return resolve(arrived.intent, wish, at);
     case "dismiss":
       return dismiss(arrived.intent, wish, at);
+    case "unlabel":
+      return unlabel(arrived.intent, wish, at);
     case "unreadable":
       return refuse(`it cannot be read: ${wish.detail}`);
     case "child-ended": {
@@ -139,6 +144,19 @@ function resolve({ id, by }: Intent, { call, as, note }: Extract<Wish, { kind: "
   return event({ kind: "unknown.resolved", call, as, by, note, intent: id });
 }
 
+/** G97 nothing else takes a label off a session. */
+function unlabel({ id, by }: Intent, { labels, why }: Extract<Wish, { kind: "unlabel" }>, at: Standing): Admitted {
+  if (by.kind !== "user") return refuse("only a person takes a label off");
+  if (why.trim() === "") return refuse("it does not say why");
+  const missing = labels.find((label) => !at.hasLabel(label));
+  if (missing !== undefined) return refuse(`the session is not labelled \`${missing}\``);
+  for (const label of labels) {
+    const leave = at.mayUnlabel(by.id, label);
+    if (leave.kind === "may-not") return refuse(leave.reason);
+  }
+  return event({ kind: "labels.removed", labels: [...new Set(labels)], by, why: why.toWellFormed(), intent: id });
+}
+
 function dismiss({ id, by }: Intent, { call, note }: Extract<Wish, { kind: "dismiss" }>, at: Standing): Admitted {
   if (by.kind !== "user") return refuse("only a person dismisses what was set aside");
   if (!at.isSetAside(call)) return refuse(`no call \`${call}\` is set aside`);
@@ -171,6 +189,7 @@ function isWish(given: unknown): boolean {
   if (kind === "resolve")
     return isText(given["call"]) && isText(given["note"]) && isOneOf(given["as"], "happened", "did-not-happen", "abandon", "reconcile");
   if (kind === "dismiss") return isText(given["call"]) && isText(given["note"]);
+  if (kind === "unlabel") return Array.isArray(given["labels"]) && given["labels"].every(isText) && isText(given["why"]);
   if (kind === "unreadable") return isText(given["detail"]);
   if (kind === "child-ended")
     return (

@@ -5,6 +5,7 @@ export * from "./counts.ts";
 export * from "./dead-letters.ts";
 export { exportJournal, exportSession } from "./export.ts";
 export * from "./keys.ts";
+export * from "./known.ts";
 export * from "./orders.ts";
 export * from "./port.ts";
 export * from "./questions.ts";

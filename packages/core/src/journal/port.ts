@@ -77,6 +77,10 @@ export type Journal = Readonly<{
   counted(sought: CountSought): Lately;
   /** From now on these are counted, in every process; what the last day brought is counted from the entries. Known ones are left as they are. */
   keepCounts(names: readonly string[], now: Millis): Promise<void>;
+  /** Is one of these a member of a trusted set of the project, as of now? In any case of letters, unless they count. */
+  isKnown(set: string, values: readonly string[], cased: boolean): boolean;
+  /** By set and value, after this one. */
+  known(page: KnownPage): Promise<readonly KnownValue[]>;
   /** Calls of any session that failed and were set aside, in that order; reads no session. */
   deadLetters(page: QuestionPage): Promise<readonly ListedDeadLetter[]>;
   /** Streams whose name begins so, in order of name, with the last sequence number of each. Reads no entry. */
@@ -92,6 +96,10 @@ export type Journal = Readonly<{
   watch(changed: (stream: StreamId | null) => void): () => void;
   close(): Promise<void>;
 }>;
+
+/** `from` is the stream that says so: a session whose tool learnt it, or that of the people who added it. */
+export type KnownValue = Readonly<{ set: string; value: string; from: StreamId; at: Millis }>;
+export type KnownPage = Readonly<{ set: string | null; after: Pick<KnownValue, "set" | "value"> | null; most: number }>;
 
 /** A place in the journal as a whole. */
 export type Position = number;

@@ -45,6 +45,11 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
       const denied = deniedTo(p, user, act);
       return denied === null ? { kind: "may" } : no(denied);
     },
+    hasLabel: (label) => s.labels.has(label),
+    mayUnlabel(user, label) {
+      const denied = deniedTo(p, user, { kind: "remove-label", label, session: s.session, agent: s.agent.name });
+      return denied === null ? { kind: "may" } : no(denied);
+    },
     isUnknown: (call: CallId) => s.unknowns.has(call),
     isOpenChild: (call, child) =>
       s.turn?.calling.some((c) => c.proposed.id === call && isDelegated(c) && c.child.session === child) ?? false,

@@ -342,6 +342,18 @@ describe("summing up", () => {
   });
 });
 
+test.each(PLANS)("M121 in a run far longer than its window ($kind) most requests begin with all of the one before", async (context) => {
+  const asked: ModelRequest[] = [];
+  const limits = { tokens: 10_000_000, contextTokens: 4_000, outputTokens: 200, iterations: 400, calls: 1_000 };
+  const w = world({ hash: sha256, model: walker(200, asked), tools: [look(() => 300)], context, limits });
+  expect((await w.run("go")).last?.ending).toBe("completed");
+  const texts = asked.filter((r) => !isSummary(r)).map((r) => r.messages.map((m) => JSON.stringify(m)));
+  const moved = texts.filter((now, i) => i > 0 && texts[i - 1]?.some((m, at) => now[at] !== m) === true).length;
+  expect(texts).toHaveLength(201);
+  expect(moved).toBeGreaterThan(3); // it is longer than its window
+  expect(moved).toBeLessThan(texts.length / 3); // `mask` with few to keep moves most often
+});
+
 describe("what must fit", () => {
   test("C3 results that are too long to fit beside the task are cut to their share, say so, and are whole in the journal", async () => {
     const asked: ModelRequest[] = [];

@@ -8,7 +8,7 @@ import { cut } from "../observe/observe.ts";
 import type { ModelRequest } from "../reason/port.ts";
 import { SUMMARY_SYSTEM, summaryText, transcript } from "../reason/summary.ts";
 import { PER_MESSAGE } from "../reason/tokens.ts";
-import { drop, droppable, mask, maskable, type Range, summable, sumUp } from "../reason/window.ts";
+import { drop, droppable, mask, maskable, type Range, STEP, summable, sumUp } from "../reason/window.ts";
 import { type Compacting, canonical, type Hash, type SessionEvent } from "../vocab/index.ts";
 import { type Room, roomFor } from "./budgets.ts";
 import { counted, overheadOf } from "./conversation.ts";
@@ -38,7 +38,7 @@ export function compaction(s: State, t: Turn): Compacting | null {
 export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - overheadOf(s);
 
 /** So far the oldest go at once: not one unit before every request. */
-const stepOf = (s: State, t: Turn): number => Math.floor(budgetOf(s, t) * 0.75);
+const stepOf = (s: State, t: Turn): number => Math.floor(budgetOf(s, t) * STEP);
 
 /** The event for what needs no model. */
 export function compactedEvent(s: State, t: Turn, how: Exclude<Compacting, "summarise">): Compacted | null {

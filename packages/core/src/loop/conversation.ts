@@ -5,6 +5,7 @@ import type { Message, Words } from "../reason/port.ts";
 import { type Count, PER_MESSAGE } from "../reason/tokens.ts";
 import { widen } from "../reason/window.ts";
 import type { Attachment, Observation, Part, ProposedCall, Seq, Verdict } from "../vocab/index.ts";
+import { shownOutcome, shownText } from "./cleaning.ts";
 import { type Call, type Gated, isSettled, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
 
 export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s, stamped(s, words, entry));
@@ -87,14 +88,14 @@ export function observation(c: Call, t: Turn): Observation {
   const limit = t.limits.observationChars;
   if (c.run.kind === "failed") {
     const tool = c.mending?.as.standIn ?? c.proposed.tool; // whatever was to run next has not failed
-    const seen = observeOutcome(tool, { kind: "failed", error: c.mending?.error ?? "" }, limit);
-    return { ...seen, text: c.mending?.shown ?? seen.text };
+    const seen = observeOutcome(tool, shownOutcome({ kind: "failed", error: c.mending?.error ?? "" }, c.cleaned), limit);
+    return { ...seen, text: c.mending == null || c.mending.shown === null ? seen.text : shownText(c.mending.shown, c.cleaned) };
   }
   if (c.run.kind === "ended") {
-    const seen = observeOutcome(nameOf(c), c.run.outcome, limit);
+    const seen = observeOutcome(nameOf(c), shownOutcome(c.run.outcome, c.cleaned), limit);
     const notes = [c.standIn === null ? null : `${c.standIn} stood in for ${c.proposed.tool}, which failed`, c.run.note];
     const said = notes.flatMap((note) => (note === null ? [] : [`[${note}] `])).join("");
-    return { ...seen, text: `${said}${c.shown ?? seen.text}` };
+    return { ...seen, text: `${said}${c.shown === null ? seen.text : shownText(c.shown, c.cleaned)}` };
   }
   if (c.gated.kind === "denied") return observeRefusal(c.proposed.tool, c.gated.verdict);
   throw new Error(`call ${c.proposed.id} is not settled`);

@@ -82,8 +82,8 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
     const mine = sumOf(rowsOf(own.get(key)), span);
     const mineToBe = (aside.get(key) ?? 0) - asideFor(sessions.get(whose.session)?.aside.get(whose.action), key);
     const { reads } = of(whose.session);
-    const seen = reads.get(whose.action) ?? new Map();
-    reads.set(whose.action, seen.set(key, { sought, day: span.day, others: theirs.day }));
+    const before = reads.get(whose.action) ?? new Map<string, Reading>();
+    reads.set(whose.action, before.set(key, { sought, day: span.day, others: theirs.day }));
     return { hour: theirs.hour + mine.hour + mineToBe, day: theirs.day + mine.day + mineToBe };
   }
 
@@ -110,7 +110,7 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
     },
     areKept: (names) => names.every((name) => kept.has(name)),
     reader(whose, at) {
-      sessions.get(whose.session)?.reads.delete(whose.action); // few policies read any: what is kept of the others would grow with the turn
+      sessions.get(whose.session)?.reads.delete(whose.action);
       return (sought) => read(whose, sought, at);
     },
     setAside(whose, counts) {

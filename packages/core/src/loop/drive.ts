@@ -33,6 +33,7 @@ import {
 } from "../vocab/index.ts";
 import { standing } from "./answering.ts";
 import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
+import { withCleaned } from "./cleaning.ts";
 import { compactedEvent } from "./context.ts";
 import { counter } from "./counting-session.ts";
 import { withConsequences, wordOfEnding } from "./delegating.ts";
@@ -180,7 +181,11 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   }
 
   const consequences = (event: JournalEvent, wish: Wish) =>
-    withConsequences(s, event, wish, (call, outcome, ms) => evidence({ p, toolDigest }, call, outcome, ms));
+    withCleaned(
+      p,
+      s,
+      withConsequences(s, event, wish, (call, outcome, ms) => evidence({ p, toolDigest }, call, outcome, ms)),
+    );
 
   /** A row that cannot even be looked at is refused like any other: it must not block the session. */
   function judged(one: Arrived): Admitted {

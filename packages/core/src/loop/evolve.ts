@@ -26,6 +26,7 @@ import {
   totalTokens,
 } from "../vocab/index.ts";
 import { pay, release, reserve, usedIn } from "./budgets.ts";
+import { shownOutcome, shownText } from "./cleaning.ts";
 import { compacted, summaryOver } from "./context.ts";
 import {
   assistantMessage,
@@ -47,7 +48,19 @@ import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
 import { cutOffAnswer, outputAsked, outputChecked, takeMisread } from "./outputs.ts";
 import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./retrying.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
-import { type Call, isDelegated, isSettled, keyOf, NO_SUMMARY, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import {
+  type Call,
+  isDelegated,
+  isOwnWord,
+  isSettled,
+  keyOf,
+  NO_SUMMARY,
+  nameKey,
+  nameOf,
+  type State,
+  type Turn,
+  UNDECIDED,
+} from "./state.ts";
 import { summaryDenied, summaryFailed, summaryLost } from "./summarisers.ts";
 
 type Opened = Extract<SessionEvent, { kind: "session.opened" }>;
@@ -76,6 +89,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     allowedCalls: new Map(),
     tally: newTally(),
     values: new Map(),
+    names: new Map(),
     unknowns: new Map(),
     deadLetters: new Map(),
     results: new Map(),
@@ -129,6 +143,7 @@ export function evolve(s: State, entry: Entry): State {
       hear(s, userMessage(e.text, e.files));
       return inTurn(s, (t) => {
         if (!t.speakers.includes(e.by.id)) t.speakers.push(e.by.id);
+        if (e.by.kind === "user" && isOwnWord(s, e.by, 0)) t.words.push(e.text);
         if (t.answer !== null) goOn(s, t, null); // an answer that still waits for leave is overtaken
       });
     case "input.queued":
@@ -222,6 +237,7 @@ export function evolve(s: State, entry: Entry): State {
             at: entry.at,
             gated: null,
             shown: null,
+            cleaned: null,
           });
         }
         settle(s, t);
@@ -229,8 +245,10 @@ export function evolve(s: State, entry: Entry): State {
     case "act.late": {
       const was = s.unknowns.get(e.call);
       s.unknowns.delete(e.call);
-      const o = observeOutcome(was?.tool ?? "the call", e.outcome, s.turn?.limits.observationChars ?? 24_000);
-      return hear(s, noteMessage(`[late] the outcome of call ${e.call}, reported as unknown, is known now: ${was?.shown ?? o.text}`));
+      const cleaned = was?.cleaned ?? null;
+      const o = observeOutcome(was?.tool ?? "the call", shownOutcome(e.outcome, cleaned), s.turn?.limits.observationChars ?? 24_000);
+      const shown = was === undefined || was.shown === null ? o.text : shownText(was.shown, cleaned);
+      return hear(s, noteMessage(`[late] the outcome of call ${e.call}, reported as unknown, is known now: ${shown}`));
     }
     case "unknown.reconcile-asked": {
       const unknown = s.unknowns.get(e.call);
@@ -255,6 +273,20 @@ export function evolve(s: State, entry: Entry): State {
       s.changes += 1;
       for (const l of e.labels) s.labels.add(l);
       return s;
+    case "labels.removed":
+      s.changes += 1;
+      for (const l of e.labels) s.labels.delete(l);
+      return s;
+    case "names.told":
+      for (const { id, name } of e.names) keepName(s, nameKey(e.of, id), name);
+      return s;
+    case "text.cleaned": {
+      const unknown = s.unknowns.get(e.call);
+      if (unknown !== undefined) unknown.cleaned = e.markup;
+      return inCall(s, e.call, (c) => {
+        c.cleaned = e.markup;
+      });
+    }
     case "turn.ended":
       return endTurn(s, e);
     case "session.closed":
@@ -282,6 +314,7 @@ export function evolve(s: State, entry: Entry): State {
     case "note":
     case "grant.used":
     case "intent.refused":
+    case "known.learned": // the project's, not the session's
       return s; // on record, and of no consequence to what comes next
     case "key.certified":
     case "key.rotated":
@@ -292,6 +325,8 @@ export function evolve(s: State, entry: Entry): State {
     case "policy.refused":
     case "trust.given":
     case "trust.withdrawn":
+    case "known.added":
+    case "known.removed":
     case "grant.given":
     case "grant.revoked":
     case "work.halted":
@@ -299,6 +334,14 @@ export function evolve(s: State, entry: Entry): State {
     case "breaker.changed":
       return s; // system streams; never in a session's
   }
+}
+
+const MOST_NAMES = 2_000;
+function keepName(s: State, key: string, name: string): void {
+  s.names.delete(key);
+  s.names.set(key, name);
+  const [oldest] = s.names.keys();
+  if (s.names.size > MOST_NAMES && oldest !== undefined) s.names.delete(oldest);
 }
 
 /** Per value of a target. */
@@ -316,6 +359,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     number: e.turn,
     limits: e.limits,
     by: e.by,
+    words: isOwnWord(s, e.by, e.turn) ? [e.input] : [],
     speakers: [...new Set([e.by.id, ...(e.turn === 1 ? (s.parent?.speakers ?? []) : [])])],
     iterations: 0,
     usage: NO_USAGE,
@@ -472,6 +516,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
         run: { kind: "not-started" },
         ...arrangedFor(t, proposed.id),
         shown: null,
+        cleaned: null,
         modified: false,
         leave: null,
         noticed: false,
@@ -502,7 +547,8 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   forget(t);
   t.silent = nudge === null ? 0 : t.silent + 1;
   if (e.finish === "refused" || e.finish === "filtered") t.answer = t.cutOff + text;
-  else if (nudge !== null) goOn(s, t, isStuck(t) ? null : nudge);
+  else if (nudge !== null)
+    goOn(s, t, isStuck(t) || t.broken !== null ? null : nudge); // one that was withheld said something
   else if (e.finish === "length" && t.output !== null) cutOffAnswer(s, t);
   else if (e.finish === "length") goOn(s, t, "[cut off] your reply reached the output limit. Go on exactly where it stopped.");
   else if (steered) {

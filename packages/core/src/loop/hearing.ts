@@ -9,6 +9,7 @@ import { senderOf, wishName } from "../inbox/admit.ts";
 import type { Arrived } from "../inbox/port.ts";
 import { observeOutcome } from "../observe/observe.ts";
 import { DELEGATE, type IntentId, type JournalEvent, type Limits, type Middleware, type Wish } from "../vocab/index.ts";
+import { shownOutcome } from "./cleaning.ts";
 import { outcomeOf } from "./delegating.ts";
 import type { Cockpit, Landing } from "./launch.ts";
 import { isPromise, onResult, onUserMessage, type Ran } from "./middleware.ts";
@@ -65,7 +66,8 @@ export function ears(c: Listening): Ears {
     const tool = unknown?.tool ?? "the call";
     const limit = s.turn?.limits.observationChars ?? limits.observationChars;
     const call = { id: event.call, tool, args: action?.kind === "call" ? action.args : null };
-    const { text } = observeOutcome(tool, event.outcome, limit);
+    const made = p.tools.find(tool);
+    const { text } = observeOutcome(tool, shownOutcome(event.outcome, made?.markup ?? "clean"), limit);
     return onResult(p.middleware, { ...at, call: event.call }, { call, outcome: event.outcome, text, limit });
   };
 
@@ -76,7 +78,7 @@ export function ears(c: Listening): Ears {
     const limit = s.turn?.limits.observationChars ?? limits.observationChars;
     const action = made?.run.kind === "running" ? made.run.decided.action : null;
     const call = { id: event.call, tool: DELEGATE, args: action?.kind === "delegate" ? action.args : null };
-    const { text } = observeOutcome(DELEGATE, outcome, limit);
+    const { text } = observeOutcome(DELEGATE, shownOutcome(outcome, "clean"), limit);
     return onResult(p.middleware, { ...at, call: event.call }, { call, outcome, text, limit });
   };
 

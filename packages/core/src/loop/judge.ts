@@ -24,7 +24,6 @@ import {
   type Hash,
   HUMAN_APPROVAL,
   type Millis,
-  NO_MORE_FACTS,
   PLAIN_TERMS,
   type PolicyId,
   type Principal,
@@ -36,6 +35,7 @@ import {
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
+import { type AimsOf, aiming } from "./aims.ts";
 import { type Breaker, breakerOfModel, breakersOfTool } from "./breakers.ts";
 import { centsSpent } from "./budgets.ts";
 import { contractOf } from "./delegating.ts";
@@ -68,12 +68,13 @@ type Needs = Pick<
 type Looks = Readonly<{ toolDigest: (tool: Tool) => Digest; digestAction: (action: Action) => Digest; now: () => Millis }>;
 
 export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge {
+  const aimsOf = aiming(p);
   return (s, t, id) => {
     const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest, now);
     const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
       refused === null
-        ? ask(p, action, factsFor(p, s, t, { id, action, counted, now: now() }))
+        ? ask(p, action, factsFor(p, s, t, { id, action, counted, now: now(), aimsOf }))
         : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
@@ -197,7 +198,7 @@ function cutOff(call: Parameters<typeof contract>[0], tool: Tool | null, toolDig
 }
 
 /** Counters as the gate sees them: every call decided `allow` so far, the one in question not counted. */
-function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, action, counted, now }: Asked): Facts {
+function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, action, counted, now, aimsOf }: Asked): Facts {
   const tool = action.kind === "call" && counted ? action.tool : null;
   const calls = (name: string) => {
     const own = name === tool ? 1 : 0;
@@ -205,6 +206,7 @@ function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, acti
   };
   const turn = t === null ? 0 : totalTokens(t.usage) + totalTokens(t.lost);
   const read = p.counts.reader({ session: s.session, action: id }, now);
+  const lately: Facts["lately"] = (counter) => read({ ...counter, agent: s.agent.name });
   return {
     agent: s.agent.name,
     onBehalfOf: behind(s, action),
@@ -214,12 +216,20 @@ function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, acti
     spent: { turn, session: s.spent + turn },
     cents: centsSpent(s, t),
     media: [...s.media],
-    lately: (counter) => read({ ...counter, agent: s.agent.name }),
-    aims: NO_MORE_FACTS.aims,
+    lately,
+    aims: once(() => aimsOf(s, t, action, lately)),
   };
 }
 
-type Asked = Readonly<{ id: ActionId; action: Action; counted: boolean; now: Millis }>;
+type Asked = Readonly<{ id: ActionId; action: Action; counted: boolean; now: Millis; aimsOf: AimsOf }>;
+
+function once<T>(work: () => T): () => T {
+  let found: { readonly value: T } | null = null;
+  return () => {
+    found ??= { value: work() };
+    return found.value;
+  };
+}
 
 const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orDenied(() => p.gate.decide(action, facts));
 

@@ -33,11 +33,14 @@ import {
   reconciledEvent,
   seq,
   type Tool,
+  UNTRUSTED,
   usageOf,
 } from "../vocab/index.ts";
 import { breakerOfModel, breakersOfTool, classifyCall, classifyModel } from "./breakers.ts";
 import { requestTokens, reservation, roomForOutput, settlement } from "./budgets.ts";
+import { cleanedOf, shownOutcome, shownText } from "./cleaning.ts";
 import { openingOf } from "./delegating.ts";
+import { learntFrom } from "./learning.ts";
 import { onReply, onResult } from "./middleware.ts";
 import type { Move } from "./next.ts";
 import { noteEvent, proving } from "./notes.ts";
@@ -408,7 +411,10 @@ async function reportLate({ p, s }: Cockpit, call: Call, outcome: Outcome): Prom
   await p.inbox.put(p.signAsWriter({ id: p.ids.intent(), session: s.session, at: p.clock.now(), wish }));
 }
 
-const foundOf = (result: Found) => (result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail });
+function foundOf(result: Found) {
+  const found = result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail };
+  return found.kind === "cannot-tell" ? { ...found, detail: shownText(found.detail, "clean") } : found; // it is told to the model as it is
+}
 
 /** What a tool says of an earlier run is no run: its place to try, if it had one, is free again. */
 function leaveBreakers({ p, s }: Cockpit, tool: Tool | null, action: string): void {
@@ -443,7 +449,8 @@ function lookUp(c: Cockpit, t: Turn, call: Call): (() => void) | null {
       return () => {
         if (c.s.turn !== t || call.run.kind !== "failed") return []; // it ended meanwhile
         const tool = c.p.tools.find(call.proposed.tool);
-        return [...(tool === null ? [] : labelsOf(c.s, tool, event.call)), ...seen, { ...event, output: outcome.output }];
+        const known = tool === null ? [] : [...labelsOf(c.s, tool, event.call), ...cleanedOf(tool, event.call, outcome)];
+        return [...known, ...seen, { ...event, output: outcome.output }];
       };
     });
 }
@@ -502,7 +509,9 @@ async function middlewareOn(c: Cockpit, call: Call, outcome: Outcome): Promise<r
   const tool = nameOf(call);
   const action = "decided" in call.run ? call.run.decided.action : null;
   const limit = t.limits.observationChars;
-  const { text } = observeOutcome(tool, outcome, limit);
+  const made = c.p.tools.find(tool);
+  const isUntrusted = made?.labels.includes(UNTRUSTED) ?? true;
+  const { text } = observeOutcome(tool, isUntrusted ? shownOutcome(outcome, made?.markup ?? "clean") : outcome, limit);
   const result = { call: { id, tool, args: action?.kind === "call" ? action.args : null }, outcome, text, limit };
   return (await onResult(middleware, { ...sceneOf(c, t.iterations), call: id }, result)).events;
 }
@@ -518,7 +527,8 @@ function endedEvents(c: Cockpit, { call, tool, bill, ms }: Done, outcome: Outcom
     recovering: outcome.kind === "failed",
   };
   const settled = outcome.kind === "unknown" ? [] : settlement(c.s, call.proposed.id, tool.name, bill.micros);
-  return [...labelsOf(c.s, tool, call.proposed.id), ...settled, ...seen, ended];
+  const learnt = learntFrom(tool, call, outcome);
+  return [...labelsOf(c.s, tool, call.proposed.id), ...settled, ...learnt, ...cleanedOf(tool, call.proposed.id, outcome), ...seen, ended];
 }
 
 /** Whatever words of a tool reach the model, its labels come with them. */

@@ -556,6 +556,7 @@ describe("a middleware that fails", () => {
     expect(w.events("middleware.failed").map((e) => e.stage)).toEqual(["user-message", "after-model"]);
     expect(s.last).toMatchObject({ ending: "failed", output: null });
     expect(JSON.stringify(s.messages)).not.toContain("a secret");
+    expect(JSON.stringify(s.messages), "it said something, which was withheld").not.toContain("[empty]");
     expect(fold(w.entries())).toEqual(s);
   });
 

@@ -7,8 +7,9 @@ import { outputOfRun } from "../agents/define-output.ts";
 import { defineTool } from "../agents/define-tool.ts";
 import { fromJsonSchema } from "../agents/json-schema.ts";
 import type { Schema } from "../agents/schemas.ts";
+import type { ModelReply, ModelRequest } from "../reason/port.ts";
 import { arbitraries, PERMIT_ALL, reply, type Step, scriptedModel, type WorldOptions, world } from "../testing/index.ts";
-import { canonical, DELEGATE, type Json, type JsonObject } from "../vocab/index.ts";
+import { canonical, DELEGATE, type Json, type JsonObject, type ReplyPart } from "../vocab/index.ts";
 import { sha256 } from "./fixtures/stage.ts";
 import { outputsOf } from "./outputs.ts";
 import { toResult } from "./result.ts";
@@ -227,6 +228,51 @@ describe("another process", () => {
   });
 });
 
+test("M106 a batch that a halt refuses is recorded again without asking for the answer twice", async () => {
+  const held: { order: (() => Promise<void>) | null } = { order: null };
+  const spoil: WorldOptions["spoil"] = (p) => ({
+    ...p,
+    journal: {
+      ...p.journal,
+      append: async (batch) => {
+        const { order } = held;
+        if (order !== null && batch.events.some(({ event }) => event.kind === "turn.started")) {
+          held.order = null;
+          await order();
+        }
+        return p.journal.append(batch);
+      },
+    },
+  });
+  const { w } = setup([reply.text(ann)], { spoil });
+  await w.run("first");
+  held.order = () => w.order({ kind: "work.halted", scope: "all", by: { kind: "user", id: "ops" }, reason: "a drill" });
+  expect((await w.say("second")).last).toMatchObject({ ending: "halted", turn: 2 });
+  expect(w.events("turn.started")).toHaveLength(2);
+  expect(w.events("output.asked")).toHaveLength(2);
+});
+
+test("M113 of a reply whose words were not understood nothing runs, whatever else is in it", async () => {
+  const texts = ["half a call", ann];
+  const { w, ran } = setup([], {
+    model: {
+      id: "odd/model",
+      ask: async () => {
+        const text = texts.shift() ?? "";
+        const call: ReplyPart = { kind: "call", id: "c", tool: "look", text: '{"x":"y"}', meta: null };
+        const parts: ReplyPart[] = [{ kind: "text", text, meta: null }, ...(text === ann ? [] : [call])];
+        const misread = text === ann ? null : "it is half a call.";
+        return { parts, finish: "stop", usage: { input: 1, output: 1 }, model: "m", meta: null, misread };
+      },
+    },
+  });
+  const s = await w.run("go");
+  expect(s.value).toEqual({ name: "Ann", cents: 5 });
+  expect(ran).toEqual([]);
+  expect(notes(s.messages)).toEqual(["[not understood] it is half a call. Nothing was run."]);
+  expect(s.messages.flatMap((m) => (m.role === "assistant" ? [m.parts.map((p) => p.kind)] : []))).toEqual([["text"], ["text"]]);
+});
+
 describe("whatever the schema and the replies", () => {
   const arb = arbitraries(fc);
   const names = fc.constantFrom("a", "b", "c", "__x", "ö");
@@ -279,6 +325,48 @@ describe("whatever the schema and the replies", () => {
     const text = fc.oneof(near, wild);
     return fc.array(fc.record({ text, finish: fc.constantFrom("stop", "length", "stop") }), { minLength: 1, maxLength: 5 });
   };
+
+  test("M106 whatever crashes: asked for once, looked at once for each reply, delivered once", () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom("call", "wrong", "cut", "talk"), { maxLength: 4 }),
+        fc.array(arb.crashPoints(6), { maxLength: 3 }),
+        async (script, crashes) => {
+          const fire = defineTool({
+            name: "fire",
+            description: "f",
+            input: z.strictObject({ n: z.int() }),
+            repeat: "idempotent",
+            run: ({ n }) => n,
+          });
+          const model = {
+            id: "placed/model",
+            ask: async ({ messages }: ModelRequest): Promise<ModelReply> => {
+              const at = messages.filter((m) => m.role === "assistant").length;
+              const step = script[at] ?? "fits";
+              const text = { call: "", wrong: '{"name":1}', cut: ann, talk: "it is Ann", fits: ann }[step] ?? ann;
+              const call: ReplyPart = { kind: "call", id: `c${at}`, tool: "fire", text: `{"n":${at}}`, meta: null };
+              const parts: ReplyPart[] = step === "call" ? [call] : [{ kind: "text", text, meta: null }];
+              const finish = step === "call" ? "calls" : step === "cut" ? "length" : "stop";
+              return { parts, finish, usage: { input: 1, output: 1 }, model: "m", meta: null };
+            },
+          };
+          const w = world({ hash: sha256, model, tools: [fire], output: asked(DEBT), crashes });
+          const s = await w.run("go");
+          const wrong = script.filter((step) => step !== "call").length;
+          const { ending } = s.last ?? { ending: null };
+          expect(w.events("output.asked")).toHaveLength(1);
+          const looked = w.events("output.checked").map((e) => e.iteration);
+          expect(new Set(looked).size).toBe(looked.length);
+          if (ending === "completed") {
+            expect(wrong).toBeLessThanOrEqual(2);
+            expect(s.value).toEqual({ name: "Ann", cents: 5 });
+          } else expect(ending).toBe("failed"); // too often wrong, or the model's reply was lost too often
+          expect(w.events("turn.ended")).toHaveLength(1);
+        },
+      ),
+      { numRuns: 150 },
+    ));
 
   test("M102 what is delivered fits, and it is asked for again no more often than was said", () =>
     fc.assert(

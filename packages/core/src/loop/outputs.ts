@@ -51,8 +51,11 @@ const unfenced = (text: string): string => /^```(?:json)?[ \t]*\n([\s\S]*)\n```$
 // ── by the fold ──
 
 export function outputAsked(s: State, t: Turn, { output: spec }: Of<"output.asked">): void {
-  t.output = { spec, tokens: counted(s)(canonical(spec.schema)) + PER_MESSAGE };
+  t.output = { spec, tokens: counted(s)(canonical(spec.schema)) + PER_MESSAGE + AROUND };
 }
+
+/** What a tool for it is called and said to be, where there has to be one. */
+const AROUND = 40;
 
 export function outputChecked(s: State, t: Turn, { result }: Of<"output.checked">): void {
   if (t.answer === null || t.output === null) return;

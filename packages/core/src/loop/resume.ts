@@ -16,7 +16,9 @@ import {
   type SessionId,
   type Surface,
   seq,
+  UNTRUSTED,
 } from "../vocab/index.ts";
+import { cleanHistory } from "./cleaning.ts";
 import type { Held } from "./drive.ts";
 import { emptyState, evolve, fold } from "./evolve.ts";
 import { checkHistory } from "./history.ts";
@@ -34,8 +36,15 @@ export type Opening = Readonly<{
 }>;
 
 export async function openSession(p: Pick<Ports, "journal" | "ids" | "counters">, opening: Opening): Promise<Held> {
-  return beginSession(p, { ...opening, history: checkHistory(opening.history) });
+  const { history, ...taken } = cleanHistory(checkHistory(opening.history));
+  const held = await beginSession(p, { ...opening, history, labels: labelsWith(opening.labels, history) });
+  if (taken.invisible + taken.hidden === 0) return held;
+  return { ...held, begin: [...held.begin, { kind: "note", from: "orgate", call: null, name: "history-cleaned", value: taken }] };
 }
+
+/** What tools brought in a conversation that was had elsewhere is outside content: who knows better takes the label off. */
+const labelsWith = (labels: readonly Label[], history: readonly Said[]): readonly Label[] =>
+  history.some((said) => said.role === "tool") && !labels.includes(UNTRUSTED) ? [...labels, UNTRUSTED] : labels;
 
 /** With a history that is known to be one, because it was drawn from a session. */
 export async function beginSession(p: Pick<Ports, "journal" | "ids" | "counters">, opening: Opening): Promise<Held> {

@@ -7,6 +7,7 @@ import {
   arbitraries,
   broken,
   type CrashPoint,
+  failure,
   PERMIT_ALL,
   refused,
   reply,
@@ -220,6 +221,12 @@ describe("M75 M76 M77 another model", () => {
       others[0]?.done();
     },
   );
+
+  test("M75 nobody was reached, for good: a host that is not there is one provider's own", async () => {
+    const { w, others } = stage([failure("there is no such host (ENOTFOUND)", { again: false })], [[reply.text("hi")]]);
+    expect((await w.run("go")).last).toMatchObject({ ending: "completed", output: "hi" });
+    others[0]?.done();
+  });
 
   test("M75 a bad request is bad everywhere", async () => {
     const { w, others } = stage([refused(400, { transient: false })], [[]]);

@@ -82,9 +82,12 @@ function giveUpOn(s: State, t: Turn, elsewhere: boolean): void {
   } else t.noModel = true;
 }
 
-/** A bad request is bad everywhere. A key that is refused, a model that is not there, a used-up quota, an overload, what is too large or of a kind it does not take are one provider's own. */
-export const mayDoElsewhere = ({ again, transient, status }: ModelFailed): boolean =>
-  again || transient || (status !== null && (ELSEWHERE.has(status) || status >= 500));
+/**
+ * A bad request is bad everywhere. A host that is not there, a key that is refused, a model that is not there, a used-up quota, an overload, what is too large
+ * or of a kind it does not take are one provider's own.
+ */
+export const mayDoElsewhere = ({ again, transient, status, broke }: ModelFailed): boolean =>
+  again || transient || (status === null ? !broke : ELSEWHERE.has(status) || status >= 500);
 const ELSEWHERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 410, 413, 415, 429]);
 
 /** The model is left alone until its time has come. */

@@ -41,6 +41,7 @@ import {
   type SessionId,
   type Stage,
   type Surface,
+  type Tool,
   type ToolChange,
   type Usage,
   type Verdict,
@@ -77,6 +78,8 @@ export type State = {
   readonly tally: Tally;
   /** Starts per value of a target, by `calls:TOOL/ARGUMENT` and the value's digest. */
   readonly values: Map<string, number>;
+  /** What things are called that ids stand for, the newest told. */
+  readonly names: Map<string, string>;
   /** Calls that may or may not have taken effect, until somebody settles them. */
   readonly unknowns: Map<CallId, Unknown>;
   /** Calls that failed and were set aside, with their tool, until a person has seen to them. */
@@ -123,6 +126,7 @@ export type Unknown = {
   gated: Gated | null;
   /** What middleware lets the model see of what came late. */
   shown: string | null;
+  cleaned: Tool["markup"] | null;
 };
 
 /** What the turn before this one came to. */
@@ -132,6 +136,8 @@ export type Turn = {
   readonly number: number;
   readonly limits: Limits;
   readonly by: Principal;
+  /** What the user wrote in this turn, and nobody else. */
+  readonly words: string[];
   /** Everybody whose words the turn follows, by name: none of them is a stranger to what it asks for. */
   readonly speakers: string[];
   /** Model replies in this turn. */
@@ -255,6 +261,8 @@ export type Call = {
   blocked: string | null;
   /** What middleware lets the model see of its result. */
   shown: string | null;
+  /** What was not meant to be seen is taken out of what the model is shown of it. */
+  cleaned: Tool["markup"] | null;
   /** The answer that was used up to start it: still good for this very call, should its process be lost. */
   leave: Answered | null;
   /** It was counted among the calls that do the same. */
@@ -310,6 +318,11 @@ export type Running =
 export const nameOf = (c: Call): string => c.standIn ?? c.proposed.tool;
 export const asItRuns = (c: Call): ProposedCall => (c.standIn === null ? c.proposed : { ...c.proposed, tool: c.standIn });
 export const keyOf = (s: Pick<State, "session">, c: Call): CallKey => callKey(s.session, c.proposed.id, c.edition);
+
+export const nameKey = (of: string, id: string): string => `${of}\n${id}`;
+/** What a person says here is theirs; where others' words come in by the same way, or an agent speaks, nothing is. */
+export const isOwnWord = (s: Pick<State, "surface" | "parent">, by: Principal, turn: number): boolean =>
+  by.kind === "user" && s.surface !== "webhook" && s.surface !== "mcp" && !(s.parent !== null && turn === 1);
 
 /** Settled: it has its one observation. */
 export const isSettled = (c: Call): boolean => c.run.kind === "ended" || (c.gated.kind === "denied" && c.run.kind === "not-started");

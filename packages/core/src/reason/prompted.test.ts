@@ -321,6 +321,12 @@ describe("an answer by a call", () => {
     expect(model.asked[0]).toMatchObject({ tools: [], answer: null });
   });
 
+  test("M112 without it, such a model is told the schema in words", async () => {
+    const { sent, reply: given } = await asked(reply.text('{"n":1}'), [user("go")], wants);
+    expect(sent.system).toContain(`with nothing but JSON by this JSON Schema: ${JSON.stringify(schema)}`);
+    expect(given.parts).toMatchObject([{ kind: "text", text: '{"n":1}' }]);
+  });
+
   test("M111 words of the answer are shown as words, and other calls are counted without it", async () => {
     const shown: Preview[] = [];
     const model = {

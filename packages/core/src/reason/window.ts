@@ -39,14 +39,16 @@ export const newWindow = (): Window => ({
   summary: null,
 });
 
-/** After `message` was pushed: counts it, and lets go of the oldest units until the budget holds again. */
+/** After `message` was pushed: counts it, and lets go of the oldest units, several at once, when the budget does not hold. */
 export function widen(messages: readonly Message[], w: Window, message: Message, budget: number): void {
   const at = messages.length - 1;
   if (message.role !== "tool") w.newest = at;
   else if (isFirstResult(messages, at)) w.whole += 1;
   w.tokens += message.tokens;
-  while (w.tokens > budget && dropOldest(messages, w)) {}
+  if (w.tokens > budget) while (w.tokens > budget * STEP && dropOldest(messages, w)) {}
 }
+/** So far the oldest go at once: a window that moved with every message would cost a provider's cache of the prompt every time (M121). */
+export const STEP = 0.75;
 
 /** A new task is pinned; the one before it becomes an ordinary message. */
 export function pinTask(messages: readonly Message[], w: Window): void {

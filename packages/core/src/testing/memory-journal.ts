@@ -21,6 +21,8 @@ import {
   type Hold,
   isAlike,
   type Journal,
+  type KnownValue,
+  knownChanges,
   type ListedDeadLetter,
   type ListedQuestion,
   leavesUnknown,
@@ -86,6 +88,7 @@ export type MemoryDisk = Readonly<{
   holds: Map<SessionId, HoldRow>;
   inbox: Map<IntentId, InboxRow>;
   halts: Set<string>;
+  known: KnownValue[];
   /** Names that are counted, and the rows: what, by whom, in which bucket. */
   kept: Set<string>;
   counts: { readonly count: Count; readonly owner: string }[];
@@ -113,6 +116,7 @@ export function memoryDisk(): MemoryDisk {
     holds: new Map(),
     inbox: new Map(),
     halts: new Set(),
+    known: [],
     kept: new Set(),
     counts: [],
     revoked: new Set(),
@@ -260,6 +264,11 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     for (const intent of tells)
       if (!disk.inbox.has(intent.id))
         disk.inbox.set(intent.id, { id: intent.id, session: intent.session, intent: frozenCopy(intent), arrivedAt: now() });
+    for (const { at, event } of events)
+      for (const { set, value, on } of knownChanges(event)) {
+        const left = disk.known.filter((k) => k.set !== set || (on ? k.value !== value : k.value.toLowerCase() !== value.toLowerCase()));
+        disk.known.splice(0, disk.known.length, ...left, ...(on ? [{ set, value, from: stream, at }] : []));
+      }
     for (const count of append.counts?.add ?? [])
       if (disk.kept.has(count.name)) disk.counts.push({ count, owner: append.counts?.owner ?? "" });
     for (const { event } of events) {
@@ -398,6 +407,13 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     questions: async ({ after, most }) => disk.questions.filter((q) => q.arrival > after).slice(0, most),
     question: async (approval) => disk.questions.filter((q) => q.approval === approval),
     unknownsLike: (sought) => disk.unknowns.filter((u) => isAlike(u, sought)).sort((a, b) => a.at - b.at),
+    isKnown: (set, values, cased) =>
+      disk.known.some((k) => k.set === set && values.some((v) => (cased ? v === k.value : v.toLowerCase() === k.value.toLowerCase()))),
+    known: async ({ set, after, most }) =>
+      disk.known
+        .filter((k) => (set === null || k.set === set) && (after === null || byValue(k, after) > 0))
+        .sort(byValue)
+        .slice(0, most),
     counted,
     keepCounts: async (names, at) => keepCounts(names, at),
     deadLetters: async ({ after, most }) => disk.deadLetters.filter((d) => d.arrival > after).slice(0, most),
@@ -441,6 +457,9 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
 
   return { journal, inbox: memoryInbox(disk, () => stopped, now), records, disk, die: () => stop("the process is dead") };
 }
+
+const byValue = (a: Pick<KnownValue, "set" | "value">, b: Pick<KnownValue, "set" | "value">): number =>
+  a.set === b.set ? (a.value < b.value ? -1 : a.value > b.value ? 1 : 0) : a.set < b.set ? -1 : 1;
 
 function pageOf(all: Iterable<SessionSummary>, { state, agent, before, most }: SessionPage): SessionSummary[] {
   const newestFirst = (a: SessionSummary, b: SessionSummary): number =>

@@ -33,7 +33,7 @@ import type { CheckedOutput, OutputSpec } from "./output.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Finish, Part, Usage } from "./proposal.ts";
 import type { Recovery } from "./recovery.ts";
-import type { Reconciled, Repeat, Resource } from "./tool.ts";
+import type { Named, Reconciled, Repeat, Resource, Tool } from "./tool.ts";
 import type { Action, Ask, Verdict } from "./verdict.ts";
 
 /** What a session runs on. Resume compares it: an edited agent strands nothing, and the change is on record. */
@@ -247,6 +247,14 @@ export type SessionEvent =
   | Readonly<{ kind: "act.ended"; call: CallId; outcome: Outcome; evidence: Evidence; endsTurn: boolean; recovering: boolean }>
   | Readonly<{ kind: "act.late"; call: CallId; outcome: Outcome; intent: IntentId }>
   | Readonly<{ kind: "labels.added"; labels: readonly Label[]; from: CallId | null }>
+  /** A person's word: what the session has seen does not count as this any more. */
+  | Readonly<{ kind: "labels.removed"; labels: readonly Label[]; by: Principal; why: string; intent: IntentId }>
+  /** A call is done, and its tool says that these values are known from now on. In the commit of its ending. */
+  | Readonly<{ kind: "known.learned"; call: CallId; set: string; values: readonly string[] }>
+  /** What things are called that ids stand for, as a tool's own output says. */
+  | Readonly<{ kind: "names.told"; call: CallId; of: string; names: readonly Named[] }>
+  /** Taken out of what the model is shown of this call, before it saw it; the outcome itself is journalled whole. */
+  | Readonly<{ kind: "text.cleaned"; call: CallId; invisible: number; hidden: number; markup: Tool["markup"] }>
   | Readonly<{ kind: "note"; from: string; call: CallId | null; name: string; value: Json }>
   | Readonly<{ kind: "input.steered"; text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>
   /** For when the turn has ended: it then starts the next one. */
@@ -300,6 +308,9 @@ export type SystemEvent =
   /** What a project brings along (`AGENTS.md`, a skill, an MCP server) may be used, as long as it has this digest. */
   | Readonly<{ kind: "trust.given"; subject: string; digest: Digest; by: Principal }>
   | Readonly<{ kind: "trust.withdrawn"; subject: string; by: Principal; reason: string }>
+  /** Trusted sets of the project: what a person adds to them and takes out. */
+  | Readonly<{ kind: "known.added"; set: string; value: string; by: Principal; why: string }>
+  | Readonly<{ kind: "known.removed"; set: string; value: string; by: Principal; why: string }>
   | Readonly<{ kind: "grant.given"; grant: GrantId; by: Principal } & GrantFacts>
   | Readonly<{ kind: "grant.revoked"; grant: GrantId; by: Principal; reason: string }>
   /** On a stream of its own, `breaker:NAME`; `until` is when an open one lets the first probe through. */
@@ -342,6 +353,73 @@ export type KeyHolder = Readonly<{ kind: "root" } | { kind: "writer"; writer: Wr
 
 export type JournalEvent = SessionEvent | SystemEvent;
 export type EventKind = JournalEvent["kind"];
+
+/** The closed list, as data: a Record over the kinds, so that a new one cannot be forgotten here. */
+const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
+  "session.opened": true,
+  "session.forked": true,
+  "agent.changed": true,
+  "hold.taken": true,
+  "turn.started": true,
+  "model.asked": true,
+  "model.replied": true,
+  "model.failed": true,
+  "gate.decided": true,
+  "approval.asked": true,
+  "approval.answered": true,
+  "approval.expired": true,
+  "approval.consumed": true,
+  "grant.used": true,
+  "act.started": true,
+  "recovery.applied": true,
+  "budget.reserved": true,
+  "budget.settled": true,
+  "context.compacted": true,
+  "output.asked": true,
+  "output.checked": true,
+  "calls.misread": true,
+  "middleware.applied": true,
+  "middleware.failed": true,
+  "child.opened": true,
+  "child.ended": true,
+  "act.ended": true,
+  "act.late": true,
+  "labels.added": true,
+  "labels.removed": true,
+  "known.learned": true,
+  "names.told": true,
+  "text.cleaned": true,
+  note: true,
+  "input.steered": true,
+  "input.queued": true,
+  "turn.cancel-asked": true,
+  "turn.halted": true,
+  "unknown.resolved": true,
+  "unknown.reconcile-asked": true,
+  "dead-letter.dismissed": true,
+  "intent.refused": true,
+  "session.closed": true,
+  "turn.ended": true,
+  "key.certified": true,
+  "key.rotated": true,
+  "key.withdrawn": true,
+  "content.erased": true,
+  "policy.loaded": true,
+  "policy.applied": true,
+  "policy.refused": true,
+  "trust.given": true,
+  "trust.withdrawn": true,
+  "known.added": true,
+  "known.removed": true,
+  "grant.given": true,
+  "grant.revoked": true,
+  "work.halted": true,
+  "work.resumed": true,
+  "breaker.changed": true,
+};
+export const EVENT_KINDS: readonly EventKind[] = Object.freeze(Object.keys(KNOWN) as EventKind[]);
+export const isEventKind = (text: string): text is EventKind => Object.hasOwn(KNOWN, text);
+
 export type Decided = Extract<JournalEvent, { kind: "gate.decided" }>;
 
 /** `window`: the oldest units are shown no more, `mask`: their results are one line each, `summarise`: a summary stands for them. */

@@ -55,6 +55,8 @@ export const isSessionId = (text: string): text is SessionId => SESSION.test(tex
 /** System streams: what belongs to no session. */
 export const KEYS: StreamId = streamId("keys");
 export const ERASURES: StreamId = streamId("erasures");
+/** Trusted sets: what a person adds to them. What tools learn stands in the sessions that learnt it. */
+export const KNOWN: StreamId = streamId("known");
 export const GRANTS: StreamId = streamId("grants");
 export const HALT: StreamId = streamId("halt");
 export const POLICY: StreamId = streamId("policy");

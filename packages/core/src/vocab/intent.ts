@@ -22,6 +22,8 @@ export type Wish =
   | Readonly<{ kind: "resolve"; call: CallId; as: Resolution; note: string }>
   /** A call that was set aside has been seen to. */
   | Readonly<{ kind: "dismiss"; call: CallId; note: string }>
+  /** What the session has seen does not count as this any more. */
+  | Readonly<{ kind: "unlabel"; labels: readonly Label[]; why: string }>
   /** A row of the inbox that nobody can read: it is refused like any other, and blocks nothing. */
   | Readonly<{ kind: "unreadable"; detail: string }>
   /** The runtime's own: a delegate's turn has ended. Written in the transaction that ends it. */

@@ -8,7 +8,8 @@ import type { BreakerSettings, Choosing, Plan } from "./recovery.ts";
  * `reconcile` asks the tool what happened, `once` is never repeated.
  */
 export type Repeat = "read" | "idempotent" | "reconcile" | "once";
-export type Effect = "read" | "write" | "execute" | "network" | "spend";
+/** `unsandboxed`: a program that runs without a sandbox. It needs a second leave, of its own (T94). */
+export type Effect = "read" | "write" | "execute" | "network" | "spend" | "unsandboxed";
 /** How much harm it can do, by its own definition; what does not say is taken to be `high`. */
 export type RiskTier = "low" | "medium" | "high";
 
@@ -72,6 +73,8 @@ export type Tool = ToolSpec &
     riskTier: RiskTier;
     /** A person is asked before each call, whatever the policies permit. */
     humanApproval: boolean;
+    /** What it runs programs in; null: it starts none that the runtime knows of. */
+    sandbox: "process" | "none" | null;
     /** When every call of a reply says so, the turn completes without another model call. */
     endsTurn: boolean;
     /** Null: the agent's limit. */
@@ -96,6 +99,8 @@ export type Tool = ToolSpec &
     names: NamesOf | null;
     /** `keep`: markup is what its output is about (a source file), so that hidden markup is not taken out of it; invisible characters always are. */
     markup: "clean" | "keep";
+    /** It changes a file, and its evidence shows what was there and what is: surfaces show a diff. */
+    edits: boolean;
     check(args: Json): Checked;
     resource(args: JsonObject): Resource;
     run(args: JsonObject, context: ToolContext): Promise<Json>;
@@ -125,30 +130,33 @@ export function toolFacts(tool: Tool): JsonObject {
 }
 
 /** Only what is said: a tool that says nothing of it has the digest it had. */
-function aimsOf({ targets, outgoing, learns, names, markup }: Tool): JsonObject {
+function aimsOf({ targets, outgoing, learns, names, markup, edits }: Tool): JsonObject {
   return {
     ...(Object.keys(targets).length === 0 ? {} : { targets }),
     ...(outgoing.length === 0 ? {} : { outgoing }),
     ...(learns.length === 0 ? {} : { learns }),
     ...(names === null ? {} : { names: names.of }),
     ...(markup === "clean" ? {} : { markup }),
+    ...(edits ? { edits } : {}),
   };
 }
 
 /** What a tool has that aims at nothing. */
-export const NO_AIMS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup"> = Object.freeze({
+export const NO_AIMS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup" | "edits"> = Object.freeze({
   targets: {},
   outgoing: [],
   learns: [],
   names: null,
   markup: "clean",
+  edits: false,
 });
 
 /** What is as strict as can be goes without saying. */
-const careOf = ({ version, riskTier, humanApproval }: Tool): JsonObject => ({
+const careOf = ({ version, riskTier, humanApproval, sandbox }: Tool): JsonObject => ({
   ...(version === null ? {} : { version }),
   ...(riskTier === "high" ? {} : { riskTier }),
   ...(humanApproval ? { humanApproval } : {}),
+  ...(sandbox === null ? {} : { sandbox }),
 });
 
 /** The tools port. Fixed for a turn; what is not in it does not exist. */

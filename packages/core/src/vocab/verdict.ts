@@ -63,6 +63,11 @@ export type Facts = Readonly<{
 export type Aims = Readonly<{
   targets: Readonly<Record<string, TargetFacts>>;
   outgoing: Readonly<Record<string, OutgoingFacts>>;
+  /** Of all together, where that alone is told: in the tables beside policies, and when a decision is explained. */
+  sums?: Readonly<{
+    targets: Readonly<Pick<TargetFacts, "inRequest" | "known" | "vouched" | "seenUnder"> & { count: number }>;
+    outgoing: OutgoingFacts;
+  }>;
 }>;
 
 /** Of all values of one argument together: what holds for each of them holds. */
@@ -157,6 +162,9 @@ export type UserAct =
   | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
   | Readonly<{ kind: "halt"; scope: string }>
   | Readonly<{ kind: "set-breaker"; breaker: string }>
+  /** To say what is trusted from now on, and what is not any more. */
+  | Readonly<{ kind: "edit-known"; set: string }>
+  | Readonly<{ kind: "remove-label"; label: string; session: string; agent: string }>
   | Readonly<{ kind: "read-journal"; session: string }>
   | Readonly<{ kind: "edit-policy"; surface: string }>;
 

@@ -1,6 +1,6 @@
 /**
  * Agents as small TOML files: `name`, `instructions`, `model`, `fallbacks`, `tools` by name, `limits`, `recover`, `retry`, `breaker`, `groups`, `delegates`, `maxDepth`,
- * `skills`, `mcp`, `projectInstructions`, `modelOptions`, `output` (a JSON Schema, or the path of a file that holds one), `outputRepairs`. Their tools are what the project's `tools/*.ts` export.
+ * `skills`, `mcp`, `projectInstructions`, `modelOptions`, `output` (a JSON Schema, or the path of a file that holds one), `outputRepairs`. Their tools are what the project's `tools/*.ts` export and its `tools/*.clad.toml` describe.
  *
  * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
  *     and column.
@@ -71,23 +71,25 @@ type PriceList = Readonly<Record<string, Prices>>;
 export type TomlAgent = Readonly<{ agent: Agent; file: string }>;
 type ToolBox = ReadonlyMap<string, Readonly<{ tool: Tool; file: string }>>;
 
-/** Both are paths and globs below `root`. Tool modules are loaded only when there is an agent that could name them. */
+/** Both are paths and globs below `root`; `more` are tools from elsewhere. Tool modules are loaded only when there is an agent that could name them. */
 export async function loadTomlAgents(
   root: string,
   patterns: readonly string[],
   tools: readonly string[],
   prices: PriceList = {},
+  more: ToolBox = new Map(),
 ): Promise<readonly TomlAgent[]> {
   const folder = realpathSync(root);
   const files = projectFiles(folder, patterns, "agents");
   if (files.length === 0) return [];
-  const box = await loadTools(folder, tools);
+  const box = await loadTools(folder, tools, more);
   return files.map((file) => ({ agent: agentIn(file, { box, prices, root: folder }), file }));
 }
 
-async function loadTools(root: string, patterns: readonly string[]): Promise<ToolBox> {
-  const box = new Map<string, { tool: Tool; file: string }>();
-  for (const file of projectFiles(root, patterns, "tools")) {
+/** T64 one name is one tool, wherever it is defined. */
+async function loadTools(root: string, patterns: readonly string[], more: ToolBox): Promise<ToolBox> {
+  const box = new Map<string, { tool: Tool; file: string }>(more);
+  for (const file of projectFiles(root, patterns.filter(isModule), "tools")) {
     const exported = Object.values(await importedModule(file, root));
     const tools = new Set(exported.filter(isTool));
     if (tools.size === 0 && !exported.some(isSkill))
@@ -109,7 +111,7 @@ export async function loadCodeSkills(
 ): Promise<readonly Readonly<{ skill: Skill; place: string }>[]> {
   const folder = realpathSync(root);
   const found = new Map<string, { skill: Skill; place: string }>();
-  for (const file of projectFiles(folder, patterns, "tools")) {
+  for (const file of projectFiles(folder, patterns.filter(isModule), "tools")) {
     for (const skill of Object.values(await importedModule(file, folder)).filter(isSkill)) {
       const other = found.get(skill.name);
       if (other !== undefined && other.skill !== skill)
@@ -119,6 +121,8 @@ export async function loadCodeSkills(
   }
   return [...found.values()];
 }
+
+const isModule = (pattern: string): boolean => !pattern.endsWith(".clad.toml");
 
 const isTool = (value: unknown): value is Tool =>
   typeof value === "object" && value !== null && "inputSchema" in value && "check" in value && "resource" in value && "run" in value;
@@ -136,7 +140,7 @@ function agentIn(file: string, { box, prices: project, root }: Readonly<{ box: T
   const found = tools.map((name, i) => {
     const known = box.get(name);
     if (known !== undefined) return known.tool;
-    const hint = box.size === 0 ? "the project's `tools/*.ts` export none" : `there are: ${[...box.keys()].sort().join(", ")}`;
+    const hint = box.size === 0 ? "the project's `tools/` has none" : `there are: ${[...box.keys()].sort().join(", ")}`;
     throw fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint);
   });
   const answer =

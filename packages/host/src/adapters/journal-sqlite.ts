@@ -19,6 +19,7 @@ import {
   type Head,
   type Hold,
   type Journal,
+  knownChanges,
   leavesUnknown,
   NOTHING_UNKNOWN,
   NOTHING_WAITS,
@@ -86,6 +87,8 @@ export type ReadStore = Readonly<{
     | "question"
     | "unknownsLike"
     | "counted"
+    | "isKnown"
+    | "known"
     | "deadLetters"
     | "streams"
     | "tail"
@@ -285,6 +288,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
       halts: haltsIn(events),
       claims: claimsOf(events),
       counts: append.counts ?? null,
+      known: events.flatMap(({ event }) => knownChanges(event)),
       summary: value === null ? null : { value, listed },
       questions: changesOf(questions, waiting),
       unknowns: unknownChanges(unknowns, open),
@@ -423,6 +427,8 @@ function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> 
     question: async (approval) => reader.questions.byId(approval),
     unknownsLike: (sought) => reader.unknowns.like(sought),
     counted: (sought) => reader.counted(sought),
+    isKnown: (set, values, cased) => reader.known.has(set, values, cased),
+    known: async (page) => reader.known.page(page),
     deadLetters: async (page) => reader.deadLetters.page(page),
     streams: async (prefix) => reader.streams(prefix),
     tail: async (after, most) => reader.tail(after, most),

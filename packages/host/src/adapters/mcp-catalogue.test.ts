@@ -122,12 +122,23 @@ test("T130 what the server says of itself changes nothing; what its entry says d
     expect(one).toMatchObject({ repeat: "once", effects: ["execute"], labels: ["untrusted"], server: "fake", riskTier: "high" });
   const said = {
     "*": { labels: ["untrusted", "pii"] },
-    look: { repeat: "read", effects: ["read"], resource: { type: "File", arg: "path" }, timeoutMs: 5 },
+    look: { repeat: "read", effects: ["read"], resource: { type: "File", arg: "path" }, timeoutMs: 5, targets: { path: "path" } },
   };
   const [look, send] = toolsFrom(catalogue, stand.link({ orgate: { tools: said } }, catalogue), sha256).tools;
-  expect(look).toMatchObject({ repeat: "read", effects: ["read"], labels: ["pii", "untrusted"], resourceTypes: ["File"], timeoutMs: 5 });
+  expect(look).toMatchObject({
+    repeat: "read",
+    effects: ["read"],
+    labels: ["pii", "untrusted"],
+    resourceTypes: ["File"],
+    timeoutMs: 5,
+    targets: { path: { kind: "path" } },
+  });
   expect(look?.resource({ path: "a.txt" })).toEqual({ type: "File", id: "a.txt" });
   expect(look?.check({})).toMatchObject({ kind: "invalid" }); // what it touches cannot be told
+  const aimless = stand.link({ orgate: { tools: { send: { targets: { to: "recipient" } } } } }, catalogue);
+  expect(toolsFrom(catalogue, aimless, sha256).refused).toEqual([
+    { tool: "send", name: "s__send", reason: "`targets` names `to`, which is no argument of it" },
+  ]);
   expect(send).toMatchObject({ repeat: "once", effects: ["execute"], labels: ["pii", "untrusted"] });
   await stand.close();
 });

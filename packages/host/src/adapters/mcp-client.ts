@@ -9,17 +9,24 @@ import { pathToFileURL } from "node:url";
 import type { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { escapeHidden } from "@orgate/core";
 import * as z from "zod";
+import { providerFor, signInsOf } from "./mcp-auth.ts";
 import { MAX_TOOLS, shortened } from "./mcp-catalogue.ts";
 import type { Launch, McpServer } from "./mcp-config.ts";
+import { boundedFetch, MAX_MESSAGE_BYTES } from "./mcp-fetch.ts";
 
-export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 /** Longer than any call may take: whoever calls has a deadline, and says when it is over. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 const STDERR_CHARS = 2_000;
 
 export type Progress = Readonly<{ progress: number; total: number | null; message: string | null }>;
 export type Hooks = Readonly<{ onListChanged(): void; onAsked(method: string): void; onClosed(): void }>;
-export type Settings = Readonly<{ version: string /** The project's folder, for a server that may know it. */; root: string }>;
+export type Settings = Readonly<{
+  version: string;
+  /** The project's folder, for a server that may know it. */
+  root: string;
+  /** Where the person's own settings lie, the tokens of their sign-ins among them. */
+  home: string;
+}>;
 
 export type Connection = Readonly<{
   /** `tools/list`, all pages. */
@@ -39,14 +46,16 @@ export type Connection = Readonly<{
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 const anything = z.looseObject({});
 
+export const loadMcpClient = (): Promise<Sdk> => import("@modelcontextprotocol/client");
+
 export async function connectMcp(
   server: McpServer,
   launch: Launch,
-  { version, root }: Settings,
+  { version, root, home }: Settings,
   hooks: Hooks,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const sdk = await import("@modelcontextprotocol/client");
+  const sdk = await loadMcpClient();
   const capabilities = server.roots ? { roots: {} } : {};
   const client = new sdk.Client({ name: "orgate", version }, { capabilities });
   if (server.roots) client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(root).href, name: "project" }] }));
@@ -55,7 +64,7 @@ export async function connectMcp(
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.MethodNotFound, "orgate lets no server ask a model or a person");
   };
   client.setNotificationHandler("notifications/tools/list_changed", () => hooks.onListChanged());
-  const { transport, lastWords } = await transportOf(sdk, launch);
+  const { transport, lastWords } = await transportOf(sdk, server.name, launch, home);
   let open = true;
   client.onclose = () => {
     open = false;
@@ -106,7 +115,7 @@ type Opened = Readonly<{
   lastWords(): string;
 }>;
 
-async function transportOf(sdk: Sdk, { transport: t, hide }: Launch): Promise<Opened> {
+async function transportOf(sdk: Sdk, name: string, { transport: t, hide }: Launch, home: string): Promise<Opened> {
   if (t.kind === "http") {
     const reconnectionOptions = {
       initialReconnectionDelay: 500,
@@ -114,7 +123,9 @@ async function transportOf(sdk: Sdk, { transport: t, hide }: Launch): Promise<Op
       reconnectionDelayGrowFactor: 2,
       maxRetries: 5,
     };
-    const settings = { requestInit: { headers: t.headers }, fetch: boundedFetch, reconnectionOptions };
+    const authProvider = providerFor(sdk, t, signInsOf(home, name, t.url));
+    const who = authProvider === null ? {} : { authProvider };
+    const settings = { requestInit: { headers: t.headers }, fetch: boundedFetch, reconnectionOptions, ...who };
     return { transport: new sdk.StreamableHTTPClientTransport(new URL(t.url), settings), lastWords: () => "" };
   }
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
@@ -131,24 +142,3 @@ async function transportOf(sdk: Sdk, { transport: t, hide }: Launch): Promise<Op
 function withWords(error: unknown, words: string): unknown {
   return words === "" || !(error instanceof Error) ? error : new Error(`${error.message}; it said: ${words}`, { cause: error });
 }
-
-/** T139 counted from one blank line to the next, which ends an event: a stream may last as long as it likes. */
-export const boundedFetch = async (input: string | URL, init?: RequestInit): Promise<Response> => {
-  const response = await fetch(input, init);
-  if (response.body === null) return response;
-  let since = 0;
-  let last = 0;
-  const count = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      for (const byte of chunk) {
-        since = byte === NEWLINE && last === NEWLINE ? 0 : since + 1;
-        if (byte !== RETURN) last = byte;
-      }
-      if (since > MAX_MESSAGE_BYTES) controller.error(new Error(`an answer of more than ${MAX_MESSAGE_BYTES} bytes`));
-      else controller.enqueue(chunk);
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(count), { status, statusText, headers });
-};
-const [NEWLINE, RETURN] = [10, 13];

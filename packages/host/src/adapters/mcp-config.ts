@@ -8,25 +8,63 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Digest, digestOf, type Effect, type Hash, type Json, type JsonObject, type Repeat } from "@orgate/core";
+import { type Digest, digestOf, type Hash, type Json, type JsonObject, TARGET_KINDS } from "@orgate/core";
 import * as z from "zod";
 import { MCP_FILE, type McpEntry, readMcpFile } from "../mcp-file.ts";
 
-/** What the person says of a tool, against the strictest that it could be. `*` speaks for all tools of the server. */
-export type ToolOverride = Readonly<{
-  repeat?: Exclude<Repeat, "reconcile">;
-  effects?: readonly Effect[];
-  labels?: readonly string[];
-  /** What a call touches: this argument, as this type. */
-  resource?: Readonly<{ type: string; arg: string }>;
-  timeoutMs?: number;
+const target = z.enum(TARGET_KINDS);
+const override = z.strictObject({
+  repeat: z.enum(["read", "idempotent", "once"]).exactOptional(),
+  effects: z
+    .array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed"]))
+    .min(1)
+    .exactOptional(),
+  labels: z.array(z.string()).exactOptional(),
+  riskTier: z.enum(["low", "medium", "high"]).exactOptional(),
   /** A person is asked before each call. */
-  humanApproval?: boolean;
-}>;
+  humanApproval: z.boolean().exactOptional(),
+  /** What a call touches: this argument, as this type. */
+  resource: z.strictObject({ type: z.string(), arg: z.string() }).exactOptional(),
+  timeoutMs: z.int().min(1).exactOptional(),
+  maxCents: z.number().min(0).exactOptional(),
+  targets: z
+    .record(
+      z.string(),
+      z.union([target, z.strictObject({ kind: target, known: z.array(z.string()).exactOptional(), of: z.string().exactOptional() })]),
+    )
+    .exactOptional(),
+  outgoing: z.array(z.string()).exactOptional(),
+  learns: z.array(z.strictObject({ set: z.string(), from: z.string() })).exactOptional(),
+  markup: z.enum(["clean", "keep"]).exactOptional(),
+});
+
+/** What the person says of a tool, against the strictest that it could be. `*` speaks for all tools of the server. */
+export type ToolOverride = Readonly<z.infer<typeof override>>;
 
 export type McpTransport =
   | Readonly<{ kind: "stdio"; command: string; args: readonly string[]; env: Readonly<Record<string, string>>; cwd: string | null }>
-  | Readonly<{ kind: "http"; url: string; headers: Readonly<Record<string, string>> }>;
+  | Readonly<{ kind: "http"; url: string; headers: Readonly<Record<string, string>>; auth: McpAuth }>;
+
+/** How a server that asks for OAuth is satisfied. `person`: somebody signs in once (`orgate mcp login`); `client`: Orgate has credentials of its own. */
+export type McpAuth = Readonly<
+  | {
+      grant: "person";
+      clientId: string | null;
+      clientSecret: string | null;
+      metadataUrl: string | null;
+      scope: string | null;
+      port: number;
+    }
+  | {
+      grant: "client";
+      clientId: string;
+      clientSecret: string | null;
+      privateKey: string | null;
+      algorithm: string;
+      scope: string | null;
+      issuer: string | null;
+    }
+>;
 
 export type McpServer = Readonly<{
   name: string;
@@ -53,19 +91,33 @@ export type McpPlace = Readonly<{ root: string /** Where the person's own settin
 export type FoundServers = Readonly<{ servers: readonly FoundServer[] /** Files that cannot be read at all. */; bad: readonly BadFile[] }>;
 export type BadFile = Readonly<{ file: string; detail: string }>;
 
-const override = z.strictObject({
-  repeat: z.enum(["read", "idempotent", "once"]).exactOptional(),
-  effects: z
-    .array(z.enum(["read", "write", "execute", "network", "spend"]))
-    .min(1)
-    .exactOptional(),
-  labels: z.array(z.string()).exactOptional(),
-  resource: z.strictObject({ type: z.string(), arg: z.string() }).exactOptional(),
-  timeoutMs: z.int().min(1).exactOptional(),
-  humanApproval: z.boolean().exactOptional(),
-});
+const auth = z
+  .discriminatedUnion("grant", [
+    z.strictObject({
+      grant: z.literal("person"),
+      clientId: z.string().nullable().default(null),
+      clientSecret: z.string().nullable().default(null),
+      /** Where a document about this client lies, for servers that take one in place of a registration. */
+      metadataUrl: z.string().nullable().default(null),
+      scope: z.string().nullable().default(null),
+      /** Of the address that the sign-in comes back to, on this machine; any that is free unless said. */
+      port: z.int().min(0).max(65_535).default(0),
+    }),
+    z.strictObject({
+      grant: z.literal("client"),
+      clientId: z.string(),
+      clientSecret: z.string().nullable().default(null),
+      privateKey: z.string().nullable().default(null),
+      algorithm: z.string().default("ES256"),
+      scope: z.string().nullable().default(null),
+      /** Whose credentials these are: they are sent to nobody else. */
+      issuer: z.string().nullable().default(null),
+    }),
+  ])
+  .prefault({ grant: "person" });
 const own = z
   .strictObject({
+    auth,
     tools: z.record(z.string(), override).default({}),
     roots: z.boolean().default(false),
     connectMs: z.int().min(100).max(600_000).default(20_000),
@@ -121,8 +173,10 @@ export function serverOf({ name, entry }: McpEntry, origin: McpServer["origin"],
   if ("disabled" in entry && entry.disabled === true) return unusable("it is disabled", "disabled");
   const extra = own.safeParse("orgate" in entry ? entry.orgate : {});
   if (!extra.success) return unusable(issueOf(extra.error, "orgate"));
-  const { tools, roots, connectMs, idleMs, insecure } = extra.data;
-  const transport = transportOf(entry, insecure);
+  const { tools, roots, connectMs, idleMs, insecure, auth: said } = extra.data;
+  if (said.grant === "client" && (said.clientSecret === null) === (said.privateKey === null))
+    return unusable("`orgate.auth` needs either `clientSecret` or `privateKey`");
+  const transport = transportOf(entry, insecure, said);
   if (typeof transport === "string") return unusable(transport);
   const server: McpServer = { ...at, transport, tools, roots, connectMs, idleMs };
   return { ...at, kind: "usable", server, ignored: Object.keys(entry).filter((key) => !KNOWN.has(key)) };
@@ -130,7 +184,7 @@ export function serverOf({ name, entry }: McpEntry, origin: McpServer["origin"],
 
 const isObject = (value: Json): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
 
-function transportOf(entry: JsonObject, insecure: boolean): McpTransport | string {
+function transportOf(entry: JsonObject, insecure: boolean, auth: McpAuth): McpTransport | string {
   if ("command" in entry && "url" in entry) return "it has both `command` and `url`: one of them says how it is reached";
   if ("command" in entry) {
     const read = stdio.safeParse(entry);
@@ -145,7 +199,7 @@ function transportOf(entry: JsonObject, insecure: boolean): McpTransport | strin
   const { url, headers } = read.data;
   if (read.data.type === "sse") return "`type` is sse, which the protocol has given up: name its streamable HTTP address, as `http`";
   if (read.data.type === "stdio") return "`type` is stdio, and it has a `url`";
-  return addressTrouble(url, insecure) ?? { kind: "http", url, headers };
+  return addressTrouble(url, insecure) ?? { kind: "http", url, headers, auth };
 }
 
 /** Of an address with variables only what is written can be judged; the rest is looked at once they are known. */
@@ -184,7 +238,9 @@ export const variablesOf = (transport: McpTransport): readonly string[] => [
 ];
 
 const textsOf = (t: McpTransport): readonly string[] =>
-  t.kind === "stdio" ? [t.command, ...t.args, ...Object.values(t.env), t.cwd ?? ""] : [t.url, ...Object.values(t.headers)];
+  t.kind === "stdio"
+    ? [t.command, ...t.args, ...Object.values(t.env), t.cwd ?? ""]
+    : [t.url, ...Object.values(t.headers), ...Object.values(t.auth).map(String)];
 
 /** A string says why it cannot be started. */
 export function launchOf(server: McpServer, env: Env): Launch | string {
@@ -207,17 +263,28 @@ export function launchOf(server: McpServer, env: Env): Launch | string {
   const transport: McpTransport =
     t.kind === "stdio"
       ? { ...t, command: expand(t.command), args: t.args.map(expand), env: each(t.env), cwd: t.cwd === null ? null : expand(t.cwd) }
-      : { ...t, url: expand(t.url), headers: each(t.headers) };
+      : { ...t, url: expand(t.url), headers: each(t.headers), auth: authWith(t.auth, expand) };
   if (missing.size > 0) return `${[...missing].map((name) => `\`${name}\``).join(", ")} is not set in the environment`;
   if (transport.kind === "stdio") {
     for (const [key, value] of Object.entries(transport.env)) if (SECRET_NAME.test(key)) secret(value, `[${key}]`);
   } else {
     const trouble = addressTrouble(transport.url, true);
     if (trouble !== null) return trouble;
+    for (const value of secretsOf(transport.auth)) secret(value, "[credential]");
     for (const [key, value] of Object.entries(transport.headers)) for (const part of [value, ...value.split(" ")]) secret(part, `[${key}]`);
   }
   const longestFirst = [...secrets].sort(([a], [b]) => b.length - a.length);
   return { transport, hide: (text) => longestFirst.reduce((at, [value, shown]) => at.replaceAll(value, shown), text) };
+}
+
+const secretsOf = (given: McpAuth): readonly string[] =>
+  [given.clientSecret, given.grant === "client" ? given.privateKey : null].filter((one) => one !== null);
+
+function authWith(given: McpAuth, expand: (text: string) => string): McpAuth {
+  const maybe = (text: string | null): string | null => (text === null ? null : expand(text));
+  return given.grant === "person"
+    ? { ...given, clientId: maybe(given.clientId), clientSecret: maybe(given.clientSecret) }
+    : { ...given, clientId: expand(given.clientId), clientSecret: maybe(given.clientSecret), privateKey: maybe(given.privateKey) };
 }
 
 /** Where things lie is no secret, and hiding it would make texts unreadable. */

@@ -10,6 +10,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Digest, describe, FaultError, type Hash, type JsonObject } from "@orgate/core";
 import type { McpInvocation, Ran } from "@orgate/core/contracts";
+import { isSignInNeeded } from "./mcp-auth.ts";
 import { type Catalogue, catalogueOf, offeredDigest, shortened } from "./mcp-catalogue.ts";
 import { type Connection, connectMcp, type Progress, type Settings } from "./mcp-client.ts";
 import { type Env, type Launch, launchOf, type McpServer } from "./mcp-config.ts";
@@ -102,6 +103,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
       seen = new Map(read.tools.map((tool) => [tool.name, offeredDigest(tool, hash)]));
     } catch (error) {
       await connection.close();
+      if (isRefusal(error)) throw error;
       throw notSent(`its catalogue cannot be read: ${launch.hide(wordsOf(error))}`, `\`orgate mcp diff ${server.name}\` tries it`);
     }
   }
@@ -237,15 +239,16 @@ function startTrouble(error: unknown, launch: Launch): Readonly<{ detail: string
     return { detail, hint, again: false };
   }
   const code = codeOf(error);
-  const status = statusOf(error);
   const said = shortened(launch.hide(wordsOf(error)), 500);
   if (code === "ENOENT" || code === "EACCES")
     return { detail: `it cannot be started (${code})`, hint: "is its program installed, and on the path?", again: false };
-  if (status === 401 || status === 403)
-    return { detail: `it refuses us (${status})`, hint: "give its key as a header, from a variable", again: false };
+  if (isRefusal(error)) return { detail: "it wants us to sign in, or refuses us", hint: SIGN_IN, again: false };
   const detail = `it cannot be reached: ${code === "" || said.includes(code) ? said : `${said} (${code})`}`;
   return { detail, hint: "is it running?", again: true };
 }
+
+const isRefusal = (error: unknown): boolean => isSignInNeeded(error) || [401, 403].includes(statusOf(error) ?? 0);
+const SIGN_IN = "`orgate mcp login` signs in; or give its key as a header, from a variable";
 
 type Trouble = Readonly<{ kind: "again" | "answered" | "lost" | "not-sent"; detail: string }>;
 /** Nobody was there to take it. */
@@ -257,6 +260,7 @@ function callTrouble(error: unknown, launch: Launch, connection: Connection): Tr
   const code: unknown = typeof error === "object" && error !== null ? Reflect.get(error, "code") : null;
   if (typeof code === "number" && statusOf(error) === null) return { kind: "answered", detail: `${detail} (${code})` };
   const status = statusOf(error);
+  if (isRefusal(error)) return { kind: "not-sent", detail: "it wants us to sign in again: `orgate mcp login`" };
   if (status === 404 || status === 400) return { kind: "again", detail: `it answered with ${status}` }; // it has forgotten the session, and says either
   if (status !== null && status < 500) return { kind: "not-sent", detail: `it answered with ${status}` };
   if (status !== null) return { kind: "lost", detail: `it answered with ${status}` };

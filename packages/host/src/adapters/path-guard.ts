@@ -46,6 +46,8 @@ export type PathGuardOptions = Readonly<{
   root: string;
   /** Files and folders elsewhere that are protected alike: a journal kept in another place, agents under another name. */
   also: readonly string[];
+  /** Other places below the project's folder than the usual ones: for what may not even be read. */
+  places?: readonly string[];
 }>;
 
 export type Judged = Readonly<{ kind: "free"; real: string } | { kind: "protected"; what: string }>;
@@ -70,7 +72,7 @@ const MAX_LINKS = 40;
 
 export function pathGuard(options: PathGuardOptions): PathGuard {
   const root = realpathSync(options.root);
-  const places = [...PROTECTED.map((name) => join(root, name)), ...options.also.map((path) => resolve(root, path))];
+  const places = [...(options.places ?? PROTECTED).map((name) => join(root, name)), ...options.also.map((path) => resolve(root, path))];
 
   function judge(path: string): Judged {
     if (path === "" || path.includes("\0")) return { kind: "protected", what: "it is no path" };

@@ -41,6 +41,7 @@ import { readBlobFile } from "./sqlite-blobs.ts";
 import { externalReader, mendClaims } from "./sqlite-claims.ts";
 import { countReader, mendCounts } from "./sqlite-counts.ts";
 import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./sqlite-dead-letters.ts";
+import { type KnownReader, knownReader, mendKnown } from "./sqlite-known.ts";
 import { mendQuestions, type QuestionReader, questionReader } from "./sqlite-questions.ts";
 import { type Places, reading } from "./sqlite-schema.ts";
 import { eventsIn, mendUnknowns, type UnknownReader, unknownReader } from "./sqlite-unknowns.ts";
@@ -71,6 +72,7 @@ export type SqliteReader = Readonly<{
   questions: QuestionReader;
   unknowns: UnknownReader;
   counted(sought: CountSought): Lately;
+  known: KnownReader;
   deadLetters: DeadLetterReader;
   streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[];
   /** A stream from its end, for what is not far from it; what cannot be read is passed over. */
@@ -183,6 +185,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
   mendDeadLetters(db, () => records);
   mendClaims(db, () => records);
   mendCounts(db);
+  mendKnown(db, () => records);
   const sessionWith = externalReader(db, safely);
 
   function session(name: SessionId): SessionSummary | null {
@@ -245,6 +248,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
     questions: questionReader(db, safely),
     unknowns: unknownReader(db, safely),
     counted: countReader(db, safely),
+    known: knownReader(db, safely),
     deadLetters: deadLetterReader(db, safely),
     streams: (prefix) =>
       safely(() => streamsLike.all(prefix, prefix)).map((row) => ({ stream: streamId(String(row.stream)), seq: seq(Number(row.seq)) })),

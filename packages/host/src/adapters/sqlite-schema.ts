@@ -7,6 +7,7 @@ import { FaultError } from "@orgate/core/vocab";
 import { CLAIMS_SCHEMA } from "./sqlite-claims.ts";
 import { COUNTS_SCHEMA } from "./sqlite-counts.ts";
 import { DEAD_LETTERS_SCHEMA } from "./sqlite-dead-letters.ts";
+import { KNOWN_SCHEMA } from "./sqlite-known.ts";
 import { QUESTIONS_SCHEMA } from "./sqlite-questions.ts";
 import { UNKNOWNS_SCHEMA } from "./sqlite-unknowns.ts";
 
@@ -52,6 +53,7 @@ ${UNKNOWNS_SCHEMA}
 ${DEAD_LETTERS_SCHEMA}
 ${CLAIMS_SCHEMA}
 ${COUNTS_SCHEMA}
+${KNOWN_SCHEMA}
 CREATE TABLE inbox (
   arrival INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, intent TEXT, taken INTEGER NOT NULL, arrived_at INTEGER NOT NULL
 ) STRICT;

@@ -5,6 +5,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type {
   DeadLetterChanges,
+  KnownChange,
   QuestionChanges,
   Records,
   SessionSummary,
@@ -31,6 +32,7 @@ import { type NewBlob, openBlobs } from "./sqlite-blobs.ts";
 import { type Claims, claimWriter } from "./sqlite-claims.ts";
 import { type AppendCounts, countWriter, mendCounts } from "./sqlite-counts.ts";
 import { deadLetterWriter } from "./sqlite-dead-letters.ts";
+import { knownWriter, mendKnown } from "./sqlite-known.ts";
 import { questionWriter } from "./sqlite-questions.ts";
 import { openReader } from "./sqlite-reader.ts";
 import { messageOf, type Places, writing } from "./sqlite-schema.ts";
@@ -54,6 +56,7 @@ export type SealedAppend = Readonly<{
   halts: readonly Readonly<{ scope: string; on: boolean }>[];
   claims: Claims;
   counts: AppendCounts | null;
+  known: readonly KnownChange[];
   /** Null for a stream that is not a session's. `listed` says whether what lists filter by has changed. */
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
   questions: QuestionChanges;
@@ -88,6 +91,8 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
   const unknowns = unknownWriter(db);
   const deadLetters = deadLetterWriter(db);
   const claim = claimWriter(db);
+  mendKnown(db, records);
+  const known = knownWriter(db);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commitNow = db.prepare("COMMIT");
   const headOf = db.prepare("SELECT seq, hash, epoch, holder, incarnation FROM streams WHERE stream = ?");
@@ -160,6 +165,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
     }
     for (const { id, session, intent } of a.tells) putIntent.run(id, session, intent, Date.now());
     for (const blob of a.blobs) blobs.add(blob);
+    if (a.known.length > 0) known.keep(a.stream, last.at, a.known);
     for (const e of a.entries)
       addEntry.run(e.stream, e.seq, e.at, e.kind, e.previous, e.payloadHash, e.entryHash, e.salt, e.payload, commit.writer, commit.number);
     if (a.summary !== null) {
@@ -214,6 +220,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
           unknowns.forget(stream);
           deadLetters.forget(stream);
         }
+        known.forget(stream);
         const entries = Number(erasePayloads.run(stream, first, last).changes);
         return { entries, blobs: blobs.drop(addresses), intents: Number(dropIntents.run(stream).changes) };
       });

@@ -180,6 +180,24 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [live("!", "accent", `${nameOf(e.call)}, unknown so far, turned out: ${outcomeText(e.outcome)}`)];
       case "labels.added":
         return [line("·", "dim", `labels from here on: ${e.labels.map((l) => visible(l)).join(", ")}`)];
+      case "labels.removed":
+        return [
+          live(
+            "!",
+            "warn",
+            `no longer labelled ${e.labels.map((l) => visible(l)).join(", ")}, says ${principalName(e.by)}: ${visible(e.why)}`,
+          ),
+        ];
+      case "known.learned":
+        return [line("·", "dim", `known from here on, in ${visible(e.set)}: ${e.values.map((v) => visible(v)).join(", ")}`)];
+      case "names.told":
+        return [line("·", "dim", `${nameOf(e.call)} named ${count(e.names.length, visible(e.of))}`)];
+      case "text.cleaned":
+        return [line("·", "dim", `what the model sees of ${nameOf(e.call)} is without ${cleanedText(e)}`)];
+      case "known.added":
+        return [line("·", "plain", `${visible(e.value)} added to ${visible(e.set)} by ${principalName(e.by)}: ${visible(e.why)}`)];
+      case "known.removed":
+        return [line("·", "plain", `${visible(e.value)} taken out of ${visible(e.set)} by ${principalName(e.by)}: ${visible(e.why)}`)];
       case "note":
         return [line("·", "dim", `note of ${visible(e.from)}, ${visible(e.name)}: ${shortened(visible(canonical(e.value)), 120)}`)];
       case "input.steered":
@@ -379,3 +397,8 @@ function recoveryText(e: Extract<JournalEvent, { kind: "recovery.applied" }>): s
       return "the turn ends";
   }
 }
+
+const cleanedText = ({ invisible, hidden }: Readonly<{ invisible: number; hidden: number }>): string =>
+  [...(invisible > 0 ? [count(invisible, "invisible character")] : []), ...(hidden > 0 ? [count(hidden, "hidden passage")] : [])].join(
+    " and ",
+  );

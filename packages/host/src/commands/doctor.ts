@@ -1,11 +1,25 @@
-/** M56 what is usable here and why not: Node, project, its agents' models, providers, journal, what could hold a sandbox. Nothing is sent, nothing is written, no key is shown. */
+/**
+ * M56 what is usable here and why not: Node, project, its agents' models, providers, journal, what could hold a sandbox. Nothing is written, no key is shown,
+ *     and none is sent unless that is asked for (`--online`).
+ */
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, FaultError, isFault } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { hasJournal, modelsWith, onModel, openLook, PROVIDERS, providerStanding, type Settings, settingsOf } from "../compose.ts";
+import {
+  hasJournal,
+  modelsWith,
+  onModel,
+  openLook,
+  PROVIDERS,
+  probe,
+  providerStanding,
+  type Settings,
+  settingsOf,
+  silenceAt,
+} from "../compose.ts";
 import type { Config } from "../config.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import { projectOf } from "./project.ts";
@@ -29,11 +43,12 @@ const SANDBOXES = ["bwrap", "podman", "docker", "sandbox-exec"];
 export const doctor: Run = async (given, screen) => {
   const { config, project } = projectIn(given);
   const settings = settingsOf(given.env, config?.root ?? null);
+  const providers = await providersWith(settings, given.flag("online"));
   const report: Report = {
     node: nodeFound(),
     project,
-    agents: config === null ? [] : await agentsIn(config, settings),
-    providers: [{ name: "offline", ok: true, detail: "needs no key and no network", variable: null }, ...providersWith(settings)],
+    agents: config === null ? [] : await agentsIn(config, settings, providers),
+    providers: [OFFLINE, ...providers.map(({ models: _, ...told }) => told)],
     journal: config === null ? { ok: true, detail: "no project here" } : await journalIn(config),
     sandboxes: SANDBOXES.map((name) => sandboxFound(name, given.env.PATH ?? "")),
   };
@@ -52,8 +67,13 @@ export const doctor: Run = async (given, screen) => {
     ...report.sandboxes.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "dim"), `sandbox ${name}`, visible(detail)]),
   ];
   for (const line of table(["", "what", "how it stands"], rows, screen.paint)) screen.line(line);
+  if (!providers.some(({ ok }) => ok)) screen.line(`\n${NO_MODEL}`);
   return healthy ? EXIT.success : EXIT.failure;
 };
+
+const OFFLINE = { name: "offline", ok: true, detail: "needs no key and no network", variable: null };
+const NO_MODEL =
+  "No provider can be used yet: set the variable of one of them, in the environment or in the project's .env. Meanwhile agents that name no model run on offline/echo.";
 
 function nodeFound(): Found {
   const { node } = process.versions;
@@ -71,15 +91,24 @@ function projectIn(given: Given): Readonly<{ config: Config | null; project: Fou
   }
 }
 
-async function agentsIn(config: Config, settings: Settings): Promise<Report["agents"]> {
+async function agentsIn(config: Config, settings: Settings, providers: readonly Known[]): Promise<Report["agents"]> {
   const modelOf = modelsWith(settings);
   try {
     const { agents } = await loadProjectAgents(config);
     return agents.map(({ agent }) => {
       const { name, model, warnings } = agent;
       try {
-        for (const one of [model, ...agent.fallbacks.map((fallback) => fallback.model)]) modelOf(onModel(agent, one));
-        return { name, model, ok: true, detail: [model, ...warnings].join("; ") };
+        const all = [model, ...agent.fallbacks.map((fallback) => fallback.model)];
+        for (const one of all) modelOf(onModel(agent, one));
+        const down = all.flatMap((one) => troubleWith(one, providers));
+        if (down.length > 0) return { name, model, ok: false, detail: down.join("; ") };
+        const rest = all.slice(1).map((one) => `then ${one}`);
+        return {
+          name,
+          model,
+          ok: true,
+          detail: [model, ...rest, ...all.flatMap((one) => unlisted(one, providers)), ...warnings].join("; "),
+        };
       } catch (error) {
         return { name, model, ok: false, detail: why(error) };
       }
@@ -89,14 +118,44 @@ async function agentsIn(config: Config, settings: Settings): Promise<Report["age
   }
 }
 
-const providersWith = (settings: Settings): Report["providers"] =>
-  Object.entries(PROVIDERS).map(([name, { key, base, about }]) => {
-    const standing = providerStanding(name, settings);
-    if (standing.kind === "unusable") return { name, ok: false, detail: standing.why, variable: standing.variable };
-    const keyed = standing.keyFrom === null ? "" : `; $${key} is set, in ${standing.keyFrom === ".env" ? ".env" : "the environment"}`;
-    const at = standing.base === base.usual ? "" : `; at ${standing.base}`;
-    return { name, ok: true, detail: `${about}${keyed}${at}`, variable: key };
-  });
+type Known = Report["providers"][number] & Readonly<{ models: readonly string[] | null }>;
+
+const ofModel = (model: string, providers: readonly Known[]): Known | undefined =>
+  providers.find(({ name }) => model.startsWith(`${name}/`));
+/** Its provider has what it needs, and is not there, or does not want us. */
+function troubleWith(model: string, providers: readonly Known[]): readonly string[] {
+  const provider = ofModel(model, providers);
+  return provider === undefined || provider.ok ? [] : [`${model}: ${provider.detail}`];
+}
+/** An alias need not be in a list: told, and no reason to fail. */
+function unlisted(model: string, providers: readonly Known[]): readonly string[] {
+  const listed = ofModel(model, providers)?.models ?? null;
+  return listed === null || listed.includes(model.slice(model.indexOf("/") + 1))
+    ? []
+    : [`${model} is not among the models that its provider lists`];
+}
+
+const providersWith = (settings: Settings, online: boolean): Promise<readonly Known[]> =>
+  Promise.all(
+    Object.entries(PROVIDERS).map(async ([name, { key, base, about }]): Promise<Known> => {
+      const standing = providerStanding(name, settings);
+      if (standing.kind === "unusable") return { name, ok: false, detail: standing.why, variable: standing.variable, models: null };
+      const silent = await silenceAt(standing.base);
+      if (silent !== null)
+        return { name, ok: false, detail: `${silent} ($${base.variable} names another)`, variable: base.variable, models: null };
+      const asked = online ? await probe(name, standing.base, standing.key) : null;
+      const keyed = standing.keyFrom === null ? [] : [`$${key} is set, in ${standing.keyFrom === ".env" ? ".env" : "the environment"}`];
+      const at = standing.base === base.usual ? [] : [`at ${standing.base}`];
+      const answer = asked === null ? [] : [asked.detail];
+      return {
+        name,
+        ok: asked?.ok ?? true,
+        detail: [about, ...keyed, ...at, ...answer].join("; "),
+        variable: key,
+        models: asked?.models ?? null,
+      };
+    }),
+  );
 
 async function journalIn({ journal: { directory } }: Config): Promise<Found> {
   if (!hasJournal(directory)) return { ok: true, detail: "none yet: it begins with the first run" };
@@ -124,5 +183,6 @@ function sandboxFound(name: string, path: string): Named {
 function why(error: unknown): string {
   if (!(error instanceof FaultError)) return error instanceof Error ? error.message : String(error);
   const { message, hint } = describe(error.fault);
+  if (error.fault.kind === "model-unknown") return error.fault.detail; // which names what to set; the hint would lead here
   return `${message} (${hint})`;
 }

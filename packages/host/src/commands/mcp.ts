@@ -17,6 +17,7 @@ import {
   type McpServer,
   mcpLink,
   type Offered,
+  orgateHome,
   readCatalogue,
   sha256,
   toolsFrom,
@@ -152,11 +153,21 @@ function unusable({ name, why }: ProjectServer): FaultError {
   return new FaultError({ kind: "usage", detail: `MCP server \`${name}\` cannot be used: ${why?.detail ?? ""}`, hint: why?.hint ?? "" });
 }
 
+const settingsFor = (given: Given, config: Config) => ({ version: version(), root: config.root, home: orgateHome(given.env) });
+
+/** The one that is named, as its entry stands; one of the project's only as it was trusted. */
+export async function usableServer(given: Given): Promise<McpServer> {
+  const [name = ""] = given.args;
+  const found = serverIn(await projectServers(given, projectOf(given)), name);
+  if (found.server === null || (found.state !== "usable" && found.state !== "unaccepted")) throw unusable(found);
+  return found.server;
+}
+
 /** Started for this alone. */
 async function offeredNow(given: Given, config: Config, { server, accepted, name }: ProjectServer): Promise<Catalogue> {
   if (server === null)
     throw new FaultError({ kind: "usage", detail: `MCP server \`${name}\` has no entry that can be used`, hint: "mend it" });
-  const settings = { version: version(), root: config.root };
+  const settings = settingsFor(given, config);
   const link: McpLink = mcpLink({ server, accepted, env: given.env, settings, hash: sha256 });
   try {
     return await link.catalogue(AbortSignal.timeout(server.connectMs * 4));
@@ -225,7 +236,9 @@ export const trust: Run = async (given, screen) => {
 };
 
 const linkOf = (config: Config, server: McpServer | null): McpLink | null =>
-  server === null ? null : mcpLink({ server, accepted: null, env: {}, settings: { version: version(), root: config.root }, hash: sha256 });
+  server === null
+    ? null
+    : mcpLink({ server, accepted: null, env: {}, settings: { version: version(), root: config.root, home: "" }, hash: sha256 });
 
 function checkDigest(given: Given, now: Catalogue): void {
   const wanted = given.text("digest");

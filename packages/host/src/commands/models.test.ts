@@ -43,7 +43,8 @@ describe("M53 M56 what is there to use", () => {
 
   test("M56 doctor says what is usable and why not, shows no key, and its exit code tells", async () => {
     const desk = deskWith({ claude: CLAUDE, plain: agent("plain", "") });
-    const sick = await desk.orgate("doctor", "--json");
+    const ollama = { OLLAMA_BASE_URL: "http://127.0.0.1:9" }; // where nobody is, whatever runs on this machine
+    const sick = await desk.start(["doctor", "--json"], undefined, ollama).ended;
     expect(sick.code).toBe(1);
     expect(JSON.parse(sick.stdout)).toMatchObject({
       healthy: false,
@@ -62,12 +63,12 @@ describe("M53 M56 what is there to use", () => {
       providers: expect.arrayContaining([
         { name: "anthropic", ok: false, detail: expect.any(String), variable: "ANTHROPIC_API_KEY" },
         expect.objectContaining({ name: "offline", ok: true }),
-        expect.objectContaining({ name: "ollama", ok: true }),
+        { name: "ollama", ok: false, detail: expect.stringContaining("nobody listens at"), variable: "OLLAMA_BASE_URL" },
       ]),
     });
     desk.write(".env", "ANTHROPIC_API_KEY=canary-in-dot-env\n");
     const well = await desk.orgate("doctor");
-    expect(well).toMatchObject({ code: 0, stderr: "" });
+    expect(well).toMatchObject({ code: 0, stderr: "" }); // no agent is on a model that is not there
     expect(well.stdout).toMatch(/ok\s+provider anthropic\s+.*\$ANTHROPIC_API_KEY is set, in \.env/);
     expect(well.stdout).not.toContain("canary");
   });
@@ -85,6 +86,58 @@ test("M124 M77 a project's prices let an agent limit money, its runs are paid at
   expect(JSON.parse((await run("--json")).stdout)).toMatchObject({ ending: "completed", cost: (12 * 2 + 8 * 0.5 + 9 * 10) / 1e6 });
   desk.write("orgate.toml", `${project}\n[prices]\n"anthropic/claude-next" = { input = -2, output = 10 }\n`);
   expectRefusal(await run(), 1, "orgate.toml:");
+});
+
+describe("M130 whether somebody is there", () => {
+  const KEY = "canary-0123456789";
+  const listing = (headers: Record<string, unknown>): boolean =>
+    headers["x-api-key"] === KEY || headers["authorization"] === `Bearer ${KEY}`;
+  async function models(body: object): Promise<string> {
+    return serving((response, { headers }) => {
+      const good = listing(headers);
+      response
+        .writeHead(good ? 200 : 401, { "content-type": "application/json" })
+        .end(JSON.stringify(good ? body : { error: { message: `bad key ${KEY}` } }));
+    });
+  }
+  const LIST = {
+    data: [
+      { type: "model", id: "claude-sonnet-4-5" },
+      { type: "model", id: "claude-opus-5" },
+    ],
+  };
+
+  test("M130 without leave nothing is sent; with it a good key, a bad one and a model that is not listed are told apart", async () => {
+    const url = await models(LIST);
+    let asked = 0;
+    const counting = await serving((response) => {
+      asked += 1;
+      response.end();
+    });
+    const desk = deskWith({ claude: CLAUDE, next: agent("next", 'model = "anthropic/claude-next"') });
+    const doctor = async (key: string, base: string, ...args: readonly string[]) =>
+      desk.start(["doctor", ...args], undefined, { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: base }).ended;
+    expect((await doctor(KEY, counting)).code).toBe(0);
+    expect(asked).toBe(0);
+    const good = await doctor(KEY, url, "--online");
+    expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining("it answers, and lists 2 models") });
+    expect(good.stdout).toContain("anthropic/claude-next is not among the models that its provider lists");
+    const bad = await doctor("canary-another-key", url, "--online");
+    expect(bad).toMatchObject({ code: 1, stdout: expect.stringContaining("it refuses the key (401)") });
+    for (const { stdout, stderr } of [good, bad]) expect(`${stdout}${stderr}`).not.toContain("canary");
+  });
+
+  test("M130 a local server that is down is seen without a word, and so is an agent that needs it", async () => {
+    const desk = deskWith({ local: agent("local", 'model = "ollama/llama3.3"') });
+    const told = await desk.start(["doctor"], undefined, { OLLAMA_BASE_URL: "http://127.0.0.1:9" }).ended;
+    expect(told.code).toBe(1);
+    expect(told.stdout).toMatch(
+      /no\s+agent local\s+ollama\/llama3\.3: nobody listens at http:\/\/127\.0\.0\.1:9\/v1: is the server running/,
+    );
+    expect(told.stdout).toContain("No provider can be used yet: set the variable of one of them");
+    const url = await serving((response) => response.end());
+    expect((await desk.start(["doctor"], undefined, { OLLAMA_BASE_URL: url }).ended).code).toBe(0);
+  });
 });
 
 const USAGE = { input: 20, cached: 8, output: 9, reasoning: 0 };

@@ -264,7 +264,15 @@ async function asked(given: Given): Promise<Asked> {
   if (!/^(model|respond|tool:.+)$/.test(c.action))
     throw usage(`--action is \`${c.action}\``, "for an agent: model, respond or tool:NAME; what a person does needs --user NAME");
   const { action, refused } = actionOf(c, loaded.cast.tools);
-  return { kind: "agent", gate, action, facts: factsOf(c), refused, what: `${c.action} by ${c.agent ?? "somebody"}`, past: null };
+  return {
+    kind: "agent",
+    gate,
+    action,
+    facts: factsOf(c, loaded.cast.tools),
+    refused,
+    what: `${c.action} by ${c.agent ?? "somebody"}`,
+    past: null,
+  };
 }
 
 function caseOf(given: Given): Readonly<Record<string, unknown>> {
@@ -321,6 +329,10 @@ function userAct(c: Case): UserAct {
       return { kind: "halt", scope: id };
     case "set-breaker":
       return { kind: "set-breaker", breaker: id };
+    case "edit-known":
+      return { kind: "edit-known", set: id };
+    case "remove-label":
+      return { kind: "remove-label", label: id, session: "any", agent: c.agent ?? "somebody" };
     case "edit-policy":
       return { kind: "edit-policy", surface: id };
     default:

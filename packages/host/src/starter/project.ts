@@ -19,7 +19,7 @@ export function starterFiles(kind: Kind, name: string, user: string): readonly S
   return [
     { path: "orgate.toml", text: projectToml(name, group, user) },
     { path: "package.json", text: `${JSON.stringify({ name: packageName(name), private: true, type: "module" }, null, 2)}\n` },
-    { path: ".gitignore", text: ".orgate/\n.policies.next/\n.policies.before/\nnode_modules/\n" },
+    { path: ".gitignore", text: ".orgate/\n.env\n.policies.next/\n.policies.before/\nnode_modules/\n" },
     { path: `agents/${kind}.ts`, text: agent },
     { path: "agents/helper.toml", text: toml },
     tools,

@@ -1,7 +1,12 @@
 /** Structured answers and calls in words through the real adapters, against servers that refuse what the providers' documentation does not allow. */
+import Anthropic from "@anthropic-ai/sdk";
+import { zodOutputFormat } from "@anthropic-ai/sdk/helpers/zod";
 import { callId, type Json, type JsonObject, type Part, type Preview } from "@orgate/core";
 import fc from "fast-check";
+import OpenAI from "openai";
+import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
 import { afterEach, describe, expect, test } from "vitest";
+import * as z from "zod";
 import { closed, isStrict } from "./answers.ts";
 import { settingsOf } from "./env.ts";
 import { anthropicWire } from "./fixtures/anthropic-wire.ts";
@@ -158,6 +163,53 @@ test.each([
   expect(JSON.stringify(bodiesOf(local)).includes("final_answer")).toBe(byCall);
 });
 
+test("M101 who thinks cannot be made to call: Anthropic's is asked to", async () => {
+  const setup = setupOf("anthropic/");
+  const local = await open(setup.wire, calls("final_answer", ANN));
+  const options = { answers: "call", providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } } };
+  const reply = await modelAt(setup, local.url, options).ask(wanting(DEBT, { maxOutputTokens: 2048 }), () => {}, never);
+  expect(bodiesOf(local)).toMatchObject([{ tool_choice: { type: "auto" }, tools: [{ name: "look_up" }, { name: "final_answer" }] }]);
+  expect(reply.parts).toMatchObject([{ kind: "text", text: ANN }]);
+});
+
+describe("M58 what the providers' own clients make of a schema is what these servers take", () => {
+  const Debt = z.object({ name: z.string(), cents: z.int(), notes: z.array(z.object({ text: z.string() })) });
+  const messages = [{ role: "user" as const, content: "Who owes?" }];
+
+  test("M58 OpenAI's SDK, both ways", async () => {
+    const chats = await open(setupOf("openai-chat/").wire, says(ANN));
+    const first = new OpenAI({ apiKey: "sk-test-0000000000", baseURL: `${chats.url}/v1`, maxRetries: 0 });
+    const completion = await first.chat.completions
+      .stream({ model: "gpt-test", messages, response_format: zodResponseFormat(Debt, "answer"), stream_options: { include_usage: true } })
+      .finalChatCompletion();
+    expect(completion.choices[0]?.message.parsed).toEqual(JSON.parse(ANN));
+    expect(stripped(chats.asked[0]?.body, "response_format")).toEqual(stripped(CHAT.alone, "response_format"));
+
+    const responses = await open(responsesWire, says(ANN));
+    const second = new OpenAI({ apiKey: "sk-test-0000000000", baseURL: `${responses.url}/v1`, maxRetries: 0 });
+    const response = await second.responses
+      .stream({ model: "gpt-test", input: "Who owes?", store: false, text: { format: zodTextFormat(Debt, "answer") } })
+      .finalResponse();
+    expect(response.output_parsed).toEqual(JSON.parse(ANN));
+    expect(stripped(responses.asked[0]?.body, "text")).toEqual(stripped(RESPONSES.alone, "text"));
+  });
+
+  test("M58 Anthropic's SDK", async () => {
+    const local = await open(anthropicWire, says(ANN));
+    const client = new Anthropic({ apiKey: "sk-ant-test-000000", baseURL: local.url, maxRetries: 0 });
+    await client.messages
+      .stream({ model: "claude-test", max_tokens: 100, messages, output_config: { format: zodOutputFormat(Debt) } })
+      .finalMessage();
+    expect(stripped(local.asked[0]?.body, "output_config")).toEqual(stripped(ANTHROPIC.alone, "output_config"));
+  });
+
+  /** Zod's own bounds of an integer, and what it says of itself, are no part of the shape; Anthropic's SDK puts bounds into words. */
+  const stripped = (body: unknown, field: string): unknown =>
+    JSON.parse(JSON.stringify(Object(body)[field]), (key, one) =>
+      ["$schema", "minimum", "maximum", "description"].includes(key) ? undefined : one,
+    );
+});
+
 describe("what is asked of a strict provider", () => {
   const names = fc.constantFrom("a", "properties", "type", "$defs", "c");
   const { schema } = fc.letrec<{ schema: JsonObject }>((tie) => ({
@@ -168,6 +220,9 @@ describe("what is asked of a strict provider", () => {
         { type: "integer" },
         { enum: ["x"] },
         {},
+        { type: "string", minLength: 1 },
+        { type: "string", format: "uri" },
+        { type: "string", format: "email" },
         { type: "object" },
         { allOf: [{ type: "string" }] },
       ),

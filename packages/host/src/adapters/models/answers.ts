@@ -74,11 +74,16 @@ export function isStrict(schema: Json, isMap = false): boolean {
     if (schema.additionalProperties !== false || schema.patternProperties !== undefined) return false;
     if (Object.keys(objectOf(schema.properties)).some((name) => !required.includes(name))) return false;
   }
-  if (LOOSE.some((key) => schema[key] !== undefined)) return false;
+  if (LOOSE.some((key) => schema[key] !== undefined) || (schema.format !== undefined && !FORMATS.includes(String(schema.format))))
+    return false;
   return Object.entries(schema).every(([key, one]: [string, Json]) => VALUES.has(key) || isStrict(one, MAPS.has(key)));
 }
 /** What such a provider does not take. */
-const LOOSE = "allOf oneOf not if propertyNames minProperties maxProperties uniqueItems contains prefixItems default".split(" ");
+const LOOSE =
+  "allOf oneOf not if propertyNames minProperties maxProperties uniqueItems contains prefixItems minLength maxLength default examples".split(
+    " ",
+  );
+const FORMATS = "date-time time date duration email hostname ipv4 ipv6 uuid".split(" ");
 
 /** Told to the package by the name that it knows its options by. */
 export function strictly(key: string | null, options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {

@@ -167,6 +167,7 @@ describe.each(WIRES)("M59 over $id", (wired) => {
     const reply = await modelAt(wired, local.url).ask(request([user("x")]), show, never);
     expect([shown, ...reply.parts.map(({ text }) => text.length)]).toEqual([words * 1_000, words * 1_000]);
     expect(taken.bytes).toBe(bytes.length);
+    expect(held, "the reader was waited for").toBeGreaterThan(0);
     expect(held, `of ${bytes.length} bytes, while the reader held still`).toBeLessThan(400_000);
   });
 });

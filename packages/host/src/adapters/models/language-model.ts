@@ -148,7 +148,9 @@ async function received(speaker: Speaker, given: LanguageModelV4CallOptions, pie
       if (dog.signal.aborted) throw dog.signal.reason;
       if (done) return;
       pieces.heard(value);
-      await dog.during(pieces.take(value));
+      const taken = pieces.take(value);
+      if (!(taken instanceof Promise)) continue; // nobody to wait for
+      await dog.during(taken);
       if (dog.signal.aborted) throw dog.signal.reason;
     }
   } catch (error) {

@@ -11,6 +11,7 @@
  * M93 A file goes as the provider's own kind of part; a text goes as words, named. One that the provider does not take is refused before anything is sent.
  */
 import type {
+  JSONValue,
   LanguageModelV4CallOptions,
   LanguageModelV4FilePart,
   LanguageModelV4FunctionTool,
@@ -23,6 +24,7 @@ import type {
 import type { Attachment, Json, JsonObject, Message, ModelRequest, Part, ToolSpec } from "@orgate/core";
 import { closed } from "./answers.ts";
 import { WireTrouble } from "./fault.ts";
+import { detailsOf } from "./thoughts.ts";
 
 export type PromptOptions = Readonly<{
   /** Arguments go back as the text they came as. Only packages that are known to take text are given it. */
@@ -90,7 +92,9 @@ export function toPrompt({ system, context, messages }: Said, wire: Wire): Langu
     else if (message.role === "note") prompt.push(said(message.text));
     else {
       const content = message.parts.flatMap((part) => toContent(part, wire.exactArguments));
-      if (content.length > 0) prompt.push({ role: "assistant", content });
+      const details = detailsOf(message.parts);
+      const thought = details === null ? {} : { providerOptions: { openaiCompatible: { reasoning_details: copy<JSONValue>(details) } } };
+      if (content.length > 0) prompt.push({ role: "assistant", content, ...thought });
     }
   }
   return prompt;

@@ -16,6 +16,7 @@ import type { Setting, Settings } from "./env.ts";
 import { WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
 import type { FileWire } from "./prompt.ts";
+import { collectDetails, type Thoughts, thoughtsIn } from "./thoughts.ts";
 import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
 
 /** What a provider is made with. */
@@ -51,7 +52,7 @@ type Provider = Readonly<{
 }>;
 
 const compatible =
-  (provider: string): Provider["make"] =>
+  (provider: string, thoughts: Thoughts): Provider["make"] =>
   async ({ name, key, base }, fetch) => {
     const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
     return createOpenAICompatible({
@@ -59,6 +60,8 @@ const compatible =
       baseURL: base,
       includeUsage: true,
       supportsStructuredOutputs: true,
+      transformRequestBody: thoughtsIn(thoughts),
+      ...(thoughts.details ? { metadataExtractor: { createStreamExtractor: collectDetails, extractMetadata: async () => undefined } } : {}),
       fetch,
       ...(key === null ? {} : { apiKey: key }),
     })(name);
@@ -161,7 +164,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     answers: "alone", // of the models behind it, not all take both
     strict: "openrouter",
     about: "OpenRouter",
-    make: compatible("openrouter"),
+    make: compatible("openrouter", { field: "reasoning", details: true }),
   },
   ollama: {
     key: null,
@@ -176,7 +179,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     answers: "alone", // a grammar leaves no room for calls
     strict: "ollama",
     about: "Ollama, on this machine unless told otherwise",
-    make: compatible("ollama"),
+    make: compatible("ollama", { field: "reasoning", details: false }),
   },
   "openai-compatible": {
     key: "OPENAI_COMPATIBLE_API_KEY",
@@ -191,12 +194,15 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     answers: "alone",
     strict: "openaiCompatible",
     about: "anything that speaks OpenAI's Chat Completions: vLLM, LM Studio, llama.cpp",
-    make: compatible("openai-compatible"),
+    make: compatible("openai-compatible", { field: "reasoning_content", details: false }),
   },
 };
 
-/** The package adds the budget for thinking to what it is told. */
-function thinkingIncluded(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+/** The package adds the budget for thinking to what it is told; and who thinks cannot be made to call. */
+function thinkingIncluded(given: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+  const thinks = thinkingKind.safeParse(given.providerOptions?.anthropic).success;
+  const options: LanguageModelV4CallOptions =
+    thinks && given.toolChoice?.type === "required" ? { ...given, toolChoice: { type: "auto" } } : given;
   const budget = thinkingSchema.safeParse(options.providerOptions?.anthropic);
   if (!budget.success || options.maxOutputTokens === undefined) return options;
   const { budgetTokens } = budget.data.thinking;
@@ -205,6 +211,7 @@ function thinkingIncluded(options: LanguageModelV4CallOptions): LanguageModelV4C
   const detail = `it may think ${budgetTokens} tokens, and ${options.maxOutputTokens} are left for all it says: raise \`outputTokens\` and \`tokens\`, or lower \`budgetTokens\``;
   throw new WireTrouble({ detail, broke: false });
 }
+const thinkingKind = z.object({ thinking: z.object({ type: z.enum(["enabled", "adaptive"]) }) });
 const thinkingSchema = z.object({ thinking: z.object({ type: z.literal("enabled"), budgetTokens: z.int() }) });
 
 /** What an agent's `modelOptions` may say of a provider's model. */

@@ -18,6 +18,7 @@ import {
   type ReplyPart,
 } from "@orgate/core";
 import { WireTrouble } from "./fault.ts";
+import { withDetails } from "./thoughts.ts";
 
 export type Pieces = Readonly<{
   /** Takes one piece in; what it returns is waited for before the next is asked for. */
@@ -158,12 +159,13 @@ export function readPieces(show: Show, maxChars: number, known: readonly string[
     if (ended === null || BROKEN.has(ended.reason))
       throw new WireTrouble({ detail: "the reply broke off before its end", transient: true, again: true });
     const kept = parts.filter((part) => (part.kind === "call" ? part.done : part.text !== "" || Object.keys(part.marks).length > 0));
-    const said = kept.map((part): ReplyPart => {
+    const streamed = kept.map((part): ReplyPart => {
       const meta: Json = Object.keys(part.marks).length === 0 ? null : part.marks;
       return part.kind === "call"
         ? { kind: "call", id: part.id, tool: part.tool, text: part.text, meta }
         : { kind: part.kind, text: part.text, meta };
     });
+    const said = withDetails(streamed, ended.marks);
     const counted = usageOf(ended.usage);
     const usage = {
       input: counted.input ?? estimatedInput(request),
@@ -176,7 +178,7 @@ export function readPieces(show: Show, maxChars: number, known: readonly string[
       finish: ended.raw,
       usage: { cacheWrite: counted.cacheWrite, estimated: counted.input === null || counted.output === null },
       response: about,
-      provider: ended.marks,
+      provider: said === streamed ? ended.marks : null, // which are with what was thought then
       ...(Array.isArray(warnings) && warnings.length > 0 ? { warnings } : {}),
       ...(dropped.size > 0 ? { dropped: [...dropped].sort() } : {}),
     };

@@ -13,6 +13,7 @@ import {
   assistant,
   CASES,
   chat,
+  chatThought,
   GEMINI,
   geminiThought,
   LOOK_UP,
@@ -22,9 +23,9 @@ import {
   result,
   user,
 } from "./fixtures/golden.ts";
-import { chatWire } from "./fixtures/openai-chat-wire.ts";
+import { chatWire, SIGNED } from "./fixtures/openai-chat-wire.ts";
 import { ENCRYPTED, responsesWire } from "./fixtures/openai-responses-wire.ts";
-import { type Local, provider, type Script, type WireFormat } from "./fixtures/server.ts";
+import { type Local, listen, provider, type Script, type WireFormat } from "./fixtures/server.ts";
 import { providerModel } from "./providers.ts";
 
 const never = new AbortController().signal;
@@ -67,7 +68,7 @@ const SETUPS: readonly Setup[] = [
   },
   {
     id: "openrouter/maker/model-test",
-    wire: chatWire({ path: "/api/v1/chat/completions", keyed: true, thinks: "reasoning" }),
+    wire: chatWire({ path: "/api/v1/chat/completions", keyed: true, thinks: "reasoning", signs: true }),
     env: (url) => ({ OPENROUTER_API_KEY: "sk-or-test-000000", OPENROUTER_BASE_URL: url }),
     bodies: chat("maker/model-test", null, false),
   },
@@ -267,13 +268,82 @@ describe("M46 thinking goes back as it came", () => {
     expect(local.asked[1]?.body).toEqual(geminiThought(THOUGHTS, THOUGHT, id));
   });
 
-  test.each(["openrouter/", "ollama/", "openai-compatible/"])("M46 %s thinking is told from text", async (id) => {
-    const { first } = await twice(setupOf(id), "", "call_1", {});
+  test.each([
+    [
+      "openrouter/",
+      { reasoning_details: [{ type: "reasoning.text", format: "anthropic-claude-v1", index: 0, text: THOUGHTS, signature: SIGNED }] },
+    ],
+    ["ollama/", { reasoning: THOUGHTS }],
+    ["openai-compatible/", { reasoning_content: THOUGHTS }],
+  ])("M131 M46 %s thinking is told from text, and goes back as that provider reads it: %j", async (id, field) => {
+    const { local, first } = await twice(setupOf(id), SIGNED, "call_1", {});
     expect(first.parts.map(({ kind, text }) => [kind, text])).toEqual([
       ["thinking", THOUGHTS],
       ["text", "I look."],
       ["call", '{"name":"Ann"}'],
     ]);
+    expect(local.asked[1]?.body).toEqual(chatThought(setupOf(id).id.slice(id.length), field));
+  });
+
+  test("M131 a thought that is only sealed is kept, and goes back where it belongs; to others it does not go", async () => {
+    const sealed = { type: "reasoning.encrypted", data: "c2VhbGVk", format: "google-gemini-v1", index: 0, id: "call_1" };
+    const text = setupOf("openrouter/").wire.stream(script("", "call_1"));
+    const local = await listen((response) =>
+      response
+        .writeHead(200, { "content-type": "text/event-stream" })
+        .end(
+          text.replaceAll(
+            /"delta":\{"reasoning":[^\n]*?\},"logprobs"/g,
+            `"delta":{"reasoning_details":[${JSON.stringify(sealed)}]},"logprobs"`,
+          ),
+        ),
+    );
+    opened.push(local);
+    const reply = await modelAt(setupOf("openrouter/"), local.url).ask(request([user("Ann?")]), () => {}, never);
+    expect(reply.parts[0]).toMatchObject({
+      kind: "thinking",
+      text: "",
+      meta: { openrouter: { reasoning_details: [{ type: "reasoning.encrypted" }, { type: "reasoning.text" }] } },
+    });
+    const messages: readonly Message[] = [user("Ann?"), assistant(...reply.parts.map(journalled)), result("call_1", "owes 5")];
+    const other = await open(setupOf("ollama/").wire, [OK]);
+    await modelAt(setupOf("ollama/"), other.url).ask(request(messages), () => {}, never);
+    expect(JSON.stringify(other.asked[0]?.body)).not.toContain("reasoning");
+  });
+});
+
+describe.each(SETUPS)("M58 the server of $id is strict", ({ id, wire, bodies }) => {
+  const headers = {
+    "content-type": "application/json",
+    "anthropic-version": "2023-06-01",
+    "x-api-key": "sk-test-0000000000",
+    "x-goog-api-key": "AIzaTest0000000000",
+    authorization: "Bearer sk-test-0000000000",
+  };
+  const shape = id.startsWith("anthropic/")
+    ? { type: "error", error: { type: "invalid_request_error", message: expect.any(String) } }
+    : id.startsWith("google/")
+      ? { error: { code: 400, status: "INVALID_ARGUMENT", message: expect.any(String) } }
+      : { error: { type: "invalid_request_error", message: expect.any(String), param: null, code: null } };
+  const plain = bodies["plain"] as Readonly<Record<string, unknown>>;
+  const said = Object.keys(plain).find((key) => ["messages", "input", "contents"].includes(key)) ?? "";
+
+  test.each([
+    ["a field that there is not", { ...plain, surprise: 1 }],
+    [
+      "a field within that there is not",
+      { ...plain, [said]: [...(plain[said] as object[]), { ...(plain[said] as object[]).at(-1), surprise: 1 }] },
+    ],
+    ["nothing said", { ...plain, [said]: undefined }],
+    ["nothing said at all", { ...plain, [said]: [] }],
+  ])("M58 %s: its own error, in its own body", async (_, body) => {
+    const local = await open(wire, [OK]);
+    const post = (given: unknown) => fetch(`${local.url}${wire.path}`, { method: "POST", headers, body: JSON.stringify(given) });
+    const refused = await post(body);
+    expect([refused.status, await refused.json()]).toEqual([400, expect.objectContaining(shape)]);
+    const taken = await post(plain);
+    expect(taken.status).toBe(200);
+    await taken.text();
   });
 });
 

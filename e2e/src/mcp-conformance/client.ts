@@ -1,0 +1,112 @@
+// What the suite talks to: an agent of the real runtime that is told to call every tool of the server it is given, once.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  cedarPolicies,
+  createRuntime,
+  defineAgent,
+  isFault,
+  type Json,
+  type JsonObject,
+  type McpCatalogue,
+  offeredByMcp,
+  openMcp,
+  signInMcp,
+  type Tool,
+} from "orgate";
+
+const url = process.argv.at(-1) ?? "";
+const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
+const context: Readonly<Record<string, string>> = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}");
+const folder = mkdtempSync(join(tmpdir(), "orgate-conformance-"));
+const env = { ORGATE_HOME: join(folder, "home") };
+
+/** As somebody would write it for that server. */
+function entryFor(): JsonObject {
+  const {
+    client_id: clientId = "",
+    client_secret: clientSecret = "",
+    private_key_pem: privateKey = "",
+    signing_algorithm: algorithm = "ES256",
+  } = context;
+  const withAuth = (auth: JsonObject): JsonObject => ({ url, orgate: { auth } });
+  if (scenario === "auth/client-credentials-jwt") return withAuth({ grant: "client", clientId, privateKey, algorithm });
+  if (scenario === "auth/client-credentials-basic") return withAuth({ grant: "client", clientId, clientSecret });
+  if (scenario === "auth/pre-registration") return withAuth({ grant: "person", clientId, clientSecret });
+  if (scenario === "auth/basic-cimd")
+    return withAuth({ grant: "person", metadataUrl: "https://conformance-test.local/client-metadata.json" });
+  return { url };
+}
+
+/** The person: the page of the test server sends them back at once. */
+async function authorize(to: URL): Promise<URLSearchParams> {
+  const { headers, status } = await fetch(to, { redirect: "manual" });
+  const back = headers.get("location");
+  if (back === null) throw new Error(`the page of the sign-in answered ${status} and led nowhere`);
+  return new URL(back).searchParams;
+}
+const redirectUrl = "http://127.0.0.1:3000/callback";
+
+const wantsSignIn = (text: string): boolean => text.includes("mcp login") || text.includes("sign in");
+
+async function catalogueOf(entry: JsonObject): Promise<McpCatalogue> {
+  try {
+    return await offeredByMcp("server", entry, { env });
+  } catch (error) {
+    if (!isFault(error, "unreachable") || !wantsSignIn(error.message)) throw error;
+    await signInMcp("server", entry, { env, redirectUrl, authorize });
+    return offeredByMcp("server", entry, { env });
+  }
+}
+
+/** Something of each type that an argument may have. */
+function sample({ inputSchema }: Tool): JsonObject {
+  const properties = (inputSchema["properties"] ?? {}) as Readonly<Record<string, JsonObject>>;
+  const of = (schema: JsonObject): Json =>
+    ({ number: 2, integer: 2, boolean: true, array: [], object: {}, string: "x" })[String(schema["type"])] ?? "x";
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, of(schema)]));
+}
+
+async function callAll(entry: JsonObject, catalogue: McpCatalogue, run: number): Promise<string> {
+  const mcp = openMcp({ servers: { server: entry }, accepted: { server: catalogue }, env });
+  const tools = mcp.tools("server");
+  const policies = join(folder, `policies-${run}`);
+  mkdirSync(policies);
+  writeFileSync(join(policies, "all.cedar"), "permit(principal, action, resource);\n");
+  const rules = [
+    ...tools.map((tool) => ({ when: { notCalled: [tool.name] }, calls: [{ tool: tool.name, args: sample(tool) }] })),
+    { when: {}, say: "done: {{result}}" },
+  ];
+  const agent = defineAgent({ name: "caller", instructions: "Call everything.", model: "offline/caller", modelOptions: { rules }, tools });
+  const gate = cedarPolicies({ directory: policies, agents: [agent] });
+  const runtime = await createRuntime({
+    directory: join(folder, `journal-${run}`),
+    agents: [agent],
+    gate,
+    principal: { kind: "user", id: "suite" },
+  });
+  try {
+    const { events } = await runtime.complete("caller", "go");
+    return events.flatMap(({ event }) => (event.kind === "act.ended" ? [JSON.stringify(event.outcome)] : [])).join("\n");
+  } finally {
+    await runtime.close();
+    await mcp.close();
+  }
+}
+
+try {
+  const entry = entryFor();
+  const catalogue = await catalogueOf(entry);
+  let said = catalogue.tools.length === 0 ? "no tools" : await callAll(entry, catalogue, 1);
+  for (let again = 2; again <= 4 && wantsSignIn(said); again += 1) {
+    await signInMcp("server", entry, { env, redirectUrl, authorize });
+    said = await callAll(entry, catalogue, again);
+  }
+  console.log(said);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

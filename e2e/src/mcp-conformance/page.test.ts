@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { NOT_DONE, pageOf, type Result, surprises } from "./page.ts";
+
+const result = (scenario: string, overall: Result["overall"]): Result => ({
+  scenario,
+  versions: "2025-11-25",
+  passed: 1,
+  failed: overall === "passed" ? 0 : 2,
+  overall,
+});
+const known = Object.keys(NOT_DONE).map((scenario) => result(scenario, "failed"));
+
+test("T147 what fails without a reason, and what passes with one, are surprises", () => {
+  expect(surprises([result("a", "passed"), ...known])).toEqual([]);
+  expect(surprises([result("a", "failed"), ...known])).toEqual(["a fails, and nothing says why"]);
+  expect(surprises(known.map((r, i) => (i === 0 ? { ...r, overall: "passed" } : r)))).toHaveLength(1);
+  expect(surprises([])).toHaveLength(known.length);
+});
+
+test("T147 the page names every scenario, and every reason", () => {
+  const page = pageOf([result("a", "passed"), ...known], "suite@1", "2026-01-01");
+  expect(page).toContain(`1 of ${known.length + 1} scenarios pass`);
+  for (const [scenario, reason] of Object.entries(NOT_DONE)) expect(page).toContain(`- **${scenario}**: ${reason}`);
+});

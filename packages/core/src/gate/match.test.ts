@@ -1,0 +1,145 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { TargetKind } from "../vocab/index.ts";
+import { addressesIn, hostOf, linksIn, nameStandsIn, requestOf, standsInRequest } from "./match.ts";
+import { seenIndex } from "./seen.ts";
+import { plainText, valuesIn } from "./targets.ts";
+
+const named = (request: string, value: string, kind: TargetKind = "recipient"): boolean =>
+  standsInRequest(requestOf([request]), kind, value);
+
+describe("G91 whole tokens", () => {
+  test.each([
+    ["mail ann@example.org today", "ann@example.org"],
+    ["Mail ANN@Example.org.", "ann@example.org"],
+    ["mail ann@example.org", "Ann@EXAMPLE.org"],
+    ["to <ann@example.org>, and (ben@example.org)", "ben@example.org"],
+    ['the file "Ann Smith" sent', "Ann Smith"],
+    ["mail ａｎｎ@example.org", "ann@example.org"], // full width, as some keyboards write it
+    ["mail ann@exa\u200bmple.org", "ann@example.org"], // what is pasted brings what is not seen
+  ])("G91 %j names %j", (request, value) => expect(named(request, value)).toBe(true));
+
+  test.each([
+    ["mail joann@example.org", "ann@example.org"],
+    ["mail ann@example.org.evil.com", "ann@example.org"],
+    ["mail ann@example.organic", "ann@example.org"],
+    ["mail x-ann@example.org", "ann@example.org"],
+    ["mail x.ann@example.org", "ann@example.org"],
+    ["mail ann@example.org/x", "ann@example.org"],
+    ["pay 17 people", "7"],
+    ["on 7 May", "7"],
+    ["item 7", "7"],
+    ["pay 1,000.50", "1,000.50"],
+    ["call +49 170 1234567", "+49 170 1234567"],
+    ["mail ann", ""],
+    ["mail ann", " "],
+  ])("G91 %j does not name %j", (request, value) => expect(named(request, value)).toBe(false));
+
+  test("G91 letters that look alike are other letters, whichever side they are on", () => {
+    expect(named("mail ann@example.org", "аnn@example.org")).toBe(false); // a Cyrillic а
+    expect(named("mail аnn@example.org", "ann@example.org")).toBe(false);
+    expect(named("mail ann@example.org", "ann@examp1e.org")).toBe(false);
+    expect(named("see paypal.com", "paypaI.com", "path")).toBe(false);
+    expect(named("see straße.de", "strasse.de", "host")).toBe(false);
+  });
+
+  test("G90 a value that holds what is not seen, or is not in its normal form, is named by nobody", () => {
+    for (const value of [
+      "ann@exa\u200bmple.org",
+      "ann@example.org\u2060",
+      "ann\u202e@example.org",
+      "ａｎｎ@example.org",
+      "ann@example.org\u{e0041}",
+    ])
+      expect(named(`mail ann@example.org or ${value}`, value)).toBe(false);
+  });
+
+  test("G91 an id is named by nobody, and a path, an account and an id are told apart by their case", () => {
+    expect(named("delete evt_8f3a", "evt_8f3a", "id")).toBe(false);
+    expect(named("delete Report.txt", "Report.txt", "path")).toBe(true);
+    expect(named("delete Report.txt", "report.txt", "path")).toBe(false);
+    expect(named("pay DE89370400440532013000", "DE89370400440532013000", "account")).toBe(true);
+    expect(named("pay 12345678", "12345678", "account")).toBe(false);
+    expect(named("read docs/a.md", "a.md", "path")).toBe(false);
+  });
+
+  test("G91 a host is named by itself or by a link to it, and not by what stands before an @", () => {
+    expect(named("read https://example.org/a?b=c", "example.org", "host")).toBe(true);
+    expect(named("read example.org", "https://example.org/anything", "host")).toBe(true);
+    expect(named("read https://example.org@evil.com/", "example.org", "host")).toBe(false);
+    expect(named("read https://example.org@evil.com/", "evil.com", "host")).toBe(true);
+    expect(named("mail ann@example.org", "example.org", "host")).toBe(false);
+    expect(named("read https://notexample.org", "example.org", "host")).toBe(false);
+  });
+
+  test("G96 the name of a thing is matched like anything else; a number or a letter is no name", () => {
+    const request = requestOf(["move Team lunch to 7 May"]);
+    expect(["Team lunch", "team LUNCH", "lunch", "7", "to", "Team lunc", "May 7"].map((name) => nameStandsIn(request, name))).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  test("G91 whatever stands in a text between blanks is found, and never inside a longer word", () => {
+    const word = fc.stringMatching(/^[a-z]{2,8}@[a-z]{2,8}\.[a-z]{2,3}$/);
+    fc.assert(
+      fc.property(word, fc.stringMatching(/^[ a-z]{0,20}$/), (value, rest) => {
+        expect(named(`${rest} ${value} ${rest}`, value)).toBe(true);
+        expect(named(`${rest} x${value} ${rest}`.replaceAll(` ${value} `, " "), value)).toBe(false);
+        expect(named(`${value}x`, value)).toBe(false);
+      }),
+    );
+  });
+});
+
+describe("G95 what leads elsewhere", () => {
+  const text = plainText(
+    "See https://evil.com/x?d=1, http://a.b. [here](https://c.d/e) www.f.org or g.io/h; not report.pdf, v1.2, e.g. this. Mail ann@i.org or javascript:alert(1)",
+  ).toLowerCase();
+  test("G95 links and addresses are found in plain text, with what is not seen taken out first", () => {
+    expect(linksIn(text)).toEqual(
+      ["g.io/h", "http://a.b", "https://c.d/e", "https://evil.com/x?d=1", "javascript:alert(1", "www.f.org"].sort(),
+    );
+    expect(addressesIn(text)).toEqual(["ann@i.org"]);
+    expect(linksIn(plainText("https://ev\u200bil.com"))).toEqual(["https://evil.com"]);
+  });
+  test("G95 the host of a link is what it leads to", () => {
+    const links = ["https://user:x@evil.com:8/a", "evil.com/a", "http://a.b\\@c.d/", "mailto:x@y.z", "data:text/html,x", "https://e.f."];
+    expect(links.map(hostOf)).toEqual(["evil.com", "evil.com", "a.b", null, null, "e.f"]);
+  });
+});
+
+describe("G93 what was seen", () => {
+  test("G93 a value is seen under the labels of the outputs it stood in, however it was wrapped", () => {
+    const seen = seenIndex();
+    seen.add('{"from":"mallory@evil.com","text":"write to\\nben@example.org please"}', ["untrusted"]);
+    seen.add("C:\\new\\table and DE89370400440532013000", ["secret", "untrusted"]);
+    expect(seen.under("mallory@evil.com")).toEqual(["untrusted"]);
+    expect(seen.under("evil.com")).toEqual(["untrusted"]);
+    expect(seen.under("BEN@example.org")).toEqual(["untrusted"]);
+    expect(seen.under("https://evil.com/?x")).toEqual([]);
+    expect(seen.under("table")).toEqual(["secret", "untrusted"]);
+    expect(seen.under("DE89370400440532013000")).toEqual(["secret", "untrusted"]);
+    expect(seen.under("ann@example.org")).toEqual([]);
+    expect(seen.under("")).toEqual([]);
+  });
+  test("G93 beyond what is kept, everything counts as seen", () => {
+    const seen = seenIndex(3);
+    seen.add("one two three", ["untrusted"]);
+    expect(seen.under("four")).toEqual([]);
+    seen.add("four five", ["secret"]);
+    expect(seen.under("six")).toEqual(["secret"]);
+    expect(seen.under("one")).toEqual(["secret", "untrusted"]);
+  });
+});
+
+test("G90 every text and number in an argument is a value of it; what is too much to look at is vouched for by nobody", () => {
+  expect(valuesIn({ to: ["a", { b: "c", n: 7 }], on: true, none: null })).toEqual(["a", "c", "7", "true"]);
+  expect(valuesIn(Array.from({ length: 300 }, (_, i) => `v${i}`))).toBe(null);
+  expect(valuesIn("x".repeat(5_000))).toBe(null);
+});

@@ -1,0 +1,89 @@
+/**
+ * Whether a value stands in a text as a whole: exact, by tokens. Nothing is interpreted, so nothing can be talked into it.
+ * G91 a part of a longer token is not the value; a bare number or id is nothing by itself; letters that look alike are other letters.
+ */
+import type { Target } from "../vocab/index.ts";
+import { isCased, plainText, plainValue } from "./targets.ts";
+
+/** What a person wrote, ready to be looked into. */
+export type Request = Readonly<{ cased: string; folded: string; hosts: ReadonlySet<string> }>;
+
+export function requestOf(words: readonly string[]): Request {
+  const cased = words.map(plainText).join("\n\n");
+  const folded = cased.toLowerCase();
+  return { cased, folded, hosts: new Set(linksIn(folded).flatMap((link) => hostOf(link) ?? [])) };
+}
+
+export function standsInRequest(request: Request, kind: Target["kind"], value: string): boolean {
+  const plain = plainValue(value);
+  if (plain === null || kind === "id" || isBare(plain)) return false;
+  if (isCased({ kind })) return stands(request.cased, plain);
+  const folded = plain.toLowerCase();
+  if (kind !== "host") return stands(request.folded, folded);
+  const host = hostOf(folded) ?? folded;
+  return request.hosts.has(host) || stands(request.folded, host);
+}
+
+/** The name of a thing. One letter, or a number, is no name to be told by. */
+export const nameStandsIn = (request: Request, name: string): boolean => {
+  const plain = plainValue(name);
+  return plain !== null && plain.length > 2 && !isBare(plain) && stands(request.folded, plain.toLowerCase());
+};
+
+/** No letter in it: it may stand anywhere, for anything. */
+const isBare = (value: string): boolean => !/\p{L}/u.test(value);
+
+const WORD = /[\p{L}\p{N}\p{M}_\ud800-\udfff]/u;
+/** Between or beside letters these make a longer token of them. */
+const GLUE = /[-.@/\\:+#%=&~*$^|]/;
+
+export function stands(text: string, value: string): boolean {
+  for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1))
+    if (beginsAt(text, at) && endsAt(text, at + value.length)) return true;
+  return false;
+}
+
+function beginsAt(text: string, at: number): boolean {
+  const before = text.charAt(at - 1);
+  return at === 0 || !(WORD.test(before) || GLUE.test(before));
+}
+
+/** A stop or a colon that ends a sentence is not part of what stands before it. */
+function endsAt(text: string, end: number): boolean {
+  const after = text.charAt(end);
+  if (after === "" || !(WORD.test(after) || GLUE.test(after))) return true;
+  return (after === "." || after === ":") && /^(?:$|[\s)\]}>"'”’»,;!?])/.test(text.slice(end + 1, end + 2));
+}
+
+// ── what leads elsewhere ──
+
+const MOST = 200;
+const SCHEME = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s<>"'`\])}]+/g;
+const OPAQUE = /\b(?:mailto|tel|sms|data|javascript|file):[^\s<>"'`\])}]+/g;
+const BARE =
+  /(?<![\p{L}\p{N}@./:_-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?(?:[/?#][^\s<>"'`\])}]*)?/gu;
+const ADDRESS = /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.)+\p{L}[\p{L}\p{N}-]{1,62}/gu;
+/** Endings of files that are no ending of a host: a name of a file leads nowhere. */
+const FILES = /\.(?:pdf|txt|png|jpe?g|gif|svg|csv|json|docx?|xlsx?|pptx?|tsx?|jsx?|html?|xml|ya?ml|toml|log)$/;
+
+const trimmed = (found: string): string => found.replace(/[.,:;!?]+$/, "");
+
+/** Of a text that is plain and in lower case. */
+export function linksIn(text: string): readonly string[] {
+  const found = [...text.matchAll(SCHEME), ...text.matchAll(OPAQUE), ...text.matchAll(BARE)].map(([link]) => trimmed(link));
+  const links = found.filter((link) => /[:/?#]/.test(link) || !FILES.test(link));
+  return [...new Set(links)].sort().slice(0, MOST);
+}
+export const addressesIn = (text: string): readonly string[] =>
+  [...new Set([...text.matchAll(ADDRESS)].map(([a]) => trimmed(a)))].sort().slice(0, MOST);
+
+/** Of a link, with or without its scheme; null where it leads to no host. What stands before an `@` is nobody's host. */
+export function hostOf(link: string): string | null {
+  const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/s.exec(link)?.[1] ?? (/^[a-z]+:(?!\d)/.test(link) ? null : link);
+  const authority = rest?.split(/[/?#\\]/)[0] ?? "";
+  const host = authority
+    .slice(authority.lastIndexOf("@") + 1)
+    .replace(/:\d*$/, "")
+    .replace(/\.$/, "");
+  return host === "" ? null : host;
+}

@@ -1,0 +1,193 @@
+/**
+ * The files of a project, for tools. A path is made into the one that it leads to before anything is decided; what is then opened is exactly
+ * that, step by step and through no link, so that a path that is exchanged meanwhile leads nowhere.
+ *
+ * T121 nothing outside of the project's folder is read or written, by whatever name, and no protected place.
+ * T122 a file is replaced whole or not at all, and not when somebody else has changed it meanwhile.
+ */
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  type Stats,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join, relative, sep } from "node:path";
+
+/** What may not be touched; see `path-guard.ts`. */
+type Guard = Readonly<{ judge(path: string): Readonly<{ kind: "free"; real: string } | { kind: "protected"; what: string }> }>;
+export type ProjectFilesOptions = Readonly<{ root: string; reading: Guard; writing: Guard }>;
+
+export type Located = Readonly<{ kind: "at"; path: string } | { kind: "refused"; why: string }>;
+export type Content = Readonly<{ bytes: Uint8Array /** Of the whole file; more than `bytes` when it was cut. */; size: number }>;
+
+export type ProjectFiles = Readonly<{
+  /** The one path, from the project's folder, that this one leads to. `.` is the folder itself. */
+  locate(path: string, to: "read" | "write"): Located;
+  read(path: string, maxBytes: number): Content;
+  /** Files below a folder, by name, without links and what may not be read. */
+  below(path: string, skip: (name: string) => boolean): Generator<string>;
+  /** `change` gets what is there, null for no file, and says what is to be. */
+  replace(path: string, maxBytes: number, change: (before: Uint8Array | null) => Uint8Array): void;
+}>;
+
+const O_PATH = 0o10000000;
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const IS_LINUX = process.platform === "linux";
+
+/** A folder that is held open. Elsewhere than on Linux it can only be named, and its name looked at again. */
+type Folder = Readonly<{
+  fd: number;
+  path: string /** The name of something in it, by which no exchange is noticed too late. */;
+  at(name: string): string;
+}>;
+
+export function projectFiles({ root: given, reading, writing }: ProjectFilesOptions): ProjectFiles {
+  const root = realpathSync(given);
+
+  function locate(path: string, to: "read" | "write"): Located {
+    const judged = (to === "read" ? reading : writing).judge(path);
+    if (judged.kind === "protected") return { kind: "refused", why: `\`${path}\` is protected (${judged.what})` };
+    const found = relative(root, judged.real);
+    const isOut = found === ".." || found.startsWith(`..${sep}`) || found.startsWith(sep);
+    return isOut
+      ? { kind: "refused", why: `\`${path}\` leads out of the project` }
+      : { kind: "at", path: found.split(sep).join("/") || "." };
+  }
+
+  function must(path: string, to: "read" | "write"): readonly string[] {
+    const located = locate(path, to);
+    if (located.kind === "refused") throw new Error(located.why);
+    if (located.path !== path) throw new Error(`\`${path}\` leads somewhere else by now`);
+    return path === "." ? [] : path.split("/");
+  }
+
+  function read(path: string, maxBytes: number): Content {
+    const parts = must(path, "read");
+    return within(parts.slice(0, -1), false, (folder) => {
+      const content = contentOf(folder, parts.at(-1) ?? ".", maxBytes);
+      if (content === null) throw new Error(`there is no file \`${path}\``);
+      return content;
+    });
+  }
+
+  function replace(path: string, maxBytes: number, change: (before: Uint8Array | null) => Uint8Array): void {
+    const parts = must(path, "write");
+    const name = parts.at(-1);
+    if (name === undefined) throw new Error("the project's folder is no file");
+    within(parts.slice(0, -1), true, (folder) => {
+      const judged = writing.judge(join(folder.path, name)); // again, by where the open folder lies
+      if (judged.kind === "protected") throw new Error(`\`${path}\` is protected (${judged.what})`);
+      const was = statOf(folder.at(name));
+      const before = contentOf(folder, name, maxBytes);
+      if (before !== null && before.size > before.bytes.length) throw new Error(`\`${path}\` is larger than ${maxBytes} bytes`);
+      const after = change(before?.bytes ?? null);
+      const draft = `.orgate-draft-${randomBytes(6).toString("hex")}`;
+      try {
+        writeDraft(folder.at(draft), after, was);
+        if (!isSame(was, statOf(folder.at(name)))) throw new Error(`\`${path}\` was changed by somebody else meanwhile`);
+        renameSync(folder.at(draft), folder.at(name));
+      } catch (error) {
+        if (statOf(folder.at(draft)) !== null) unlinkSync(folder.at(draft));
+        throw error;
+      }
+      if (IS_LINUX) synced(folder);
+    });
+  }
+
+  function* below(path: string, skip: (name: string) => boolean): Generator<string> {
+    const parts = must(path, "read");
+    const entries = within(parts, false, (folder) => readdirSync(folder.at("."), { withFileTypes: true }));
+    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+      const inside = [...parts, entry.name].join("/");
+      if (skip(entry.name) || entry.isSymbolicLink() || locate(inside, "read").kind === "refused") continue;
+      if (entry.isDirectory()) yield* below(inside, skip);
+      else if (entry.isFile()) yield inside;
+    }
+  }
+
+  /** Opens one folder after the other, through no link. */
+  function within<T>(parts: readonly string[], make: boolean, use: (folder: Folder) => T): T {
+    let folder = folderOf(openSync(root, O_RDONLY | O_DIRECTORY | (IS_LINUX ? O_PATH : 0)), root);
+    try {
+      for (const part of parts) {
+        const next = folder.at(part);
+        if (make && statOf(next) === null) mkdirSync(next);
+        const fd = openSync(next, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | (IS_LINUX ? O_PATH : 0));
+        closeSync(folder.fd);
+        folder = folderOf(fd, join(folder.path, part));
+      }
+      return use(folder);
+    } finally {
+      closeSync(folder.fd);
+    }
+  }
+
+  return { locate, read, replace, below };
+}
+
+function folderOf(fd: number, path: string): Folder {
+  const lies = IS_LINUX ? readlinkSync(`/proc/self/fd/${fd}`) : realpathSync(path);
+  if (lies !== path) throw new Error(`\`${path}\` was exchanged meanwhile`);
+  return { fd, path, at: (name) => (IS_LINUX ? `/proc/self/fd/${fd}/${name}` : join(path, name)) };
+}
+
+/** Null when there is nothing by that name. Never waits for the other end of a pipe. */
+function contentOf(folder: Folder, name: string, maxBytes: number): Content | null {
+  if (statOf(folder.at(name)) === null) return null;
+  const fd = openSync(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const { size } = regular(fstatSync(fd), name);
+    const bytes = new Uint8Array(Math.min(size, maxBytes));
+    let done = 0;
+    while (done < bytes.length) {
+      const got = readSync(fd, bytes, done, bytes.length - done, done);
+      if (got === 0) break;
+      done += got;
+    }
+    return { bytes: bytes.subarray(0, done), size: Math.max(size, done) };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function regular(stat: Stats, name: string): Stats {
+  if (stat.isFile()) return stat;
+  throw new Error(`\`${name}\` is no file`);
+}
+
+function writeDraft(path: string, content: Uint8Array, was: Stats | null): void {
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666);
+  try {
+    if (was !== null) fchmodSync(fd, was.mode & 0o777);
+    writeFileSync(fd, content);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The new name is on disk too. */
+function synced(folder: Folder): void {
+  const fd = openSync(`/proc/self/fd/${folder.fd}`, O_RDONLY | O_DIRECTORY);
+  fsyncSync(fd);
+  closeSync(fd);
+}
+
+const statOf = (path: string): Stats | null => lstatSync(path, { throwIfNoEntry: false }) ?? null;
+const isSame = (a: Stats | null, b: Stats | null): boolean =>
+  a === null || b === null
+    ? a === b
+    : a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs;

@@ -1,0 +1,127 @@
+/**
+ * Secrets of a project, in one encrypted file. The key is made from a passphrase by scrypt (128 MiB, so that guessing is dear) and never kept;
+ * names and values are sealed together, so the file tells neither.
+ *
+ * T60 a store opens with its own passphrase only; what was changed in it, or made weaker, does not open; it is replaced whole, by rename.
+ */
+import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { FaultError } from "@orgate/core";
+import * as z from "zod";
+import { readTextFile } from "../text-file.ts";
+
+const COST = 2 ** 17;
+const LEAST_COST = 2 ** 15;
+const MOST_COST = 2 ** 20;
+const MAX_BYTES = 4 * 1024 * 1024;
+export const SECRET_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+export const SECRETS_FILE = "secrets.json";
+
+const base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/);
+const kdfSchema = z.strictObject({
+  name: z.literal("scrypt"),
+  n: z.int().min(LEAST_COST).max(MOST_COST),
+  r: z.literal(8),
+  p: z.literal(1),
+  salt: base64.length(44),
+});
+const fileSchema = z.strictObject({
+  v: z.literal(1),
+  kdf: kdfSchema,
+  cipher: z.literal("aes-256-gcm"),
+  nonce: base64.length(16),
+  tag: base64.length(24),
+  box: base64,
+});
+type Sealed = z.infer<typeof fileSchema>;
+const contentSchema = z.record(z.string().regex(SECRET_NAME), z.string().min(1));
+
+export type Secrets = ReadonlyMap<string, string>;
+
+export type SecretStore = Readonly<{
+  file: string;
+  isThere(): boolean;
+  /** Throws `file-bad` when the passphrase is not the one, or the file is not what was written. */
+  open(passphrase: string): Promise<Secrets>;
+  save(secrets: Secrets, passphrase: string): Promise<void>;
+}>;
+
+export function secretStore(directory: string): SecretStore {
+  const file = join(directory, SECRETS_FILE);
+  const isThere = (): boolean => existsSync(file);
+  return {
+    file,
+    isThere,
+    open: async (passphrase) => (isThere() ? opened(file, passphrase) : new Map()),
+    async save(secrets, passphrase) {
+      const salt = randomBytes(32);
+      const nonce = randomBytes(12);
+      const kdf = { name: "scrypt", n: COST, r: 8, p: 1, salt: salt.toString("base64") } as const;
+      const sealer = createCipheriv("aes-256-gcm", await keyOf(passphrase, salt, COST), nonce);
+      sealer.setAAD(Buffer.from(headerOf(kdf)));
+      const sorted = Object.fromEntries([...secrets].sort(([a], [b]) => (a < b ? -1 : 1)));
+      const box = Buffer.concat([sealer.update(JSON.stringify(sorted), "utf8"), sealer.final()]);
+      const text = (bytes: Buffer): string => bytes.toString("base64");
+      const sealed: Sealed = { v: 1, kdf, cipher: "aes-256-gcm", nonce: text(nonce), tag: text(sealer.getAuthTag()), box: text(box) };
+      replace(file, `${JSON.stringify(sealed, null, 2)}\n`);
+    },
+  };
+}
+
+async function opened(file: string, passphrase: string): Promise<Secrets> {
+  const { kdf, nonce, tag, box } = sealedIn(file);
+  const key = await keyOf(passphrase, Buffer.from(kdf.salt, "base64"), kdf.n);
+  try {
+    const opener = createDecipheriv("aes-256-gcm", key, Buffer.from(nonce, "base64"));
+    opener.setAAD(Buffer.from(headerOf(kdf)));
+    opener.setAuthTag(Buffer.from(tag, "base64"));
+    const plain = Buffer.concat([opener.update(Buffer.from(box, "base64")), opener.final()]);
+    return new Map(Object.entries(contentSchema.parse(JSON.parse(plain.toString("utf8")))));
+  } catch {
+    throw bad(file, "it does not open: another passphrase, or another file", "give the passphrase that it was made with");
+  }
+}
+
+const headerOf = ({ n, salt }: Pick<Sealed["kdf"], "n" | "salt">): string => `orgate-secrets-1\nscrypt\n${n}\n8\n1\n${salt}\naes-256-gcm`;
+
+function sealedIn(file: string): Sealed {
+  let value: unknown;
+  try {
+    value = JSON.parse(readTextFile(file, MAX_BYTES));
+  } catch (error) {
+    throw bad(file, error instanceof SyntaxError ? STRANGE : error instanceof Error ? error.message : String(error), HINT);
+  }
+  const read = fileSchema.safeParse(value);
+  if (!read.success) throw bad(file, STRANGE, HINT);
+  return read.data;
+}
+const STRANGE = "is not what `orgate secrets` writes";
+const HINT = "restore it from a copy, or remove it and set the secrets again";
+
+const keyOf = (passphrase: string, salt: Buffer, n: number): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const options = { N: n, r: 8, p: 1, maxmem: 128 * 8 * n + 64 * 1024 * 1024 };
+    scrypt(passphrase.normalize("NFKC"), salt, 32, options, (error, key) => (error === null ? resolve(key) : reject(error)));
+  });
+
+function replace(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}.draft`;
+  try {
+    const fd = openSync(draft, "wx", 0o600);
+    try {
+      writeSync(fd, text);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw bad(file, `cannot be written: ${error instanceof Error ? error.message : String(error)}`, "look at its folder's permissions");
+  }
+}
+
+const bad = (file: string, detail: string, hint: string): FaultError =>
+  new FaultError({ kind: "file-bad", file, line: null, column: null, detail, hint });

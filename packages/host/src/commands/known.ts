@@ -1,0 +1,52 @@
+/** Trusted sets of the project: listed, and edited with a reason. */
+import type { KnownValue } from "@orgate/core/journal";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { age, table } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
+import { NODE } from "../compose.ts";
+import { editKnown } from "../known.ts";
+import { noneYet, usage } from "./approvals.ts";
+import { certified, deskOf, looking, personOf, projectOf, writing } from "./project.ts";
+
+const PAGE = 500;
+
+export const list: Run = async (given, screen) => {
+  const set = given.args[0] ?? null;
+  const now = NODE.clock.now();
+  const all: KnownValue[] = [];
+  await looking(given, async ({ journal }) => {
+    for (let after: KnownValue | null = null; ; ) {
+      const page: readonly KnownValue[] = await journal.known({ set, after, most: PAGE });
+      all.push(...page);
+      after = page.at(-1) ?? null;
+      if (after === null || page.length < PAGE) return all;
+    }
+  }).catch(noneYet);
+  if (given.json) screen.line(JSON.stringify(all));
+  else if (all.length === 0) screen.line(set === null ? "nothing is known yet" : `nothing is in ${visible(set)}`);
+  else {
+    const rows = all.map((k) => [k.set, k.value, k.from === "known" ? "a person" : k.from, age(now - k.at)]);
+    for (const line of table(["set", "value", "from", "since"], rows, screen.paint)) screen.line(line);
+  }
+  return EXIT.success;
+};
+
+export const add: Run = (given, screen) => edit(given, screen, "known.added");
+export const remove: Run = (given, screen) => edit(given, screen, "known.removed");
+
+async function edit(given: Given, screen: Screen, kind: "known.added" | "known.removed"): Promise<number> {
+  const [set = "", value = ""] = given.args;
+  const why = given.text("why");
+  if (why === null || why.trim() === "") throw usage("--why is missing", "say why: the journal keeps it");
+  const config = projectOf(given);
+  const { gate } = await deskOf(config);
+  const person = personOf(given, screen);
+  await writing(config, async (place) => {
+    await certified(given, screen, place, person);
+    await editKnown({ place, gate, person }, kind, { set, value, why }, NODE.clock.now);
+  });
+  if (given.json) screen.line(JSON.stringify({ set, value, known: kind === "known.added", by: person.name, why }));
+  else screen.line(`${visible(value)} is ${kind === "known.added" ? "in" : "not in"} ${visible(set)} from now on, in every process`);
+  return EXIT.success;
+}

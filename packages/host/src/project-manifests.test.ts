@@ -1,0 +1,147 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { isFault } from "@orgate/core";
+import type { McpInvocation } from "@orgate/core/contracts";
+import { afterEach, describe, expect, test } from "vitest";
+import { readManifests } from "./adapters/manifest-files.ts";
+import { openProject } from "./adapters/project-toml.ts";
+import { loadProjectAgents } from "./project-agents.ts";
+import { projectManifests } from "./project-manifests.ts";
+
+const closing: string[] = [];
+afterEach(() => {
+  for (const root of closing.splice(0)) rmSync(root, { recursive: true, force: true });
+});
+function project(files: Readonly<Record<string, string>>): string {
+  const root = mkdtempSync(join(tmpdir(), "orgate-project-"));
+  closing.push(root);
+  for (const [path, text] of Object.entries({ "orgate.toml": '[project]\nname = "p"\n', ...files })) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+const ECHO =
+  '[tool]\nname = "echo"\nversion = "1.0.0"\ndescription = "Says it again."\n\n[args.x]\ntype = "string"\n\n[command]\ntemplate = "echo {x}"\n';
+const AGENT = 'name = "ops"\ninstructions = "Do it."\ntools = ["echo"]\n';
+const TOOL = `import { defineTool } from "orgate";\nexport const echo = defineTool({ name: "echo", description: "e", input: { type: "object", properties: {} }, run: () => "x" });\n`;
+
+const problemsOf = (root: string) =>
+  readManifests(root, ["tools/*.clad.toml"]).problems.map(
+    ({ file, line, column, detail }) => `${file.slice(root.length + 1)}:${line}:${column} ${detail}`,
+  );
+
+describe("files", () => {
+  test("T47 what is wrong in a manifest is told with line and column, all of it", () => {
+    const root = project({
+      "tools/a.clad.toml":
+        '[tool]\nname = "a"\nversion = "1"\ndescription = "a"\ntimeout = 5\n\n[args.x]\ntype = "string"\nrequird = true\n\n[args.y]\ntype = "sting"\n\n[command]\ntemplate = "echo {x}"\n',
+      "tools/b.clad.toml": ECHO.replace("{x}", "{z}"),
+      "tools/c.clad.toml": "[tool\n",
+      "tools/d.clad.toml": ECHO.replace('"string"', '"kind"'),
+      "toolclad.toml": '[types.kind]\nbase = "enum"\nallowed = ["a"]\ncolour = 1\n',
+      "scope/scope.toml": '[scope]\ntargets = ["10.0.0.0/8",\n  "10.0.0.1/8"]\n',
+    });
+    expect(problemsOf(root)).toEqual([
+      "toolclad.toml:4:1 there is no setting `types.kind.colour`",
+      "scope/scope.toml:3:3 `10.0.0.1/8` names an address inside the range: the range itself is 10.0.0.0/8",
+      "tools/a.clad.toml:5:1 there is no setting `tool.timeout`",
+      "tools/a.clad.toml:9:1 there is no setting `args.x.requird`",
+      "tools/b.clad.toml:10:1 nothing fills `{z}`",
+      "tools/c.clad.toml:1:6 not TOML: illegal character in key",
+      "tools/d.clad.toml:7:1 there is no type `kind`",
+    ]);
+  });
+
+  test("T67 custom types of the project are used", () => {
+    const root = project({
+      "tools/d.clad.toml": ECHO.replace('"string"', '"kind"'),
+      "toolclad.toml": '[types.kind]\nbase = "enum"\nallowed = ["a"]\n',
+    });
+    expect(problemsOf(root)).toEqual([]);
+  });
+});
+
+describe("tools of a project", () => {
+  test("T64 an agent names a manifest's tool as it names any other", async () => {
+    const root = project({ "tools/echo.clad.toml": ECHO, "agents/ops.toml": AGENT });
+    const { agents } = await loadProjectAgents(openProject(root, root));
+    const tool = agents[0]?.agent.tools.find((t) => t.name === "echo");
+    expect(tool).toMatchObject({
+      version: "1.0.0",
+      riskTier: "low",
+      repeat: "once",
+      effects: ["execute"],
+      labels: ["untrusted"],
+      sandbox: "process",
+      timeoutMs: 30_000,
+    });
+  });
+
+  test.each([
+    ["two manifests", { "tools/a.clad.toml": ECHO, "tools/b.clad.toml": ECHO }],
+    ["a manifest and a module", { "tools/a.clad.toml": ECHO, "tools/b.ts": TOOL }],
+  ])("T64 the same name from %s is an error, with the other's file", async (_, files) => {
+    const root = project({ ...files, "agents/ops.toml": AGENT });
+    const error = await loadProjectAgents(openProject(root, root)).catch((e: unknown) => e);
+    expect(isFault(error, "file-bad") ? error.message : String(error)).toMatch(
+      /b\.(clad\.toml|ts): tool `echo` is already defined in .*a\.clad\.toml/,
+    );
+  });
+
+  test("T47 a manifest that is refused stops the project, and is named", async () => {
+    const root = project({
+      "tools/a.clad.toml": ECHO.replace('description = "Says it again."', 'description = "x"\nmode = "browser"'),
+      "agents/ops.toml": AGENT,
+    });
+    const error = await loadProjectAgents(openProject(root, root)).catch((e: unknown) => e);
+    expect(isFault(error, "file-bad") ? error.message : "").toMatch(/a\.clad\.toml:5:1: browsers are not run/);
+  });
+
+  test("T64 another manifest is another tool: what was approved of the first does not count", () => {
+    const toolOf = (text: string) => {
+      const root = project({ "tools/echo.clad.toml": text });
+      return projectManifests({ root, tools: ["tools/*.clad.toml"], directory: join(root, ".orgate"), env: {}, ask: null }).tools.get(
+        "echo",
+      )?.tool;
+    };
+    const [one, two, same] = [toolOf(ECHO), toolOf(ECHO.replace("echo {x}", "echo -n {x}")), toolOf(ECHO)];
+    expect(one?.basis).toEqual(same?.basis);
+    expect(one?.basis).not.toEqual(two?.basis);
+  });
+
+  test("T47 a schema of output that cannot be held to is refused", () => {
+    const root = project({ "tools/echo.clad.toml": `${ECHO}\n[output.schema]\ntype = "object"\nminimum = 3\n` });
+    expect(() => projectManifests({ root, tools: ["tools/*.clad.toml"], directory: join(root, ".orgate"), env: {}, ask: null })).toThrow(
+      /output.schema/,
+    );
+  });
+
+  test("T54 a manifest outside the project is not read, though a link leads to it", () => {
+    const outside = project({ "x.clad.toml": ECHO });
+    const root = project({ "tools/keep.txt": "" });
+    symlinkSync(join(outside, "x.clad.toml"), join(root, "tools/x.clad.toml"));
+    expect(() => readManifests(root, ["tools/*.clad.toml"])).toThrow(/outside the project/);
+  });
+
+  test("T68 an MCP manifest calls the server that it names, with its own names for the fields", async () => {
+    const root = project({
+      "tools/issue.clad.toml":
+        '[tool]\nname = "issue"\nversion = "1"\ndescription = "i"\n[args.repo]\ntype = "string"\nrequired = true\n[args.n]\ntype = "integer"\n[mcp]\nserver = "github"\ntool = "create_issue"\n[mcp.field_map]\nrepo = "repository"\n[output]\nenvelope = false\n',
+    });
+    const manifests = projectManifests({ root, tools: ["tools/*.clad.toml"], directory: join(root, ".orgate"), env: {}, ask: null });
+    const tool = manifests.tools.get("issue")?.tool;
+    const context = { key: "s/1", signal: new AbortController().signal, note: () => {}, evidence: () => {} } as never;
+    await expect(tool?.run({ repo: "a", n: 2 }, context)).rejects.toThrow(/no MCP server/);
+    expect(manifests.servers).toEqual(["github"]);
+    const asked: McpInvocation[] = [];
+    manifests.connect(async (invocation) => {
+      asked.push(invocation);
+      return { kind: "answered", output: { number: 7 }, isError: false, truncated: false, durationMs: 1 };
+    });
+    expect(await tool?.run({ repo: "a", n: 2 }, context)).toEqual({ number: 7 });
+    expect(asked).toMatchObject([{ kind: "mcp", server: "github", tool: "create_issue", args: { repository: "a", n: 2 } }]);
+  });
+});

@@ -1,0 +1,112 @@
+/**
+ * The manifests of a project as tools: read, checked, and given what they need to run. Nothing is started here, and no secret is read.
+ */
+import { join } from "node:path";
+import { describe, FaultError, type Tool } from "@orgate/core";
+import type { Invocation, McpInvocation, Ran, Running, RunOptions } from "@orgate/core/contracts";
+import {
+  type FileProblem,
+  hostRunning,
+  isManifest,
+  type ManifestFile,
+  pathGuard,
+  projectPlaces,
+  type ReadManifests,
+  readManifests,
+  secretStore,
+  sha256,
+  workplace,
+} from "./compose.ts";
+import { type ManifestTools, manifestTool } from "./manifest-tool.ts";
+import { fileBad } from "./project-modules.ts";
+import { type AskHidden, type Env, secretsFrom } from "./secrets.ts";
+
+export type ManifestPlace = Readonly<{
+  /** The project's folder. */
+  root: string;
+  /** Paths and globs below it. */
+  tools: readonly string[];
+  /** Where journal and secrets lie. */
+  directory: string;
+  env: Env;
+  ask: AskHidden;
+}>;
+
+/** Calls a tool of an MCP server, for `[mcp]` manifests. */
+export type CallMcp = (invocation: McpInvocation, options: RunOptions) => Promise<Ran>;
+
+export type ProjectManifest = Readonly<{ tool: Tool; file: string; manifest: ManifestFile }>;
+export type ProjectManifests = Readonly<{
+  read: ReadManifests;
+  /** By name. */
+  tools: ReadonlyMap<string, ProjectManifest>;
+  ground: ManifestTools;
+  /** The servers that `[mcp]` manifests name. */
+  servers: readonly string[];
+  /** From when on `[mcp]` manifests can be run. */
+  connect(call: CallMcp): void;
+}>;
+
+/** Throws `file-bad` for the first thing that is wrong; `read.problems` of `readManifests` has all of them. */
+export function projectManifests(place: ManifestPlace): ProjectManifests {
+  const read = readManifests(place.root, place.tools);
+  const [problem] = read.problems;
+  if (problem !== undefined) throw problemFault(problem, read.problems.length - 1);
+  const mcp: { call: CallMcp | null } = { call: null };
+  const ground = groundOf(place, read, mcp);
+  const tools = new Map<string, ProjectManifest>();
+  for (const manifest of read.manifests) {
+    const { name } = manifest.contract.manifest.tool;
+    const other = tools.get(name);
+    if (other !== undefined)
+      throw fileBad(manifest.file, null, `tool \`${name}\` is already defined in ${other.file}`, "rename one of them");
+    tools.set(name, { tool: made(manifest, ground), file: manifest.file, manifest });
+  }
+  const backends = read.manifests.map(({ contract }) => contract.manifest.backend);
+  const servers = [...new Set(backends.flatMap((b) => (b.kind === "mcp" ? [b.server] : [])))];
+  const connect = (call: CallMcp): void => {
+    mcp.call = call;
+  };
+  return { read, tools, ground, servers, connect };
+}
+
+export const hasManifests = (patterns: readonly string[]): boolean => patterns.some(isManifest);
+
+export function problemFault({ file, line, column, detail, hint }: FileProblem, more: number): FaultError {
+  const others = more === 0 ? "" : ` (and ${more} more: \`orgate tools validate\` shows all)`;
+  return new FaultError({ kind: "file-bad", file, line, column, detail: `${detail}${others}`, hint });
+}
+
+function made({ contract, text, file }: ManifestFile, ground: ManifestTools): Tool {
+  try {
+    return manifestTool(contract, text, ground);
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    const { message, hint } = describe(error.fault);
+    throw fileBad(file, null, message, hint, error);
+  }
+}
+
+function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonly call: CallMcp | null }): ManifestTools {
+  const { root, directory, env, ask } = place;
+  const guard = pathGuard({ root, also: [directory] });
+  const hidden = [directory, join(root, ".orgate"), join(root, ".env")];
+  const programs = hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } });
+  const running: Running = {
+    run: (invocation: Invocation, options: RunOptions) =>
+      invocation.kind === "mcp" && mcp.call !== null ? mcp.call(invocation, options) : programs.run(invocation, options),
+  };
+  return {
+    world: { scope, places: projectPlaces(root, hidden) },
+    running,
+    secrets: secretsFrom(secretStore(directory), env, ask),
+    work: workplace(directory),
+    hash: sha256,
+    base64: (text) => Buffer.from(text, "utf8").toString("base64"),
+    env: { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8", HOME: "/tmp" },
+    whyNotWrite: (path) => {
+      const judged = guard.judge(path);
+      return judged.kind === "free" ? null : judged.what;
+    },
+  };
+}
