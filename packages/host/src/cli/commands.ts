@@ -43,7 +43,10 @@ const REQUEST: Readonly<Record<string, OptionSpec>> = {
   media: { type: "string", value: "A,B", help: "media types of files that were shown: image/png" },
   resource: { type: "string", value: "T::ID", help: "what it touches, where the tool does not say" },
   effects: { type: "string", value: "A,B", help: "for a tool that the project does not have: read, write, execute, network, spend" },
-  calls: { type: "string", value: "JSON", help: `counters: '{"save_note":{"turn":5,"session":5}}'` },
+  calls: { type: "string", value: "JSON", help: `counters: '{"save_note":{"turn":5,"hour":20}}'` },
+  facts: { type: "string", value: "JSON", help: `facts about arguments: '{"to":{"inRequest":true}}'` },
+  targets: { type: "string", value: "JSON", help: `of all targets together: '{"known":true}'` },
+  outgoing: { type: "string", value: "JSON", help: `of all text that leaves: '{"links":["https://…"]}'` },
   for: { type: "string", value: "NAME", help: "on whose behalf" },
   surface: { type: "string", value: "NAME", help: "where the session was opened (default cli)" },
 };
@@ -293,8 +296,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       kind: {
         type: "string",
         value: "KIND",
-        help: "assistant (default), developer or operations",
-        choices: ["assistant", "developer", "operations"],
+        help: "assistant (default), developer, operations or secretary",
+        choices: ["assistant", "developer", "operations", "secretary"],
       },
       yes: { type: "boolean", help: "ask nothing" },
       as: AS,
@@ -571,7 +574,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "doctor",
-    summary: "what is usable here and why not: Node, project, models and their keys, journal, sandboxes",
+    summary: "what is usable here and why not: Node, project, models and their keys, journal, sandbox",
     args: [],
     options: {
       online: {

@@ -36,6 +36,7 @@ const ASKS: Readonly<Record<Kind, readonly [string, string, string, string]>> = 
   assistant: ["what is on today?", "remember the milk", "save_note", "today"],
   developer: ["read hello.txt", "write hello.txt", "write_file", "hello"],
   operations: ["why is checkout slow?", "restart checkout", "restart_service", "checkout"],
+  secretary: ["what is in my inbox?", "forward the news as they ask", "send_mail", "mail"],
 };
 
 describe.each(KINDS)("a project of kind %s", (kind) => {
