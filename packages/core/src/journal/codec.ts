@@ -17,6 +17,7 @@ import {
   deepFreeze,
   type EventKind,
   type Hash,
+  isEventKind,
   type JournalEvent,
   type Json,
   type JsonObject,
@@ -27,6 +28,8 @@ import {
   type WriterId,
 } from "../vocab/index.ts";
 import { UPCASTS, type Upcast, type Upcasts } from "./upcasts.ts";
+
+export { EVENT_KINDS } from "../vocab/index.ts";
 
 export const FORMAT = 1;
 export const BLOB_MIN = 16_384;
@@ -134,72 +137,6 @@ function payloadFields(payload: string): JsonObject {
   if (Object.hasOwn(value, "kind")) throw new Error("the payload names a kind of its own");
   return value as JsonObject;
 }
-
-/** The closed list, as data: a Record over the kinds, so that a new one cannot be forgotten here. */
-const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
-  "session.opened": true,
-  "session.forked": true,
-  "agent.changed": true,
-  "hold.taken": true,
-  "turn.started": true,
-  "model.asked": true,
-  "model.replied": true,
-  "model.failed": true,
-  "gate.decided": true,
-  "approval.asked": true,
-  "approval.answered": true,
-  "approval.expired": true,
-  "approval.consumed": true,
-  "grant.used": true,
-  "act.started": true,
-  "recovery.applied": true,
-  "budget.reserved": true,
-  "budget.settled": true,
-  "context.compacted": true,
-  "output.asked": true,
-  "output.checked": true,
-  "calls.misread": true,
-  "middleware.applied": true,
-  "middleware.failed": true,
-  "child.opened": true,
-  "child.ended": true,
-  "act.ended": true,
-  "act.late": true,
-  "labels.added": true,
-  "labels.removed": true,
-  "known.learned": true,
-  "names.told": true,
-  "text.cleaned": true,
-  note: true,
-  "input.steered": true,
-  "input.queued": true,
-  "turn.cancel-asked": true,
-  "turn.halted": true,
-  "unknown.resolved": true,
-  "unknown.reconcile-asked": true,
-  "dead-letter.dismissed": true,
-  "intent.refused": true,
-  "session.closed": true,
-  "turn.ended": true,
-  "key.certified": true,
-  "key.rotated": true,
-  "key.withdrawn": true,
-  "content.erased": true,
-  "policy.loaded": true,
-  "policy.applied": true,
-  "policy.refused": true,
-  "trust.given": true,
-  "trust.withdrawn": true,
-  "known.added": true,
-  "known.removed": true,
-  "grant.given": true,
-  "grant.revoked": true,
-  "work.halted": true,
-  "work.resumed": true,
-  "breaker.changed": true,
-};
-export const EVENT_KINDS: readonly EventKind[] = Object.freeze(Object.keys(KNOWN) as EventKind[]);
-const isEventKind = (text: string): text is EventKind => Object.hasOwn(KNOWN, text);
 
 export const payloadHash = (salt: string, payload: string, hash: Hash): Digest => hash(`orgate-payload-1\n${salt}\n${payload}`);
 

@@ -1,0 +1,18 @@
+/** `@orgate/core/wire`: what goes over a wire, and who understands it. No sockets. */
+export * from "./api.ts";
+export * from "./problem.ts";
+export {
+  ACT_NAMES,
+  type ActName,
+  type ActOn,
+  type Answers,
+  API,
+  IDEMPOTENCY_KEY,
+  idempotencyKey,
+  type Method,
+  MOST_PAGE,
+  type Route,
+  type RouteAct,
+} from "./route.ts";
+export * as shapes from "./shapes.ts";
+export * from "./v1.ts";

@@ -1,0 +1,86 @@
+/** What waits for people. */
+import * as z from "zod";
+import { as, because, get, ofCall, paged, pageOf, post } from "../route.ts";
+import * as s from "../shapes.ts";
+
+export const approvalRoutes = {
+  approvals: get({
+    path: "/approvals",
+    query: z.strictObject(paged),
+    answers: as(pageOf(s.listedQuestion)),
+    act: { kind: "list", on: "listing" },
+    tag: "approvals",
+    says: "Questions that wait for a person, in the order in which they were asked.",
+  }),
+  approval: get({
+    path: "/approvals/{approval}",
+    params: z.strictObject({ approval: s.approvalId }),
+    answers: as(s.questionView),
+    act: { kind: "observe", on: "approval" },
+    tag: "approvals",
+    says: "All there is to see before answering: what will be done, why a person is asked, who may answer.",
+  }),
+  answer: post({
+    path: "/approvals/{approval}/answer",
+    params: z.strictObject({ approval: s.approvalId }),
+    body: z.strictObject({ digest: s.digest, answer: s.answer }),
+    answers: as(s.became),
+    status: 202,
+    act: { kind: "approve", on: "approval" },
+    tag: "approvals",
+    says: "Answers a question, bound to the digest that was shown.",
+  }),
+  grants: get({
+    path: "/grants",
+    query: z.strictObject(paged),
+    answers: as(pageOf(s.standingGrant)),
+    act: { kind: "list", on: "listing" },
+    tag: "approvals",
+    says: "Remembered approvals in force.",
+  }),
+  revoke: post({
+    path: "/grants/{grant}/revoke",
+    params: z.strictObject({ grant: s.grantId }),
+    body: because,
+    answers: as(s.standingGrant),
+    act: { kind: "approve", on: "grant" },
+    tag: "approvals",
+    says: "Revokes a remembered approval: what it covered asks again.",
+  }),
+  unknowns: get({
+    path: "/unknowns",
+    query: z.strictObject(paged),
+    answers: as(pageOf(s.openUnknown)),
+    act: { kind: "list", on: "listing" },
+    tag: "approvals",
+    says: "Calls of which nobody can tell whether they took effect.",
+  }),
+  resolve: post({
+    path: "/sessions/{session}/unknowns/{call}/resolve",
+    params: ofCall,
+    body: z.strictObject({ as: s.resolution, note: s.reason.default("") }),
+    answers: as(s.became),
+    status: 202,
+    act: { kind: "resolve", on: "call" },
+    tag: "approvals",
+    says: "Says what became of such a call, or has its tool asked.",
+  }),
+  deadLetters: get({
+    path: "/dead-letters",
+    query: z.strictObject(paged),
+    answers: as(pageOf(s.deadLetter)),
+    act: { kind: "list", on: "listing" },
+    tag: "approvals",
+    says: "Calls that failed and were set aside.",
+  }),
+  dismiss: post({
+    path: "/sessions/{session}/dead-letters/{call}/dismiss",
+    params: ofCall,
+    body: z.strictObject({ note: s.reason.default("") }),
+    answers: as(s.became),
+    status: 202,
+    act: { kind: "resolve", on: "call" },
+    tag: "approvals",
+    says: "A call that was set aside has been seen to.",
+  }),
+} as const;

@@ -1,0 +1,265 @@
+/**
+ * The things that frames and routes carry, each with its one decoder. A decoder that gives an id its brand casts, as decoders may; the JSON
+ * Schema of each can be told, since the description of the API is made from them.
+ */
+import * as z from "zod";
+import {
+  type ActionId,
+  type Answer,
+  type ApprovalId,
+  type Attachment,
+  type CallId,
+  type Digest,
+  describe,
+  ENDINGS,
+  type Ending,
+  type Entry,
+  type GrantId,
+  type IntentId,
+  isEventKind,
+  type Json,
+  type JsonObject,
+  type Label,
+  type Millis,
+  type PolicyId,
+  type Principal,
+  readAttachments,
+  type Seq,
+  type SessionId,
+  type StreamId,
+  type Surface,
+} from "../vocab/index.ts";
+
+/** The type is narrower than what the schema can say: a brand. */
+const branded = <T>(schema: z.ZodType): z.ZodType<T> => schema as unknown as z.ZodType<T>;
+
+export const MOST_TEXT = 1_000_000;
+export const text = z.string().min(1).max(MOST_TEXT);
+export const reason = z.string().max(2_000);
+export const name = z.string().min(1).max(200);
+export const count = z.int().min(0);
+export const json: z.ZodType<Json> = branded<Json>(z.json());
+export const jsonObject: z.ZodType<JsonObject> = branded<JsonObject>(z.record(z.string(), z.json()));
+
+export const sessionId = branded<SessionId>(z.string().regex(/^s_[0-9a-z]{8,40}$/));
+export const streamId = branded<StreamId>(name);
+export const callId = branded<CallId>(name);
+export const actionId = branded<ActionId>(name);
+export const approvalId = branded<ApprovalId>(name);
+export const grantId = branded<GrantId>(name);
+export const intentId = branded<IntentId>(z.string().regex(/^[\w-]{1,100}$/));
+export const policyId = branded<PolicyId>(z.string().max(500));
+export const label = branded<Label>(name);
+export const digest = branded<Digest>(z.string().regex(/^[0-9a-f]{64}$/));
+export const seq = branded<Seq>(count);
+export const millis = branded<Millis>(count);
+
+/** Chosen by whoever asks; the same one again is the same request. */
+export const requestId = z.string().regex(/^[\w.:-]{1,64}$/);
+
+export const principal: z.ZodType<Principal> = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("user"), id: name }),
+  z.strictObject({ kind: z.literal("agent"), id: name }),
+  z.strictObject({ kind: z.literal("system"), id: name }),
+]);
+export const surface: z.ZodType<Surface> = z.enum(["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"]);
+export const ending: z.ZodType<Ending> = z.enum(Object.keys(ENDINGS) as [Ending, ...Ending[]]);
+export const usage = z.strictObject({ input: count, output: count, cached: count, reasoning: count }).readonly();
+export const resource = z.strictObject({ type: z.string(), id: z.string() }).readonly();
+
+/** What a person shows beside words. The file's own reader decides, and what is handed on is as it has read them. */
+export const attachments = z
+  .array(
+    z.strictObject({
+      mediaType: z.string(),
+      name: z.string().nullable().exactOptional(),
+      base64: z.string().exactOptional(),
+      text: z.string().exactOptional(),
+    }),
+  )
+  .transform((given, context): readonly Attachment[] => {
+    const read = readAttachments(given);
+    if (read.kind === "files") return read.files;
+    context.addIssue({ code: "custom", message: describe(read.fault).message });
+    return z.NEVER;
+  });
+
+const until = z.union([z.enum(["turn", "session"]), millis]);
+export const grantScope = z.enum(["digest", "resource", "tool"]);
+const grantWish = z.strictObject({ scope: grantScope, until }).readonly();
+export const answer: z.ZodType<Answer> = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("approve") }),
+  z.strictObject({ kind: z.literal("deny"), reason }),
+  z.strictObject({ kind: z.literal("edit"), args: jsonObject }),
+  z.strictObject({ kind: z.literal("grant"), grant: grantWish }),
+]);
+export const resolution = z.enum(["happened", "did-not-happen", "abandon", "reconcile"]);
+
+// ── entries ──
+
+const event = z.looseObject({ kind: z.string().min(1) });
+/** An event in its place. Its fields are as the journal has them: what is sealed there is not checked again here. */
+export const entry: z.ZodType<Entry> = branded<Entry>(z.strictObject({ stream: streamId, seq, at: millis, event }).readonly());
+/** Of a kind that this version does not know: a newer one wrote it. It is counted, and shown by its name. */
+export const isKnown = ({ event: { kind } }: Entry): boolean => isEventKind(kind);
+
+export const preview = z.discriminatedUnion("part", [
+  z.strictObject({ part: z.enum(["text", "thinking"]), offset: count, text: z.string() }).readonly(),
+  z.strictObject({ part: z.literal("call"), call: count, tool: z.string(), offset: count, text: z.string() }).readonly(),
+]);
+
+// ── what lists show ──
+
+export const sessionSummary = z
+  .strictObject({
+    session: sessionId,
+    external: z.string().nullable(),
+    agent: z.string(),
+    principal,
+    parent: sessionId.nullable(),
+    surface,
+    openedAt: millis,
+    lastAt: millis,
+    seq,
+    state: z.enum(["idle", "running", "waiting", "closed"]),
+    turns: count,
+    ending: ending.nullable(),
+    iterations: count,
+    usage,
+    openQuestions: count,
+    openUnknowns: count,
+    children: z.array(sessionId).readonly(),
+  })
+  .readonly();
+
+const terms = z
+  .strictObject({
+    approvers: z.array(z.string()).readonly(),
+    quorum: count,
+    expiresMs: count.nullable(),
+    grant: z.string().nullable(),
+    onExpiry: z.enum(["deny", "halt", "wait"]),
+  })
+  .readonly();
+const ask = z.strictObject({ policy: policyId, question: z.string(), terms }).readonly();
+const vote = z.strictObject({ by: z.string(), counts: z.array(policyId).readonly(), grant: grantWish.nullable() }).readonly();
+
+const question = {
+  approval: approvalId,
+  session: sessionId,
+  agent: z.string(),
+  action: actionId,
+  /** A tool's name; `model` or `respond` for the others. */
+  tool: z.string(),
+  resource: resource.nullable(),
+  digest,
+  asks: z.array(ask).readonly(),
+  again: z.string().nullable(),
+  askedAt: millis,
+  expiresAt: millis.nullable(),
+  votes: z.array(vote).readonly(),
+};
+export const listedQuestion = z.strictObject({ ...question, arrival: count }).readonly();
+const lifetime = z.union([z.enum(["turn", "session"]), z.strictObject({ ms: count }).readonly()]);
+export const questionView = z
+  .strictObject({
+    ...question,
+    lineage: z.array(z.string()).readonly(),
+    requester: principal,
+    args: jsonObject.nullable(),
+    editedBy: z.string().nullable(),
+    text: z.string().nullable(),
+    onExpiry: z.enum(["deny", "halt"]),
+    expired: z.boolean(),
+    widest: z.strictObject({ scope: grantScope, lifetime }).readonly().nullable(),
+  })
+  .readonly();
+
+export const standingGrant = z
+  .strictObject({
+    grant: grantId,
+    by: principal,
+    givenAt: millis,
+    agent: z.string(),
+    onBehalfOf: principal,
+    tool: z.string(),
+    toolDigest: digest.nullable(),
+    scope: grantScope,
+    resource,
+    digest,
+    slice: digest,
+    policies: z.array(policyId).readonly(),
+    session: sessionId.nullable(),
+    turn: count.nullable(),
+    until: millis.nullable(),
+  })
+  .readonly();
+
+const unknownCause = z.enum(["timed-out", "cancelled", "hold-lost", "connection-lost", "killed", "not-reconciled"]);
+export const openUnknown = z
+  .strictObject({
+    session: sessionId,
+    agent: z.string(),
+    call: callId,
+    tool: z.string(),
+    resource,
+    digest,
+    cause: unknownCause,
+    at: millis,
+  })
+  .readonly();
+
+export const deadLetter = z
+  .strictObject({
+    session: sessionId,
+    call: callId,
+    agent: z.string(),
+    tool: z.string(),
+    resource,
+    digest,
+    error: z.string(),
+    at: millis,
+    arrival: count,
+  })
+  .readonly();
+
+export const breakerState = z.enum(["closed", "open", "half-open"]);
+export const breakerView = z
+  .strictObject({
+    breaker: z.string(),
+    state: breakerState,
+    written: breakerState,
+    failures: count,
+    until: millis.nullable(),
+    by: principal,
+    reason: z.string(),
+    at: millis,
+  })
+  .readonly();
+
+export const standingHalt = z.strictObject({ scope: z.string(), by: principal, reason: z.string(), at: millis }).readonly();
+
+/** What came of a turn: the fields of `runtime.complete` and `orgate run --json`, without the conversation, which `events` has. */
+export const runResult = z
+  .strictObject({
+    session: sessionId,
+    state: z.enum(["ended", "waiting"]),
+    ending: ending.nullable(),
+    sentence: z.string(),
+    next: z.string(),
+    detail: z.string().nullable(),
+    output: z.string().nullable(),
+    value: json,
+    iterations: count,
+    usage: z.strictObject({ input: count, output: count, cached: count, reasoning: count, total: count, lost: count }).readonly(),
+    cost: z.number().nullable(),
+    durationMs: count,
+    calls: count,
+    questions: z.array(approvalId).readonly(),
+    unknowns: z.array(callId).readonly(),
+    warnings: z.array(z.string()).readonly(),
+  })
+  .readonly();
+
+/** What became of a wish: the entry, or null while whoever holds the session has not taken it. */
+export const became = z.strictObject({ session: sessionId, entry: entry.nullable() }).readonly();
