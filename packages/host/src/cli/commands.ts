@@ -574,7 +574,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "doctor",
-    summary: "what is usable here and why not: Node, project, models and their keys, journal, sandboxes",
+    summary: "what is usable here and why not: Node, project, models and their keys, journal, sandbox",
     args: [],
     options: {
       online: {
