@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Json, JsonObject } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
 import { sha256 } from "./adapters/crypto-node.ts";
+import { modernServer } from "./adapters/fixtures/mcp-modern.ts";
 import { readCatalogue } from "./adapters/mcp-catalogue.ts";
 import { serverOf } from "./adapters/mcp-config.ts";
 import { type McpHub, mcpHub } from "./adapters/mcp-hub.ts";
@@ -136,3 +137,19 @@ test("T130 the memory server: nested records are checked before anything is sent
   expect(create?.check({ entities })).toMatchObject({ kind: "valid" });
   expect(await call(hub, "memory", "create_entities", { entities })).toMatchObject({ kind: "answered", isError: false });
 });
+
+test("T130 T140 a server of the newest revision that speaks no other: called, and its changes are heard", async () => {
+  const modern = await modernServer();
+  closing.push(modern.close);
+  const hub = await accepted("modern", { url: modern.url });
+  expect(await call(hub, "modern", "add", { a: 2, b: 3 })).toMatchObject({ kind: "answered", output: "5" });
+  modern.change("adds, and tells me");
+  const [add] = hub.toolsOf("modern")?.tools ?? [];
+  await expect.poll(() => add?.check({ a: 1, b: 1 }).kind, { timeout: 10_000 }).toBe("refused");
+  expect(await call(hub, "modern", "add", { a: 2, b: 3 })).toMatchObject({
+    kind: "refused",
+    reason: expect.stringContaining("no longer what was accepted"),
+  });
+  modern.change("adds");
+  await expect.poll(() => add?.check({ a: 1, b: 1 }).kind, { timeout: 10_000 }).toBe("valid");
+}, 30_000);

@@ -12,7 +12,7 @@ import { type Digest, describe, FaultError, type Hash, type JsonObject } from "@
 import type { McpInvocation, Ran } from "@orgate/core/contracts";
 import { isSignInNeeded } from "./mcp-auth.ts";
 import { type Catalogue, catalogueOf, offeredDigest, shortened } from "./mcp-catalogue.ts";
-import { type Connection, connectMcp, type Progress, type Settings } from "./mcp-client.ts";
+import { type Connection, connectMcp, type Era, type Progress, type Settings } from "./mcp-client.ts";
 import { type Env, type Launch, launchOf, type McpServer } from "./mcp-config.ts";
 import { answerOf } from "./mcp-result.ts";
 
@@ -54,6 +54,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
   let seen: ReadonlyMap<string, Digest> | null = null;
   let idle: NodeJS.Timeout | null = null;
   let closed = false;
+  let era: Era = server.transport.kind === "http" ? "newest" : "earlier";
 
   const notSent = (detail: string, hint: string): FaultError =>
     new FaultError({ kind: "unreachable", what: `mcp:${server.name}`, detail, hint });
@@ -84,10 +85,11 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
           onClosed: gone,
         };
         const signal = AbortSignal.timeout(server.connectMs);
-        const connection = await connectMcp(server, launch, settings, hooks, signal);
+        const connection = await connectMcp(server, launch, settings, hooks, era, signal);
         await looked(connection, launch, signal);
         return { connection, launch };
       } catch (error) {
+        if (server.transport.kind === "http") era = era === "newest" ? "earlier" : "newest"; // some do not answer what they do not know
         const { detail, hint, again } = startTrouble(error, launch);
         if (tries === CONNECT_TRIES || !again || closed) throw notSent(detail, hint);
         await sleep(FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + Math.random()));
