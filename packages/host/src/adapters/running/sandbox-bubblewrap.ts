@@ -13,7 +13,7 @@ export type Protection = Readonly<{
   places(): readonly string[];
   /** Another name of a protected file: writing there would change it. */
   alias(): string | null;
-  /** Never seen, by their real paths: keys, the journal, what holds secrets. */
+  /** Never seen: keys, the journal, what holds secrets. */
   hidden: readonly string[];
 }>;
 
@@ -90,11 +90,13 @@ function mountsOf({ path, access }: PathAccess, protection: Protection): readonl
 function openedInside(real: string, at: string, places: readonly string[], protection: Protection): readonly Mount[] {
   return readdirSync(real, { withFileTypes: true }).flatMap((entry): readonly Mount[] => {
     const [inside, seen] = [join(real, entry.name), join(at, entry.name)];
-    if (entry.isSymbolicLink() || protection.hidden.includes(inside) || protection.judge(inside).kind === "protected") return [];
+    if (entry.isSymbolicLink() || isHidden(inside, protection) || protection.judge(inside).kind === "protected") return [];
     if (entry.isDirectory() && places.some((place) => isAtOrBelow(place, inside))) return openedInside(inside, seen, places, protection);
     return entry.isDirectory() || entry.isFile() ? [opened(inside, seen, "write")] : [];
   });
 }
+
+const isHidden = (path: string, { hidden }: Protection): boolean => hidden.some((place) => realOf(place) === path);
 
 /** What was judged is what is mounted: the path leads through no link, and the open file says where it lies. */
 function opened(real: string, at: string, access: "read" | "write"): Mount {
@@ -113,23 +115,15 @@ export const isAtOrBelow = (path: string, folder: string): boolean =>
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 const SETTINGS = [
   "alternatives",
-  "ca-certificates",
-  "ca-certificates.conf",
   "crypto-policies",
-  "fonts",
   "ld.so.cache",
-  "ld.so.conf",
-  "ld.so.conf.d",
   "localtime",
-  "magic",
-  "mime.types",
   "pki/ca-trust",
   "pki/tls/certs",
   "pki/tls/openssl.cnf",
   "ssl/certs",
   "ssl/cert.pem",
   "ssl/openssl.cnf",
-  "timezone",
 ].map((name) => `/etc/${name}`);
 
 /** The part that is the same for all programs; worked out once. */

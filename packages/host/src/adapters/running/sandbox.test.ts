@@ -269,9 +269,14 @@ test("T95 nothing falls back: another system, a machine without bubblewrap, an o
   });
   expect(await on({ platform: "win32" })).toMatchObject({ kind: "refused" });
   expect(await on({ arch: "riscv64" })).toMatchObject({ kind: "refused" });
+  expect(await on({ path: folder() })).toMatchObject({
+    kind: "refused",
+    reason: "bubblewrap is not installed",
+    hint: expect.stringContaining("apt install bubblewrap"),
+  });
   const old = folder();
   writeFileSync(join(old, "bwrap"), "#!/bin/sh\necho '    --bind SRC DEST'\n", { mode: 0o755 });
-  expect(await on({ path: old })).toMatchObject({
+  expect(await on({ path: `${old}:/usr/bin` })).toMatchObject({
     kind: "refused",
     reason: expect.stringContaining("too old"),
     hint: expect.stringContaining("0.10"),
@@ -281,7 +286,7 @@ test("T95 nothing falls back: another system, a machine without bubblewrap, an o
   chmodSync(hollow, 0o755);
   const script = `#!/bin/sh\n[ "$1" = --help ] && exec /usr/bin/bwrap --help\nwhile [ "$1" != -- ]; do shift; done; shift\necho "{\\"child-pid\\": $$}{\\"exit-code\\": 0}" >&4\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "$@"\n`;
   writeFileSync(join(hollow, "bwrap"), script, { mode: 0o755 });
-  expect(await on({ path: hollow, withoutCgroups: true })).toMatchObject({
+  expect(await on({ path: `${hollow}:/usr/bin`, withoutCgroups: true })).toMatchObject({
     kind: "refused",
     reason: expect.stringContaining("is not in force"),
     hint: expect.stringContaining("control groups"),
