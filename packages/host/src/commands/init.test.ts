@@ -70,6 +70,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
   test("Q21 what it asks about is listed, bound to its digest, and answered: approved it runs once, denied it does not", async () => {
     const asked = (await json(kind, "run", kind, "--input", acts)) as { state: string; session: string };
     expect(asked.state).toBe("waiting");
+    const before = kind === "secretary" ? 1 : 0; // it reads before it asks
     const [open] = (await json(kind, "approvals", "list")) as { approval: string; digest: string; tool: string; session: string }[];
     if (open === undefined) throw new Error("no question");
     expect(open).toMatchObject({ tool, session: asked.session });
@@ -78,7 +79,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
     expect(await json(kind, "approvals", "approve", open.approval.slice(-6), "--digest", open.digest)).toMatchObject({
       state: "taken",
       event: { kind: "approval.answered", answer: { kind: "approve" } },
-      result: { ending: "completed", calls: 1 },
+      result: { ending: "completed", calls: before + 1 },
     });
     expect(await json(kind, "approvals", "list")).toEqual([]);
 
@@ -87,7 +88,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
     const silent = await orgate(kind, "approvals", "deny", second?.approval ?? "");
     expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining("--reason is missing")]);
     expect(await json(kind, "approvals", "deny", second?.approval ?? "", "--reason", "not now")).toMatchObject({
-      result: { ending: "completed", calls: 0, output: expect.stringContaining("not allowed") },
+      result: { ending: "completed", calls: before, output: expect.stringContaining("not allowed") },
     });
   });
 
