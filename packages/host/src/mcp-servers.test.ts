@@ -101,7 +101,7 @@ async function freePort(): Promise<number> {
 
 test("T130 the server of everything, over streamable HTTP; killed and started again, it is found again", async () => {
   const port = await freePort();
-  const start = async (): Promise<() => Promise<unknown>> => {
+  const start = async (): Promise<() => Promise<void>> => {
     const child = spawn(process.execPath, [join(INSTALLED, "server-everything/dist/index.js"), "streamableHttp"], {
       env: { PATH: process.env["PATH"], PORT: String(port) },
       stdio: "ignore",
@@ -114,7 +114,7 @@ test("T130 the server of everything, over streamable HTTP; killed and started ag
       if (up) break;
       await pause(50);
     }
-    const gone = once(child, "exit");
+    const gone = once(child, "exit").then(() => {});
     return () => {
       child.kill("SIGKILL");
       return gone;
