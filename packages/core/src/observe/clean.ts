@@ -10,10 +10,17 @@ export type Cleaned = Readonly<{ text: string; invisible: number; hidden: number
 
 export const REMOVED = "[hidden text removed]";
 
+/** Until nothing is left to take out: each round takes something, and the second is rare. */
 export function cleanText(text: string, markup: Markup): Cleaned {
-  const seen = withoutInvisible(text);
-  const shown = markup === "keep" ? { text: seen.text, hidden: 0 } : withoutHidden(seen.text);
-  return { text: shown.text, invisible: seen.invisible, hidden: shown.hidden };
+  const first = withoutInvisible(text);
+  if (markup === "keep") return { ...first, hidden: 0 };
+  let [at, invisible, hidden] = [first.text, first.invisible, 0];
+  for (;;) {
+    const shown = withoutHidden(at);
+    const seen = withoutInvisible(shown.text); // a mark may have been of use beside what is gone now
+    [at, invisible, hidden] = [seen.text, invisible + seen.invisible, hidden + shown.hidden];
+    if (seen.invisible === 0) return { text: at, invisible, hidden };
+  }
 }
 
 /** Text by text, so that one cannot swallow the next. */
@@ -55,6 +62,7 @@ export function cleanOutcome(outcome: Outcome, markup: Markup): Readonly<{ outco
 // ── characters ──
 
 /** Nothing of the sort in it: most texts. */
+const PLAIN = /^[\t\n\r -~]*$/;
 const SUSPECT = /[^\t\n\r\P{Cc}]|\p{Default_Ignorable_Code_Point}|[\ufff9-\ufffb]/u;
 const UNSEEN = /[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/u;
 /** What a terminal obeys instead of showing it. */
@@ -77,7 +85,7 @@ function tagged(name: string): string {
 const isConditional = (c: string): boolean => /[\u200c-\u200f\u061c]|\p{Variation_Selector}/u.test(c);
 
 function withoutInvisible(text: string): Readonly<{ text: string; invisible: number }> {
-  if (!SUSPECT.test(text)) return { text, invisible: 0 };
+  if (PLAIN.test(text) || !SUSPECT.test(text)) return { text, invisible: 0 };
   const characters = [...text.replace(TERMINAL, "")];
   const isRightToLeft = RIGHT_TO_LEFT.test(text);
   const kept: string[] = [];
