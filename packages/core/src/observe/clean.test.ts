@@ -138,6 +138,10 @@ test("G102 twice is as once, whatever the text, and nothing invisible of the clo
 });
 
 test("G102 a long text of nothing but traps is cleaned in one go", () => {
-  for (const trap of ["<a ", "<!", "<div hidden", '<a x="', "<div hidden>", "]:#", "\u200d"])
+  for (const trap of ["<a ", "<!", "<div hidden", '<a x="', "<div hidden>", "]:#", "\u200d", "😀\u200d\u200d", "ی\u200c\u200c"])
     expect(page(trap.repeat(50_000)).length).toBeLessThanOrEqual(50_000 * 12);
+});
+
+test("G102 joiners without end after one picture are looked at once", () => {
+  expect(page(`😀${"\u200d".repeat(200_000)}x`)).toBe("😀x");
 });

@@ -64,6 +64,7 @@ export function cleanOutcome(outcome: Outcome, markup: Markup): Readonly<{ outco
 /** Nothing of the sort in it: most texts. */
 const PLAIN = /^[\t\n\r -~]*$/;
 const SUSPECT = /[^\t\n\r\P{Cc}]|\p{Default_Ignorable_Code_Point}|[\ufff9-\ufffb]/u;
+const EACH_SUSPECT = new RegExp(SUSPECT, "gu");
 const UNSEEN = /[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/u;
 /** What a terminal obeys instead of showing it. */
 const TERMINAL = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
@@ -84,31 +85,50 @@ function tagged(name: string): string {
 /** Of these some have a use, beside the right neighbours. */
 const isConditional = (c: string): boolean => /[\u200c-\u200f\u061c]|\p{Variation_Selector}/u.test(c);
 
-function withoutInvisible(text: string): Readonly<{ text: string; invisible: number }> {
-  if (PLAIN.test(text) || !SUSPECT.test(text)) return { text, invisible: 0 };
-  const characters = [...text.replace(TERMINAL, "")];
+function withoutInvisible(given: string): Readonly<{ text: string; invisible: number }> {
+  if (PLAIN.test(given) || !SUSPECT.test(given)) return { text: given, invisible: 0 };
+  const text = given.replace(TERMINAL, "");
   const isRightToLeft = RIGHT_TO_LEFT.test(text);
-  const kept: string[] = [];
-  for (let i = 0; i < characters.length; i += 1) {
-    const c = characters[i] ?? "";
-    const flag = c === "\u{1f3f4}" ? FLAGS.find((f) => characters.slice(i + 1, i + 7).join("") === f) : undefined;
+  const after = seenFrom(text);
+  const out: string[] = [];
+  let [from, invisible, before] = [0, given.length - text.length, ""];
+  const keep = (part: string): void => {
+    if (part === "") return;
+    out.push(part);
+    before = lastOf(part);
+  };
+  for (const { 0: c, index } of text.matchAll(EACH_SUSPECT)) {
+    if (index < from) continue; // of a flag that was kept
+    keep(text.slice(from, index));
+    from = index + c.length;
+    const flag = before === "\u{1f3f4}" ? FLAGS.find((f) => text.startsWith(f, index)) : undefined;
     if (flag !== undefined) {
-      kept.push(c, flag);
-      i += 6;
-    } else if (c === "\t" || c === "\n" || c === "\r" || !UNSEEN.test(c)) kept.push(c);
-    else if (isConditional(c) && isOfUse(c, kept.at(-1) ?? "", () => following(characters, i), isRightToLeft)) kept.push(c);
+      keep(flag);
+      from = index + flag.length;
+    } else if (isConditional(c) && isOfUse(c, before, () => after(from), isRightToLeft)) keep(c);
+    else invisible += 1;
   }
-  const cleaned = kept.join("");
-  return { text: cleaned, invisible: [...text].length - [...cleaned].length };
+  keep(text.slice(from));
+  return { text: out.join(""), invisible };
 }
 
-/** The next that is seen. */
-function following(characters: readonly string[], at: number): string {
-  for (let i = at + 1; i < characters.length; i += 1) {
-    const c = characters[i] ?? "";
-    if (!UNSEEN.test(c)) return c;
-  }
-  return "";
+const lastOf = (text: string): string => {
+  const low = text.charCodeAt(text.length - 1);
+  return low >= 0xdc00 && low <= 0xdfff ? text.slice(-2) : text.slice(-1);
+};
+
+/** The next that is seen, from a place on. Asked for places in order, so that no stretch is looked at twice. */
+function seenFrom(text: string): (at: number) => string {
+  let [found, character] = [-1, ""];
+  return (at) => {
+    if (found >= at) return character;
+    for (found = at; found < text.length; found += character.length) {
+      character = String.fromCodePoint(text.codePointAt(found) ?? 0);
+      if (!UNSEEN.test(character)) return character;
+    }
+    character = "";
+    return character;
+  };
 }
 
 function isOfUse(c: string, before: string, after: () => string, isRightToLeft: boolean): boolean {
