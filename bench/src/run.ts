@@ -13,6 +13,7 @@ import { middlewareLoop } from "./middleware-loop.ts";
 import { modelCalls, modelStreams } from "./models.ts";
 import { type Report, toText } from "./report.ts";
 import { resume } from "./resume.ts";
+import { sandboxed } from "./sandbox.ts";
 import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
 import { start } from "./start.ts";
 import { trimming } from "./trimming.ts";
@@ -40,6 +41,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   models: () => modelCalls({ effort, calls: quick ? 50 : 200 }),
   "model-streams": () => modelStreams({ rounds: quick ? 1 : 3, streams: 500 }),
   mcp: () => mcpCalls({ effort, calls: quick ? 200 : 1_000 }),
+  sandbox: () => sandboxed({ effort, runs: quick ? 10 : 50 }),
   resume: () => resume({ effort, events: quick ? 2_000 : 10_000 }),
   verify: () => verifying({ effort, entries: quick ? 2_000 : 10_000 }),
   start: () => start({ rounds: quick ? 2 : 7 }),
