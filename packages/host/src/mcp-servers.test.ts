@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Json, JsonObject } from "@orgate/core";
+import { isEdit, type Json, type JsonObject } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
 import { sha256 } from "./adapters/crypto-node.ts";
 import { modernServer } from "./adapters/fixtures/mcp-modern.ts";
@@ -61,6 +61,12 @@ test("T130 the files server: every tool is usable, reads and writes, and says no
     isError: true,
     output: expect.stringContaining("Access denied"),
   });
+  const named = (name: string) => hub.toolsOf("files")?.tools.find((tool) => tool.name === name);
+  const edits = ["files__write_file", "files__edit_file", "files__read_text_file"].map((name) => {
+    const tool = named(name);
+    return tool !== undefined && isEdit(tool, {});
+  });
+  expect(edits).toEqual([true, true, false]);
   expect(await call(hub, "files", "rm_rf", {})).toMatchObject({
     kind: "refused",
     reason: expect.stringContaining("not in the accepted catalogue"),

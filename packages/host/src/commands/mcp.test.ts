@@ -172,6 +172,19 @@ test("T141 a server that dies in the middle of a call leaves an unknown outcome,
   expect(shown).toContain("unknown");
 }, 60_000);
 
+test("T141 killed in the middle of a call, the session goes on elsewhere: the outcome is unknown, and the server heard of it once", async () => {
+  const desk = stage();
+  await desk.json("mcp", "trust", "box");
+  const run = desk.start(["run", "desk", "--input", "never", "--json"]);
+  await until(() => (desk.heard().includes("call never") ? true : null));
+  run.kill("SIGKILL");
+  await run.ended;
+  const [{ session } = { session: "" }] = (await desk.json("sessions", "list")) as { session: string }[];
+  await desk.orgate("sessions", "resume", session);
+  expect(await events(desk, session)).toContain("hold-lost");
+  expect(desk.heard()).toEqual(["call never"]);
+}, 60_000);
+
 test("T142 Ctrl-C reaches the server, and leaves an unknown outcome", async () => {
   const desk = stage();
   await desk.json("mcp", "trust", "box");
