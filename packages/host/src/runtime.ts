@@ -187,6 +187,11 @@ export type Runtime = Readonly<{
   resolve(unknown: Resolve, as: Person): Promise<Answered>;
   inspect: Inspect;
   place: Place;
+  /**
+   * Leaves the turns in progress to whoever takes them up next: nothing more is begun here, what is in flight lands, and no turn is ended or cancelled.
+   * Resolves when no session is held any more; a tool that does not end keeps it waiting. `close` comes after it.
+   */
+  park(): Promise<void>;
   close(): Promise<void>;
 }>;
 
@@ -338,10 +343,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     toResult(state, agent?.warnings ?? [], await openBelow({ journal }, state));
 
   const closing = new AbortController();
+  const leaving = new AbortController();
   const runs = new Set<Promise<unknown>>();
   /** Every run is known until it is over, so that closing can wait for it. */
   function tracked<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (closing.signal.aborted) return Promise.reject(new FaultError({ kind: "runtime-closed" }));
+    if (closing.signal.aborted || leaving.signal.aborted) return Promise.reject(new FaultError({ kind: "runtime-closed" }));
     const running = work(closing.signal);
     runs.add(running);
     void running.catch(() => {}).finally(() => runs.delete(running));
@@ -375,13 +381,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     for (let held = first; ; ) {
       let state: State;
       try {
-        state = await drive(ports, held, limits, signal);
+        state = await drive(ports, held, limits, signal, leaving.signal);
       } finally {
         // While a tool's own code still runs, the hold is kept: it ends with that code, or with this process.
         if (held.left.running === 0)
           await journal.release(held.hold).catch(ignoreLost); // what stopped the drive is what the caller must hear
         else void outlived(held);
       }
+      if (leaving.signal.aborted) return state;
       const pending = (await inbox.pending(state.session)).map(({ intent }): string => intent.id);
       if (pending.every((id) => before.has(id))) return state; // what was left there twice is left for whoever drives next
       before = new Set(pending);
@@ -466,7 +473,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     return stream(given.on, tracked, async (watch, signal) => {
       const until = either(given.signal, signal);
       const state = await driveSession(session, watch, until);
-      await goUp({ inbox }, state, async (above) => (until.aborted ? null : driveSession(above, () => {}, until).catch(unlessNotHere)));
+      await goUp({ inbox }, state, async (above) => (until.aborted || leaving.signal.aborted ? null : driveSession(above, () => {}, until).catch(unlessNotHere)));
       return resultOf(state, agents.get(state.agent.name) ?? null);
     });
   }
@@ -542,6 +549,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
   }
 
+  async function park(): Promise<void> {
+    leaving.abort("the runtime leaves");
+    await Promise.allSettled(runs);
+  }
+
   /** What runs is cancelled, which the journal says, and waited for: nothing is left half done behind a closed journal. */
   async function close(): Promise<void> {
     closing.abort("the runtime was closed");
@@ -605,6 +617,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     resolve: ({ session, call, as: resolution, note = "" }, as) => send(session, { kind: "resolve", call, as: resolution, note }, as),
     inspect,
     place,
+    park,
     close,
   };
 }

@@ -61,7 +61,14 @@ import { alarmOf, deadlinesOf, steadyTime } from "./time.ts";
  */
 export type Held = Readonly<{ state: State; hold: Hold; begin: readonly JournalEvent[]; left: { running: number } }>;
 
-export async function drive(p: Ports, { state: s, hold, begin, left }: Held, limits: Limits, cancel: AbortSignal): Promise<State> {
+/** `leave`: whoever drives is to go. Nothing more is begun, what is in flight lands, and the turn stays open for whoever takes it up next (W60). */
+export async function drive(
+  p: Ports,
+  { state: s, hold, begin, left }: Held,
+  limits: Limits,
+  cancel: AbortSignal,
+  leave: AbortSignal | null = null,
+): Promise<State> {
   const batch: Stamped[] = [];
   const consumed: IntentId[] = [];
   const opening: Begin[] = []; // delegates that begin with the batch
@@ -422,7 +429,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
 
   /** Until something lands, something arrives, what was put off is due (as of when the moves were chosen), the turn's time is up, or the caller cancels. */
   async function idle(seen: Millis): Promise<void> {
-    if (landed.length > 0 || arrived || isCancelDue()) return; // it may have come while the batch was being written
+    if (landed.length > 0 || arrived || isCancelDue() || leave?.aborted) return; // it may have come while the batch was being written
     const woken = new Promise<void>((resolve) => {
       wake = resolve;
     });
@@ -454,7 +461,10 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     for (const event of begin) for (const e of await listening.first(event)) record(e);
     for (let passes = 1; ; passes += 1) {
       if (passes > MAX_PASSES) throw new Error("the session does not come to rest"); // a bug: better a turn that fails than a process that spins
+      if (leave?.aborted) await Promise.all(flights.values());
       await hear();
+      if (leave?.aborted && flights.size === 0 && landed.length === 0 && (await flush())) return s;
+      if (leave?.aborted) continue;
       const now = time();
       const moves = next(s, now);
       if (moves.map(perform).some(Boolean)) continue; // nothing has left the process: same commit, next moves
@@ -472,6 +482,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
   const unwatch = [p.inbox.watch(s.session, look), p.orders.watch(look)];
   const onCancel = () => wake();
   cancel.addEventListener("abort", onCancel, { once: true });
+  leave?.addEventListener("abort", onCancel, { once: true });
   try {
     return await loop();
   } catch (error) {
@@ -485,6 +496,7 @@ export async function drive(p: Ports, { state: s, hold, begin, left }: Held, lim
     retries.clear();
     deadlines.clear();
     cancel.removeEventListener("abort", onCancel);
+    leave?.removeEventListener("abort", onCancel);
   }
 }
 

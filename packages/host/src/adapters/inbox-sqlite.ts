@@ -13,6 +13,8 @@ export type Inbox = Ports["inbox"] &
   Readonly<{
     /** Calls back when another connection has written anything; returns the way to stop. */
     watchChanges(changed: () => void): () => void;
+    /** Sessions that something waits for. */
+    waiting(): Promise<readonly SessionId[]>;
   }>;
 const LOOK_EVERY_MS = 50;
 
@@ -26,6 +28,7 @@ export type OpenInbox = Inbox &
 /** `close` stops the looking; what is in the inbox stays. */
 export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter, "put">): OpenInbox {
   const pendingOf = db.prepare("SELECT id, session, intent, arrived_at FROM inbox WHERE session = ? AND taken = 0 ORDER BY arrival");
+  const waitingSessions = db.prepare("SELECT DISTINCT session FROM inbox WHERE taken = 0");
   const takenOf = db.prepare("SELECT taken FROM inbox WHERE id = ?");
   const lastArrival = db.prepare("SELECT max(arrival) AS last FROM inbox");
   const arrivedAfter = db.prepare("SELECT arrival, session FROM inbox WHERE arrival > ? ORDER BY arrival");
@@ -76,6 +79,7 @@ export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter
       const row = reading(file, () => takenOf.get(id));
       return row === undefined ? "absent" : row.taken === 1 ? "taken" : "pending";
     },
+    waiting: async () => reading(file, () => waitingSessions.all()).map((row) => String(row.session) as SessionId),
     watch(session, arrived) {
       if (timer === null) start();
       const mine = (): void => arrived(); // the same function may watch twice

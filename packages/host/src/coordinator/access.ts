@@ -1,0 +1,83 @@
+/**
+ * Who is at the door, and what they may do: the seam between the server and identity. Nothing here knows a key, a cookie or a policy.
+ *
+ * W61 nobody is let in and nothing is done unless `authenticate` names the caller and `mayDo` has no objection; an error of either is a refusal.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Millis, Principal } from "@orgate/core";
+import { type ActName, type ActOn, type Problem, wireProblem } from "@orgate/core/wire";
+import type { Person } from "../compose.ts";
+
+/** What a key or a sign-in is limited to; null: whatever the policies let the person see and do. */
+export type Scope = Readonly<{ agents: readonly string[] | null; actions: readonly string[] | null; expiresAt: Millis | null }>;
+/** `person` signs what they ask of sessions. */
+export type Caller = Readonly<{ principal: Principal; person: Person; scope: Scope }>;
+
+/** A request as identity sees it. No body: nobody is known by what they say. */
+export type Asking = Readonly<{
+  via: "http" | "socket";
+  method: string;
+  /** Without its query. */
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  /** The other end's address. */
+  remote: string;
+}>;
+
+/** What is to be decided. A field is null where there is no such thing about it. */
+export type Act = Readonly<{
+  kind: ActName;
+  on: ActOn;
+  agent: string | null;
+  session: string | null;
+  /** Of the approval, grant, call, breaker or scope. */
+  id: string | null;
+  tool: string | null;
+  /** On whose behalf the session runs. */
+  requester: string | null;
+}>;
+export const act = (kind: ActName, on: ActOn, about: Partial<Omit<Act, "kind" | "on">> = {}): Act => ({
+  agent: null,
+  session: null,
+  id: null,
+  tool: null,
+  requester: null,
+  ...about,
+  kind,
+  on,
+});
+
+export type Access = Readonly<{
+  authenticate(asking: Asking): Promise<Caller | Problem>;
+  /** Null when nothing speaks against it; else why not. */
+  mayDo(caller: Caller, act: Act): string | null;
+}>;
+
+export const isProblem = (one: Caller | Problem): one is Problem => "status" in one;
+
+/** In force where there is no other. */
+export const NOBODY: Access = Object.freeze({
+  authenticate: async () => wireProblem("unauthenticated", "nobody is known here", "this server was started without identities"),
+  mayDo: () => "nothing is allowed here",
+});
+
+/** What identity throws is a refusal, not a way in. */
+export function strict({ authenticate, mayDo }: Access): Access {
+  return {
+    async authenticate(asking) {
+      try {
+        return await authenticate(asking);
+      } catch {
+        return wireProblem("unauthenticated", "it could not be told who is asking", "try again; the server's log has the details");
+      }
+    },
+    mayDo(caller, wanted) {
+      try {
+        return mayDo(caller, wanted);
+      } catch (error) {
+        return `it could not be decided: ${error instanceof Error ? error.message : String(error)}`;
+      }
+    },
+  };
+}
