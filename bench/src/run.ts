@@ -5,6 +5,7 @@
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { concurrent } from "./concurrent.ts";
+import { contracts } from "./contracts.ts";
 import { gateCold, gateHits, gateLoop, gateMillion, gateMix } from "./gate.ts";
 import { mcpCalls } from "./mcp.ts";
 import type { Effort } from "./measure.ts";
@@ -13,6 +14,7 @@ import { middlewareLoop } from "./middleware-loop.ts";
 import { modelCalls, modelStreams } from "./models.ts";
 import { type Report, toText } from "./report.ts";
 import { resume } from "./resume.ts";
+import { sandboxed } from "./sandbox.ts";
 import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
 import { start } from "./start.ts";
 import { trimming } from "./trimming.ts";
@@ -36,10 +38,12 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   "gate-mix": () => gateMix({ decisions: quick ? 5_000 : 50_000 }),
   "gate-million": () => gateMillion({ decisions: quick ? 50_000 : 1_000_000 }),
   "gate-loop": () => gateLoop({ effort, iterations }),
+  contracts: () => contracts({ effort, calls: quick ? 5_000 : 50_000 }),
   concurrent: () => concurrent({ effort: quick ? effort : { rounds: 5, warmUps: 1 }, sessions: quick ? 20 : 100 }),
   models: () => modelCalls({ effort, calls: quick ? 50 : 200 }),
   "model-streams": () => modelStreams({ rounds: quick ? 1 : 3, streams: 500 }),
   mcp: () => mcpCalls({ effort, calls: quick ? 200 : 1_000 }),
+  sandbox: () => sandboxed({ effort, runs: quick ? 10 : 50 }),
   resume: () => resume({ effort, events: quick ? 2_000 : 10_000 }),
   verify: () => verifying({ effort, entries: quick ? 2_000 : 10_000 }),
   start: () => start({ rounds: quick ? 2 : 7 }),

@@ -1,13 +1,15 @@
 /** Real MCP servers from npm, through everything that a tool of theirs goes through. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Json, JsonObject } from "@orgate/core";
+import { isEdit, type Json, type JsonObject } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
 import { sha256 } from "./adapters/crypto-node.ts";
+import { modernServer } from "./adapters/fixtures/mcp-modern.ts";
 import { readCatalogue } from "./adapters/mcp-catalogue.ts";
 import { serverOf } from "./adapters/mcp-config.ts";
 import { type McpHub, mcpHub } from "./adapters/mcp-hub.ts";
@@ -60,6 +62,12 @@ test("T130 the files server: every tool is usable, reads and writes, and says no
     isError: true,
     output: expect.stringContaining("Access denied"),
   });
+  const named = (name: string) => hub.toolsOf("files")?.tools.find((tool) => tool.name === name);
+  const edits = ["files__write_file", "files__edit_file", "files__read_text_file"].map((name) => {
+    const tool = named(name);
+    return tool !== undefined && isEdit(tool, {});
+  });
+  expect(edits).toEqual([true, true, false]);
   expect(await call(hub, "files", "rm_rf", {})).toMatchObject({
     kind: "refused",
     reason: expect.stringContaining("not in the accepted catalogue"),
@@ -93,7 +101,7 @@ async function freePort(): Promise<number> {
 
 test("T130 the server of everything, over streamable HTTP; killed and started again, it is found again", async () => {
   const port = await freePort();
-  const start = async (): Promise<() => void> => {
+  const start = async (): Promise<() => Promise<void>> => {
     const child = spawn(process.execPath, [join(INSTALLED, "server-everything/dist/index.js"), "streamableHttp"], {
       env: { PATH: process.env["PATH"], PORT: String(port) },
       stdio: "ignore",
@@ -106,16 +114,20 @@ test("T130 the server of everything, over streamable HTTP; killed and started ag
       if (up) break;
       await pause(50);
     }
-    return () => void child.kill("SIGKILL");
+    const gone = once(child, "exit").then(() => {});
+    return () => {
+      child.kill("SIGKILL");
+      return gone;
+    };
   };
   let stop = await start();
   closing.push(() => stop());
   const hub = await accepted("every", { url: `http://127.0.0.1:${port}/mcp` });
   await everything(hub);
-  stop();
+  await stop();
   stop = await start();
   expect(await call(hub, "every", "echo", { message: "again" })).toMatchObject({ kind: "answered", output: "Echo: again" });
-  stop();
+  await stop();
   // its socket may not have heard yet: then it was sent, and nobody can tell
   expect(await call(hub, "every", "echo", { message: "nobody" })).toMatchObject({ kind: expect.stringMatching(/^(stopped|refused)$/) });
   expect(await call(hub, "every", "echo", { message: "nobody" })).toMatchObject({
@@ -136,3 +148,19 @@ test("T130 the memory server: nested records are checked before anything is sent
   expect(create?.check({ entities })).toMatchObject({ kind: "valid" });
   expect(await call(hub, "memory", "create_entities", { entities })).toMatchObject({ kind: "answered", isError: false });
 });
+
+test("T130 T140 a server of the newest revision that speaks no other: called, and its changes are heard", async () => {
+  const modern = await modernServer();
+  closing.push(modern.close);
+  const hub = await accepted("modern", { url: modern.url });
+  expect(await call(hub, "modern", "add", { a: 2, b: 3 })).toMatchObject({ kind: "answered", output: "5" });
+  modern.change("adds, and tells me");
+  const [add] = hub.toolsOf("modern")?.tools ?? [];
+  await expect.poll(() => add?.check({ a: 1, b: 1 }).kind, { timeout: 10_000 }).toBe("refused");
+  expect(await call(hub, "modern", "add", { a: 2, b: 3 })).toMatchObject({
+    kind: "refused",
+    reason: expect.stringContaining("no longer what was accepted"),
+  });
+  modern.change("adds");
+  await expect.poll(() => add?.check({ a: 1, b: 1 }).kind, { timeout: 10_000 }).toBe("valid");
+}, 30_000);

@@ -12,7 +12,7 @@ import {
   seq,
   TRUST,
 } from "@orgate/core";
-import { foldTrust, loadAgents, loadCodeSkills, loadTomlAgents, openLook, type Trusted } from "./compose.ts";
+import { foldTrust, hiddenPrompt, loadAgents, loadCodeSkills, loadTomlAgents, openLook, type Trusted } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { type ProjectManifests, projectManifests } from "./project-manifests.ts";
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
@@ -33,7 +33,7 @@ export async function loadProjectAgents(
   config: Config,
   which: "wanted" | "all" = "wanted",
   env: Env = process.env,
-  ask: AskHidden = null,
+  ask: AskHidden = hiddenPrompt(),
 ): Promise<ProjectAgents> {
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
   const modules = await loadAgents(

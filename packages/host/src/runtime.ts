@@ -473,7 +473,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     return stream(given.on, tracked, async (watch, signal) => {
       const until = either(given.signal, signal);
       const state = await driveSession(session, watch, until);
-      await goUp({ inbox }, state, async (above) => (until.aborted || leaving.signal.aborted ? null : driveSession(above, () => {}, until).catch(unlessNotHere)));
+      await goUp({ inbox }, state, async (above) =>
+        until.aborted || leaving.signal.aborted ? null : driveSession(above, () => {}, until).catch(unlessNotHere),
+      );
       return resultOf(state, agents.get(state.agent.name) ?? null);
     });
   }

@@ -12,6 +12,7 @@ import {
   approvalId,
   breakersOf,
   callId,
+  countsOf,
   DEFAULT_BREAKER,
   DEFAULT_MODEL_RETRY,
   defineAgent,
@@ -25,6 +26,7 @@ import {
   type Model,
   millis,
   NO_CHILDREN,
+  NO_MORE_FACTS,
   NO_OUTPUTS,
   openSession,
   ordersOf,
@@ -104,7 +106,7 @@ function decider(gate: CedarGate, { tools }: Agent): NonNullable<Opened["decide"
     calls: () => counts,
     spent: counts,
     cents: null,
-    media: [],
+    ...NO_MORE_FACTS,
   } as const;
   return (times) => {
     for (let n = 1; n <= times; n += 1) {
@@ -157,6 +159,7 @@ const inMemory =
           children: NO_CHILDREN,
           orders: ordersOf(store.journal, now),
           breakers: breakersOf(store.journal, { now, hash: sha256, self: { kind: "system", id: "bench" } }),
+          counts: countsOf(store.journal, now),
           modelRetry: DEFAULT_MODEL_RETRY,
           modelBreaker: DEFAULT_BREAKER,
           authenticate: () => ({ kind: "genuine" }),

@@ -25,7 +25,21 @@ export type AiToolSettings = Readonly<
   Partial<
     Pick<
       ToolDefinition<JsonObject>,
-      "repeat" | "effects" | "labels" | "resource" | "resourceTypes" | "timeoutMs" | "maxCents" | "endsTurn" | "recover" | "breaker"
+      | "repeat"
+      | "effects"
+      | "labels"
+      | "resource"
+      | "resourceTypes"
+      | "timeoutMs"
+      | "maxCents"
+      | "endsTurn"
+      | "recover"
+      | "breaker"
+      | "targets"
+      | "outgoing"
+      | "learns"
+      | "names"
+      | "markup"
     >
   > & {
     /** `policy`: a policy asks (`@ask`) where the tool's `needsApproval` would have. */

@@ -16,6 +16,7 @@ test("G14 a number whose text says more than a double holds is named by its plac
 
 test("G14 digits in a text are no number", () => {
   expect(inexact('{"n": "9007199254740993", "9007199254740993": true}')).toEqual([]);
+  expect(inexact('{"a\\"1e5": "1e400 \\\\", "n": 9007199254740993}')).toEqual(["/n"]);
 });
 
 test("G14 what a schema made of a number on purpose is taken as it is", () => {

@@ -48,7 +48,8 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
   let generation = 0;
   let swept = 0;
   /** Rows of an earlier generation are read like anybody else's: what this one knows begins when it began to keep. */
-  const owner = (): string => `${journal.writer}.${since}.${generation}`;
+  const ownerOf = (generation: number): string => `${journal.writer}.${since}.${generation}`;
+  let owner = ownerOf(0);
 
   const of = (session: string): Session => {
     const found = sessions.get(session) ?? { aside: new Map(), reads: new Map() };
@@ -71,8 +72,7 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
     mine?.aside.delete(action);
   }
 
-  const others = (sought: Sought, at: Readonly<{ hour: number; day: number }>): Lately =>
-    journal.counted({ ...sought, ...at, not: owner() });
+  const others = (sought: Sought, at: Readonly<{ hour: number; day: number }>): Lately => journal.counted({ ...sought, ...at, not: owner });
 
   function read(whose: Whose, sought: Sought, at: Millis): Lately {
     if (!kept.has(sought.name)) throw new Error(`\`${sought.name}\` is not counted yet`);
@@ -104,6 +104,7 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
       if (fresh.length === 0) return;
       await journal.keepCounts(fresh, now());
       generation += 1;
+      owner = ownerOf(generation);
       own.clear();
       for (const name of fresh) kept.add(name);
     },
@@ -137,11 +138,11 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
         [...(sessions.get(session)?.reads.get(action)?.values() ?? [])].map(({ sought, day, others: seen }) => ({
           ...sought,
           day,
-          not: owner(),
+          not: owner,
           seen,
         })),
       );
-      return { owner: owner(), add: counts, unless };
+      return { owner: owner, add: counts, unless };
     },
     begun(all, { owner: as, add: counts }) {
       for (const whose of all) {
@@ -149,7 +150,7 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
         sessions.get(whose.session)?.reads.delete(whose.action);
       }
       sweep();
-      if (as !== owner()) return; // it is read from the journal
+      if (as !== owner) return; // it is read from the journal
       for (const one of counts) {
         if (!kept.has(one.name)) continue;
         const rows = own.get(keyOf(one)) ?? new Map<number, number>();

@@ -1,6 +1,6 @@
 /** What every journal adapter promises, as tests: run it on each of them. The runner's `test` and `expect` are handed in. */
 import type { Inbox } from "../inbox/port.ts";
-import { type Append, type Hold, type Journal, parseRanges, type Records, spanOf } from "../journal/index.ts";
+import { type Append, type Hold, type Journal, type KnownPage, parseRanges, type Records, spanOf } from "../journal/index.ts";
 import {
   actionId,
   approvalId,
@@ -18,6 +18,7 @@ import {
   intentId,
   isFault,
   type Json,
+  KNOWN,
   keyId,
   label,
   millis,
@@ -188,7 +189,7 @@ const late = (call: string): SessionEvent => ({
   outcome: { kind: "failed", error: "no" },
   intent: intentId(`i_late_${call}`),
 });
-const stamp = (event: SessionEvent, at = 1_000): Stamped => ({ at: millis(at), event });
+const stamp = (event: SessionEvent | SystemEvent, at = 1_000): Stamped => ({ at: millis(at), event });
 const say = (id: string, session: SessionId, text: string): Intent => ({
   id: intentId(id),
   session,
@@ -200,7 +201,12 @@ const say = (id: string, session: SessionId, text: string): Intent => ({
 });
 
 /** To a session under its hold, or to a stream that belongs to none. */
-const append = (to: Hold | StreamId, after: number, events: readonly SessionEvent[], consumes: readonly IntentId[] = []): Append => ({
+const append = (
+  to: Hold | StreamId,
+  after: number,
+  events: readonly (SessionEvent | SystemEvent)[],
+  consumes: readonly IntentId[] = [],
+): Append => ({
   stream: typeof to === "string" ? to : to.session,
   after: seq(after),
   hold: typeof to === "string" ? null : to,
@@ -769,6 +775,34 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(like().toSorted()).toEqual(["1/2.0", "1/3.0"]);
     await b.journal.append(append(again, 12, [late("2.0"), told("3.0", "happened")]));
     expect(like()).toEqual([]);
+  });
+
+  rule("G94 what is known is known in every process as soon as it is durable, whoever said so, until it is taken out", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const hold = await a.journal.take(S1);
+    const by = { kind: "user", id: "ann" } as const;
+    const learnt: SessionEvent = { kind: "known.learned", call: callId("1.0"), set: "people", values: ["Ben@x.org", "carl@x.org"] };
+    await a.journal.append(append(hold, 0, [opened("echo"), learnt]));
+    await a.journal.append(append(KNOWN, 0, [{ kind: "known.added", set: "paths", value: "docs/A", by, why: "ours" }]));
+    const isKnown = (set: string, value: string, cased: boolean): boolean => b.journal.isKnown(set, [value], cased);
+    expect([isKnown("people", "ben@X.org", false), isKnown("people", "ben@x.org", true), isKnown("payees", "carl@x.org", false)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect([isKnown("paths", "docs/A", true), isKnown("paths", "docs/a", true)]).toEqual([true, false]);
+    const listed = async (set: string | null, most = 10, after: KnownPage["after"] = null) =>
+      (await b.journal.known({ set, after, most })).map(
+        ({ set: of, value, from }) => `${of} ${value} ${from === KNOWN ? "person" : "tool"}`,
+      );
+    expect(await listed(null)).toEqual(["paths docs/A person", "people Ben@x.org tool", "people carl@x.org tool"]);
+    expect(await listed("people", 1)).toEqual(["people Ben@x.org tool"]);
+    expect(await listed(null, 10, { set: "people", value: "Ben@x.org" })).toEqual(["people carl@x.org tool"]);
+    await b.journal.append(append(KNOWN, 1, [{ kind: "known.removed", set: "people", value: "ben@x.org", by, why: "left" }]));
+    expect([a.journal.isKnown("people", ["ben@x.org"], false), a.journal.isKnown("people", ["x", "carl@x.org"], false)]).toEqual([
+      false,
+      true,
+    ]);
   });
 
   rule("G83 what rests on a count is refused once another has counted, and nothing of it is there", async (store) => {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { arbitraries } from "../testing/arbitraries.ts";
-import { canonical, digestOf, frozenCopy, type Hash } from "./canonical.ts";
+import { canonical, canonicalWithout, digestOf, frozenCopy, type Hash } from "./canonical.ts";
 import { digest } from "./ids.ts";
 
 const float = (bits: string): number => new DataView(Uint8Array.from(Buffer.from(bits, "hex")).buffer).getFloat64(0);
@@ -158,6 +158,40 @@ test("J40 a frozen copy is nobody else's, and frozen all the way down", () => {
     (copy.inner.list as unknown[]).push(3);
   }).toThrow(TypeError);
 });
+
+test("J40 what is a frozen copy already is not copied again; what is only frozen is", () => {
+  const copy = frozenCopy({ b: [1], a: "x" });
+  expect(frozenCopy(copy)).toBe(copy);
+  expect(frozenCopy({ copy }).copy).toBe(copy);
+  let asked = 0;
+  const sly = Object.freeze({
+    get a() {
+      asked += 1;
+      return asked;
+    },
+  });
+  const held = frozenCopy(sly);
+  expect([held.a, held.a, canonical(held)]).toEqual([1, 1, '{"a":1}']);
+  const numbered = frozenCopy({ 10: 1, 9: 2 }); // no object can keep these in canonical order
+  expect(canonical({ numbered })).toBe('{"numbered":{"10":1,"9":2}}');
+});
+
+test("J40 the text of an object without a field is that of the others, also of a frozen copy", () =>
+  fc.assert(
+    fc.property(fc.dictionary(fc.string({ unit: "grapheme" }), arbitraries(fc).json), arbitraries(fc).json, (others, value) => {
+      const { kind: _, ...rest } = { ...others };
+      let text: string;
+      try {
+        text = canonical(rest);
+        canonical(value);
+      } catch (error) {
+        expect(String(error)).toMatch("two keys");
+        return;
+      }
+      expect(canonicalWithout({ ...rest, kind: value }, "kind")).toBe(text);
+      expect(canonicalWithout(frozenCopy({ ...rest, kind: value }), "kind")).toBe(text);
+    }),
+  ));
 
 test("J40 a key named __proto__ is a key like any other", () => {
   const value = JSON.parse('{"__proto__":{"a":1},"b":2}') as object;

@@ -28,6 +28,11 @@ export type Settings = Readonly<{
   home: string;
 }>;
 
+/** `newest`: the revision of 2026-07-28 is tried first. Over a pipe the client would start every server twice to find out. */
+export type Era = "newest" | "earlier";
+/** How long a server may take to say that it does not understand. */
+const PROBE_MS = 5_000;
+
 export type Connection = Readonly<{
   /** `tools/list`, all pages. */
   list(signal: AbortSignal): Promise<readonly unknown[]>;
@@ -53,11 +58,13 @@ export async function connectMcp(
   launch: Launch,
   { version, root, home }: Settings,
   hooks: Hooks,
+  era: Era,
   signal: AbortSignal,
 ): Promise<Connection> {
   const sdk = await loadMcpClient();
   const capabilities = server.roots ? { roots: {} } : {};
-  const client = new sdk.Client({ name: "orgate", version }, { capabilities });
+  const versions = era === "newest" ? { versionNegotiation: { mode: "auto" as const, probe: { timeoutMs: PROBE_MS } } } : {};
+  const client = new sdk.Client({ name: "orgate", version }, { capabilities, inputRequired: { autoFulfill: false }, ...versions });
   if (server.roots) client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(root).href, name: "project" }] }));
   client.fallbackRequestHandler = async ({ method }) => {
     hooks.onAsked(shortened(escapeHidden(method), 100));
@@ -77,6 +84,9 @@ export async function connectMcp(
     await client.close().catch(() => {});
     throw withWords(error, lastWords());
   }
+  // since 2026-07-28 whoever wants to hear of changes says so
+  if (client.getProtocolEra() === "modern" && client.getServerCapabilities()?.tools?.listChanged === true)
+    await client.listen({ toolsListChanged: true }, { timeout: server.connectMs, signal }).catch(() => {});
   return {
     list: (until) => listAll(client, server.connectMs, until),
     call: (tool, args, onProgress, until) =>

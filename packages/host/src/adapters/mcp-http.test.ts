@@ -64,6 +64,12 @@ test("T131 what a server answers over HTTP: refused is refused, broken is unknow
   expect(cut.heard.filter((line) => line.endsWith("tools/call"))).toHaveLength(1); // and never sent twice
 }, 30_000);
 
+test("T141 a server that does not answer what it does not know is asked in the earlier way", async () => {
+  const mute = await web({ mute: true });
+  expect(await look(serverAt(mute.url))).toMatchObject({ kind: "answered", output: "seen" });
+  expect(mute.heard[0]).toBe("POST - server/discover");
+}, 30_000);
+
 test("T139 an answer over HTTP that does not end is cut off", async () => {
   const flood = await web({
     onCall: (response) => {
@@ -82,7 +88,7 @@ test("T134 a key in a header goes to its own address only, and is in no error", 
   });
   expect(ran.kind).not.toBe("answered");
   expect(other.heard).toEqual([]);
-  expect(leading.heard[0]).toBe("POST Bearer canary-1234-canary initialize");
+  expect(leading.heard).toContain("POST Bearer canary-1234-canary initialize");
   const echoing = await web({ onCall: (response) => void response.writeHead(500).end("your key is canary-1234-canary") });
   const echoed = await look(serverAt(echoing.url, { headers: { Authorization: "Bearer ${WEB_KEY}" } }), home(), {
     WEB_KEY: "canary-1234-canary",

@@ -4,6 +4,7 @@ import type { Ran } from "@orgate/core/contracts";
 import { afterEach, describe, expect, test } from "vitest";
 import { sha256 } from "./crypto-node.ts";
 import { makeStand, type Stand } from "./fixtures/mcp-stand.ts";
+import { offeredDigest } from "./mcp-catalogue.ts";
 import { toolsFrom } from "./mcp-hub.ts";
 import type { CallOptions, McpLink } from "./mcp-link.ts";
 
@@ -22,10 +23,19 @@ const call = (link: McpLink, tool: string, args: JsonObject = {}, options: Parti
   link.call({ tool, args, timeMs, outputBytes: 100_000 }, { signal: NEVER, onProgress: () => {}, onAsked: () => {}, ...options });
 
 type Note = readonly [string, Json];
-function contextOf(notes: Note[] = [], signal: AbortSignal = NEVER): ToolContext {
+function contextOf(notes: Note[] = [], proofs: JsonObject[] = [], signal: AbortSignal = NEVER): ToolContext {
   const session = sessionId("s_000000000001");
   const note = (name: string, value: Json): void => void notes.push([name, value]);
-  return { session, key: callKey(session, callId("1.0")), epoch: epoch(1), start: 1, signal, note, spent: () => {}, evidence: () => {} };
+  return {
+    session,
+    key: callKey(session, callId("1.0")),
+    epoch: epoch(1),
+    start: 1,
+    signal,
+    note,
+    spent: () => {},
+    evidence: (proof) => void proofs.push(proof),
+  };
 }
 function toolOf(of: Stand, link: McpLink, accepted: ReturnType<Stand["offers"]>, name = `fake__${accepted.tools[0]?.name ?? ""}`): Tool {
   const { tools, refused } = toolsFrom(accepted, link, sha256);
@@ -230,6 +240,22 @@ describe("what comes back", () => {
     const long = await call(link, "long");
     expect(long).toMatchObject({ kind: "answered", truncated: true });
     expect(long.kind === "answered" ? String(long.output).length : 0).toBeLessThan(100_100);
+  });
+
+  test("T148 the evidence of a call names the server, its tool, what was accepted of it, and how it ended", async () => {
+    const s = stand();
+    const accepted = s.offers({ name: "fails" }, { name: "look" });
+    const link = s.link();
+    const proofs: JsonObject[] = [];
+    await toolOf(s, link, accepted, "fake__look").run({}, contextOf([], proofs));
+    await expect(toolOf(s, link, accepted, "fake__fails").run({}, contextOf([], proofs))).rejects.toThrow();
+    const digests = accepted.tools.map((tool) => offeredDigest(tool, sha256));
+    expect(proofs).toEqual([
+      { tool: "fake__look", version: digests[1], invocation: { kind: "mcp", server: "fake", tool: "look" } },
+      { exitStatus: "answered" },
+      { tool: "fake__fails", version: digests[0], invocation: { kind: "mcp", server: "fake", tool: "fails" } },
+      { exitStatus: "error" },
+    ]);
   });
 
   test("T142 progress becomes notes, so many and no more", async () => {

@@ -12,7 +12,7 @@ import { type Digest, describe, FaultError, type Hash, type JsonObject } from "@
 import type { McpInvocation, Ran } from "@orgate/core/contracts";
 import { isSignInNeeded } from "./mcp-auth.ts";
 import { type Catalogue, catalogueOf, offeredDigest, shortened } from "./mcp-catalogue.ts";
-import { type Connection, connectMcp, type Progress, type Settings } from "./mcp-client.ts";
+import { type Connection, connectMcp, type Era, type Progress, type Settings } from "./mcp-client.ts";
 import { type Env, type Launch, launchOf, type McpServer } from "./mcp-config.ts";
 import { answerOf } from "./mcp-result.ts";
 
@@ -49,11 +49,14 @@ const FIRST_WAIT_MS = 200;
 export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions): McpLink {
   const pinned = new Map((accepted?.tools ?? []).map((tool) => [tool.name, offeredDigest(tool, hash)]));
   const flying = new Set<CallOptions>();
+  /** Given up, and perhaps still waited on by other calls. */
+  const stale = new Set<Connection>();
   let live: Promise<Live> | null = null;
   /** Of the last look; kept when the connection goes. */
   let seen: ReadonlyMap<string, Digest> | null = null;
   let idle: NodeJS.Timeout | null = null;
   let closed = false;
+  let era: Era = server.transport.kind === "http" ? "newest" : "earlier";
 
   const notSent = (detail: string, hint: string): FaultError =>
     new FaultError({ kind: "unreachable", what: `mcp:${server.name}`, detail, hint });
@@ -84,10 +87,11 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
           onClosed: gone,
         };
         const signal = AbortSignal.timeout(server.connectMs);
-        const connection = await connectMcp(server, launch, settings, hooks, signal);
+        const connection = await connectMcp(server, launch, settings, hooks, era, signal);
         await looked(connection, launch, signal);
         return { connection, launch };
       } catch (error) {
+        if (server.transport.kind === "http") era = era === "newest" ? "earlier" : "newest"; // some do not answer what they do not know
         const { detail, hint, again } = startTrouble(error, launch);
         if (tries === CONNECT_TRIES || !again || closed) throw notSent(detail, hint);
         await sleep(FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + Math.random()));
@@ -158,13 +162,16 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
           const what = callTrouble(error, launch, connection);
           if (what.kind === "again" && tries === 1 && !signal.aborted) {
             forget(way);
-            await connection.close(); // a session that the server has forgotten: nothing of this call was done
+            stale.add(connection); // a session that the server has forgotten: nothing of this call was done
           } else if (timer.aborted) return stopped("time", `no answer after ${timeMs} ms`);
           else if (options.signal.aborted) return stopped("signal", "stopped while running");
           else if (what.kind === "answered")
             return { kind: "answered", output: what.detail, isError: true, truncated: false, durationMs: durationMs() };
-          else if (what.kind === "lost") return stopped("connection", what.detail);
-          else throw notSent(what.detail, "look at the server's own log");
+          else if (what.kind === "lost") {
+            forget(way);
+            stale.add(connection);
+            return stopped("connection", what.detail);
+          } else throw notSent(what.detail, "look at the server's own log");
         }
       }
     } catch (error) {
@@ -178,9 +185,16 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
 
   /** Whoever is not called is not kept. */
   function rest(): void {
-    if (flying.size > 0 || closed) return;
+    if (flying.size > 0) return;
+    dropStale();
+    if (closed) return;
     if (idle !== null) clearTimeout(idle);
     idle = setTimeout(() => void letGo(), server.idleMs).unref();
+  }
+
+  function dropStale(): void {
+    for (const connection of stale) void connection.close();
+    stale.clear();
   }
 
   async function letGo(): Promise<void> {
@@ -203,6 +217,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
     async close() {
       closed = true;
       if (idle !== null) clearTimeout(idle);
+      dropStale();
       await letGo();
     },
   };

@@ -3,6 +3,7 @@
  *
  * T130 Every tool of an MCP server is a tool like any other: an action of its own, its arguments enforced, a permit for each call. What its
  *      entry does not say is the strictest it could mean (`once`, `execute`, `untrusted`), whatever the server says of itself.
+ * T148 The evidence of a call names the server, the tool as the server calls it, the digest of what was accepted, and how it ended.
  * T143 A tool whose schema cannot be enforced whole is refused, with the reason; an output that does not fit its schema is withheld (T5).
  */
 import { defineTool, describe, escapeHidden, FaultError, type Json, type JsonObject, type Tool, type ToolContext } from "@orgate/core";
@@ -39,8 +40,12 @@ export function mcpTool(reading: Reading & Usable, link: McpLink): Tool | string
           }),
       version: digest.slice(0, 16),
       server: server.name,
-      run: async (args: JsonObject, context: ToolContext) =>
-        outputOf(await link.call({ tool: offered.name, args, timeMs: NO_DEADLINE_MS, outputBytes: MAX_OUTPUT }, optionsOf(context))),
+      run: async (args: JsonObject, context: ToolContext) => {
+        context.evidence({ tool: name, version: digest, invocation: { kind: "mcp", server: server.name, tool: offered.name } });
+        const ran = await link.call({ tool: offered.name, args, timeMs: NO_DEADLINE_MS, outputBytes: MAX_OUTPUT }, optionsOf(context));
+        context.evidence({ exitStatus: statusOf(ran) });
+        return outputOf(ran);
+      },
     });
   try {
     const tool = outputSchema === null ? define(null) : withOutput(define, outputSchema);
@@ -64,6 +69,12 @@ function withOutput(define: (output: Usable["outputSchema"]) => Tool, schema: No
       return define(null);
     throw error;
   }
+}
+
+/** T148 how it ended, in a word, for whoever reads the evidence. */
+function statusOf(ran: Ran): string {
+  if (ran.kind !== "answered") return ran.kind;
+  return ran.isError ? "error" : ran.truncated ? "answered, cut" : "answered";
 }
 
 function outputOf(ran: Ran): Json {

@@ -27,6 +27,10 @@ const SCOPE = [
 ] as const;
 const BREAKER = { name: "BREAKER", required: true, help: "tool:NAME, model:PROVIDER/NAME or mcp:SERVER" } as const;
 const LETTER = { name: "CALL", required: true, help: "SESSION/CALL as `orgate dead-letters list` shows it" } as const;
+const TOOL = { name: "TOOL", required: true, help: "its name" } as const;
+const ARG: OptionSpec = { type: "string", value: "NAME=VALUE", help: "an argument", many: true };
+const ARGS: OptionSpec = { type: "string", value: "JSON", help: "all arguments, as JSON" };
+const PASSPHRASES = "The passphrase is $ORGATE_SECRETS_PASSPHRASE, else what the file $ORGATE_SECRETS_KEY_FILE holds, else you are asked.";
 const EXITS = "Exits 0 when the turn completed, 3 when it waits for a person, 1 on any other ending or error, 2 on wrong usage.";
 const DELIVERY = "It goes to the process that drives the session; when there is none, the session is taken up and driven here, to its end.";
 
@@ -43,7 +47,10 @@ const REQUEST: Readonly<Record<string, OptionSpec>> = {
   media: { type: "string", value: "A,B", help: "media types of files that were shown: image/png" },
   resource: { type: "string", value: "T::ID", help: "what it touches, where the tool does not say" },
   effects: { type: "string", value: "A,B", help: "for a tool that the project does not have: read, write, execute, network, spend" },
-  calls: { type: "string", value: "JSON", help: `counters: '{"save_note":{"turn":5,"session":5}}'` },
+  calls: { type: "string", value: "JSON", help: `counters: '{"save_note":{"turn":5,"hour":20}}'` },
+  facts: { type: "string", value: "JSON", help: `facts about arguments: '{"to":{"inRequest":true}}'` },
+  targets: { type: "string", value: "JSON", help: `of all targets together: '{"known":true}'` },
+  outgoing: { type: "string", value: "JSON", help: `of all text that leaves: '{"links":["https://…"]}'` },
   for: { type: "string", value: "NAME", help: "on whose behalf" },
   surface: { type: "string", value: "NAME", help: "where the session was opened (default cli)" },
 };
@@ -227,6 +234,15 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/journal.ts")).exportTo,
   },
   {
+    name: "journal evidence",
+    summary: "what one call ran, what it said, who decided",
+    args: [{ name: "CALL", required: true, help: "SESSION/CALL, as `orgate sessions show` has them" }],
+    options: {},
+    notes: ["Tool and version, parameters, the invocation as built with secrets masked, times, exit status, digests, policies, identity."],
+    examples: ["orgate journal evidence s_0mh3k2/1.0", "orgate journal evidence s_0mh3k2/1.0 --json"],
+    load: async () => (await import("../commands/journal-evidence.ts")).evidence,
+  },
+  {
     name: "journal erase",
     summary: "remove what a session says, for good; that it was said stays provable",
     args: [],
@@ -293,8 +309,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       kind: {
         type: "string",
         value: "KIND",
-        help: "assistant (default), developer or operations",
-        choices: ["assistant", "developer", "operations"],
+        help: "assistant (default), developer, operations or secretary",
+        choices: ["assistant", "developer", "operations", "secretary"],
       },
       yes: { type: "boolean", help: "ask nothing" },
       as: AS,
@@ -358,6 +374,107 @@ export const COMMANDS: readonly CommandSpec[] = [
     notes: ["A folder that does not load, or that you may not apply, changes nothing; the refusal is journalled."],
     examples: ["orgate policy apply next-policies --dry-run", "orgate policy apply next-policies"],
     load: async () => (await import("../commands/policy-apply.ts")).apply,
+  },
+  {
+    name: "tools list",
+    summary: "the tools of the project: where they come from, who uses them",
+    args: [],
+    options: {},
+    notes: [],
+    examples: ["orgate tools list", "orgate tools list --json"],
+    load: async () => (await import("../commands/tools.ts")).list,
+  },
+  {
+    name: "tools show",
+    summary: "a manifest's tool: what it runs, its arguments, what it needs",
+    args: [TOOL],
+    options: {},
+    notes: [],
+    examples: ["orgate tools show whois"],
+    load: async () => (await import("../commands/tools.ts")).show,
+  },
+  {
+    name: "tools schema",
+    summary: "what the model is shown of a tool, as JSON",
+    args: [TOOL],
+    options: {},
+    notes: [],
+    examples: ["orgate tools schema whois"],
+    load: async () => (await import("../commands/tools.ts")).schema,
+  },
+  {
+    name: "tools validate",
+    summary: "everything that is wrong with the manifests, with its place",
+    args: [{ name: "FILE", required: false, help: "only this manifest" }],
+    options: {},
+    notes: ["Exits 1 when anything is wrong. toolclad.toml and scope/scope.toml are looked at too."],
+    examples: ["orgate tools validate", "orgate tools validate tools/whois.clad.toml --json"],
+    load: async () => (await import("../commands/tools.ts")).validate,
+  },
+  {
+    name: "tools test",
+    summary: "what a call would run, as JSON; nothing is run, no secret is read",
+    args: [TOOL],
+    options: { arg: ARG, args: ARGS },
+    notes: [],
+    examples: [
+      "orgate tools test whois --arg target=example.com",
+      `orgate tools test scan --args '{"target": "10.0.0.2", "port": 22}' --json`,
+    ],
+    load: async () => (await import("../commands/tools.ts")).test,
+  },
+  {
+    name: "tools run",
+    summary: "one call by hand: proposed by you in an agent's place, decided and journalled like any other",
+    args: [TOOL],
+    options: {
+      arg: ARG,
+      args: ARGS,
+      agent: { type: "string", value: "NAME", help: "as which agent, where several have the tool" },
+      as: AS,
+    },
+    notes: [EXITS],
+    examples: ["orgate tools run whois --arg target=example.com"],
+    load: async () => (await import("../commands/tools.ts")).run,
+  },
+  {
+    name: "tools init",
+    summary: "write a manifest to begin with",
+    args: [{ name: "NAME", required: true, help: "of the tool; the file is tools/NAME.clad.toml" }],
+    options: { kind: { type: "string", value: "KIND", help: "command (default), http or mcp", choices: ["command", "http", "mcp"] } },
+    notes: ["It overwrites nothing."],
+    examples: ["orgate tools init my_tool", "orgate tools init notify --kind http"],
+    load: async () => (await import("../commands/tools.ts")).init,
+  },
+  {
+    name: "secrets set",
+    summary: "keep a secret for `{_secret:NAME}`, encrypted",
+    args: [
+      { name: "NAME", required: true, help: "1 to 64 of A-Z, a-z, 0-9, _, . and -" },
+      { name: "VALUE", required: false, help: "`-`: read it from stdin; it is never an argument", choices: ["-"] },
+    ],
+    options: {},
+    notes: [PASSPHRASES],
+    examples: ["orgate secrets set api_token", "pass show api | orgate secrets set api_token -"],
+    load: async () => (await import("../commands/secrets.ts")).set,
+  },
+  {
+    name: "secrets list",
+    summary: "the names of secrets, where they come from, which tools use them",
+    args: [],
+    options: {},
+    notes: ["Values are never shown.", PASSPHRASES],
+    examples: ["orgate secrets list"],
+    load: async () => (await import("../commands/secrets.ts")).list,
+  },
+  {
+    name: "secrets remove",
+    summary: "forget a secret",
+    args: [{ name: "NAME", required: true, help: "as `orgate secrets list` shows it" }],
+    options: {},
+    notes: [PASSPHRASES],
+    examples: ["orgate secrets remove api_token"],
+    load: async () => (await import("../commands/secrets.ts")).remove,
   },
   {
     name: "skills list",
@@ -571,7 +688,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "doctor",
-    summary: "what is usable here and why not: Node, project, models and their keys, journal, sandboxes",
+    summary: "what is usable here and why not: Node, project, models and their keys, journal, sandbox",
     args: [],
     options: {
       online: {

@@ -12,7 +12,7 @@ function completed(...words: string[]): readonly string[] {
 }
 
 test("A18 completion offers commands, verbs, options and fixed values", () => {
-  expect(completed("se")).toEqual(["sessions"]);
+  expect(completed("ses")).toEqual(["sessions"]);
   expect(completed("sessions", "s")).toEqual(["show", "say", "steer"]);
   expect(completed("journal", "verify", "--h")).toEqual(["--head", "--help"]);
   expect(completed("completion", "")).toEqual(expect.arrayContaining(["bash", "zsh", "fish"]));

@@ -60,7 +60,7 @@ describe("a run", () => {
 
   test("A19 --json prints exactly the fields of a result, and the exit code tells the ending", async () => {
     const fields =
-      "calls,conversation,cost,detail,durationMs,ending,iterations,next,output,parent,questions,sentence,session,state,unknowns,usage,warnings";
+      "calls,conversation,cost,detail,durationMs,ending,iterations,next,output,parent,questions,sentence,session,state,unknowns,usage,value,warnings";
     const result = (await desk.json("run", "desk", "--input", "send it")) as Record<string, unknown>;
     expect(Object.keys(result).sort().join(",")).toBe(fields);
     expect(result).toMatchObject({ state: "ended", ending: "completed", output: "I may not send." });

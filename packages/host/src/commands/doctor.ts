@@ -1,16 +1,16 @@
 /**
- * M56 what is usable here and why not: Node, project, its agents' models, providers, journal, what could hold a sandbox. Nothing is written, no key is shown,
+ * M56 what is usable here and why not: Node, project, its agents' models, providers, journal, whether a sandbox works. Nothing is written, no key is shown,
  *     and none is sent unless that is asked for (`--online`).
  */
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
 import { describe, FaultError, isFault } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import {
   hasJournal,
+  hostRunning,
   modelsWith,
+  nameOfHolding,
   onModel,
   openLook,
   PROVIDERS,
@@ -33,12 +33,11 @@ type Report = Readonly<{
   agents: readonly (Named & Readonly<{ model: string }>)[];
   providers: readonly (Named & Readonly<{ variable: string | null }>)[];
   journal: Found;
-  /** Not needed yet: told, and no reason to fail. */
-  sandboxes: readonly Named[];
+  /** T100 whether programs of tools can be run here, and who holds their limits; no reason to fail, as only they need it. */
+  sandbox: Found & Readonly<{ hint: string | null }>;
 }>;
 
 const NEEDED_NODE = 24;
-const SANDBOXES = ["bwrap", "podman", "docker", "sandbox-exec"];
 
 export const doctor: Run = async (given, screen) => {
   const { config, project } = projectIn(given);
@@ -50,7 +49,7 @@ export const doctor: Run = async (given, screen) => {
     agents: config === null ? [] : await agentsIn(config, settings, providers),
     providers: [OFFLINE, ...providers.map(({ models: _, ...told }) => told)],
     journal: config === null ? { ok: true, detail: "no project here" } : await journalIn(config),
-    sandboxes: SANDBOXES.map((name) => sandboxFound(name, given.env.PATH ?? "")),
+    sandbox: await sandboxFound(),
   };
   const healthy = [report.node, report.project, report.journal, ...report.agents].every(({ ok }) => ok);
   if (given.json) {
@@ -64,7 +63,11 @@ export const doctor: Run = async (given, screen) => {
     [sign(report.journal.ok, "bad"), "journal", visible(report.journal.detail)],
     ...report.agents.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "bad"), `agent ${visible(name)}`, visible(detail)]),
     ...report.providers.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "dim"), `provider ${name}`, visible(detail)]),
-    ...report.sandboxes.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "dim"), `sandbox ${name}`, visible(detail)]),
+    [
+      sign(report.sandbox.ok, "dim"),
+      "sandbox",
+      visible([report.sandbox.detail, ...(report.sandbox.hint === null ? [] : [report.sandbox.hint])].join("; ")),
+    ],
   ];
   for (const line of table(["", "what", "how it stands"], rows, screen.paint)) screen.line(line);
   if (!providers.some(({ ok }) => ok)) screen.line(`\n${NO_MODEL}`);
@@ -168,16 +171,14 @@ async function journalIn({ journal: { directory } }: Config): Promise<Found> {
   }
 }
 
-function sandboxFound(name: string, path: string): Named {
-  for (const folder of path.split(delimiter).filter((one) => one !== "")) {
-    try {
-      accessSync(join(folder, name), constants.X_OK);
-      return { name, ok: true, detail: join(folder, name) };
-    } catch {
-      // not here
-    }
-  }
-  return { name, ok: false, detail: "not found" };
+/** T100 by trying it: each limit is shown in force, as before the first program of a tool. */
+async function sandboxFound(): Promise<Report["sandbox"]> {
+  const standing = await hostRunning().standing();
+  if (standing.kind === "unusable")
+    return { ok: false, detail: `programs of tools cannot be run: ${standing.reason}`, hint: standing.hint };
+  const detail = `bubblewrap; limits held by ${nameOfHolding(standing.holding)}, each shown in force`;
+  const without = standing.holding.kind === "cgroup" ? null : `not by control groups: ${standing.ready.without ?? "they did not hold"}`;
+  return { ok: true, detail, hint: without };
 }
 
 function why(error: unknown): string {

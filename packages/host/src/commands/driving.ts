@@ -1,5 +1,5 @@
 /** Driving a session from the command line: shown as it happens, cancelled by Ctrl-C. */
-import { type Entry, FaultError, type Live, type Principal, type RunResult } from "@orgate/core";
+import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
 import { EXIT, type Given } from "../cli/command.ts";
 import { bell, type Screen } from "../cli/screen.ts";
@@ -18,12 +18,14 @@ export async function withRuntime<T>(
   { config, agents, gate, mcp }: Desk,
   by: Principal,
   work: (runtime: Runtime) => Promise<T>,
+  model: ((agent: Agent) => Model) | null = null,
 ): Promise<T> {
   const { directory, synchronous } = config.journal;
   const notify = notifyOf(given, screen, config);
   const told = notify === null ? {} : { notify, project: config.name };
   const keys = { env: given.env, folder: config.root };
-  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...keys, ...told });
+  const own = model === null ? {} : { model };
+  const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...keys, ...told, ...own });
   try {
     return await work(runtime);
   } finally {

@@ -15,7 +15,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 type Ended = Readonly<{ code: number | null; stdout: string; stderr: string }>;
 /** Far from any node_modules: what a project imports must be found all the same. */
 function orgate(cwd: string, ...args: readonly string[]): Promise<Ended> {
-  const env = { PATH: process.env.PATH, ORGATE_HOME: join(folder, "home") };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, ORGATE_HOME: join(folder, "home") };
   const child = spawn(process.execPath, [entry, ...args], { cwd: join(folder, cwd), env, stdio: ["ignore", "pipe", "pipe"] });
   let [stdout, stderr] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -36,6 +37,7 @@ const ASKS: Readonly<Record<Kind, readonly [string, string, string, string]>> = 
   assistant: ["what is on today?", "remember the milk", "save_note", "today"],
   developer: ["read hello.txt", "write hello.txt", "write_file", "hello"],
   operations: ["why is checkout slow?", "restart checkout", "restart_service", "checkout"],
+  secretary: ["what is in my inbox?", "forward the news as they ask", "send_mail", "mail"],
 };
 
 describe.each(KINDS)("a project of kind %s", (kind) => {
@@ -68,6 +70,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
   test("Q21 what it asks about is listed, bound to its digest, and answered: approved it runs once, denied it does not", async () => {
     const asked = (await json(kind, "run", kind, "--input", acts)) as { state: string; session: string };
     expect(asked.state).toBe("waiting");
+    const before = kind === "secretary" ? 1 : 0; // it reads before it asks
     const [open] = (await json(kind, "approvals", "list")) as { approval: string; digest: string; tool: string; session: string }[];
     if (open === undefined) throw new Error("no question");
     expect(open).toMatchObject({ tool, session: asked.session });
@@ -76,7 +79,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
     expect(await json(kind, "approvals", "approve", open.approval.slice(-6), "--digest", open.digest)).toMatchObject({
       state: "taken",
       event: { kind: "approval.answered", answer: { kind: "approve" } },
-      result: { ending: "completed", calls: 1 },
+      result: { ending: "completed", calls: before + 1 },
     });
     expect(await json(kind, "approvals", "list")).toEqual([]);
 
@@ -85,7 +88,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
     const silent = await orgate(kind, "approvals", "deny", second?.approval ?? "");
     expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining("--reason is missing")]);
     expect(await json(kind, "approvals", "deny", second?.approval ?? "", "--reason", "not now")).toMatchObject({
-      result: { ending: "completed", calls: 0, output: expect.stringContaining("not allowed") },
+      result: { ending: "completed", calls: before, output: expect.stringContaining("not allowed") },
     });
   });
 

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Json, JsonObject } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
+import { webServer } from "../adapters/fixtures/mcp-web.ts";
 import { type Desk, expectRefusal, expectRefusals, makeDesk, until } from "./fixtures/desk.ts";
 
 const FAKE = join(import.meta.dirname, "../adapters/fixtures/mcp-fake.ts");
@@ -171,6 +172,19 @@ test("T141 a server that dies in the middle of a call leaves an unknown outcome,
   expect(shown).toContain("unknown");
 }, 60_000);
 
+test("T141 killed in the middle of a call, the session goes on elsewhere: the outcome is unknown, and the server heard of it once", async () => {
+  const desk = stage();
+  await desk.json("mcp", "trust", "box");
+  const run = desk.start(["run", "desk", "--input", "never", "--json"]);
+  await until(() => (desk.heard().includes("call never") ? true : null));
+  run.kill("SIGKILL");
+  await run.ended;
+  const [{ session } = { session: "" }] = (await desk.json("sessions", "list")) as { session: string }[];
+  await desk.orgate("sessions", "resume", session);
+  expect(await events(desk, session)).toContain("hold-lost");
+  expect(desk.heard()).toEqual(["call never"]);
+}, 60_000);
+
 test("T142 Ctrl-C reaches the server, and leaves an unknown outcome", async () => {
   const desk = stage();
   await desk.json("mcp", "trust", "box");
@@ -229,4 +243,32 @@ test("T133 wrong words are refused with what there is", async () => {
   desk.write(".mcp.json", JSON.stringify({ mcpServers: { box: { command: "/nowhere" } } }));
   expectRefusal(await desk.orgate("mcp", "trust", "box"), 1, "unreachable: mcp:box: it cannot be started (ENOENT)");
   expect((await desk.orgate("mcp", "list", "box")).stdout).toContain("/nowhere");
+}, 60_000);
+
+test("T146 `mcp login` prints where to sign in, waits for the way back, and `mcp logout` forgets it", async () => {
+  const desk = stage();
+  const guarded = await webServer({ token: "canary-token-2" });
+  try {
+    desk.write(".mcp.json", JSON.stringify({ mcpServers: { web: { url: guarded.url }, box: { command: "x" } } }));
+    expectRefusal(await desk.orgate("mcp", "login", "web"), 2, "MCP server `web` cannot be used: it is not trusted");
+    await desk.json("trust", "add", "mcp:web");
+    await desk.json("trust", "add", "mcp:box");
+    expectRefusal(await desk.orgate("mcp", "diff", "web"), 1, "it wants us to sign in, or refuses us");
+    expectRefusal(await desk.orgate("mcp", "login", "box"), 2, "there is nothing to sign in to");
+    const login = desk.start(["mcp", "login", "web"]);
+    let said = "";
+    login.child.stderr?.on("data", (text: string) => {
+      said += text;
+    });
+    const page = await until(() => /sign in here: (\S+)/.exec(said)?.[1] ?? null);
+    expect((await fetch(page)).status).toBe(200); // follows the way back, as a browser would
+    const { code, stdout } = await login.ended;
+    expect([code, stdout]).toEqual([0, "signed in at web\n"]);
+    expect(await desk.json("mcp", "trust", "web")).toMatchObject({ tools: ["web__look"] });
+    expect(JSON.stringify(await desk.json("mcp", "list")) + said + stdout).not.toContain("canary-token-2");
+    await desk.json("mcp", "logout", "web");
+    expectRefusal(await desk.orgate("mcp", "diff", "web"), 1, "it wants us to sign in, or refuses us");
+  } finally {
+    await guarded.close();
+  }
 }, 60_000);

@@ -72,6 +72,14 @@ describe("M53 M56 what is there to use", () => {
     expect(well.stdout).toMatch(/ok\s+provider anthropic\s+.*\$ANTHROPIC_API_KEY is set, in \.env/);
     expect(well.stdout).not.toContain("canary");
   });
+
+  test("T100 doctor says that programs can be run and who holds their limits, or why not and what to do", async () => {
+    const desk = deskWith({});
+    const told = JSON.parse((await desk.orgate("doctor", "--json")).stdout);
+    expect(told.sandbox).toMatchObject({ ok: true, detail: expect.stringMatching(/^bubblewrap; limits held by .+, each shown in force$/) });
+    const without = await desk.start(["doctor"], undefined, { PATH: "/nowhere" }).ended;
+    expect(without.stdout).toMatch(/no\s+sandbox\s+programs of tools cannot be run: bubblewrap is not installed; install it/);
+  });
 });
 
 test("M124 M77 a project's prices let an agent limit money, its runs are paid at them, and what is no price is refused where it stands", async () => {

@@ -5,7 +5,20 @@ import { type Agent, type Attachment, FaultError, isFault, isSessionId, type Ses
 import { isPersonName, type Journal, type SessionSummary } from "@orgate/core/journal";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { hasJournal, type Look, mustHaveSkills, openLook, openPlace, openProject, type Person, type Place, personsOf } from "../compose.ts";
+import {
+  hasJournal,
+  isManifest,
+  type Look,
+  mustHaveSkills,
+  openLook,
+  openPlace,
+  openProject,
+  type Person,
+  type Place,
+  personsOf,
+  type ReadManifests,
+  readManifests,
+} from "../compose.ts";
 import type { Config } from "../config.ts";
 import { fileAt } from "../file-input.ts";
 import { openPolicies, type Policies } from "../policies.ts";
@@ -13,6 +26,10 @@ import { loadProjectAgents } from "../project-agents.ts";
 import type { ProjectMcp } from "../project-mcp.ts";
 
 export const projectOf = (given: Given): Config => openProject(given.project, given.cwd);
+
+/** Its manifests, with all that is wrong with them. */
+export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): ReadManifests =>
+  readManifests(root, tools.filter(isManifest));
 
 /** Reads, and closes whatever happens. */
 export async function looking<T>(given: Given, work: (look: Look, config: Config) => Promise<T>): Promise<T> {

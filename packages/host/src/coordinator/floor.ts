@@ -35,7 +35,9 @@ export type FloorOptions = Readonly<{
   told(drove: Drove): void;
 }>;
 /** A failure of no session is one to look for those that want driving. */
-export type Drove = Readonly<{ kind: "drove"; session: SessionId; result: RunResult } | { kind: "failed"; session: SessionId | null; error: unknown }>;
+export type Drove = Readonly<
+  { kind: "drove"; session: SessionId; result: RunResult } | { kind: "failed"; session: SessionId | null; error: unknown }
+>;
 
 /** `entry` is null while whoever holds the session has not taken it. */
 export type Sent = Readonly<{ session: SessionId; entry: Entry | null }>;
@@ -64,13 +66,16 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
   const { journal, inbox, holder } = runtime.place.store;
   const queue = new Set<SessionId>();
   const driven = new Map<SessionId, Promise<void>>();
+  const knocked = new Set<SessionId>();
   /** How a session with something left to do stood when it was last left: until something comes there is nothing that could be done. */
   const leftAt = new Map<SessionId, string>();
   let leaving = false;
 
   const wake = (session: SessionId): void => {
-    if (leaving || driven.has(session)) return; // whoever drives it sees what has come
-    queue.add(session);
+    if (leaving) return;
+    if (driven.has(session))
+      knocked.add(session); // whoever drives it sees what has come, unless it is just leaving
+    else queue.add(session);
     next();
   };
 
@@ -82,6 +87,7 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
         session,
         drive(session).finally(() => {
           driven.delete(session);
+          if (knocked.delete(session)) void inbox.pending(session).then((left) => left.length > 0 && wake(session));
           next();
         }),
       );
@@ -155,7 +161,12 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
     }
   }
 
-  async function outcome(session: SessionId, intent: IntentId, patienceMs: number, signal?: AbortSignal): Promise<Entry | "waiting" | null> {
+  async function outcome(
+    session: SessionId,
+    intent: IntentId,
+    patienceMs: number,
+    signal?: AbortSignal,
+  ): Promise<Entry | "waiting" | null> {
     const from = Math.max(0, ((await entryOf(session, intent, 0))?.seq ?? 1) - 1);
     const left = new AbortController(); // whoever drove it here has gone: it has ended, or waits
     void driven.get(session)?.then(() => left.abort());

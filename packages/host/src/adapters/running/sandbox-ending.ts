@@ -15,7 +15,13 @@ export function endAll(child: ChildProcess): void {
   for (const one of first) kill(one);
 }
 
-/** More than ten seconds in all; whatever still stands then is not for us to end. */
+/** For a program without a sandbox: its process group, where there are such groups. */
+export function endGroup(child: ChildProcess): void {
+  if (process.platform === "win32") child.kill();
+  else if (child.pid !== undefined) kill(-child.pid);
+}
+
+/** Some ten seconds in all; whatever still stands then is not for us to end. */
 const LOOKS = 300;
 
 /** Until the first process inside is gone: the kernel lets it go last. What then stands in the table of processes is only waiting to be counted. */
@@ -24,8 +30,8 @@ export async function gone(first: number): Promise<void> {
   for (let look = 0; look < LOOKS; look += 1) {
     const now = stateOf(first);
     if (birth === null || now === null || now.birth !== birth || now.state === "Z" || now.state === "X") return;
-    if (look === 100) kill(first);
-    await new Promise<void>((done) => void (look < 20 ? setImmediate(done) : setTimeout(done, Math.min(look, 50))));
+    if (look === 120) kill(first);
+    await new Promise<void>((done) => void (look < 20 ? setImmediate(done) : setTimeout(done, look < 120 ? 1 : 50)));
   }
 }
 

@@ -70,7 +70,7 @@ export function whatIsHere({ platform, arch, uid, path, withoutCgroups }: Machin
 }
 
 function find(name: string, path: string): string | null {
-  const folders = [...path.split(delimiter).filter((folder) => folder.startsWith("/")), "/usr/bin", "/bin"];
+  const folders = path.split(delimiter).filter((folder) => folder.startsWith("/"));
   return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null;
 }
 

@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -259,6 +260,27 @@ describe("what is protected", () => {
   });
 });
 
+test("T92 a path that is exchanged between the look and the mount leads nowhere", async () => {
+  const [work, secret] = [folder(), folder()];
+  writeFileSync(join(secret, "canary"), "secret");
+  for (const place of ["sub", "sub/deep"]) {
+    mkdirSync(join(work, "sub/deep"), { recursive: true });
+    const path = join(work, place);
+    // the look itself is where the exchange happens: nobody could be quicker
+    const judge = (real: string) => {
+      rmSync(join(work, "sub"), { recursive: true });
+      mkdirSync(join(secret, "deep"), { recursive: true });
+      symlinkSync(secret, join(work, "sub"));
+      return { kind: "free" as const, real };
+    };
+    const box = sandbox({ protection: { judge, places: () => [], alias: () => null, hidden: [] } });
+    const ran = await box.run(shell("cat canary ../canary; echo x > made", { cwd: path, paths: [{ path, access: "write" }] }), quietly());
+    expect(ran).toMatchObject({ kind: "refused", reason: expect.stringContaining("exchanged meanwhile") });
+    rmSync(join(work, "sub"));
+  }
+  expect(readdirSync(secret).sort()).toEqual(["canary", "deep"]);
+});
+
 test("T95 nothing falls back: another system, a machine without bubblewrap, an old one, and a limit that nobody holds refuse with what to do", async () => {
   const on = async (machine: Partial<ReturnType<typeof thisMachine>>) =>
     sandbox({ machine: { ...thisMachine(), ...machine } }).run(program(["true"]), quietly());
@@ -269,9 +291,14 @@ test("T95 nothing falls back: another system, a machine without bubblewrap, an o
   });
   expect(await on({ platform: "win32" })).toMatchObject({ kind: "refused" });
   expect(await on({ arch: "riscv64" })).toMatchObject({ kind: "refused" });
+  expect(await on({ path: folder() })).toMatchObject({
+    kind: "refused",
+    reason: "bubblewrap is not installed",
+    hint: expect.stringContaining("apt install bubblewrap"),
+  });
   const old = folder();
   writeFileSync(join(old, "bwrap"), "#!/bin/sh\necho '    --bind SRC DEST'\n", { mode: 0o755 });
-  expect(await on({ path: old })).toMatchObject({
+  expect(await on({ path: `${old}:/usr/bin` })).toMatchObject({
     kind: "refused",
     reason: expect.stringContaining("too old"),
     hint: expect.stringContaining("0.10"),
@@ -281,7 +308,7 @@ test("T95 nothing falls back: another system, a machine without bubblewrap, an o
   chmodSync(hollow, 0o755);
   const script = `#!/bin/sh\n[ "$1" = --help ] && exec /usr/bin/bwrap --help\nwhile [ "$1" != -- ]; do shift; done; shift\necho "{\\"child-pid\\": $$}{\\"exit-code\\": 0}" >&4\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "$@"\n`;
   writeFileSync(join(hollow, "bwrap"), script, { mode: 0o755 });
-  expect(await on({ path: hollow, withoutCgroups: true })).toMatchObject({
+  expect(await on({ path: `${hollow}:/usr/bin`, withoutCgroups: true })).toMatchObject({
     kind: "refused",
     reason: expect.stringContaining("is not in force"),
     hint: expect.stringContaining("control groups"),

@@ -1,0 +1,178 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { type Desk, expectRefusal, makeDesk } from "./fixtures/desk.ts";
+
+const desks: Desk[] = [];
+afterAll(() => {
+  for (const desk of desks) desk.remove();
+});
+
+const ECHO = `[tool]
+name = "say"
+version = "2.1.0"
+binary = "echo"
+description = "Says a text."
+
+[args.text]
+type = "string"
+required = true
+sanitize = ["text"]
+
+[args.times]
+type = "integer"
+max = 3
+default = 1
+
+[command]
+template = "echo -n {text} {times}"
+`;
+const WHOLE = "permit(principal, action, resource);\n";
+const AGENT = 'name = "clerk"\ninstructions = "Say it."\nmodel = "offline/echo"\ntools = ["say"]\n';
+
+function shop(): Desk {
+  const desk = makeDesk();
+  desks.push(desk);
+  desk.write("tools/say.clad.toml", ECHO);
+  desk.write("agents/clerk.toml", AGENT);
+  desk.write("policies/desk.cedar", WHOLE);
+  return desk;
+}
+
+type Ran = { session: string; state: string; ending: string; output: string; questions: readonly { approval: string }[] };
+
+describe("tools", () => {
+  const desk = shop();
+
+  test("T65 list, show and schema tell what there is", async () => {
+    const listed = (await desk.json("tools", "list")) as { name: string; from: string; agents: string[] }[];
+    expect(listed.find((t) => t.name === "say")).toMatchObject({
+      from: "tools/say.clad.toml",
+      agents: ["clerk"],
+      risk: "low",
+      sandbox: "process",
+    });
+    expect(listed.find((t) => t.name === "look")).toMatchObject({ from: "code", agents: ["desk"], risk: "high", sandbox: null });
+    expect((await desk.orgate("tools", "show", "say")).stdout).toMatch(/runs +echo -n \{text\} \{times\}\n/);
+    expect(await desk.json("tools", "schema", "say")).toEqual({
+      name: "say",
+      description: "Says a text.",
+      inputSchema: {
+        type: "object",
+        properties: { text: { type: "string", maxLength: 32_768 }, times: { type: "integer", maximum: 3, default: 1 } },
+        required: ["text"],
+        additionalProperties: false,
+      },
+    });
+  });
+
+  test("T65 test prints the argv and runs nothing", async () => {
+    const tried = await desk.orgate("tools", "test", "say", "--arg", "text=a 'b' $(c)", "--arg", "times=2");
+    expect(JSON.parse(tried.stdout)).toEqual(["echo", "-n", "a 'b' $(c)", "2"]);
+    expect(await desk.json("tools", "test", "say", "--args", '{"text": "x"}')).toMatchObject({
+      args: { text: "x", times: 1 },
+      invocation: { kind: "process", argv: ["echo", "-n", "x", "1"] },
+    });
+    expectRefusal(await desk.orgate("tools", "test", "say", "--arg", "text=-rf"), 2, "begins with a dash");
+    expectRefusal(await desk.orgate("tools", "test", "say", "--arg", "text=a", "--arg", "times=9"), 2, "must be at most 3");
+    expectRefusal(await desk.orgate("tools", "test", "shout"), 2, "no manifest describes a tool `shout`");
+    expect(await desk.json("sessions", "list")).toEqual([]);
+  });
+
+  test("T65 T66 run goes through the gate and the journal; its evidence is whole", async () => {
+    const ran = (await desk.json("tools", "run", "say", "--arg", "text=hello")) as Ran;
+    expect(ran).toMatchObject({ ending: "completed", output: expect.stringContaining("hello 1") });
+    const envelope = await desk.json("journal", "evidence", `${ran.session}/1.0`);
+    expect(envelope).toMatchObject({
+      tool: "say",
+      version: "2.1.0",
+      parameters: { text: "hello", times: 1 },
+      invocation: { kind: "process", argv: ["echo", "-n", "hello", "1"], tier: "process" },
+      resource: 'Tool::"say"',
+      outcome: "done",
+      exitStatus: 0,
+      outputSha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      policies: ["desk/1"],
+      identity: { agent: "clerk", onBehalfOf: expect.stringMatching(/^user:/), surface: "cli" },
+    });
+    const text = await desk.orgate("journal", "evidence", `${ran.session.slice(-8)}/1.0`);
+    expect(text.stdout).toMatch(/exit status +0\n[\s\S]*policies +desk\/1\n/);
+    expectRefusal(await desk.orgate("journal", "evidence", `${ran.session}/9.9`), 2, "no call `9.9` has ended");
+    expectRefusal(await desk.orgate("journal", "evidence", "1.0"), 2, "names no call");
+  });
+
+  test("T66 a tool in code has its envelope too", async () => {
+    const ran = (await desk.json("run", "desk", "--input", "please look")) as Ran;
+    expect(await desk.json("journal", "evidence", `${ran.session}/1.0`)).toMatchObject({
+      tool: "look",
+      invocation: null,
+      outcome: "done",
+      outputDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  test("T65 what no policy permits is not run, by hand either", async () => {
+    const other = shop();
+    other.write(
+      "policies/desk.cedar",
+      'permit(principal, action in [Action::"model", Action::"respond"], resource);\npermit(principal is User, action, resource);\n',
+    );
+    const ran = await other.orgate("tools", "run", "say", "--arg", "text=hello", "--json");
+    expect(JSON.parse(ran.stdout)).toMatchObject({ calls: 0, output: expect.stringContaining("no policy permits") });
+  });
+
+  test("T44 T65 a manifest with human_approval asks, and runs once a person has said yes", async () => {
+    const other = shop();
+    other.write("tools/say.clad.toml", ECHO.replace('binary = "echo"', 'binary = "echo"\nhuman_approval = true'));
+    const waiting = await other.orgate("tools", "run", "say", "--arg", "text=hello", "--json");
+    expect(waiting.code).toBe(3);
+    const { questions, session } = JSON.parse(waiting.stdout) as Ran;
+    await other.orgate("approvals", "approve", questions[0]?.approval ?? "");
+    expect(await other.json("journal", "evidence", `${session}/1.0`)).toMatchObject({
+      outcome: "done",
+      policies: ["desk/1", "orgate:human-approval/say"],
+      approval: questions[0]?.approval,
+    });
+  });
+
+  test("T65 T47 validate tells everything that is wrong, and init writes what is not", async () => {
+    const other = shop();
+    expect(await other.json("tools", "validate")).toEqual({ manifests: 1, problems: [] });
+    for (const kind of ["command", "http", "mcp"]) {
+      await other.json("tools", "init", `own_${kind}`, "--kind", kind);
+      expect(await other.json("tools", "validate", `tools/own_${kind}.clad.toml`)).toEqual({ manifests: 1, problems: [] });
+    }
+    expectRefusal(await other.orgate("tools", "init", "own_http"), 2, "is there already");
+    other.write("tools/bad.clad.toml", '[tool]\nname = "bad"\nverson = "1"\n');
+    const told = await other.orgate("tools", "validate");
+    expect(told.code).toBe(1);
+    expect(told.stdout).toMatch(/bad\.clad\.toml:3:1 there is no setting `tool\.verson`/);
+    expectRefusal(await other.orgate("tools", "list"), 1, "`tool.version` is missing (and 2 more");
+  });
+});
+
+describe("secrets", () => {
+  const env = { ORGATE_SECRETS_PASSPHRASE: "correct horse battery" };
+
+  test("T60 set, list and remove; no value is ever shown, and another passphrase opens nothing", async () => {
+    const desk = shop();
+    desk.write(
+      "tools/post.clad.toml",
+      '[tool]\nname = "post"\nversion = "1"\ndescription = "p"\n[http]\nmethod = "GET"\nurl = "https://example.com/"\nheaders = { A = "{_secret:token}", B = "{_secret:other}" }\n',
+    );
+    const set = await desk.start(["secrets", "set", "token", "-"], "canary-value\n", env).ended;
+    expect([set.code, set.stdout]).toEqual([0, "token is set: manifests use it as {_secret:token}\n"]);
+    const listed = await desk.start(["secrets", "list", "--json"], "", { ...env, ORGATE_SECRET_OTHER: "from-env" }).ended;
+    expect(JSON.parse(listed.stdout)).toEqual([
+      { name: "other", from: "environment", tools: ["post"] },
+      { name: "token", from: "store", tools: ["post"] },
+    ]);
+    expect(desk.read(".orgate/secrets.json")).not.toMatch(/canary|token/);
+    const wrong = await desk.start(["secrets", "list"], "", { ORGATE_SECRETS_PASSPHRASE: "another passphrase" }).ended;
+    expectRefusal(wrong, 1, "does not open");
+    expectRefusal(await desk.orgate("secrets", "list"), 2, "need their passphrase");
+    expectRefusal(await desk.start(["secrets", "set", "x", "-"], "abc", env).ended, 2, "shorter than 4");
+    const tried = await desk.orgate("tools", "test", "post");
+    expect(tried.stdout).toContain("{_secret:token}");
+    expect((await desk.start(["secrets", "remove", "token", "--json"], "", env).ended).code).toBe(0);
+    expectRefusal(await desk.start(["secrets", "remove", "token"], "", env).ended, 2, "there is no secret `token`");
+  });
+});

@@ -1,0 +1,321 @@
+/**
+ * The tools of a project: what there is, what the model is shown, what would be run, and one call by hand.
+ *
+ * T65 `tools test` builds what would run and runs nothing, reads no secret; `tools run` goes through the gate and the journal like any call.
+ */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { type Agent, FaultError, type Json, type JsonObject, type Tool } from "@orgate/core";
+import type { Contract } from "@orgate/core/contracts";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import { type Cell, count, table } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
+import { type FileProblem, type ManifestFile, readManifest } from "../compose.ts";
+import { operatorModel } from "../operator-model.ts";
+import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
+import { starterManifest } from "../starter/manifest.ts";
+import { driven, printResult, withRuntime } from "./driving.ts";
+import { certified, deskOf, manifestsIn, personOf, projectOf } from "./project.ts";
+
+type Listed = Readonly<{
+  name: string;
+  from: string;
+  risk: string;
+  effects: readonly string[];
+  sandbox: string | null;
+  agents: readonly string[];
+  problem: string | null;
+}>;
+
+const listedTool = (tool: Tool, from: string, agents: readonly Agent[]): Listed => ({
+  name: tool.name,
+  from,
+  risk: tool.riskTier,
+  effects: tool.effects,
+  sandbox: tool.sandbox,
+  agents: agents.filter((agent) => agent.tools.some((t) => t.name === tool.name)).map((agent) => agent.name),
+  problem: null,
+});
+
+export const list: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const { problems } = manifestsIn(config);
+  if (problems.length > 0) throw refused(problems, config.root);
+  const { agents: loaded } = await loadProjectAgents(config);
+  const agents = loaded.map(({ agent }) => agent);
+  const manifests = manifestsOf(config, given.env, null).tools;
+  const rest = agents
+    .flatMap((agent) => agent.tools)
+    .filter((tool, i, all) => !manifests.has(tool.name) && all.findIndex((t) => t.name === tool.name) === i);
+  const rows = [
+    ...[...manifests.values()].map(({ tool, manifest }) => listedTool(tool, manifest.shown, agents)),
+    ...rest.map((tool) => listedTool(tool, tool.server === null ? "code" : `mcp:${tool.server}`, agents)),
+  ].sort((a, b) => (a.name < b.name ? -1 : 1));
+  if (given.json) screen.line(JSON.stringify(rows));
+  else if (rows.length === 0) screen.line("this project has no tool: `orgate tools init NAME` writes a manifest to begin with");
+  else {
+    const cells = rows.map((r): readonly Cell[] => [
+      r.name,
+      r.risk,
+      r.effects.join(", "),
+      r.sandbox ?? "",
+      r.from,
+      r.agents.join(", ") || { text: "no agent", tone: "dim" },
+    ]);
+    for (const line of table(["tool", "risk", "effects", "sandbox", "from", "used by"], cells, screen.paint)) screen.line(line);
+  }
+  return EXIT.success;
+};
+
+function refused(problems: readonly FileProblem[], root: string): FaultError {
+  const [first] = problems;
+  const { file = root, line = 1, column = 1, detail = "", hint = "" } = first ?? {};
+  const more = problems.length - 1;
+  return new FaultError({
+    kind: "file-bad",
+    file,
+    line,
+    column,
+    detail: `${detail}${more > 0 ? ` (and ${more} more: \`orgate tools validate\` shows all)` : ""}`,
+    hint,
+  });
+}
+
+/** One manifest of the project, by the name of its tool. */
+function manifestNamed(given: Given, name: string): ManifestFile {
+  const read = manifestsIn(projectOf(given));
+  const found = read.manifests.find(({ contract }) => contract.manifest.tool.name === name);
+  if (found !== undefined) return found;
+  if (read.problems.length > 0) throw refused(read.problems, "");
+  const names = read.manifests.map(({ contract }) => contract.manifest.tool.name);
+  throw new FaultError({
+    kind: "usage",
+    detail: `no manifest describes a tool \`${name}\``,
+    hint: names.length === 0 ? "there is none in tools/*.clad.toml" : `there are: ${names.sort().join(", ")}`,
+  });
+}
+
+export const show: Run = async (given, screen) => {
+  const { contract, shown } = manifestNamed(given, given.args[0] ?? "");
+  const { tool, args, backend, secrets, output } = contract.manifest;
+  const about = {
+    name: tool.name,
+    version: tool.version,
+    description: tool.description,
+    from: shown,
+    runs: runsOf(contract),
+    riskTier: tool.risk_tier,
+    humanApproval: tool.human_approval,
+    effects: contract.effects,
+    repeat: tool.orgate.repeat,
+    sandbox: backend.kind === "command" || backend.kind === "executor" ? tool.orgate.sandbox : null,
+    timeoutSeconds: tool.timeout_seconds,
+    touches: contract.resourceTypes,
+    secrets,
+    output: output.format,
+    args: [...args.values()].map((arg) => ({
+      name: arg.name,
+      type: arg.type,
+      required: arg.def.required,
+      default: arg.fallback,
+      scoped: arg.isScoped,
+      target: contract.targets.includes(arg.name),
+      description: arg.def.description,
+    })),
+  };
+  if (given.json) {
+    screen.line(JSON.stringify(about));
+    return EXIT.success;
+  }
+  screen.line(`${screen.paint("strong", tool.name)} ${tool.version} ${screen.paint("dim", shown)}`);
+  screen.line(visible(tool.description));
+  const { args: listed, name: _, version: __, description: ___, from: ____, ...rest } = about;
+  for (const [label, value] of Object.entries(rest))
+    screen.line(
+      `${screen.paint("dim", label.padEnd(16))}${visible(Array.isArray(value) ? value.join(", ") || "none" : String(value ?? "none"))}`,
+    );
+  if (listed.length > 0) {
+    const cells = listed.map((a): readonly Cell[] => [
+      a.name,
+      a.type,
+      a.required ? "required" : a.default === null ? "" : `default ${a.default}`,
+      a.scoped ? "in scope" : "",
+      visible(a.description),
+    ]);
+    for (const line of table(["argument", "type", "", "", ""], cells, screen.paint)) screen.line(line);
+  }
+  return EXIT.success;
+};
+
+function runsOf({ manifest: { backend } }: Contract): string {
+  switch (backend.kind) {
+    case "command":
+      return backend.command.items
+        .map(({ pieces }) =>
+          pieces.map((p) => (p.kind === "text" ? p.text : p.kind === "value" ? `{${p.name}}` : `{_secret:${p.name}}`)).join(""),
+        )
+        .join(" ");
+    case "executor":
+      return backend.file;
+    case "http":
+      return `${backend.http.method} ${backend.http.url.map((p) => (p.kind === "text" ? p.text : `{${p.name}}`)).join("")}`;
+    case "mcp":
+      return `${backend.tool} of the MCP server ${backend.server}`;
+  }
+}
+
+export const schema: Run = async (given, screen) => {
+  const { contract } = manifestNamed(given, given.args[0] ?? "");
+  const { name, description } = contract.manifest.tool;
+  screen.line(JSON.stringify({ name, description, inputSchema: contract.inputSchema }, null, given.json ? 0 : 2));
+  return EXIT.success;
+};
+
+export const validate: Run = async (given, screen) => {
+  const [file] = given.args;
+  const config = projectOf(given);
+  const read = manifestsIn(config);
+  const one = file === undefined ? null : oneFile(resolve(given.cwd, file), read.types);
+  const problems = one === null ? [...read.problems, ...made(given, read.problems.length)] : one.problems;
+  const good = one === null ? read.manifests.length : one.contract === null ? 0 : 1;
+  if (given.json) screen.line(JSON.stringify({ manifests: good, problems }));
+  else {
+    for (const { file: at, line, column, detail, hint } of problems) {
+      screen.line(`${visible(at)}:${line}:${column} ${screen.paint("bad", visible(detail))}`);
+      screen.line(`  ${screen.paint("dim", visible(hint))}`);
+    }
+    screen.line(`${count(good, "manifest")} can be used, ${count(problems.length, "problem")}`);
+  }
+  return problems.length === 0 ? EXIT.success : EXIT.failure;
+};
+
+function oneFile(file: string, types: Parameters<typeof readManifest>[1]) {
+  if (!existsSync(file))
+    throw new FaultError({ kind: "usage", detail: `there is no file ${file}`, hint: "name a manifest, or none for all of the project's" });
+  return readManifest(file, types);
+}
+
+/** What shows only once they are tools: two of one name, a schema of output that cannot be held to. */
+function made(given: Given, before: number): readonly FileProblem[] {
+  if (before > 0) return [];
+  try {
+    manifestsOf(projectOf(given), given.env, null);
+    return [];
+  } catch (error) {
+    if (!(error instanceof FaultError) || error.fault.kind !== "file-bad") throw error;
+    const { file, line, column, detail, hint } = error.fault;
+    return [{ file, line: line ?? 1, column: column ?? 1, detail, hint }];
+  }
+}
+
+export const test: Run = async (given, screen) => {
+  const { contract } = manifestNamed(given, given.args[0] ?? "");
+  const { world, env } = manifestsOf(projectOf(given), {}, null).ground;
+  const checked = contract.check(argsOf(given, contract), world);
+  if (checked.kind === "invalid")
+    throw new FaultError({
+      kind: "usage",
+      detail: `the arguments do not fit: ${checked.issues.join("; ")}`,
+      hint: "`orgate tools schema` shows what it takes",
+    });
+  const built = contract.invoke(checked.args, world, {
+    secret: (name) => `{_secret:${name}}`,
+    ambient: (name) => `{${name}}`,
+    env,
+    scanId: "{_scan_id}",
+  });
+  if (built.kind === "refused") throw new FaultError({ kind: "usage", detail: `it would not be run: ${built.reason}`, hint: built.hint });
+  const { invocation } = built;
+  if (given.json) screen.line(JSON.stringify({ args: checked.args, resource: contract.resource(checked.args), invocation }));
+  else if (invocation.kind === "process") screen.line(JSON.stringify(invocation.argv));
+  else screen.line(JSON.stringify(invocation, null, 2));
+  return EXIT.success;
+};
+
+/** `--args` as JSON, and over it each `--arg name=value`, as its type has it. */
+function argsOf(given: Given, { manifest: { args } }: Contract): JsonObject {
+  const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
+  const whole = jsonObject(given.text("args") ?? "{}");
+  if (whole === null) throw usage("--args is no JSON object", `write --args '{"name": "value"}'`);
+  const named = given.texts("arg").map((text): [string, Json] => {
+    const at = text.indexOf("=");
+    if (at <= 0) throw usage(`\`${text}\` is no argument`, "write --arg name=value");
+    const [name, value] = [text.slice(0, at), text.slice(at + 1)];
+    const type = args.get(name)?.type;
+    if ((type === "integer" || type === "port") && /^-?\d+$/.test(value)) return [name, Number(value)];
+    return [name, type === "boolean" && (value === "true" || value === "false") ? value === "true" : value];
+  });
+  return { ...whole, ...Object.fromEntries(named) };
+}
+
+function jsonObject(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+  } catch {
+    return null;
+  }
+}
+
+export const init: Run = async (given, screen) => {
+  const [name = ""] = given.args;
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
+    throw new FaultError({ kind: "usage", detail: `\`${name}\` is no name of a tool`, hint: "use 1 to 64 of A-Z, a-z, 0-9, _ and -" });
+  const kind = given.text("kind");
+  const file = join(projectOf(given).root, "tools", `${name}.clad.toml`);
+  if (existsSync(file))
+    throw new FaultError({ kind: "usage", detail: `${file} is there already`, hint: "choose another name, or edit it" });
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, starterManifest(name, kind === "http" || kind === "mcp" ? kind : "command"), { flag: "wx" });
+  if (given.json) screen.line(JSON.stringify({ file }));
+  else {
+    screen.line(`wrote ${file}`);
+    screen.line(
+      `${screen.paint("dim", "next:")} edit it, then \`orgate tools validate\` and \`orgate tools test ${name} --arg text=hello\``,
+    );
+  }
+  return EXIT.success;
+};
+
+/** T65 the person proposes it in the agent's place; everything after that is as ever. */
+export const run: Run = async (given, screen) => {
+  const [name = ""] = given.args;
+  const desk = await deskOf(projectOf(given));
+  const agent = agentFor(desk.agents, name, given.text("agent"));
+  const { contract } = manifestNamed(given, name);
+  const args = argsOf(given, contract);
+  const person = personOf(given, screen);
+  return withRuntime(
+    given,
+    screen,
+    desk,
+    { kind: "user", id: person.name },
+    async (runtime) => {
+      await certified(given, screen, runtime.place, person);
+      const result = await driven(given, screen, (options) =>
+        runtime.run(agent.name, `orgate tools run ${name} ${JSON.stringify(args)}`, options),
+      );
+      return printResult(given, screen, runtime.inspect.head(), result);
+    },
+    () => operatorModel(name, args),
+  );
+};
+
+function agentFor(agents: readonly Agent[], tool: string, wanted: string | null): Agent {
+  const able = agents.filter((agent) => agent.tools.some((t) => t.name === tool));
+  const [one, ...others] = wanted === null ? able : able.filter((agent) => agent.name === wanted);
+  const names = able.map((agent) => agent.name).join(", ");
+  if (one === undefined)
+    throw new FaultError({
+      kind: "usage",
+      detail: wanted === null ? `no agent has the tool \`${tool}\`` : `agent \`${wanted}\` does not have the tool \`${tool}\``,
+      hint: names === "" ? `name it in an agent's \`tools\`: policies decide about agents` : `these do: ${names}`,
+    });
+  if (others.length > 0)
+    throw new FaultError({
+      kind: "usage",
+      detail: `several agents have the tool \`${tool}\``,
+      hint: `say as which with --agent: ${names}`,
+    });
+  return one;
+}

@@ -1,0 +1,86 @@
+/**
+ * One execution, proved: all that the journal says of a call, put together.
+ *
+ * T66 an envelope has tool and version, validated parameters, the invocation as built, duration, exit status, the output's digest, the
+ *     policies that decided and the identity behind it, each with the entry it stands in. (oats:C7)
+ */
+import type { CallId, Entry, JournalEvent, Json, JsonObject, SessionId } from "@orgate/core";
+
+type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
+
+export type Envelope = Readonly<{
+  session: SessionId;
+  call: CallId;
+  tool: string;
+  version: Json;
+  toolDigest: string;
+  parameters: JsonObject | null;
+  /** Null for tools in code, which show none. */
+  invocation: Json;
+  resource: string;
+  startedAt: number | null;
+  endedAt: number;
+  durationMs: number;
+  starts: number;
+  outcome: string;
+  exitStatus: Json;
+  outputDigest: string | null;
+  outputSha256: Json;
+  /** The policies that decided, and the answer or grant that it took. */
+  policies: readonly string[];
+  approval: string | null;
+  identity: Readonly<{ agent: string; onBehalfOf: string; surface: string }>;
+  /** What else the tool showed: an edit's before and after, where output is kept. */
+  shown: JsonObject;
+  /** Where in the session's stream it stands. */
+  entries: Readonly<{ opened: number; decided: number | null; started: number | null; ended: number }>;
+}>;
+
+/** `entries` are all of one session. Null: the call never ended there. */
+export function envelopeOf(entries: readonly Entry[], call: CallId): Envelope | null {
+  const last = <K extends JournalEvent["kind"]>(kind: K, is: (event: Of<K>) => boolean = () => true) =>
+    entries.findLast((e): e is Entry & { event: Of<K> } => e.event.kind === kind && is(e.event as Of<K>));
+  const ended = last("act.ended", (e) => e.call === call);
+  const opened = last("session.opened");
+  if (ended === undefined || opened === undefined) return null;
+  const decided = last("gate.decided", (e) => e.verdict.kind === "allow" && e.action.kind === "call" && e.action.call === call);
+  const started = last("act.started", (e) => e.call === call);
+  const turn = entries.findLast((e) => e.event.kind === "turn.started" && e.seq < ended.seq);
+  const action = decided?.event.action.kind === "call" ? decided.event.action : null;
+  const verdict = decided?.event.verdict.kind === "allow" ? decided.event.verdict : null;
+  const { evidence, outcome } = ended.event;
+  const {
+    tool: _,
+    version = null,
+    manifest: __,
+    parameters: ___,
+    invocation = null,
+    exitStatus = null,
+    outputSha256 = null,
+    ...shown
+  } = evidence.proof ?? {};
+  const by = turn?.event.kind === "turn.started" ? turn.event.by : opened.event.principal;
+  return {
+    session: opened.stream as SessionId,
+    call,
+    tool: action?.tool ?? "",
+    version,
+    toolDigest: evidence.toolDigest,
+    parameters: action?.args ?? null,
+    invocation,
+    resource: action === null ? "" : `${action.resource.type}::${JSON.stringify(action.resource.id)}`,
+    startedAt: started?.at ?? null,
+    endedAt: ended.at,
+    durationMs: evidence.durationMs,
+    starts: evidence.starts,
+    outcome: outcome.kind === "unknown" ? `unknown (${outcome.cause})` : outcome.kind,
+    exitStatus,
+    outputDigest: evidence.outputDigest,
+    outputSha256,
+    policies: verdict?.because ?? [],
+    approval: verdict?.approval ?? null,
+    identity: { agent: opened.event.agent.name, onBehalfOf: `${by.kind}:${by.id}`, surface: opened.event.surface },
+    shown,
+    entries: { opened: opened.seq, decided: decided?.seq ?? null, started: started?.seq ?? null, ended: ended.seq },
+  };
+}
