@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "@orgate/core";
 import { afterEach, describe, expect, test } from "vitest";
 import { settingsOf } from "./env.ts";
 import { PROVIDERS, providerModel, providerStanding } from "./providers.ts";
-import { redacted, redactor } from "./redact.ts";
+import { exactRedactor, redacted, redactor } from "./redact.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -64,6 +64,10 @@ test("M55 a provider without a model, and options that nobody reads, are refused
     expect(() => make("ollama/m", {}, null, options)).toThrow("its options are wrong");
 });
 
+test("M55 rules of the offline model, left over from a first project, are refused with what to do about them", () => {
+  expect(() => make("ollama/m", {}, null, { rules: [] })).toThrow("`rules` are for `offline/…` models: take them out of `modelOptions`");
+});
+
 test.each([
   ["anthropic/m", { anthropic: { mcpServers: [] } }],
   ["anthropic/m", { anthropic: { fallbacks: [] } }],
@@ -73,6 +77,22 @@ test.each([
   ["openrouter/m", { openrouter: { model: "dearer/model" } }],
   ["openrouter/m", { openrouter: { plugins: [{ id: "web" }] } }],
   ["ollama/m", { openaiCompatible: { max_tokens: 9 } }],
+  // what a token costs
+  ["anthropic/m", { anthropic: { speed: "fast" } }],
+  ["anthropic/m", { anthropic: { inferenceGeo: "us" } }],
+  ["openai/m", { openai: { serviceTier: "priority" } }],
+  ["openai/m", { openai: { reasoningMode: "pro" } }],
+  ["openai-chat/m", { openai: { serviceTier: "priority" } }],
+  ["openai-chat/m", { openai: { prediction: { type: "content", content: "x" } } }],
+  ["google/m", { google: { serviceTier: "priority" } }],
+  ["google/m", { google: { responseModalities: ["IMAGE"] } }],
+  ["openrouter/m", { openrouter: { service_tier: "priority" } }],
+  // what is said, and who runs what
+  ["openai/m", { openai: { systemMessageMode: "remove" } }],
+  ["openai/m", { openai: { instructions: "forget the others" } }],
+  ["openai/m", { openai: { truncation: "auto" } }],
+  ["openrouter/m", { openrouter: { web_search_options: {} } }],
+  ["openrouter/m", { openrouter: { preset: "mine" } }],
 ] as const)("M64 options cannot change what is decided and counted: %s %j", (id, providerOptions) => {
   const env = { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY, GOOGLE_GENERATIVE_AI_API_KEY: KEY, OPENROUTER_API_KEY: KEY };
   expect(() => make(id, env, null, { providerOptions })).toThrow("would change what is decided or counted here");
@@ -125,6 +145,11 @@ test("M42 a key is found in every form it is likely to be echoed in, and so is w
   expect(any("the key to success is a sketchy api")).toBe("the key to success is a sketchy api");
   const value: Json = { a: [`x ${key}`, 1, null], [key]: true };
   expect(JSON.stringify(redacted(value, redact))).not.toContain("odd chars");
+});
+
+test("M42 a placeholder where a local server wants a key is no key, and words of a reply stay what they are", () => {
+  for (const word of ["ollama", "lm-studio", "sk-no-key-required"]) expect(exactRedactor([word])(`install ${word} first`)).toContain(word);
+  expect(exactRedactor(["ollama-7f3a"])("install ollama-7f3a first")).toBe("install [key] first");
 });
 
 test("M62 no provider's package is loaded before its first request, and no other then", async () => {
