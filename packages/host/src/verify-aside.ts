@@ -31,7 +31,14 @@ export function verifyAside(directory: string): Promise<Verified> {
 async function look(directory: string): Promise<Verified> {
   const store = openLook(directory);
   try {
-    const found = verify({ records: store.records, root: rootPublicKey(directory), ports: proof, head: null, progress: () => {}, torn: null });
+    const found = verify({
+      records: store.records,
+      root: rootPublicKey(directory),
+      ports: proof,
+      head: null,
+      progress: () => {},
+      torn: null,
+    });
     const { streams, entries, commits, writers, erased } = found.counts;
     const problems = found.problems.slice(0, MOST_PROBLEMS).map((problem) => `${problemName(problem)}: ${problem.reason}`);
     return { ok: found.firstBad === null, streams, entries, commits, writers, erased, head: headText(found.head), problems };

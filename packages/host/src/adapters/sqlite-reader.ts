@@ -241,8 +241,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
       });
     },
     position: () => Number(safely(() => lastPosition.get())?.last ?? 0),
-    tally: () =>
-      safely(() => tallied.all()).map((row) => ({ agent: String(row.agent), state: stateOf(row.state), count: Number(row.n) })),
+    tally: () => safely(() => tallied.all()).map((row) => ({ agent: String(row.agent), state: stateOf(row.state), count: Number(row.n) })),
     sessions({ state, agent, before, most }) {
       const sql = sessionsSql(state !== null, agent !== null);
       const statement = lists.get(sql) ?? db.prepare(sql);

@@ -57,7 +57,10 @@ export function unknownReader(db: DatabaseSync, safely: <T>(read: () => T) => T)
       return rows.length === 0 ? NOTHING_UNKNOWN : new Map(rows.map(toUnknown).map((u) => [u.call, u]));
     },
     page: ({ after, most }) =>
-      safely(() => listed.all(after?.session ?? "", after?.call ?? "", most)).map((row) => ({ ...toUnknown(row), agent: String(row.agent) })),
+      safely(() => listed.all(after?.session ?? "", after?.call ?? "", most)).map((row) => ({
+        ...toUnknown(row),
+        agent: String(row.agent),
+      })),
   };
 }
 

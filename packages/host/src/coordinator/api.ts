@@ -54,10 +54,7 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
     return { route: name, status, answer, caller };
   };
 
-  async function decoded(
-    asked: Asked,
-    { name, route, params }: Omit<Matched, "kind">,
-  ): Promise<RouteRequest<RouteName>> {
+  async function decoded(asked: Asked, { name, route, params }: Omit<Matched, "kind">): Promise<RouteRequest<RouteName>> {
     const read = <T>(schema: z.ZodType<T>, value: unknown, what: string): T => {
       const found = schema.safeParse(value);
       if (found.success) return found.data;

@@ -95,7 +95,19 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     keys.close();
   };
   try {
-    server = await startServer({ host, port, names, access, api, pages, talks: more.talks ?? {}, probes, bounds, log, counted: metrics.request });
+    server = await startServer({
+      host,
+      port,
+      names,
+      access,
+      api,
+      pages,
+      talks: more.talks ?? {},
+      probes,
+      bounds,
+      log,
+      counted: metrics.request,
+    });
   } catch (error) {
     await floor.leave(0, 0);
     closeAll();

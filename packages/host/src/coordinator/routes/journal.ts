@@ -16,7 +16,8 @@ export function journalHandlers({ runtime }: Front): Pick<Handlers, "verify" | "
       kind: "stream",
       mediaType: "application/x-ndjson",
       async *pieces() {
-        const lines = query.session === undefined ? exportJournal(store.records, proof) : exportSession(store.records, query.session, proof);
+        const lines =
+          query.session === undefined ? exportJournal(store.records, proof) : exportSession(store.records, query.session, proof);
         let piece = "";
         for (const line of lines) {
           piece += line;

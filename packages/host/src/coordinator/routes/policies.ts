@@ -23,7 +23,8 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
   const { runtime } = front;
   const inForce = (): Policies => {
     const { gate } = runtime.inspect;
-    if (!isPolicies(gate)) throw refusal(wireProblem("unavailable", "this server's policies are not files", "they are where it was put together"));
+    if (!isPolicies(gate))
+      throw refusal(wireProblem("unavailable", "this server's policies are not files", "they are where it was put together"));
     return gate;
   };
   const options = (config: Pick<Config, "root" | "policies" | "groups">): PolicyOptions => ({
