@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -13,6 +15,8 @@ export default defineConfig({
       "bench/peers/src/**/*.test.ts",
     ],
     reporters: ["default", "./scripts/closing-line.ts"],
+    // Tests start hundreds of processes from source: Node keeps what it has stripped and compiled, by the text of each file.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), `orgate-compile-cache-${process.getuid?.() ?? 0}`) },
     maxWorkers: 2,
     testTimeout: 30_000,
   },

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
+import { openReadStore } from "./adapters/journal-sqlite.ts";
 import { LIMITED, openCounted, wantAll } from "./fixtures/counted-sessions.ts";
 
 const folders: string[] = [];
@@ -60,4 +61,36 @@ test("G80 what a policy begins to read is counted from the journal, and goes on 
   await wantAll(again, 20);
   expect(sent).toBe(12);
   await again.close();
+});
+
+test("G85 verify finds counters and sets that are not what the entries make of them", async () => {
+  const directory = join(folder(), ".orgate");
+  const runtime = await openCounted({ directory, thread: "main", sent: () => {} });
+  await wantAll(runtime, 3);
+  const { store } = runtime.place;
+  expect(store.wrongRows(Date.now())).toEqual([]);
+  const tampered = (sql: string): readonly string[] => {
+    const db = new DatabaseSync(join(directory, "journal.db"));
+    db.exec(sql);
+    db.close();
+    return store.wrongRows(Date.now());
+  };
+  expect(tampered("UPDATE counts SET n = n - 1")).toEqual(["counter calls:send"]);
+  expect(tampered("UPDATE counts SET n = n + 1")).toEqual([]);
+  expect(tampered("INSERT INTO known_values VALUES ('payees', 'DE1', 'de1', 'known', 0)")).toEqual(["set payees"]);
+  await runtime.close();
+});
+
+test("G83 processes that spend at the same time are each decided on what the others have set aside, from their first commit on", async () => {
+  const root = folder();
+  const file = join(root, "sent");
+  const script = join(import.meta.dirname, "fixtures", "counted-sessions.ts");
+  const arguments_ = [script, join(root, ".orgate"), file, "6", "spending"];
+  const workers = Array.from({ length: 3 }, () => spawn(process.execPath, arguments_, { stdio: ["pipe", "pipe", "inherit"] }));
+  await Promise.all(workers.map((w) => event(w.stdout, "data")));
+  for (const w of workers) w.stdin.end("go\n");
+  expect(await Promise.all(workers.map(async (w) => (await event(w, "exit"))[0]))).toEqual([0, 0, 0]); // decided again, and nobody fails
+  const look = openReadStore({ directory: join(root, ".orgate") });
+  expect(look.wrongRows(Date.now())).toEqual([]);
+  await look.close();
 });

@@ -1,5 +1,6 @@
 /** Real MCP servers from npm, through everything that a tool of theirs goes through. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -100,7 +101,7 @@ async function freePort(): Promise<number> {
 
 test("T130 the server of everything, over streamable HTTP; killed and started again, it is found again", async () => {
   const port = await freePort();
-  const start = async (): Promise<() => void> => {
+  const start = async (): Promise<() => Promise<void>> => {
     const child = spawn(process.execPath, [join(INSTALLED, "server-everything/dist/index.js"), "streamableHttp"], {
       env: { PATH: process.env["PATH"], PORT: String(port) },
       stdio: "ignore",
@@ -113,16 +114,20 @@ test("T130 the server of everything, over streamable HTTP; killed and started ag
       if (up) break;
       await pause(50);
     }
-    return () => void child.kill("SIGKILL");
+    const gone = once(child, "exit").then(() => {});
+    return () => {
+      child.kill("SIGKILL");
+      return gone;
+    };
   };
   let stop = await start();
   closing.push(() => stop());
   const hub = await accepted("every", { url: `http://127.0.0.1:${port}/mcp` });
   await everything(hub);
-  stop();
+  await stop();
   stop = await start();
   expect(await call(hub, "every", "echo", { message: "again" })).toMatchObject({ kind: "answered", output: "Echo: again" });
-  stop();
+  await stop();
   // its socket may not have heard yet: then it was sent, and nobody can tell
   expect(await call(hub, "every", "echo", { message: "nobody" })).toMatchObject({ kind: expect.stringMatching(/^(stopped|refused)$/) });
   expect(await call(hub, "every", "echo", { message: "nobody" })).toMatchObject({

@@ -265,6 +265,10 @@ describe.each(WIRES.filter(({ key }) => key !== null))("M126 the canary over $id
         .end(`${half(wire)}\n\ndata: {"type":"error","error":{"type":"server_error","message":"key ${SECRET}","code":502}}\n\n`),
     "events that are no JSON": (response) => response.writeHead(200, SSE).end(`data: {"key": "${SECRET}"\n\n`),
     "the reply itself": (response) => response.writeHead(200, SSE).end(wire.stream({ ...DONE, parts: [{ say: `it is ${SECRET} .` }] })),
+    "the id of a call, and its tool": (response) =>
+      response
+        .writeHead(200, SSE)
+        .end(wire.stream({ ...CALLING, parts: [{ call: `toolu_${SECRET}`, tool: `look_${SECRET}`, args: `{"name":"${SECRET}"}` }] })),
     "ids and names": (response) =>
       response
         .writeHead(200, SSE)
@@ -275,7 +279,8 @@ describe.each(WIRES.filter(({ key }) => key !== null))("M126 the canary over $id
     const { w, local } = await stage(wired, [echoes[name] ?? (() => {})], { secret: SECRET });
     const s = await w.run("Ann?");
     expect(JSON.stringify(local.asked[0]?.headers)).toContain(SECRET); // it was sent, and to nobody else
-    const shown = w.live.filter((one) => one.kind !== "preview" || name !== "the reply itself"); // words in progress are shown as they come
+    const inProgress = name === "the reply itself" || name.startsWith("the id of a call"); // words in progress are shown as they come
+    const shown = w.live.filter((one) => one.kind !== "preview" || !inProgress);
     const everything = JSON.stringify([w.entries(), shown, toResult(s)]);
     for (const form of [SECRET, encodeURIComponent(SECRET), Buffer.from(SECRET).toString("base64").replace(/=+$/, "")])
       expect(everything).not.toContain(form);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { DEFAULT_LIMITS, digest, FaultError, type Json } from "../vocab/index.ts";
 import { NO_EQUIPMENT } from "./agent-skills.ts";
-import { type AgentDefinition, defineAgent, equipAgent, isAgent } from "./define-agent.ts";
+import { type AgentDefinition, defineAgent, equipAgent, isAgent, unpricedLimit } from "./define-agent.ts";
 import { defineMiddleware } from "./define-middleware.ts";
 import { defineTool } from "./define-tool.ts";
 import { PRICE_TABLE } from "./price-table.ts";
@@ -66,6 +66,18 @@ test.each<[string, object]>([
 ])("B7 %s: refused where it stands, with what to do", (detail, change) => {
   const given: unknown = { ...plain, ...change };
   expect(() => defineAgent(given as AgentDefinition)).toThrow(detail);
+});
+
+test("B7 a run that brings a limit on money is refused where the agent has a model of unknown price, the one for summaries too", () => {
+  const prices = { input: 1, output: 2 };
+  const cents = { ...DEFAULT_LIMITS, cents: 5 };
+  const named = defineAgent({ ...plain, prices, context: { kind: "summarise", model: "a/b" } });
+  expect(unpricedLimit(cents, named, "this run")).toMatchObject({
+    kind: "agent-invalid",
+    detail: expect.stringContaining("`context` names another model"),
+  });
+  expect(unpricedLimit(cents, defineAgent({ ...plain, prices, context: { kind: "summarise" } }), "this run")).toBeNull();
+  expect(unpricedLimit(DEFAULT_LIMITS, named, "this run")).toBeNull();
 });
 
 test.each<[string, object]>([

@@ -201,18 +201,12 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
   const priceOf = pricesOf(given.prices ?? null, equipment.prices, [model, ...others], where);
   const prices = priceOf(model);
   const fallbacks = Object.freeze(others.map((one) => Object.freeze({ model: one, prices: priceOf(one) })));
-  const unpriced = unpricedLimit(limits, { model, prices, fallbacks }, where);
-  if (unpriced !== null) throw new FaultError(unpriced);
   const tokenizer = given.tokenizer ?? tokenizerOf(model);
   if (!TOKENIZERS.includes(tokenizer))
     throw invalid(where, `\`tokenizer\` is ${JSON.stringify(tokenizer)}`, `known are ${TOKENIZERS.join(", ")}`);
   const context = contextOf(given.context ?? { kind: "window" }, where);
-  if (limits.cents !== null && context.kind === "summarise" && context.model !== null)
-    throw invalid(
-      where,
-      "`context` names another model, whose price is not known, and limit `cents` is given",
-      "leave out `model`, or `cents`",
-    );
+  const unpriced = unpricedLimit(limits, { model, prices, fallbacks, context }, where);
+  if (unpriced !== null) throw new FaultError(unpriced);
 
   const delegates = namesOf(given.delegates ?? [], "delegates", where);
   if (delegates.includes(named)) throw invalid(where, "it names itself among its `delegates`", "an agent delegates to others");
@@ -402,7 +396,18 @@ function isPrices(given: unknown): given is Prices {
 }
 
 /** What cannot be counted cannot be limited. Also asked when a run brings limits of its own. */
-export function unpricedLimit({ cents }: Limits, agent: Pick<Agent, "model" | "prices" | "fallbacks">, where: string): Fault | null {
+export function unpricedLimit(
+  { cents }: Limits,
+  agent: Pick<Agent, "model" | "prices" | "fallbacks" | "context">,
+  where: string,
+): Fault | null {
+  if (cents !== null && agent.context.kind === "summarise" && agent.context.model !== null)
+    return {
+      kind: "agent-invalid",
+      where,
+      detail: "`context` names another model, whose price is not known, and limit `cents` is given",
+      hint: "leave out `model`, or `cents`",
+    };
   const unknown = [agent, ...agent.fallbacks].find(({ prices }) => prices === null);
   if (cents === null || unknown === undefined) return null;
   return {

@@ -22,7 +22,7 @@ export type CountSought = Readonly<{ name: string; agent: string; value: string;
 /** What was read of the others since a bucket; an append that rests on it is refused when it is not so any more. */
 export type CountRead = Omit<CountSought, "hour"> & Readonly<{ seen: number }>;
 
-const BUCKET_MS = 300_000;
+export const BUCKET_MS = 300_000;
 const HOUR = 12;
 const DAY = 288;
 export const bucketOf = (at: number): number => Math.floor(at / BUCKET_MS);

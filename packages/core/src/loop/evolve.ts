@@ -325,6 +325,8 @@ export function evolve(s: State, entry: Entry): State {
     case "policy.refused":
     case "trust.given":
     case "trust.withdrawn":
+    case "access.given":
+    case "access.revoked":
     case "known.added":
     case "known.removed":
     case "grant.given":

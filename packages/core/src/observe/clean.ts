@@ -10,10 +10,17 @@ export type Cleaned = Readonly<{ text: string; invisible: number; hidden: number
 
 export const REMOVED = "[hidden text removed]";
 
+/** Until nothing is left to take out: each round takes something, and the second is rare. */
 export function cleanText(text: string, markup: Markup): Cleaned {
-  const seen = withoutInvisible(text);
-  const shown = markup === "keep" ? { text: seen.text, hidden: 0 } : withoutHidden(seen.text);
-  return { text: shown.text, invisible: seen.invisible, hidden: shown.hidden };
+  const first = withoutInvisible(text);
+  if (markup === "keep") return { ...first, hidden: 0 };
+  let [at, invisible, hidden] = [first.text, first.invisible, 0];
+  for (;;) {
+    const shown = withoutHidden(at);
+    const seen = withoutInvisible(shown.text); // a mark may have been of use beside what is gone now
+    [at, invisible, hidden] = [seen.text, invisible + seen.invisible, hidden + shown.hidden];
+    if (seen.invisible === 0) return { text: at, invisible, hidden };
+  }
 }
 
 /** Text by text, so that one cannot swallow the next. */
@@ -55,7 +62,9 @@ export function cleanOutcome(outcome: Outcome, markup: Markup): Readonly<{ outco
 // ── characters ──
 
 /** Nothing of the sort in it: most texts. */
+const PLAIN = /^[\t\n\r -~]*$/;
 const SUSPECT = /[^\t\n\r\P{Cc}]|\p{Default_Ignorable_Code_Point}|[\ufff9-\ufffb]/u;
+const EACH_SUSPECT = new RegExp(SUSPECT, "gu");
 const UNSEEN = /[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/u;
 /** What a terminal obeys instead of showing it. */
 const TERMINAL = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
@@ -76,31 +85,50 @@ function tagged(name: string): string {
 /** Of these some have a use, beside the right neighbours. */
 const isConditional = (c: string): boolean => /[\u200c-\u200f\u061c]|\p{Variation_Selector}/u.test(c);
 
-function withoutInvisible(text: string): Readonly<{ text: string; invisible: number }> {
-  if (!SUSPECT.test(text)) return { text, invisible: 0 };
-  const characters = [...text.replace(TERMINAL, "")];
+function withoutInvisible(given: string): Readonly<{ text: string; invisible: number }> {
+  if (PLAIN.test(given) || !SUSPECT.test(given)) return { text: given, invisible: 0 };
+  const text = given.replace(TERMINAL, "");
   const isRightToLeft = RIGHT_TO_LEFT.test(text);
-  const kept: string[] = [];
-  for (let i = 0; i < characters.length; i += 1) {
-    const c = characters[i] ?? "";
-    const flag = c === "\u{1f3f4}" ? FLAGS.find((f) => characters.slice(i + 1, i + 7).join("") === f) : undefined;
+  const after = seenFrom(text);
+  const out: string[] = [];
+  let [from, invisible, before] = [0, given.length - text.length, ""];
+  const keep = (part: string): void => {
+    if (part === "") return;
+    out.push(part);
+    before = lastOf(part);
+  };
+  for (const { 0: c, index } of text.matchAll(EACH_SUSPECT)) {
+    if (index < from) continue; // of a flag that was kept
+    keep(text.slice(from, index));
+    from = index + c.length;
+    const flag = before === "\u{1f3f4}" ? FLAGS.find((f) => text.startsWith(f, index)) : undefined;
     if (flag !== undefined) {
-      kept.push(c, flag);
-      i += 6;
-    } else if (c === "\t" || c === "\n" || c === "\r" || !UNSEEN.test(c)) kept.push(c);
-    else if (isConditional(c) && isOfUse(c, kept.at(-1) ?? "", () => following(characters, i), isRightToLeft)) kept.push(c);
+      keep(flag);
+      from = index + flag.length;
+    } else if (isConditional(c) && isOfUse(c, before, () => after(from), isRightToLeft)) keep(c);
+    else invisible += 1;
   }
-  const cleaned = kept.join("");
-  return { text: cleaned, invisible: [...text].length - [...cleaned].length };
+  keep(text.slice(from));
+  return { text: out.join(""), invisible };
 }
 
-/** The next that is seen. */
-function following(characters: readonly string[], at: number): string {
-  for (let i = at + 1; i < characters.length; i += 1) {
-    const c = characters[i] ?? "";
-    if (!UNSEEN.test(c)) return c;
-  }
-  return "";
+const lastOf = (text: string): string => {
+  const low = text.charCodeAt(text.length - 1);
+  return low >= 0xdc00 && low <= 0xdfff ? text.slice(-2) : text.slice(-1);
+};
+
+/** The next that is seen, from a place on. Asked for places in order, so that no stretch is looked at twice. */
+function seenFrom(text: string): (at: number) => string {
+  let [found, character] = [-1, ""];
+  return (at) => {
+    if (found >= at) return character;
+    for (found = at; found < text.length; found += character.length) {
+      character = String.fromCodePoint(text.codePointAt(found) ?? 0);
+      if (!UNSEEN.test(character)) return character;
+    }
+    character = "";
+    return character;
+  };
 }
 
 function isOfUse(c: string, before: string, after: () => string, isRightToLeft: boolean): boolean {

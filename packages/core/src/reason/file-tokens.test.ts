@@ -61,13 +61,33 @@ test.each([
 
 const image = (base64: string): Attachment => ({ kind: "image", mediaType: "image/png", name: "x.png", base64 });
 test.each([
-  [1, 1, 258],
-  [440, 440, 259],
-  [1000, 1000, 1334],
-  [1092, 1092, 1590],
-  [4000, 3000, 1600],
+  [1, 1, 1120],
+  [672, 704, 1155],
+  [1000, 1000, 2560],
+  [1920, 1080, 4784],
+  [4000, 3000, 4784],
 ])("M95 an image of %i × %i costs %i tokens", (w, h, tokens) => {
   expect(fileTokens(image(png(w, h)), estimateTokens)).toBe(tokens);
+});
+
+/** As the makers' own pages on vision count them. */
+const BILLED: readonly (readonly [string, (w: number, h: number) => number])[] = [
+  ["Claude before 4.7", (w, h) => patches(w, h, 28, 1_568)],
+  ["Claude from 4.7 on", (w, h) => patches(w, h, 28, 4_784)],
+  ["the smallest of OpenAI's", (w, h) => Math.ceil(patches(w, h, 32, 1_536) * 2.46)],
+  ["GPT-4o", (w, h) => 85 + 170 * tiles(w, h)],
+  ["Gemini 3", () => 1_120],
+];
+const patches = (w: number, h: number, side: number, most: number): number => Math.min(most, Math.ceil(w / side) * Math.ceil(h / side));
+function tiles(w: number, h: number): number {
+  const fit = Math.min(1, 2048 / Math.max(w, h));
+  const short = Math.min(1, 768 / Math.min(w * fit, h * fit));
+  return Math.ceil(Math.round(w * fit * short) / 512) * Math.ceil(Math.round(h * fit * short) / 512);
+}
+test.each(BILLED)("M95 what is set aside for an image, with its margin, is no less than %s bills", (_, billed) => {
+  for (const w of [1, 32, 100, 333, 512, 640, 1000, 1280, 1568, 1920, 2576, 4000, 8000])
+    for (const h of [1, 50, 256, 512, 768, 1024, 1080, 1568, 2160, 3000, 8000])
+      expect(Math.ceil(1.05 * fileTokens(image(png(w, h)), estimateTokens)), `${w} × ${h}`).toBeGreaterThanOrEqual(billed(w, h));
 });
 
 const pdf = (body: string): Attachment => ({

@@ -1,14 +1,17 @@
 /**
  * What a file costs of the context: an estimate, because every provider counts otherwise and none says so beforehand. Counted once, when its message is made.
+ * Limits on tokens and money are set aside by it, so it is that of the dearest of those who say how they count:
+ * Anthropic a token for each patch of 28 × 28 pixels, scaled down to 4,784 of them from Claude 4.7 on (1,568 before); OpenAI one for each of 32 × 32, times
+ * 2.46 for its smallest models, up to 3,779; Gemini 3 up to 1,120 for any image. Of a page Anthropic sends the text (up to 3,000) and a picture.
  *
- * M95 an image: a token for every 750 pixels (Anthropic's rule), at least 258 (Gemini's for the smallest) and at most 1,600 (what bigger ones are scaled
- * down to); 1,600 where its size cannot be read. A PDF: 1,500 a page, pages as they can be counted, else one for each 64 KiB, up to 20. A text: as text.
+ * M95 an image: 2.5 tokens for each patch of 32 × 32 pixels, at least 1,120 and at most 4,784; 4,784 where its size cannot be read. A PDF: 3,000 a page, pages as they can be
+ * counted, else one for each 64 KiB, up to 20. A text: as text.
  */
 import { type Attachment, base64Bytes, bytesIn } from "../vocab/index.ts";
 import type { Count } from "./tokens.ts";
 
-export const IMAGE_TOKENS = Object.freeze({ least: 258, most: 1_600, pixels: 750 });
-export const PAGE_TOKENS = 1_500;
+export const IMAGE_TOKENS = Object.freeze({ least: 1_120, most: 4_784, side: 32, patch: 2.5 });
+export const PAGE_TOKENS = 3_000;
 const PAGE_BYTES = 64 * 1024;
 const MOST_GUESSED = 20;
 
@@ -21,8 +24,8 @@ export function fileTokens(file: Attachment, count: Count): number {
     case "image": {
       const size = imageSize(file.base64);
       if (size === null) return IMAGE_TOKENS.most;
-      const { least, most, pixels } = IMAGE_TOKENS;
-      return Math.min(most, Math.max(least, Math.ceil((size.width * size.height) / pixels)));
+      const { least, most, side, patch } = IMAGE_TOKENS;
+      return Math.min(most, Math.max(least, Math.ceil(Math.ceil(size.width / side) * Math.ceil(size.height / side) * patch)));
     }
   }
 }

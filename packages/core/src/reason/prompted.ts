@@ -6,7 +6,8 @@
  *   ```
  *
  * M112 only what the model itself has just written in exactly this form is a call: the tool, and one JSON object, as it stands there. The mark is
- *      made anew by each process and told to nobody else, so that a text which the model repeats cannot hold a call.
+ *      made anew by each process and told to nobody else, not by way of a call's arguments either, so that a text which the model repeats cannot hold
+ *      a call.
  * M113 what only looks like a call is none, and then none of the reply's calls is: the model is told what is wrong, and nothing runs.
  * M114 results come back as one line of JSON each, in a block that bears the mark: whatever a tool says can neither end it nor begin another.
  */
@@ -179,6 +180,9 @@ export function readCalls(text: string, mark: string): ReadCalls {
         return misread(`the call of \`${open.tool}\` in line ${open.at}: its arguments are not JSON: ${read.detail}`);
       if (typeof read.value !== "object" || read.value === null || Array.isArray(read.value))
         return misread(`the call of \`${open.tool}\` in line ${open.at}: its arguments are no JSON object`);
+      // Whoever is told the mark could have it repeated to the model: it leaves with no call, however it is written.
+      if (JSON.stringify(read.value).includes(mark))
+        return misread(`the call of \`${open.tool}\` in line ${open.at} has the name of its block in its arguments`);
       settle();
       parts.push({ kind: "call", id: "", tool: open.tool, text: body, meta: null });
       open = null;

@@ -57,7 +57,13 @@ import { type Inbox, openInbox } from "./inbox-sqlite.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
 import { claimsOf } from "./sqlite-claims.ts";
+<<<<<<< HEAD
 import { type HoldRow, openReader, type SqliteReader, sha256, type Tally } from "./sqlite-reader.ts";
+=======
+import { wrongCounts } from "./sqlite-counts.ts";
+import { wrongKnown } from "./sqlite-known.ts";
+import { type HoldRow, openReader, type SqliteReader, sha256 } from "./sqlite-reader.ts";
+>>>>>>> main
 import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite-unknowns.ts";
@@ -100,6 +106,8 @@ export type ReadStore = Readonly<{
   records: Records;
   /** The last commit of each writer: what `verify --head` compares. */
   head(): Head;
+  /** Rows that decisions rest on and that are not what the entries make of them: `counter NAME`, `set NAME`. Empty when all is well. */
+  wrongRows(now: number): readonly string[];
   /** The living process that holds a session. Only as true as the moment: what must be sure of it takes the session. */
   holder(session: SessionId): Holder | null;
   close(): Promise<void>;
@@ -136,6 +144,7 @@ export function openReadStore({ directory, create = false }: { readonly director
     inbox,
     records: reader.records,
     head: () => headOf(reader),
+    wrongRows: (now) => wrongRows(db, reader, now),
     holder: (session) => holderOf(session, { owner: null, reader, slots: places.writers }),
     async close() {
       inbox.close();
@@ -172,6 +181,7 @@ export function openStore(options: StoreOptions): Store {
       inbox,
       records: reader.records,
       head: () => headOf(reader),
+      wrongRows: (now) => wrongRows(db, reader, now),
       holder: (session) => holderOf(session, { owner, reader, slots: places.writers }),
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
       unknowns: reader.unknowns.page,
@@ -450,6 +460,16 @@ function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> 
     tail: async (after, most) => reader.tail(after, most),
     position: async () => reader.position(),
   };
+}
+
+/** One moment of the database: whoever writes meanwhile is not seen. */
+function wrongRows(db: DatabaseSync, { records }: SqliteReader, now: number): readonly string[] {
+  db.exec("BEGIN");
+  try {
+    return [...wrongCounts(db, records, now).map((name) => `counter ${name}`), ...wrongKnown(db, records).map((set) => `set ${set}`)];
+  } finally {
+    if (db.isTransaction) db.exec("COMMIT");
+  }
 }
 
 const nextTurn = (): Promise<void> => new Promise((resume) => setImmediate(resume));

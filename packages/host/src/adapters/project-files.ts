@@ -49,7 +49,7 @@ const IS_LINUX = process.platform === "linux";
 
 /** A folder that is held open. Elsewhere than on Linux it can only be named, and its name looked at again. */
 type Folder = Readonly<{
-  fd: number;
+  fd: number | null;
   path: string /** The name of something in it, by which no exchange is noticed too late. */;
   at(name: string): string;
 }>;
@@ -103,7 +103,7 @@ export function projectFiles({ root: given, reading, writing }: ProjectFilesOpti
         if (statOf(folder.at(draft)) !== null) unlinkSync(folder.at(draft));
         throw error;
       }
-      if (IS_LINUX) synced(folder);
+      synced(folder);
     });
   }
 
@@ -120,28 +120,36 @@ export function projectFiles({ root: given, reading, writing }: ProjectFilesOpti
 
   /** Opens one folder after the other, through no link. */
   function within<T>(parts: readonly string[], make: boolean, use: (folder: Folder) => T): T {
-    let folder = folderOf(openSync(root, O_RDONLY | O_DIRECTORY | (IS_LINUX ? O_PATH : 0)), root);
+    let folder = folderOf(root, root);
     try {
       for (const part of parts) {
         const next = folder.at(part);
         if (make && statOf(next) === null) mkdirSync(next);
-        const fd = openSync(next, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | (IS_LINUX ? O_PATH : 0));
-        closeSync(folder.fd);
-        folder = folderOf(fd, join(folder.path, part));
+        const inner = folderOf(next, join(folder.path, part));
+        close(folder);
+        folder = inner;
       }
       return use(folder);
     } finally {
-      closeSync(folder.fd);
+      close(folder);
     }
   }
 
   return { locate, read, replace, below };
 }
 
-function folderOf(fd: number, path: string): Folder {
-  const lies = IS_LINUX ? readlinkSync(`/proc/self/fd/${fd}`) : realpathSync(path);
-  if (lies !== path) throw new Error(`\`${path}\` was exchanged meanwhile`);
-  return { fd, path, at: (name) => (IS_LINUX ? `/proc/self/fd/${fd}/${name}` : join(path, name)) };
+/** `name`: how it is opened; `path`: where it must lie. */
+function folderOf(name: string, path: string): Folder {
+  const fd = IS_LINUX ? openSync(name, O_PATH | O_DIRECTORY | O_NOFOLLOW) : null;
+  const lies = fd === null ? realpathSync(path) : readlinkSync(`/proc/self/fd/${fd}`);
+  const folder: Folder = { fd, path, at: (inside) => (fd === null ? join(path, inside) : `/proc/self/fd/${fd}/${inside}`) };
+  if (lies === path) return folder;
+  close(folder);
+  throw new Error(`\`${path}\` was exchanged meanwhile`);
+}
+
+function close({ fd }: Folder): void {
+  if (fd !== null) closeSync(fd);
 }
 
 /** Null when there is nothing by that name. Never waits for the other end of a pipe. */
@@ -181,7 +189,8 @@ function writeDraft(path: string, content: Uint8Array, was: Stats | null): void 
 
 /** The new name is on disk too. */
 function synced(folder: Folder): void {
-  const fd = openSync(`/proc/self/fd/${folder.fd}`, O_RDONLY | O_DIRECTORY);
+  if (folder.fd === null) return;
+  const fd = openSync(folder.at("."), O_RDONLY | O_DIRECTORY);
   fsyncSync(fd);
   closeSync(fd);
 }

@@ -1,6 +1,16 @@
 /** Counters over hours and days as rows, in the transaction of what they count. Only what somebody reads is kept; it is made from the entries when that begins. */
 import type { DatabaseSync } from "node:sqlite";
-import { type Append, bucketOf, type Count, type CountRead, type CountSought, countsIn, type Records, spanOf } from "@orgate/core/journal";
+import {
+  type Append,
+  BUCKET_MS,
+  bucketOf,
+  type Count,
+  type CountRead,
+  type CountSought,
+  countsIn,
+  type Records,
+  spanOf,
+} from "@orgate/core/journal";
 import { type Fault, isSessionStream, type Lately, type Stamped, streamId } from "@orgate/core/vocab";
 import { eventsIn } from "./sqlite-unknowns.ts";
 
@@ -76,7 +86,7 @@ export function countWriter(db: DatabaseSync): CountWriter {
 /** Sessions in which something was written since; what cannot be read is named when its session is taken up. */
 function* ofLastDay(db: DatabaseSync, records: Records, now: number): Iterable<Count> {
   const { day } = spanOf(now);
-  for (const row of db.prepare("SELECT stream FROM streams WHERE at >= ?").all(day * 300_000)) {
+  for (const row of db.prepare("SELECT stream FROM streams WHERE at >= ?").all(day * BUCKET_MS)) {
     const stream = streamId(String(row.stream));
     if (isSessionStream(stream)) yield* countsIn(stamped(records, stream), day);
   }
@@ -97,4 +107,26 @@ export function mendCounts(db: DatabaseSync): void {
   } finally {
     if (db.isTransaction) db.exec("ROLLBACK");
   }
+}
+
+/** Rows that are not what the entries of the last day count, by name. What was erased can be counted no more: then a row may hold more. */
+export function wrongCounts(db: DatabaseSync, records: Records, now: number): readonly string[] {
+  const { day } = spanOf(now);
+  const kept = new Set(
+    db
+      .prepare("SELECT name FROM kept_counts")
+      .all()
+      .map((row) => String(row.name)),
+  );
+  if (kept.size === 0) return [];
+  const keyOf = (name: unknown, agent: unknown, value: unknown, bucket: unknown): string => JSON.stringify([name, agent, value, bucket]);
+  const sums = new Map<string, number>();
+  const add = (key: string, n: number): void => void sums.set(key, (sums.get(key) ?? 0) + n);
+  for (const row of db.prepare("SELECT name, agent, value, bucket, n FROM counts WHERE bucket >= ?").all(day))
+    add(keyOf(row.name, row.agent, row.value, Number(row.bucket)), Number(row.n));
+  for (const { name, agent, value, by, at } of ofLastDay(db, records, now))
+    if (kept.has(name)) add(keyOf(name, agent, value, bucketOf(at)), -by);
+  const erased = db.prepare("SELECT 1 FROM entries WHERE payload IS NULL AND at >= ? LIMIT 1").get(day * BUCKET_MS) !== undefined;
+  const wrong = [...sums].filter(([, n]) => n < 0 || (n > 0 && !erased)).map(([key]) => String((JSON.parse(key) as unknown[])[0]));
+  return [...new Set(wrong)].sort();
 }

@@ -64,7 +64,7 @@ export function mendKnown(db: DatabaseSync, records: () => Records): void {
     if (!isThere()) {
       db.exec(KNOWN_SCHEMA);
       const writer = knownWriter(db);
-      for (const row of db.prepare("SELECT stream, at, kind, payload FROM entries WHERE kind LIKE 'known.%' ORDER BY rowid").all())
+      for (const row of db.prepare(KNOWN_ENTRIES).all())
         for (const event of eventsIn(String(row.kind), row.payload === null ? null : String(row.payload), records()))
           writer.keep(streamId(String(row.stream)), Number(row.at), knownChanges(event));
     }
@@ -73,3 +73,26 @@ export function mendKnown(db: DatabaseSync, records: () => Records): void {
     if (db.isTransaction) db.exec("ROLLBACK");
   }
 }
+
+/** Sets whose rows are not what the entries make of them. */
+export function wrongKnown(db: DatabaseSync, records: Records): readonly string[] {
+  const made = new Map<string, { readonly set: string; readonly stream: string }>();
+  const keyOf = (set: string, value: string): string => JSON.stringify([set, value]);
+  for (const row of db.prepare(KNOWN_ENTRIES).all())
+    for (const event of eventsIn(String(row.kind), row.payload === null ? null : String(row.payload), records))
+      for (const { set, value, on } of knownChanges(event)) {
+        if (on) made.set(keyOf(set, value), { set, stream: String(row.stream) });
+        else for (const key of [...made.keys()]) if (key.toLowerCase() === keyOf(set, value).toLowerCase()) made.delete(key);
+      }
+  const rows = db
+    .prepare("SELECT name, value FROM known_values")
+    .all()
+    .map((row) => ({ set: String(row.name), key: keyOf(String(row.name), String(row.value)) }));
+  const there = new Set(rows.map(({ key }) => key));
+  const isErased = db.prepare("SELECT 1 FROM entries WHERE stream = ? AND payload IS NULL LIMIT 1"); // what it had learnt is forgotten with it
+  const missing = [...made].filter(([key, { stream }]) => !there.has(key) && isErased.get(stream) === undefined).map(([, { set }]) => set);
+  return [...new Set([...rows.filter(({ key }) => !made.has(key)).map(({ set }) => set), ...missing])].sort();
+}
+
+/** A scan, for those who look at everything anyway. */
+const KNOWN_ENTRIES = "SELECT stream, at, kind, payload FROM entries WHERE kind LIKE 'known.%' ORDER BY rowid";

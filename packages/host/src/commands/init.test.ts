@@ -15,7 +15,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 type Ended = Readonly<{ code: number | null; stdout: string; stderr: string }>;
 /** Far from any node_modules: what a project imports must be found all the same. */
 function orgate(cwd: string, ...args: readonly string[]): Promise<Ended> {
-  const env = { PATH: process.env.PATH, ORGATE_HOME: join(folder, "home") };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, ORGATE_HOME: join(folder, "home") };
   const child = spawn(process.execPath, [entry, ...args], { cwd: join(folder, cwd), env, stdio: ["ignore", "pipe", "pipe"] });
   let [stdout, stderr] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -14,7 +14,7 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { isPublicKey, proof, rootPublicKey } from "../compose.ts";
+import { isPublicKey, NODE, proof, rootPublicKey } from "../compose.ts";
 import { looking, projectOf } from "./project.ts";
 
 export const verify: Run = async (given, screen) => {
@@ -35,7 +35,9 @@ const ofProject = (given: Given, screen: Screen): Promise<number> =>
       torn: null,
     });
     screen.progress("");
-    const firstBad = found.firstBad === null ? null : { name: problemName(found.firstBad), ...found.firstBad };
+    const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
+    const rows = wrong === undefined ? null : { name: wrong, reason: "its rows are not what the entries make of them" };
+    const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
     const { streams, entries, commits, writers, blobs, erased } = found.counts;
     const counts = [
       count(entries, "entry", "entries"),

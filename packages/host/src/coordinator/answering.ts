@@ -58,7 +58,7 @@ async function pour(response: ServerResponse, pieces: (gone: AbortSignal) => Asy
   response.once("close", () => gone.abort());
   for await (const piece of pieces(gone.signal)) {
     if (gone.signal.aborted) return;
-    if (!response.write(piece)) await Promise.race([once(response, "drain"), once(response, "close")]);
+    if (!response.write(piece)) await once(response, "drain", { signal: gone.signal }).catch(() => {}); // gone: seen above
   }
   response.end();
 }

@@ -124,7 +124,7 @@ import { ${tools.map(camel).join(", ")} } from "../tools/${file}.ts";
 export default defineAgent({
   name: ${JSON.stringify(name)},
   instructions: ${JSON.stringify(about)},
-  // Needs no key and no network: it follows the rules below. Name another model when you have one.
+  // Needs no key and no network: it follows the rules below. When you have a model (\`orgate doctor\`), name it here and take \`modelOptions\` out.
   model: "offline/${name}",
   modelOptions: {
     rules: [
@@ -151,7 +151,7 @@ groups = ["helpers"]
 [limits]
 iterations = 5
 
-# What the offline model does; leave it out when you name another model.
+# What the offline model does; take it out when you name another model.
 [[modelOptions.rules]]
 when = { says = ${JSON.stringify(says)} }
 calls = [{ tool = ${JSON.stringify(tool)}, args = ${args} }]

@@ -67,6 +67,18 @@ const SETUPS: readonly Setup[] = [
     bodies: compatible("served-test"),
   },
 ];
+const JSON_TOOL = { name: "json", description: "Makes a file.", inputSchema: LOOK_UP.inputSchema };
+
+test("M111 a tool of the agent's that has the name of the package's own for answers is called, not taken for the answer", async () => {
+  const anthropic = setupOf("anthropic/");
+  const local = await open(anthropic.wire, calls("json", '{"name":"Ann"}'), calls("final_answer", ANN));
+  const model = modelAt({ ...anthropic, id: "anthropic/claude-opus-4-1" }, local.url);
+  const first = await model.ask(wanting(DEBT, { tools: [JSON_TOOL] }), () => {}, never);
+  expect(first).toMatchObject({ finish: "calls", parts: [{ kind: "call", tool: "json", text: '{"name":"Ann"}' }] });
+  const second = await model.ask(wanting(DEBT, { tools: [JSON_TOOL] }), () => {}, never);
+  expect(second).toMatchObject({ finish: "stop", parts: [{ kind: "text", text: ANN }] });
+});
+
 const setupOf = (id: string): Setup => SETUPS.find((one) => one.id.startsWith(id)) ?? fail(id);
 function fail(what: string): never {
   throw new Error(what);

@@ -13,13 +13,20 @@ import { answersByCall, FaultError, isFault, type Json, type JsonObject, type Mo
 
 /** `native`: by the provider's own means, beside tools too. `alone`: so where no tools are offered. `call`: by a call. */
 export type AnswerWay = "native" | "alone" | "call";
-export type Manners = Readonly<{ tools: "native" | "prompted" | "none"; answers: AnswerWay }>;
-export const NATIVE: Manners = { tools: "native", answers: "native" };
+export type Manners = Readonly<{
+  tools: "native" | "prompted" | "none";
+  answers: AnswerWay;
+  /** A tool that whoever is below may add for the answer, whatever else is called so: an agent with such a tool answers by a call of ours. */
+  answerTool: string | null;
+}>;
+export const NATIVE: Manners = { tools: "native", answers: "native", answerTool: null };
 
-export function mannered(model: Model, { tools, answers }: Manners): Model {
+export function mannered(model: Model, { tools, answers, answerTool }: Manners): Model {
   const calling = tools === "prompted" ? promptedCalls(model, { mark: randomBytes(8).toString("hex") }) : advising(model);
   const byCall = ({ tools: offered }: ModelRequest): boolean =>
-    answers === "call" || (offered.length > 0 && (answers === "alone" || tools === "prompted"));
+    answers === "call" ||
+    (offered.length > 0 && (answers === "alone" || tools === "prompted")) ||
+    offered.some(({ name }) => name === answerTool);
   return answersByCall(calling, byCall);
 }
 

@@ -234,7 +234,7 @@ describe("M43 M59 pace", () => {
 });
 
 describe("M46 M47 prompts", () => {
-  const wire = { exactArguments: false, flagsErrors: true, splitsSystem: true, files: ANY_FILES };
+  const wire = { exactArguments: false, flagsErrors: true, splitsSystem: true, callIds: null, files: ANY_FILES };
   const call = (text: string, args: Extract<Part, { kind: "call" }>["args"]): Part => ({
     kind: "call",
     id: callId("1.0"),

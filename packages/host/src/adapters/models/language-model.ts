@@ -9,7 +9,7 @@ import {
   type LanguageModelV4CallOptions,
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
-import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview } from "@orgate/core";
+import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview, type ReplyPart } from "@orgate/core";
 import { type AnswerWay, type Manners, mannered, NATIVE } from "./answers.ts";
 import { type Seen, toFault, troubleOf, WireTrouble } from "./fault.ts";
 import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";
@@ -51,6 +51,7 @@ export type Inside = Readonly<{
   exactArguments: boolean;
   flagsErrors: boolean;
   splitsSystem: boolean;
+  callIds: RegExp | null;
   files: FileWire;
   events: readonly string[];
   within(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
@@ -64,6 +65,7 @@ const OUTSIDE: Inside = {
   exactArguments: false,
   flagsErrors: true,
   splitsSystem: false,
+  callIds: null,
   files: ANY_FILES,
   events: [],
   within: (options) => options,
@@ -105,7 +107,7 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
       };
       await received(speaker, given, { ...pieces, heard }, dog);
       const reply = pieces.reply(id, request);
-      const parts = reply.parts.map((part) => ({ ...part, text: exact(part.text), meta: redacted(part.meta, exact) }));
+      const parts = reply.parts.map((part) => withoutKeys(part, exact));
       return { ...reply, parts, meta: redacted(reply.meta, redact) };
     } catch (error) {
       throw failure(error, dog, { ...seen, now: now() }, redact);
@@ -115,6 +117,12 @@ export function languageModel(model: AnyLanguageModel, options: LanguageModelOpt
   }
   const asked: Model = Object.freeze({ id, ask });
   return inside === OUTSIDE ? mannered(asked, { ...NATIVE, ...mannersOf(options) }) : asked;
+}
+
+/** M126 Wherever it stands: in what is said, in what is called and by which id. */
+function withoutKeys(part: ReplyPart, exact: (text: string) => string): ReplyPart {
+  const clean = { text: exact(part.text), meta: redacted(part.meta, exact) };
+  return part.kind === "call" ? { ...part, ...clean, id: exact(part.id), tool: exact(part.tool) } : { ...part, ...clean };
 }
 
 const mannersOf = ({ tools, answers }: LanguageModelOptions): Partial<Manners> => ({

@@ -3,13 +3,14 @@
  *
  * M46 What the model said goes back as it said it: thinking with its signature, arguments in their exact text, the provider's own marks on each part.
  * M47 A prompt is valid for every provider: the first message is a user's, results of parallel calls are one message right after their calls,
- *     no message is empty, and nothing is left out but what says nothing.
+ *     no message is empty, an id of a call that another provider gave fits this one's rules, and nothing is left out but what says nothing.
  * M120 What stands beside the instructions reaches every provider: as blocks of its one system field, as messages of their own, or joined to the
  *      instructions where a server may take only one.
  * M121 Marks for a provider's cache stand at the end of what stays: the tools and the instructions, what the request before ended with, what this one
  *      ends with. They change no word of it.
  * M93 A file goes as the provider's own kind of part; a text goes as words, named. One that the provider does not take is refused before anything is sent.
  */
+import { createHash } from "node:crypto";
 import type {
   JSONValue,
   LanguageModelV4CallOptions,
@@ -31,6 +32,8 @@ export type PromptOptions = Readonly<{
   exactArguments: boolean;
   /** The wire has a flag for a result that is an error. Without one its text says so, as ours always does, and is sent as it stands. */
   flagsErrors: boolean;
+  /** What the wire takes for the id of a call; one that another provider gave may be none. Null: anything. */
+  callIds: RegExp | null;
   /** Takes the instructions and what stands beside them apart; otherwise they are one text. */
   splitsSystem: boolean;
   /** Where what stays ends is marked for the provider's cache, in Anthropic's way; those who have no such marks do not look at them. */
@@ -68,7 +71,7 @@ export function toCallOptions(request: ModelRequest, options: PromptOptions): La
 const HIDDEN = "[the beginning of this conversation is not shown]";
 const SILENT = "(no text)";
 
-type Wire = Pick<PromptOptions, "exactArguments" | "flagsErrors" | "splitsSystem" | "files">;
+type Wire = Pick<PromptOptions, "exactArguments" | "flagsErrors" | "splitsSystem" | "callIds" | "files">;
 type Said = Pick<ModelRequest, "system" | "context" | "messages">;
 
 export function toPrompt({ system, context, messages }: Said, wire: Wire): LanguageModelV4Prompt {
@@ -84,14 +87,14 @@ export function toPrompt({ system, context, messages }: Said, wire: Wire): Langu
         results = [];
         prompt.push({ role: "tool", content: results });
       }
-      results.push(toResult(message, wire.flagsErrors));
+      results.push(toResult(message, wire));
       continue;
     }
     results = null;
     if (message.role === "user") prompt.push(said(message.text, message.files, wire.files));
     else if (message.role === "note") prompt.push(said(message.text));
     else {
-      const content = message.parts.flatMap((part) => toContent(part, wire.exactArguments));
+      const content = message.parts.flatMap((part) => toContent(part, wire));
       const details = detailsOf(message.parts);
       const thought = details === null ? {} : { providerOptions: { openaiCompatible: { reasoning_details: copy<JSONValue>(details) } } };
       if (content.length > 0) prompt.push({ role: "assistant", content, ...thought });
@@ -137,19 +140,23 @@ const NOT_TAKEN = 415;
 const notTaken = ({ mediaType, name }: Attachment, takes: readonly string[]): string =>
   `it takes no ${mediaType}${name === null ? "" : ` (\`${name}\`)`}; it takes ${[...takes, "text/…"].join(", ")}`;
 
-function toResult({ wireId, tool, text, isError }: Extract<Message, { role: "tool" }>, flags: boolean): LanguageModelV4ToolResultPart {
+function toResult({ wireId, tool, text, isError }: Extract<Message, { role: "tool" }>, wire: Wire): LanguageModelV4ToolResultPart {
   const value = text === "" ? SILENT : text;
   return {
     type: "tool-result",
-    toolCallId: wireId,
+    toolCallId: idOn(wire, wireId),
     toolName: tool,
-    output: isError && flags ? { type: "error-text", value } : { type: "text", value },
+    output: isError && wire.flagsErrors ? { type: "error-text", value } : { type: "text", value },
   };
 }
 
+/** The same for the same id, in a call and in its result, whoever sends it and whenever. */
+const idOn = ({ callIds }: Wire, id: string): string =>
+  callIds === null || callIds.test(id) ? id : `orgate_${createHash("sha256").update(id).digest("hex").slice(0, 24)}`;
+
 type Content = Extract<LanguageModelV4Message, { role: "assistant" }>["content"];
 
-function toContent(part: Part, exact: boolean): Content {
+function toContent(part: Part, wire: Wire): Content {
   const marks = marksOf(part.meta);
   switch (part.kind) {
     case "text":
@@ -157,7 +164,15 @@ function toContent(part: Part, exact: boolean): Content {
     case "thinking":
       return part.text === "" && !("providerOptions" in marks) ? [] : [{ type: "reasoning", text: part.text, ...marks }];
     case "call":
-      return [{ type: "tool-call", toolCallId: part.wireId, toolName: part.tool, input: inputOf(part, exact), ...marks }];
+      return [
+        {
+          type: "tool-call",
+          toolCallId: idOn(wire, part.wireId),
+          toolName: part.tool,
+          input: inputOf(part, wire.exactArguments),
+          ...marks,
+        },
+      ];
   }
 }
 

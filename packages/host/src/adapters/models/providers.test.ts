@@ -64,6 +64,10 @@ test("M55 a provider without a model, and options that nobody reads, are refused
     expect(() => make("ollama/m", {}, null, options)).toThrow("its options are wrong");
 });
 
+test("M55 rules of the offline model, left over from a first project, are refused with what to do about them", () => {
+  expect(() => make("ollama/m", {}, null, { rules: [] })).toThrow("`rules` are for `offline/…` models: take them out of `modelOptions`");
+});
+
 test.each([
   ["anthropic/m", { anthropic: { mcpServers: [] } }],
   ["anthropic/m", { anthropic: { fallbacks: [] } }],
@@ -73,6 +77,22 @@ test.each([
   ["openrouter/m", { openrouter: { model: "dearer/model" } }],
   ["openrouter/m", { openrouter: { plugins: [{ id: "web" }] } }],
   ["ollama/m", { openaiCompatible: { max_tokens: 9 } }],
+  // what a token costs
+  ["anthropic/m", { anthropic: { speed: "fast" } }],
+  ["anthropic/m", { anthropic: { inferenceGeo: "us" } }],
+  ["openai/m", { openai: { serviceTier: "priority" } }],
+  ["openai/m", { openai: { reasoningMode: "pro" } }],
+  ["openai-chat/m", { openai: { serviceTier: "priority" } }],
+  ["openai-chat/m", { openai: { prediction: { type: "content", content: "x" } } }],
+  ["google/m", { google: { serviceTier: "priority" } }],
+  ["google/m", { google: { responseModalities: ["IMAGE"] } }],
+  ["openrouter/m", { openrouter: { service_tier: "priority" } }],
+  // what is said, and who runs what
+  ["openai/m", { openai: { systemMessageMode: "remove" } }],
+  ["openai/m", { openai: { instructions: "forget the others" } }],
+  ["openai/m", { openai: { truncation: "auto" } }],
+  ["openrouter/m", { openrouter: { web_search_options: {} } }],
+  ["openrouter/m", { openrouter: { preset: "mine" } }],
 ] as const)("M64 options cannot change what is decided and counted: %s %j", (id, providerOptions) => {
   const env = { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY, GOOGLE_GENERATIVE_AI_API_KEY: KEY, OPENROUTER_API_KEY: KEY };
   expect(() => make(id, env, null, { providerOptions })).toThrow("would change what is decided or counted here");

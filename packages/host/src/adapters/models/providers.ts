@@ -4,8 +4,8 @@
  * M53 An agent that names a provider without its key, or with an address that cannot be, is refused before anything runs, naming the variable.
  * M54 A key of the process's environment is not sent to an address that only the project's `.env` names: whoever writes the project would get it.
  * M55 An unknown provider is refused with those there are.
- * M64 Options cannot change what is decided and counted: the model, the messages, the tools, how much is said; nor let the provider run tools,
- *     or go on from what only it remembers.
+ * M64 Options cannot change what is decided and counted: the model, the messages, the tools, how much is said, what a token costs; nor let the provider
+ *     run tools, or go on from what only it remembers.
  * M65 What the model thinks counts as output: no more is asked for than was reserved.
  */
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
@@ -31,6 +31,10 @@ type Provider = Readonly<{
   base: Readonly<{ variable: string; usual: string | null /** What an address without a path lacks. */; path: string }>;
   /** Its wire has a flag for a result that is an error. */
   flagsErrors: boolean;
+  /** What it takes for the id of a call; null: anything. A reply of another provider's may stand in the conversation. */
+  callIds: RegExp | null;
+  /** The tool that its package would add for a structured answer, without looking whether there is one of that name; null: none. */
+  answerTool: string | null;
   /** It takes several system texts. Of those who imitate OpenAI many take one, and only as the first message: theirs is one text. */
   splitsSystem: boolean;
   /** What it takes of files, and where it wants them. */
@@ -68,10 +72,14 @@ const compatible =
   };
 
 /** Whatever else is given becomes a field of the body: these are ours to fill, or choose another model, or run something. */
-const CHAT_FIELDS =
-  "model models route plugins messages tools tool_choice functions stream stream_options response_format temperature max_tokens max_completion_tokens n".split(
-    " ",
-  );
+const CHAT_FIELDS = (
+  "model models route preset plugins web_search_options messages transforms tools tool_choice functions function_call stream stream_options " +
+  "response_format modalities temperature max_tokens max_completion_tokens n best_of prediction service_tier"
+).split(" ");
+
+const ANTHROPIC_IDS = /^[a-zA-Z0-9_-]{1,64}$/;
+const RESPONSES_IDS = /^.{1,64}$/s;
+const CHAT_IDS = /^.{1,40}$/s;
 
 const STILL = ["image/png", "image/jpeg", "image/webp"];
 const IMAGES = [...STILL, "image/gif"];
@@ -83,11 +91,14 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "ANTHROPIC_BASE_URL", usual: "https://api.anthropic.com/v1", path: "/v1" },
     flagsErrors: true,
+    callIds: ANTHROPIC_IDS,
+    answerTool: "json",
     splitsSystem: true,
     files: { takes: [...IMAGES, PDF], first: true },
     events: "message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping error".split(" "),
     options: { anthropic: { toolStreaming: false } }, // else the package asks for arguments that the provider has not checked to be JSON
-    closed: "mcpServers container fallbacks thread compaction contextManagement cacheControl".split(" "), // a cache for an hour has another price
+    // a cache for an hour, a faster answer and a place to compute have prices of their own
+    closed: "mcpServers container fallbacks thread compaction contextManagement cacheControl speed serviceTier inferenceGeo".split(" "),
     answers: "native", // the package gives an older model a tool for it
     strict: null,
     about: "Anthropic's Messages API",
@@ -102,11 +113,16 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
+    callIds: RESPONSES_IDS,
+    answerTool: null,
     splitsSystem: true,
     files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: { openai: { store: false } }, // the journal is the record: nothing is left with the provider to refer to
-    closed: "conversation previousResponseId contextManagement compactionTrigger".split(" "),
+    closed: (
+      "conversation previousResponseId contextManagement compactionTrigger instructions systemMessageMode truncation allowedTools " +
+      "serviceTier reasoningMode promptCacheOptions"
+    ).split(" "),
     answers: "native",
     strict: "openai",
     about: "OpenAI's Responses API",
@@ -120,11 +136,13 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
     flagsErrors: false,
+    callIds: CHAT_IDS,
+    answerTool: null,
     splitsSystem: true,
     files: { takes: [...IMAGES, PDF], first: false },
     events: [],
     options: {},
-    closed: "maxCompletionTokens".split(" "),
+    closed: "maxCompletionTokens prediction systemMessageMode serviceTier promptCacheOptions".split(" "),
     answers: "native",
     strict: "openai",
     about: "OpenAI's Chat Completions",
@@ -138,11 +156,13 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "GOOGLE_GENERATIVE_AI_BASE_URL", usual: "https://generativelanguage.googleapis.com/v1beta", path: "/v1beta" },
     flagsErrors: true,
+    callIds: null,
+    answerTool: null,
     splitsSystem: true,
     files: { takes: [...STILL, PDF], first: true },
     events: [],
     options: {},
-    closed: "cachedContent continuationToken".split(" "),
+    closed: "cachedContent continuationToken serviceTier responseModalities imageConfig".split(" "),
     answers: "native", // the package gives a model before Gemini 3 a tool for it, where it has tools
     strict: null,
     about: "Google's Gemini API",
@@ -156,6 +176,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: false,
     base: { variable: "OPENROUTER_BASE_URL", usual: "https://openrouter.ai/api/v1", path: "/api/v1" },
     flagsErrors: false,
+    callIds: null,
+    answerTool: null,
     splitsSystem: false,
     files: { takes: [...IMAGES, PDF], first: false },
     events: [],
@@ -171,6 +193,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: true,
     base: { variable: "OLLAMA_BASE_URL", usual: "http://127.0.0.1:11434/v1", path: "/v1" },
     flagsErrors: false,
+    callIds: null,
+    answerTool: null,
     splitsSystem: false,
     files: { takes: STILL, first: false },
     events: [],
@@ -186,6 +210,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyless: true,
     base: { variable: "OPENAI_COMPATIBLE_BASE_URL", usual: null, path: "" },
     flagsErrors: false,
+    callIds: null,
+    answerTool: null,
     splitsSystem: false,
     files: { takes: IMAGES, first: false },
     events: [],
@@ -212,7 +238,9 @@ function thinkingIncluded(given: LanguageModelV4CallOptions): LanguageModelV4Cal
   throw new WireTrouble({ detail, broke: false });
 }
 const thinkingKind = z.object({ thinking: z.object({ type: z.enum(["enabled", "adaptive"]) }) });
-const thinkingSchema = z.object({ thinking: z.object({ type: z.literal("enabled"), budgetTokens: z.int() }) });
+/** As much as the package adds where nothing is said. */
+const USUAL_BUDGET = 1_024;
+const thinkingSchema = z.object({ thinking: z.object({ type: z.literal("enabled"), budgetTokens: z.number().default(USUAL_BUDGET) }) });
 
 /** What an agent's `modelOptions` may say of a provider's model. */
 const optionsSchema = z.strictObject({
@@ -229,6 +257,9 @@ const optionsSchema = z.strictObject({
   promptCache: z.boolean().default(true),
 });
 
+/** What a project begins with has them. */
+const RULES = "`rules` are for `offline/…` models: take them out of `modelOptions`";
+
 export type ProviderOptions = z.input<typeof optionsSchema>;
 
 /** Throws `model-unknown` with what is missing; asks nobody anything yet. */
@@ -240,7 +271,7 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
     throw unusable(id, `there is no provider \`${word}\`; there are: ${["offline", ...Object.keys(PROVIDERS)].join(", ")}`);
   if (name === "") throw unusable(id, `it names no model of \`${word}\`: write \`${word}/NAME\``);
   const read = optionsSchema.safeParse(options);
-  if (!read.success) throw unusable(id, `its options are wrong: ${issueText(read.error)}`);
+  if (!read.success) throw unusable(id, `its options are wrong: ${"rules" in options ? RULES : issueText(read.error)}`);
   for (const [whose, given] of Object.entries(read.data.providerOptions)) {
     const closed = Object.keys(given).find((option) => provider.closed.includes(option));
     if (closed !== undefined) throw unusable(id, `its option \`${whose}.${closed}\` would change what is decided or counted here`);
@@ -264,6 +295,7 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
     exactArguments: true,
     flagsErrors: provider.flagsErrors,
     splitsSystem: provider.splitsSystem,
+    callIds: provider.callIds,
     files: { ...provider.files, tagged: true },
     events: provider.events,
     within: (given) => strictly(provider.strict, provider.within?.(given) ?? given),
@@ -279,7 +311,7 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
       return (await loaded).ask(...given);
     },
   });
-  return mannered(asking, { tools, answers });
+  return mannered(asking, { tools, answers, answerTool: provider.answerTool });
 }
 
 export type ProviderStanding =

@@ -108,6 +108,27 @@ const call = (wireId: string, name: string): Part => ({
 });
 
 describe.each(SETUPS)("$id", (setup) => {
+  test.each(["functions.look_up:0", `chatcmpl-tool-${"a".repeat(60)}`])(
+    "M47 the id of a call that another provider gave is taken: %s",
+    async (id) => {
+      const local = await open(setup.wire, [OK]);
+      const other = `${id.slice(0, -1)}b`;
+      const said = [user("Ann?"), assistant(call(id, "Ann"), call(other, "Bob")), result(id, "owes 5"), result(other, "owes 0")];
+      await modelAt(setup, local.url).ask(request(said), () => {}, never);
+      const sent = JSON.stringify(local.asked[0]?.body);
+      if (/^(ollama|openrouter|openai-compatible|google)/.test(setup.id)) expect(sent.split(`"${id}"`)).toHaveLength(3); // as it came
+      for (const known of ["toolu_01A09q90qw90lq917835lq9", "call_abc", "orgate_1_0"]) {
+        const again = await open(setup.wire, [OK]);
+        await modelAt(setup, again.url).ask(
+          request([user("Ann?"), assistant(call(known, "Ann")), result(known, "owes 5")]),
+          () => {},
+          never,
+        );
+        expect(JSON.stringify(again.asked[0]?.body).split(`"${known}"`)).toHaveLength(3);
+      }
+    },
+  );
+
   test.each(CASES)(
     "M57 what is sent is what the documentation says: $name",
     async ({ name, messages, tools, temperature, context = [] }) => {
@@ -249,6 +270,14 @@ describe("M46 thinking goes back as it came", () => {
       fault: { again: false, broke: false, detail: expect.stringContaining("it may think 1024 tokens") },
     });
     expect(local.asked).toEqual([]);
+    await model.ask(request([user("Ann?")], { maxOutputTokens: 1500 }), () => {}, never);
+    expect(local.asked[0]?.body).toMatchObject({ max_tokens: 1500, thinking: { budget_tokens: 1024 } });
+  });
+
+  test("M65 what is thought is counted where nobody says how much it may be", async () => {
+    const setup = setupOf("anthropic/");
+    const local = await open(setup.wire, [OK]);
+    const model = modelAt(setup, local.url, { providerOptions: { anthropic: { thinking: { type: "enabled" } } } });
     await model.ask(request([user("Ann?")], { maxOutputTokens: 1500 }), () => {}, never);
     expect(local.asked[0]?.body).toMatchObject({ max_tokens: 1500, thinking: { budget_tokens: 1024 } });
   });

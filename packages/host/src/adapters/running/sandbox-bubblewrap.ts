@@ -2,7 +2,7 @@
  * What a program in the sandbox sees, as arguments for bubblewrap: a read-only system, a temporary folder of its own, what its contract
  * grants, and nothing else. Grants are handed over as open files, so that a path that is exchanged meanwhile leads nowhere.
  */
-import { closeSync, constants, lstatSync, openSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, resolve, sep } from "node:path";
 import type { PathAccess } from "@orgate/core/contracts";
 
@@ -35,14 +35,21 @@ const NOT_FOR_TOOLS = ["/proc", "/sys", "/dev"];
 
 /** The mounts for what a contract grants, or why there are none. */
 export function mountsFor(grants: readonly PathAccess[], protection: Protection): readonly Mount[] | Objection {
+  const fds: number[] = [];
+  let made: readonly Mount[] | Objection | null = null;
+  try {
+    made = withHidden(grants, protection, fds);
+    return made;
+  } finally {
+    if (made === null || "reason" in made) for (const fd of fds) closeSync(fd);
+  }
+}
+
+function withHidden(grants: readonly PathAccess[], protection: Protection, fds: number[]): readonly Mount[] | Objection {
   const mounts: Mount[] = [];
-  const give = (objection: Objection): Objection => {
-    closeAll(mounts);
-    return objection;
-  };
   for (const grant of grants.toSorted((a, b) => a.path.length - b.path.length)) {
-    const made = mountsOf(grant, protection);
-    if ("reason" in made) return give(made);
+    const made = mountsOf(grant, protection, fds);
+    if ("reason" in made) return made;
     mounts.push(...made);
   }
   for (const place of protection.hidden) {
@@ -51,7 +58,7 @@ export function mountsFor(grants: readonly PathAccess[], protection: Protection)
     const folder = statSync(real).isDirectory();
     for (const mount of [...mounts]) {
       if (mount.access === "hidden") continue;
-      if (isAtOrBelow(mount.real, real)) return give(objection(place, "is never shown to a program", "grant another path"));
+      if (isAtOrBelow(mount.real, real)) return objection(place, "is never shown to a program", "grant another path");
       if (isAtOrBelow(real, mount.real)) mounts.push({ access: "hidden", at: join(mount.at, real.slice(mount.real.length)), folder });
     }
   }
@@ -62,7 +69,7 @@ export function closeAll(mounts: readonly Mount[]): void {
   for (const mount of mounts) if (mount.access !== "hidden") closeSync(mount.fd);
 }
 
-function mountsOf({ path, access }: PathAccess, protection: Protection): readonly Mount[] | Objection {
+function mountsOf({ path, access }: PathAccess, protection: Protection, fds: number[]): readonly Mount[] | Objection {
   if (!isAbsolute(path) || path.includes("\0")) return objection(path, "is no absolute path", "grant a path that begins at /");
   let real: string;
   try {
@@ -72,39 +79,42 @@ function mountsOf({ path, access }: PathAccess, protection: Protection): readonl
   }
   if (real === "/" || NOT_FOR_TOOLS.some((place) => isAtOrBelow(real, place)))
     return objection(path, "is no place to grant", "grant the folder that the tool works in");
-  if (access === "read") return [opened(real, resolve(path), "read")];
+  if (access === "read") return [opened(real, resolve(path), "read", fds)];
   const judged = protection.judge(real);
   if (judged.kind === "protected")
     return objection(path, `is protected (${judged.what})`, "no tool writes there, whatever the policies permit");
   const alias = protection.alias();
   if (alias !== null) return objection(path, `cannot be granted for writing: ${alias}`, "remove the other name, or copy the file");
   const places = protection.places();
-  if (!places.some((place) => isAtOrBelow(place, real))) return [opened(real, resolve(path), "write")];
-  return [opened(real, resolve(path), "read"), ...openedInside(real, resolve(path), places, protection)];
+  if (!places.some((place) => isAtOrBelow(place, real))) return [opened(real, resolve(path), "write", fds)];
+  const inside = { places, protection, fds };
+  return [opened(real, resolve(path), "read", fds), ...openedInside(real, resolve(path), inside)];
 }
 
 /**
  * A folder that holds protected places is closed, and what lies free in it is opened: a place that is not there yet can then not be made.
  * The price is that nothing else can be made right there either.
  */
-function openedInside(real: string, at: string, places: readonly string[], protection: Protection): readonly Mount[] {
+type Inside = Readonly<{ places: readonly string[]; protection: Protection; fds: number[] }>;
+function openedInside(real: string, at: string, inside: Inside): readonly Mount[] {
+  const { places, protection, fds } = inside;
   return readdirSync(real, { withFileTypes: true }).flatMap((entry): readonly Mount[] => {
-    const [inside, seen] = [join(real, entry.name), join(at, entry.name)];
-    if (entry.isSymbolicLink() || isHidden(inside, protection) || protection.judge(inside).kind === "protected") return [];
-    if (entry.isDirectory() && places.some((place) => isAtOrBelow(place, inside))) return openedInside(inside, seen, places, protection);
-    return entry.isDirectory() || entry.isFile() ? [opened(inside, seen, "write")] : [];
+    const [path, seen] = [join(real, entry.name), join(at, entry.name)];
+    if (entry.isSymbolicLink() || isHidden(path, protection) || protection.judge(path).kind === "protected") return [];
+    if (entry.isDirectory() && places.some((place) => isAtOrBelow(place, path))) return openedInside(path, seen, inside);
+    return entry.isDirectory() || entry.isFile() ? [opened(path, seen, "write", fds)] : [];
   });
 }
 
 const isHidden = (path: string, { hidden }: Protection): boolean => hidden.some((place) => realOf(place) === path);
 
 /** What was judged is what is mounted: the path leads through no link, and the open file says where it lies. */
-function opened(real: string, at: string, access: "read" | "write"): Mount {
+function opened(real: string, at: string, access: "read" | "write", fds: number[]): Mount {
   const fd = openSync(real, O_PATH | constants.O_NOFOLLOW);
+  fds.push(fd);
   const lies = readlinkSync(`/proc/self/fd/${fd}`);
-  if (lies === real) return { access, real, at, fd };
-  closeSync(fd);
-  throw new Error(`\`${real}\` was exchanged meanwhile`);
+  if (lies !== real || fstatSync(fd).isSymbolicLink()) throw new Error(`\`${real}\` was exchanged meanwhile`);
+  return { access, real, at, fd };
 }
 
 const objection = (path: string, what: string, hint: string): Objection => ({ reason: `\`${path}\` ${what}`, hint });

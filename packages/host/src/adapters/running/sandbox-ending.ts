@@ -15,6 +15,12 @@ export function endAll(child: ChildProcess): void {
   for (const one of first) kill(one);
 }
 
+/** For a program without a sandbox: its process group, where there are such groups. */
+export function endGroup(child: ChildProcess): void {
+  if (process.platform === "win32") child.kill();
+  else if (child.pid !== undefined) kill(-child.pid);
+}
+
 /** Some ten seconds in all; whatever still stands then is not for us to end. */
 const LOOKS = 300;
 

@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -257,6 +258,27 @@ describe("what is protected", () => {
     linkSync(join(root, "policies/a.cedar"), join(root, "src/same"));
     expect(await run("true", join(root, "src"))).toMatchObject({ kind: "refused", reason: expect.stringContaining("another name") });
   });
+});
+
+test("T92 a path that is exchanged between the look and the mount leads nowhere", async () => {
+  const [work, secret] = [folder(), folder()];
+  writeFileSync(join(secret, "canary"), "secret");
+  for (const place of ["sub", "sub/deep"]) {
+    mkdirSync(join(work, "sub/deep"), { recursive: true });
+    const path = join(work, place);
+    // the look itself is where the exchange happens: nobody could be quicker
+    const judge = (real: string) => {
+      rmSync(join(work, "sub"), { recursive: true });
+      mkdirSync(join(secret, "deep"), { recursive: true });
+      symlinkSync(secret, join(work, "sub"));
+      return { kind: "free" as const, real };
+    };
+    const box = sandbox({ protection: { judge, places: () => [], alias: () => null, hidden: [] } });
+    const ran = await box.run(shell("cat canary ../canary; echo x > made", { cwd: path, paths: [{ path, access: "write" }] }), quietly());
+    expect(ran).toMatchObject({ kind: "refused", reason: expect.stringContaining("exchanged meanwhile") });
+    rmSync(join(work, "sub"));
+  }
+  expect(readdirSync(secret).sort()).toEqual(["canary", "deep"]);
 });
 
 test("T95 nothing falls back: another system, a machine without bubblewrap, an old one, and a limit that nobody holds refuse with what to do", async () => {

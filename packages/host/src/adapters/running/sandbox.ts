@@ -31,7 +31,7 @@ import {
   type Protection,
   USERS,
 } from "./sandbox-bubblewrap.ts";
-import { endAll, gone } from "./sandbox-ending.ts";
+import { endAll, endGroup, gone } from "./sandbox-ending.ts";
 import { type Held, type Holding, hold } from "./sandbox-holding.ts";
 import { type Gateway, openGateway } from "./sandbox-network.ts";
 import { findProgram, PATH } from "./sandbox-program.ts";
@@ -125,13 +125,7 @@ async function bare(invocation: ProcessInvocation, options: RunOptions): Promise
   const watched = await supervise(start, {
     ...watchingOf(invocation, options),
     started: () => {},
-    end: ({ pid }) => {
-      try {
-        if (pid !== undefined) process.kill(-pid, "SIGKILL");
-      } catch {
-        // all gone
-      }
-    },
+    end: endGroup,
     look: null,
   });
   return watched.kind === "over"

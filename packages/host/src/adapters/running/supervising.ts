@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { devNull } from "node:os";
 import { StringDecoder } from "node:string_decoder";
 
 export type Start = Readonly<{
@@ -54,7 +55,7 @@ const LINGER_MS = 500;
 export function supervise(start: Start, watching: Watching): Promise<Watched> {
   const { timeMs, outputBytes, signal } = watching;
   const began = performance.now();
-  const nothing = openSync("/dev/null", "r");
+  const nothing = openSync(devNull, "r");
   const stdio: StdioOptions = withoutInherited(["pipe", "pipe", "pipe", ...start.more], nothing);
   let child: ChildProcess;
   try {
