@@ -57,13 +57,9 @@ import { type Inbox, openInbox } from "./inbox-sqlite.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
 import { claimsOf } from "./sqlite-claims.ts";
-<<<<<<< HEAD
-import { type HoldRow, openReader, type SqliteReader, sha256, type Tally } from "./sqlite-reader.ts";
-=======
 import { wrongCounts } from "./sqlite-counts.ts";
 import { wrongKnown } from "./sqlite-known.ts";
-import { type HoldRow, openReader, type SqliteReader, sha256 } from "./sqlite-reader.ts";
->>>>>>> main
+import { type HoldRow, openReader, type SqliteReader, sha256, type Tally } from "./sqlite-reader.ts";
 import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite-unknowns.ts";
