@@ -1,5 +1,5 @@
 import type { SessionId } from "@orgate/core";
-import { IDEMPOTENCY_KEY, ROUTES, type RouteName } from "@orgate/core/wire";
+import { IDEMPOTENCY_KEY, ROUTES, type Route, type RouteName } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
 
@@ -14,13 +14,14 @@ async function serve(options: ServingOptions = {}): Promise<Serving> {
 }
 
 /** An answer is what its route's own decoder takes. */
-async function read<K extends RouteName>(route: K, response: Response): Promise<unknown> {
-  const { answers, status } = ROUTES[route];
+async function read(name: RouteName, response: Response): Promise<unknown> {
+  const route: Route = ROUTES[name];
+  const { answers, status } = route;
   const value: unknown = await response.json();
-  expect([route, response.status, response.status === status ? null : value]).toEqual([route, status, null]);
+  expect([name, response.status, response.status === status ? null : value]).toEqual([name, status, null]);
   if (answers.kind !== "json") throw new Error("not JSON");
   const decoded = answers.schema.safeParse(value);
-  expect([route, decoded.error?.issues ?? []]).toEqual([route, []]);
+  expect([name, decoded.error?.issues ?? []]).toEqual([name, []]);
   return value;
 }
 
