@@ -5,6 +5,7 @@
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { concurrent } from "./concurrent.ts";
+import { contracts } from "./contracts.ts";
 import { gateCold, gateHits, gateLoop, gateMillion, gateMix } from "./gate.ts";
 import { mcpCalls } from "./mcp.ts";
 import type { Effort } from "./measure.ts";
@@ -37,6 +38,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   "gate-mix": () => gateMix({ decisions: quick ? 5_000 : 50_000 }),
   "gate-million": () => gateMillion({ decisions: quick ? 50_000 : 1_000_000 }),
   "gate-loop": () => gateLoop({ effort, iterations }),
+  contracts: () => contracts({ effort, calls: quick ? 5_000 : 50_000 }),
   concurrent: () => concurrent({ effort: quick ? effort : { rounds: 5, warmUps: 1 }, sessions: quick ? 20 : 100 }),
   models: () => modelCalls({ effort, calls: quick ? 50 : 200 }),
   "model-streams": () => modelStreams({ rounds: quick ? 1 : 3, streams: 500 }),

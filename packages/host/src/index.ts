@@ -35,6 +35,7 @@ export {
 export type { Notice } from "./notices.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 export { watchPolicies } from "./policy-record.ts";
+export { type ManifestToolsOptions, manifestTools } from "./project-manifests.ts";
 export {
   type AgentRef,
   type Answered,

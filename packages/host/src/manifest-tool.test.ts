@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -63,6 +63,12 @@ const endedIn = (events: readonly Entry[]): Ended | null =>
 
 const head = (name: string, binary = ""): string =>
   `[tool]\nname = "${name}"\nversion = "1.0.0"\nbinary = "${binary}"\ndescription = "${name}"\n`;
+
+test("T62 the programs that these tests run are there", () => {
+  const places = ["/usr/local/bin", "/usr/bin", "/bin"];
+  const missing = ["bwrap", "git", "curl", "sqlite3", "python3"].filter((name) => !places.some((place) => existsSync(join(place, name))));
+  expect(missing, "install them: apt install bubblewrap git curl sqlite3 python3").toEqual([]);
+});
 
 describe("real tools", () => {
   test("T62 git, in the sandbox: output, evidence, exit status", async () => {

@@ -110,3 +110,24 @@ function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonl
     },
   };
 }
+
+export type ManifestToolsOptions = Readonly<{
+  /** The folder that holds `tools/`, `toolclad.toml`, `scope/`: no path of an argument leads out of it. */
+  root: string;
+  /** Where the journal and the secrets lie; `.orgate` below `root` unless given. */
+  directory?: string;
+  /** Paths and globs below `root`. */
+  tools?: readonly string[];
+  /** Where secrets and their passphrase come from; `process.env` unless given. */
+  env?: Env;
+}>;
+
+/** For those who embed the runtime: the manifests of a folder as tools. Throws `file-bad` with line and column. `[mcp]` manifests need a project. */
+export function manifestTools({
+  root,
+  directory = join(root, ".orgate"),
+  tools = ["tools/*.clad.toml"],
+  env = process.env,
+}: ManifestToolsOptions): readonly Tool[] {
+  return [...projectManifests({ root, tools, directory, env, ask: null }).tools.values()].map(({ tool }) => tool);
+}

@@ -76,7 +76,7 @@ export function openEar(): Ear {
 const ENDS_WORDS: ReadonlySet<Entry["event"]["kind"]> = new Set(["model.replied", "model.failed", "turn.ended", "hold.taken"]);
 
 /** What of the words a reader has been given. */
-function listener(): (now: ReturnType<Ear["now"]>) => readonly Words[] {
+export function listener(): (now: ReturnType<Ear["now"]>) => readonly Words[] {
   const told = new Map<SessionId, Spoken>();
   return (now) => {
     for (const session of told.keys()) if (!now.has(session)) told.delete(session);

@@ -2,6 +2,7 @@
 import { type Action, type Facts, type Principal, principalName, type UserAct } from "../vocab/index.ts";
 import type { CedarEntity, CedarRecord, Uid } from "./engine.ts";
 import type { Member } from "./slice.ts";
+import { resourceOf, USER_ACTIONS } from "./user-acts.ts";
 import type { Cast } from "./vocabulary.ts";
 
 export type Asked = Readonly<{
@@ -91,28 +92,12 @@ export function askUnsandboxed(tool: string, facts: Facts, known: Known): Asked 
 }
 
 export function askFor(user: string, act: UserAct, known: Known): Asked {
-  return { principal: known.user(user), action: ACTS[act.kind], resource: resourceOf(act), told: null };
-}
-
-function resourceOf(act: UserAct): CedarEntity {
-  switch (act.kind) {
-    case "approve":
-      return thing({ type: "Approval", id: act.approval }, { agent: act.agent, tool: act.tool, requester: act.requester });
-    case "resolve":
-      return thing({ type: "Call", id: act.call }, { agent: act.agent, tool: act.tool });
-    case "read-journal":
-      return thing({ type: "Session", id: act.session });
-    case "halt":
-      return thing({ type: "Work", id: act.scope });
-    case "edit-policy":
-      return thing({ type: "PolicySet", id: act.surface });
-    case "set-breaker":
-      return thing({ type: "Breaker", id: act.breaker });
-    case "edit-known":
-      return thing({ type: "KnownSet", id: act.set });
-    case "remove-label":
-      return thing({ type: "Label", id: act.label }, { session: act.session, agent: act.agent });
-  }
+  return {
+    principal: known.user(user),
+    action: ACTS.get(act.kind) ?? bare(act.kind),
+    resource: resourceOf(act, known.agent, known.user),
+    told: null,
+  };
 }
 
 /** The tool as the policies were checked against it: its name, and the groups its effects put it in. */
@@ -128,18 +113,9 @@ const MODEL = bare("model");
 const DELEGATING = bare("delegate");
 const RESPOND = bare("respond");
 const UNSANDBOXED = bare("unsandboxed");
-const ACTS: Readonly<Record<UserAct["kind"], Member>> = {
-  approve: bare("approve"),
-  resolve: bare("resolve"),
-  "read-journal": bare("read-journal"),
-  "edit-policy": bare("edit-policy"),
-  halt: bare("halt"),
-  "set-breaker": bare("set-breaker"),
-  "edit-known": bare("edit-known"),
-  "remove-label": bare("remove-label"),
-};
+const ACTS: ReadonlyMap<string, Member> = new Map(Object.keys(USER_ACTIONS).map((kind) => [kind, bare(kind)]));
 
-const thing = (uid: Uid, attrs: CedarRecord = {}): CedarEntity => ({ uid, parents: [], attrs: { id: uid.id, ...attrs } });
+const thing = (uid: Uid): CedarEntity => ({ uid, parents: [], attrs: { id: uid.id } });
 const member = (type: string, id: string, group: string, groups: readonly string[]): Member => ({
   uid: { type, id },
   parents: groups.map((g) => ({ type: group, id: g })),

@@ -13,12 +13,12 @@ import {
   type OutgoingFacts,
   type TargetFacts,
   type Tool,
-  type UserAct,
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
 import type { CedarGate } from "./cedar.ts";
 import { inexactNumbers } from "./numbers.ts";
+import { userActOf } from "./user-acts.ts";
 
 const amount = z.int().min(0).default(0);
 const counts = z.strictObject({ turn: amount, session: amount, hour: amount, day: amount });
@@ -71,7 +71,7 @@ export type CaseResult = Readonly<{ case: Case; passed: boolean; got: Verdict; d
 export function runCase(c: Case, gate: CedarGate, tools: readonly Tool[], _hash: Hash): CaseResult {
   const wrong = wrongIn(c);
   if (wrong !== null) return { case: c, passed: false, got: contractDeny(wrong), detail: wrong };
-  const got = c.user === undefined ? decideAsAgent(c, gate, tools) : gate.decideFor(c.user, userAct(c)).verdict;
+  const got = c.user === undefined ? decideAsAgent(c, gate, tools) : decideAsUser(c, c.user, gate);
   const detail = differenceOf(c, got);
   return { case: c, passed: detail === null, got, detail: detail ?? "" };
 }
@@ -79,8 +79,10 @@ export function runCase(c: Case, gate: CedarGate, tools: readonly Tool[], _hash:
 /** A case about nothing would be denied, and so pass where it expects that: it is told instead. */
 function wrongIn(c: Case): string | null {
   if (c.by !== undefined && c.verdict !== "deny") return `\`by\` is for \`deny\`, and ${c.verdict} is expected`;
-  if (c.user !== undefined)
-    return USER_ACTS.some((act) => act === c.action) ? null : `\`${c.action}\` is nothing that a person does: ${USER_ACTS.join(", ")} are`;
+  if (c.user !== undefined) {
+    const act = userActOf(c);
+    return typeof act === "string" ? act : null;
+  }
   return /^(model|respond|delegate|tool:.+)$/s.test(c.action)
     ? null
     : `\`${c.action}\` is nothing that an agent does: model, respond, delegate and tool:NAME are; what a person does needs \`user\``;
@@ -102,6 +104,11 @@ function differenceOf(c: Case, got: Verdict): string | null {
 const NO_TOOL = "there is no such tool";
 const hasNoTool = (got: Verdict): boolean => got.kind === "deny" && got.reason === NO_TOOL;
 const contractDeny = (reason: string): Verdict => ({ kind: "deny", by: "contract", because: [], faults: [], reason });
+
+function decideAsUser(c: Case, user: string, gate: CedarGate): Verdict {
+  const act = userActOf(c);
+  return typeof act === "string" ? contractDeny(act) : gate.decideFor(user, act).verdict;
+}
 
 function decideAsAgent(c: Case, gate: CedarGate, tools: readonly Tool[]): Verdict {
   const { action, refused } = actionOf(c, tools);
@@ -199,38 +206,4 @@ export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Ac
 function refusalOf(checked: Checked): string | null {
   if (checked.kind === "refused") return checked.reason;
   return checked.kind === "invalid" ? `the arguments do not fit: ${checked.issues.join("; ")}` : null;
-}
-
-const USER_ACTS = [
-  "approve",
-  "resolve",
-  "halt",
-  "set-breaker",
-  "edit-known",
-  "remove-label",
-  "read-journal",
-  "edit-policy",
-] as const satisfies readonly UserAct["kind"][];
-
-function userAct(c: Case): UserAct {
-  const id = c.resource?.id ?? "any";
-  const about = { agent: c.agent ?? "somebody", tool: String(c.args?.["tool"] ?? "") };
-  switch (c.action) {
-    case "approve":
-      return { kind: "approve", approval: id, ...about, requester: c.onBehalfOf };
-    case "resolve":
-      return { kind: "resolve", call: id, ...about };
-    case "halt":
-      return { kind: "halt", scope: id };
-    case "set-breaker":
-      return { kind: "set-breaker", breaker: id };
-    case "edit-known":
-      return { kind: "edit-known", set: id };
-    case "remove-label":
-      return { kind: "remove-label", label: id, session: "any", agent: c.agent ?? "somebody" };
-    case "read-journal":
-      return { kind: "read-journal", session: id };
-    default:
-      return { kind: "edit-policy", surface: id };
-  }
 }

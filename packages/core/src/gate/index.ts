@@ -7,4 +7,5 @@ export type { Gate } from "./port.ts";
 export { factsRead } from "./read-back.ts";
 export { type Row, tableGate } from "./table.ts";
 export { plainValue } from "./targets.ts";
+export { USER_ACTIONS, userActOf } from "./user-acts.ts";
 export { type Cast, type Vocabulary, vocabularyOf } from "./vocabulary.ts";

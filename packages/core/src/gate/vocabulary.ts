@@ -5,19 +5,10 @@
 import type { Effect, Json, Tool } from "../vocab/index.ts";
 import { argTypes, isPlain, RESERVED, type RecordType, toSchemaType, type Untyped } from "./arg-types.ts";
 import { mustBeGiven } from "./targets.ts";
+import { USER_ACTIONS } from "./user-acts.ts";
 
 export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
 export const AGENT_ACTIONS = ["model", "respond", "delegate", "recall", "remember"] as const;
-export const USER_ACTIONS = [
-  "approve",
-  "resolve",
-  "read-journal",
-  "edit-policy",
-  "halt",
-  "set-breaker",
-  "edit-known",
-  "remove-label",
-] as const;
 
 /** Who and what there is to write policies about. */
 export type Cast = Readonly<{
@@ -51,6 +42,7 @@ const OWN_TYPES = new Set([
   "Breaker",
   "KnownSet",
   "Label",
+  "Project",
 ]);
 
 export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
@@ -88,22 +80,14 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
   ];
   for (const [id, types] of agentActions)
     actions[id] = { appliesTo: { principalTypes: ["Agent"], resourceTypes: types, context: record(shared) } };
-  const userActions: readonly (readonly [string, string])[] = [
-    ["approve", "Approval"],
-    ["resolve", "Call"],
-    ["read-journal", "Session"],
-    ["edit-policy", "PolicySet"],
-    ["halt", "Work"],
-    ["set-breaker", "Breaker"],
-    ["edit-known", "KnownSet"],
-    ["remove-label", "Label"],
-  ];
-  for (const [id, type] of userActions)
-    actions[id] = { appliesTo: { principalTypes: ["User"], resourceTypes: [type], context: record({}) } };
+  for (const [id, types] of Object.entries(USER_ACTIONS))
+    actions[id] = { appliesTo: { principalTypes: ["User"], resourceTypes: types, context: record({}) } };
 
   const entity = (attributes: Shape = {}, memberOfTypes: readonly string[] = []): Json => ({ memberOfTypes, shape: record(attributes) });
-  const id = { id: { type: "String", required: true } };
-  const about = { ...id, agent: { type: "String", required: true }, tool: { type: "String", required: true } };
+  const text = { type: "String", required: true };
+  const id = { id: text };
+  const about = { ...id, agent: text, tool: text };
+  const ofAgent = ["Agent", "AgentGroup"];
   const entityTypes: Record<string, Json> = {
     Agent: entity(id, ["AgentGroup"]),
     AgentGroup: entity(),
@@ -111,14 +95,15 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     UserGroup: entity(),
     Model: entity(id),
     Scope: entity(id),
-    Approval: entity({ ...about, requester: { type: "String", required: true } }),
-    Call: entity(about),
-    Session: entity(id),
+    Approval: entity({ ...about, requester: text }, ofAgent),
+    Call: entity(about, ofAgent),
+    Session: entity({ ...id, agent: text, requester: text }, ofAgent),
+    Project: entity(id),
     PolicySet: entity(id),
     Work: entity(id),
     Breaker: entity(id),
     KnownSet: entity(id),
-    Label: entity({ ...id, session: { type: "String", required: true }, agent: { type: "String", required: true } }),
+    Label: entity({ ...id, session: text, agent: text }, ofAgent),
   };
   const spaces: Record<string, Record<string, Json>> = {};
   for (const type of resourceTypes) {

@@ -1,3 +1,4 @@
+export * from "./access.ts";
 export * from "./breakers.ts";
 export { type ProofPorts, readKeys } from "./checks.ts";
 export * from "./codec.ts";

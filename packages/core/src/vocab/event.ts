@@ -8,6 +8,7 @@ import type { Json, JsonObject } from "./canonical.ts";
 import type { ContextPlan } from "./context.ts";
 import type { Ending } from "./ending.ts";
 import type {
+  AccessId,
   ActionId,
   ApprovalId,
   CallId,
@@ -308,6 +309,22 @@ export type SystemEvent =
   /** What a project brings along (`AGENTS.md`, a skill, an MCP server) may be used, as long as it has this digest. */
   | Readonly<{ kind: "trust.given"; subject: string; digest: Digest; by: Principal }>
   | Readonly<{ kind: "trust.withdrawn"; subject: string; by: Principal; reason: string }>
+  /** A key or a sign-in that stands for a person; of its secret only `check` is kept, a memory-hard hash. `from` is what it was got with. */
+  | Readonly<{
+      kind: "access.given";
+      access: AccessId;
+      means: AccessMeans;
+      person: string;
+      check: string;
+      /** Limited to these agents and actions; null: whatever the policies let the person do. */
+      agents: readonly string[] | null;
+      actions: readonly string[] | null;
+      until: Millis | null;
+      note: string;
+      from: AccessId | null;
+      by: Principal;
+    }>
+  | Readonly<{ kind: "access.revoked"; access: AccessId; by: Principal; reason: string }>
   /** Trusted sets of the project: what a person adds to them and takes out. */
   | Readonly<{ kind: "known.added"; set: string; value: string; by: Principal; why: string }>
   | Readonly<{ kind: "known.removed"; set: string; value: string; by: Principal; why: string }>
@@ -350,6 +367,9 @@ export type FileDigest = Readonly<{ path: string; digest: Digest }>;
 export type FileChange = Readonly<{ path: string; change: "added" | "changed" | "removed" }>;
 
 export type KeyHolder = Readonly<{ kind: "root" } | { kind: "writer"; writer: WriterId } | { kind: "person"; name: string }>;
+
+/** `key`: for programs. `link`: good once, to sign in with. `sign-in`: a browser's. */
+export type AccessMeans = "key" | "link" | "sign-in";
 
 export type JournalEvent = SessionEvent | SystemEvent;
 export type EventKind = JournalEvent["kind"];
@@ -409,6 +429,8 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "policy.refused": true,
   "trust.given": true,
   "trust.withdrawn": true,
+  "access.given": true,
+  "access.revoked": true,
   "known.added": true,
   "known.removed": true,
   "grant.given": true,

@@ -15,6 +15,8 @@ export type CallKey = Branded<string, "CallKey">;
 export type ApprovalId = Branded<string, "ApprovalId">;
 /** `g_…`: a remembered approval. */
 export type GrantId = Branded<string, "GrantId">;
+/** `x_…`: a key or a sign-in that stands for a person. */
+export type AccessId = Branded<string, "AccessId">;
 export type IntentId = Branded<string, "IntentId">;
 export type WriterId = Branded<string, "WriterId">;
 export type KeyId = Branded<string, "KeyId">;
@@ -37,6 +39,7 @@ export const actionId = (text: string): ActionId => text as ActionId;
 export const callKey = (session: SessionId, call: CallId, edition = 0): CallKey =>
   `${session}/${call}${edition === 0 ? "" : `~${edition}`}` as CallKey;
 export const approvalId = (text: string): ApprovalId => text as ApprovalId;
+export const accessId = (text: string): AccessId => text as AccessId;
 export const grantId = (text: string): GrantId => text as GrantId;
 export const intentId = (text: string): IntentId => text as IntentId;
 export const writerId = (text: string): WriterId => text as WriterId;
@@ -61,6 +64,8 @@ export const GRANTS: StreamId = streamId("grants");
 export const HALT: StreamId = streamId("halt");
 export const POLICY: StreamId = streamId("policy");
 export const TRUST: StreamId = streamId("trust");
+/** Keys and sign-ins that stand for people. */
+export const ACCESS: StreamId = streamId("access");
 
 /** The digest before the first entry of every stream and the first commit of every writer. */
 export const ZERO: Digest = digest("0".repeat(64));

@@ -155,8 +155,28 @@ export type Decision = Readonly<{
   shadow: Verdict | null;
 }>;
 
+/** What a person looks at. `requester` is on whose behalf the session runs. */
+export type Looked =
+  | Readonly<{ kind: "agent"; agent: string }>
+  | Readonly<{ kind: "session" } & OneSession>
+  | Readonly<{ kind: "approval"; approval: string; agent: string; tool: string; requester: string }>
+  | Readonly<{ kind: "call"; call: string; agent: string; tool: string }>
+  | Readonly<{ kind: "breaker"; breaker: string }>
+  | Readonly<{ kind: "work"; scope: string }>
+  | Readonly<{ kind: "policies"; surface: string }>
+  /** The journal and the server as a whole. */
+  | Readonly<{ kind: "project" }>;
+type OneSession = Readonly<{ session: string; agent: string; requester: string }>;
+
 /** What a person does for themselves; decided like everything else. */
 export type UserAct =
+  /** To see that it is there, and what state it is in. */
+  | Readonly<{ kind: "observe"; what: Looked }>
+  /** To have an agent take a turn. */
+  | Readonly<{ kind: "run"; agent: string }>
+  /** A session of an agent, or one that goes on from another. */
+  | Readonly<{ kind: "open"; what: Extract<Looked, { kind: "agent" | "session" }> }>
+  | Readonly<{ kind: "say" | "steer" | "cancel" | "close" } & OneSession>
   /** `requester` is on whose behalf the session runs: a policy may keep the two apart. */
   | Readonly<{ kind: "approve"; approval: string; agent: string; tool: string; requester: string }>
   | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
@@ -165,8 +185,11 @@ export type UserAct =
   /** To say what is trusted from now on, and what is not any more. */
   | Readonly<{ kind: "edit-known"; set: string }>
   | Readonly<{ kind: "remove-label"; label: string; session: string; agent: string }>
-  | Readonly<{ kind: "read-journal"; session: string }>
-  | Readonly<{ kind: "edit-policy"; surface: string }>;
+  /** What was said and done in a session, word by word; of the project, in all of them. */
+  | Readonly<{ kind: "read-journal"; what: Extract<Looked, { kind: "session" | "project" }> }>
+  | Readonly<{ kind: "edit-policy"; surface: string }>
+  /** To make keys and sign-ins that stand for this person, and to revoke them. */
+  | Readonly<{ kind: "give-access"; to: string }>;
 
 /** A call failed, and its strategy is to ask a person: asked by the runtime itself. */
 export const ESCALATED: PolicyId = "orgate:escalated" as PolicyId;

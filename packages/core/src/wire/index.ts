@@ -1,5 +1,9 @@
 /** `@orgate/core/wire`: what goes over a wire, and who understands it. No sockets. */
 export * from "./api.ts";
+export * from "./chat.ts";
+export * from "./client.ts";
+export * from "./link.ts";
+export * from "./openapi.ts";
 export * from "./problem.ts";
 export {
   ACT_NAMES,
@@ -15,4 +19,6 @@ export {
   type RouteAct,
 } from "./route.ts";
 export * as shapes from "./shapes.ts";
+export { type Decision, followTurn, type LiveSign, reasonOf, type TurnSign } from "./turn.ts";
+export * from "./ui-stream.ts";
 export * from "./v1.ts";

@@ -38,8 +38,10 @@ export const text = z.string().min(1).max(MOST_TEXT);
 export const reason = z.string().max(2_000);
 export const name = z.string().min(1).max(200);
 export const count = z.int().min(0);
-export const json: z.ZodType<Json> = branded<Json>(z.json());
-export const jsonObject: z.ZodType<JsonObject> = branded<JsonObject>(z.record(z.string(), z.json()));
+/** What was read from JSON is JSON: only its absence is to be seen to. */
+const anything = z.unknown().refine((value) => value !== undefined, "is missing");
+export const json: z.ZodType<Json> = branded<Json>(anything);
+export const jsonObject: z.ZodType<JsonObject> = branded<JsonObject>(z.record(z.string(), anything));
 
 export const sessionId = branded<SessionId>(z.string().regex(/^s_[0-9a-z]{8,40}$/));
 export const streamId = branded<StreamId>(name);

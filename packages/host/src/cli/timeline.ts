@@ -194,6 +194,10 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [line("·", "dim", `${nameOf(e.call)} named ${count(e.names.length, visible(e.of))}`)];
       case "text.cleaned":
         return [line("·", "dim", `what the model sees of ${nameOf(e.call)} is without ${cleanedText(e)}`)];
+      case "access.given":
+        return [line("·", "plain", accessText(e))];
+      case "access.revoked":
+        return [line("!", "warn", `access ${e.access} revoked by ${principalName(e.by)}: ${visible(e.reason)}`)];
       case "known.added":
         return [line("·", "plain", `${visible(e.value)} added to ${visible(e.set)} by ${principalName(e.by)}: ${visible(e.why)}`)];
       case "known.removed":
@@ -258,6 +262,13 @@ const line = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, te
 const live = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, text, more: [], live: true });
 
 type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
+
+function accessText({ access, means, person, agents, actions, until, by }: Of<"access.given">): string {
+  const limits = [agents, actions].flatMap((list) => (list === null ? [] : [list.map((one) => visible(one)).join(", ")]));
+  const within = limits.length === 0 ? "" : `, for ${limits.join("; ")}`;
+  const ends = until === null ? "" : `, until ${new Date(until).toISOString()}`;
+  return `${means} ${access} for ${visible(person)} by ${principalName(by)}${within}${ends}`;
+}
 
 const ARGS_SHOWN = 100;
 function argsOf(part: Extract<Part, { kind: "call" }>): string {

@@ -15,7 +15,7 @@ import {
   type UserAct,
   type Verdict,
 } from "@orgate/core";
-import { actionOf, type Case, type CedarGate, caseSchema, factsOf, factsRead, type LoadedPolicy } from "@orgate/core/gate";
+import { actionOf, type Case, type CedarGate, caseSchema, factsOf, factsRead, type LoadedPolicy, userActOf } from "@orgate/core/gate";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, count, table } from "../cli/table.ts";
@@ -319,28 +319,10 @@ function resourceOf(text: string | null): unknown {
 }
 
 function userAct(c: Case): UserAct {
-  const id = c.resource?.id ?? "any";
-  const about = { agent: c.agent ?? "somebody", tool: String(c.args?.tool ?? "") };
-  switch (c.action) {
-    case "approve":
-      return { kind: "approve", approval: id, ...about, requester: c.onBehalfOf };
-    case "resolve":
-      return { kind: "resolve", call: id, ...about };
-    case "read-journal":
-      return { kind: "read-journal", session: id };
-    case "halt":
-      return { kind: "halt", scope: id };
-    case "set-breaker":
-      return { kind: "set-breaker", breaker: id };
-    case "edit-known":
-      return { kind: "edit-known", set: id };
-    case "remove-label":
-      return { kind: "remove-label", label: id, session: "any", agent: c.agent ?? "somebody" };
-    case "edit-policy":
-      return { kind: "edit-policy", surface: id };
-    default:
-      throw usage(`--action is \`${c.action}\``, "for a person: approve, resolve, read-journal or edit-policy");
-  }
+  const act = userActOf(c);
+  if (typeof act === "string")
+    throw usage(`--action is \`${c.action}\`: ${act}`, "write what it is done to as in a policy: --resource 'Session::\"s_1\"'");
+  return act;
 }
 
 /** A decision of the journal: decided again with what it read then, by the policies of now. */

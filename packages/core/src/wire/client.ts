@@ -1,0 +1,97 @@
+/**
+ * The typed client of `/api/v1`: calls by the table of routes, over a transport that is passed in (`fetch` in a browser or in Node, a function in a test).
+ *
+ * W40 a call is written and read by its route's own decoders; what the server refuses is a value (`problem`), and what is no answer of this API is one too.
+ * W41 whatever changes something is sent with an idempotency key: the caller's own, or one made for the call, so that trying it again does it once.
+ */
+import type * as z from "zod";
+import { ROUTES, type RouteInput, type RouteName, type RouteOutput } from "./api.ts";
+import { PROBLEM_MEDIA_TYPE, type Problem, problemSchema, unreadable, wireProblem } from "./problem.ts";
+import { API, IDEMPOTENCY_KEY, type Route } from "./route.ts";
+
+export type HttpRequest = Readonly<{
+  method: string;
+  /** With its query, from `/api/v1` on. */
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body: string | null;
+  signal: AbortSignal | null;
+}>;
+export type HttpResponse = Readonly<{ status: number; mediaType: string; text(): Promise<string> }>;
+/** Rejects when there was no answer at all: that rejection is the caller's to see. */
+export type HttpTransport = (request: HttpRequest) => Promise<HttpResponse>;
+
+export type Called<T> = Readonly<{ kind: "ok"; value: T } | { kind: "problem"; problem: Problem }>;
+export type CallOptions = Readonly<{ key?: string; signal?: AbortSignal }>;
+/** Routes that answer with one value; those that stream are followed by `openLink`, or read as server-sent events. */
+export type CallableRoute = {
+  [K in RouteName]: (typeof ROUTES)[K]["answers"]["kind"] extends "events" | "ui-stream" ? never : K;
+}[RouteName];
+
+export type Client = Readonly<{
+  call<K extends CallableRoute>(name: K, input: RouteInput<K>, options?: CallOptions): Promise<Called<RouteOutput<K>>>;
+}>;
+
+/** `makeKey` makes an idempotency key nobody else has. */
+export function createClient(transport: HttpTransport, makeKey: () => string): Client {
+  return {
+    async call(name, input, { key, signal } = {}) {
+      const request = requestOf(name, input, key ?? makeKey(), signal ?? null);
+      return "status" in request ? { kind: "problem", problem: request } : answerOf(name, await transport(request));
+    },
+  };
+}
+
+type Loose = Readonly<{ params?: Readonly<Record<string, unknown>>; query?: Readonly<Record<string, unknown>>; body?: unknown }>;
+
+function requestOf(name: RouteName, given: Loose, key: string, signal: AbortSignal | null): HttpRequest | Problem {
+  const route: Route = ROUTES[name];
+  const { params = {}, query = {}, body } = given;
+  for (const [what, schema, value] of [
+    ["the parameters", route.params, params],
+    ["the query", route.query, query],
+    ["the body", route.body, body],
+  ] as const) {
+    const read = schema.safeParse(value);
+    if (!read.success) return unreadable(what, read.error);
+  }
+  const path = route.path.replace(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(String(params[field])));
+  const fields = Object.entries(query).flatMap(([field, value]) =>
+    value === undefined ? [] : [`${encodeURIComponent(field)}=${encodeURIComponent(String(value))}`],
+  );
+  const headers: Record<string, string> = { accept: "application/json, application/problem+json" };
+  if (body !== undefined) headers["content-type"] = "application/json";
+  if (route.idempotencyKey) headers[IDEMPOTENCY_KEY] = key;
+  const where = `${API}${path}${fields.length === 0 ? "" : `?${fields.join("&")}`}`;
+  return { method: route.method, path: where, headers, body: body === undefined ? null : JSON.stringify(body), signal };
+}
+
+async function answerOf<K extends RouteName>(name: K, response: HttpResponse): Promise<Called<RouteOutput<K>>> {
+  const route: Route = ROUTES[name];
+  const text = await response.text();
+  const no = (problem: Problem): Called<RouteOutput<K>> => ({ kind: "problem", problem });
+  if (response.status >= 400) return no(problemIn(response, text));
+  if (route.answers.kind !== "json") return { kind: "ok", value: text as RouteOutput<K> }; // its form is its own
+  const read = route.answers.schema.safeParse(parsed(text));
+  // the decoder is the route's own: its type is what comes out of it
+  return read.success ? { kind: "ok", value: read.data as RouteOutput<K> } : no(strange(response, read.error));
+}
+
+function problemIn(response: HttpResponse, text: string): Problem {
+  const read = response.mediaType.startsWith(PROBLEM_MEDIA_TYPE) ? problemSchema.safeParse(parsed(text)) : null;
+  return read?.success === true ? read.data : strange(response, null);
+}
+
+const strange = ({ status, mediaType }: HttpResponse, error: z.ZodError | null): Problem => {
+  const issues = error === null ? [] : unreadable("the answer", error).issues;
+  const detail = `what came back is no answer of this API (status ${status}, ${mediaType === "" ? "no media type" : mediaType})`;
+  return wireProblem("internal", detail, "is this the server, and of this version?", issues);
+};
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
