@@ -101,6 +101,8 @@ export type RuntimeOptions = Readonly<{
   /** On whose behalf; a session may name another. */
   principal: Principal;
   surface?: Surface;
+  /** Of agents whose sessions are opened elsewhere, by name: the policies of that surface join for them. */
+  surfaces?: Readonly<Record<string, Surface>>;
   /** `worker` keeps a server's event loop free of disk waits; `main` is quicker for one-shot use. */
   thread?: "main" | "worker";
   synchronous?: "full" | "normal" | "off";
@@ -259,7 +261,8 @@ export type Inspect = Readonly<{
 }>;
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { directory, gate, thread = "main", synchronous = "full", surface = "library" } = options;
+  const { directory, gate, thread = "main", synchronous = "full", surface = "library", surfaces = {} } = options;
+  const surfaceOf = (agent: string): Surface => (Object.hasOwn(surfaces, agent) ? (surfaces[agent] ?? surface) : surface);
   const agents = byName(options.agents);
   checkDelegates(agents);
   const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settingsOf(options.env ?? process.env, options.folder ?? null)) };
@@ -456,7 +459,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     return openSession(ports, {
       agent: facts,
       principal,
-      surface,
+      surface: surfaceOf(facts.name),
       labels: labels.map((l): Label => label(l)),
       history: toHistory(history),
       external: null,
@@ -577,7 +580,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     ids,
     counters: tokenizers,
     principal: options.principal,
-    surface,
+    surfaceOf,
     factsOf: (name) => assemble(agentOf(name), () => {}).facts,
   });
   const inspect: Inspect = {
