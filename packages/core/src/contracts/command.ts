@@ -50,7 +50,7 @@ export function readCommand(written: Written, args: Args, issues: Issue[]): Comm
   const items = command.exec === undefined ? fragment(command.template ?? "", ["command", "template"]) : itemsOf(command.exec);
   const slots = new Map<string, Slot>();
   const at = ["command", inWhole ? "exec" : "template"];
-  for (const [name, { def }] of args) slots.set(name, { kind: "arg", name, mayDash: def.option || (def.min ?? 0) < 0 });
+  for (const [name, { def }] of args) slots.set(name, { kind: "arg", name, mayDash: def.option || (def.type === "integer" && (def.min ?? 0) < 0) });
   for (const [name, value] of Object.entries(command.defaults))
     if (!slots.has(name)) slots.set(name, { kind: "fixed", text: String(value) });
   readMappings(command.mappings, args, fragment, slots, report);
@@ -220,9 +220,13 @@ export function fill(command: Command, textOf: (arg: string) => string | null, a
     return slot.kind === "arg" && textOf(slot.name) === null ? null : addWhole(item);
   }
   function addWhole({ pieces }: Item): string | null {
-    const text = pieces.map((piece) => textOfPiece(piece, command, textOf, ambient)).join("");
-    const [first] = pieces;
-    if (first?.kind === "value" && text.startsWith("-")) {
+    const texts = pieces.map((piece) => textOfPiece(piece, command, textOf, ambient));
+    const text = texts.join("");
+    const [opening] = pieces;
+    if (opening?.kind === "value" && text.startsWith("-")) {
+      // what is empty begins nothing: the first that holds something does, be it the manifest's own dash after a value that is left out
+      const begins = pieces[texts.findIndex((one) => one !== "")];
+      const first = begins?.kind === "value" ? begins : opening;
       const slot = command.slots.get(first.name);
       const own = slot?.kind === "arg" && slot.mayDash && textOf(slot.name)?.startsWith("-") === true;
       if (!own && slot?.kind !== "fixed" && slot?.kind !== "mapping") return `\`${first.name}\` begins with a dash, and would be an option`;

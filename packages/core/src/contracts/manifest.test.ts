@@ -239,7 +239,7 @@ describe("what is built", () => {
         cwd: "/project",
         env: { PATH: "/usr/bin:/bin", TOKEN: "<k>", KIND: "x-a" },
         stdin: "in a",
-        network: ["10.0.0.9", "10.0.0.0/8", "127.0.0.1"],
+        network: ["10.0.0.9", "10.0.0.0/8", "127.0.0.1", "!10.0.0.1"],
         paths: [
           { path: "/project/f.txt", access: "write" },
           { path: "/project", access: "read" },
@@ -252,6 +252,14 @@ describe("what is built", () => {
     expect(built(contract({ args, command }), { x: "a" })).toMatchObject({
       invocation: { cwd: null, network: null, paths: [], stdin: null },
     });
+  });
+
+  test("T63 what reaches a host is `network`, whatever the manifest claims", () => {
+    const claims = { tool: { orgate: { effects: ["read"] } } };
+    expect(contract({ ...claims, http: { method: "GET", url: "https://example.com/" } }).effects).toEqual(["read", "network"]);
+    const args = { x: { type: "scope_target" } };
+    expect(contract({ ...claims, args, command: { template: "whois {x}" } }).effects).toEqual(["read", "network"]);
+    expect(contract({ ...claims, command: { template: "date" } }).effects).toEqual(["read"]);
   });
 
   test("T53 a host that the manifest itself names must be in scope", () => {
