@@ -83,6 +83,10 @@ describe("templates", () => {
     ["/bin/sh -ec 'echo {x}'", "a value would become a program"],
     ["python3 -c 'print({x})'", "a value would become a program"],
     ["awk '{x}' file", "a value would become a program"],
+    ["python3 -c{x}", "a value would become a program"],
+    ["node --eval={x}", "a value would become a program"],
+    ["timeout 5 sh -c {x}", "a value would become a program"],
+    ["nice -n 5 /usr/bin/python3 -c {x}", "a value would become a program"],
   ])("T57 %s is refused", (template, why) => expect(issues({ args: { x: text }, command: { template } }).join()).toContain(why));
 
   test("T57 an interpreter with a fixed program takes values as arguments", () => {
