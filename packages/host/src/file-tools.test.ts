@@ -82,7 +82,12 @@ test("T123 a file is read by lines, with how many there are and a digest; what i
 });
 
 test("T121 files of variables are neither read, found nor written, under any of their names", async () => {
-  const { use } = project({ ".env": "K=canary", ".env.local": "K=canary", "app/.env.production": "K=canary", "app/.environment": "K=canary" });
+  const { use } = project({
+    ".env": "K=canary",
+    ".env.local": "K=canary",
+    "app/.env.production": "K=canary",
+    "app/.environment": "K=canary",
+  });
   for (const path of [".env", ".env.local", "app/.env.production", "./app/../.env.local", ".ENV.local"]) {
     await expect(use("read_file", { path })).rejects.toThrow("protected");
     await expect(use("write_file", { path, text: "x" })).rejects.toThrow("protected");

@@ -21,6 +21,7 @@ import {
   type Arg,
   type Contract,
   type Invocation,
+  type Mask,
   masker,
   maskJson,
   type Ran,
@@ -263,18 +264,18 @@ function withFile(ran: Ran, contract: Contract, desk: Desk): Ran {
   return left.length > most ? { ...ran, stdout: left.slice(0, most), truncated: true } : { ...ran, stdout: left, truncated: false };
 }
 
-function maskRan(ran: Ran, mask: (text: string) => string): Ran {
+function maskRan(ran: Ran, mask: Mask): Ran {
   switch (ran.kind) {
     case "exited":
-      return { ...ran, stdout: mask(ran.stdout), stderr: mask(ran.stderr) };
+      return { ...ran, stdout: mask(ran.stdout, ran.truncated), stderr: mask(ran.stderr, ran.truncated) };
     case "responded":
-      return { ...ran, body: mask(ran.body) };
+      return { ...ran, body: mask(ran.body, ran.truncated) };
     case "answered":
       return { ...ran, output: maskJson(ran.output, mask) };
     case "refused":
       return { ...ran, reason: mask(ran.reason), hint: mask(ran.hint) };
     case "stopped":
-      return { ...ran, detail: mask(ran.detail), stdout: mask(ran.stdout), stderr: mask(ran.stderr) };
+      return { ...ran, detail: mask(ran.detail), stdout: mask(ran.stdout, true), stderr: mask(ran.stderr, true) };
   }
 }
 

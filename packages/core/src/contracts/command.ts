@@ -50,7 +50,8 @@ export function readCommand(written: Written, args: Args, issues: Issue[]): Comm
   const items = command.exec === undefined ? fragment(command.template ?? "", ["command", "template"]) : itemsOf(command.exec);
   const slots = new Map<string, Slot>();
   const at = ["command", inWhole ? "exec" : "template"];
-  for (const [name, { def }] of args) slots.set(name, { kind: "arg", name, mayDash: def.option || (def.type === "integer" && (def.min ?? 0) < 0) });
+  for (const [name, { def }] of args)
+    slots.set(name, { kind: "arg", name, mayDash: def.option || (def.type === "integer" && (def.min ?? 0) < 0) });
   for (const [name, value] of Object.entries(command.defaults))
     if (!slots.has(name)) slots.set(name, { kind: "fixed", text: String(value) });
   readMappings(command.mappings, args, fragment, slots, report);

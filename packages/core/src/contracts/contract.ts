@@ -72,7 +72,11 @@ export function contractOf(manifest: Manifest): Contract {
 
 /** T63 whatever a manifest claims: what reaches a host is `network`, and what runs without a sandbox says so. */
 const effectsOf = (claimed: readonly Effect[], manifest: Manifest, reaches: boolean): readonly Effect[] => [
-  ...new Set<Effect>([...claimed, ...(reaches ? (["network"] as const) : []), ...(isUnsandboxed(manifest) ? (["unsandboxed"] as const) : [])]),
+  ...new Set<Effect>([
+    ...claimed,
+    ...(reaches ? (["network"] as const) : []),
+    ...(isUnsandboxed(manifest) ? (["unsandboxed"] as const) : []),
+  ]),
 ];
 
 /** T94 it must be permitted as such, whatever effects the manifest claims. */
@@ -160,7 +164,10 @@ function build(manifest: Manifest, taken: TakenArgs, world: World, around: Aroun
       const file = world.places.resolve(backend.file, "exist");
       if (file.kind === "refused") return refused(`\`${backend.file}\` ${file.why}`, "`executor` names a program in the project");
       const env = Object.fromEntries([...taken].map(([name, { text }]) => [`TOOLCLAD_ARG_${name.toUpperCase()}`, text]));
-      return process(manifest, [file.absolute], { ...env, TOOLCLAD_SCAN_ID: around.scanId }, taken, world, around);
+      const made = process(manifest, [file.absolute], { ...env, TOOLCLAD_SCAN_ID: around.scanId }, taken, world, around);
+      if (made.kind === "refused" || made.invocation.kind !== "process") return made;
+      const paths = [...made.invocation.paths, { path: file.absolute, access: "read" as const }]; // what is run is seen
+      return { kind: "invocation", invocation: { ...made.invocation, paths } };
     }
   }
 }

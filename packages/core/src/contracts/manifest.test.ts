@@ -254,6 +254,17 @@ describe("what is built", () => {
     });
   });
 
+  test("T48 a program of the project's own is seen by its sandbox without being granted", () => {
+    const one = built(contract({ args: { x: { type: "string" } }, command: { executor: "tools/run.sh" } }), { x: "a" });
+    expect(one).toMatchObject({
+      invocation: {
+        argv: ["/project/tools/run.sh"],
+        env: { TOOLCLAD_ARG_X: "a" },
+        paths: [{ path: "/project/tools/run.sh", access: "read" }],
+      },
+    });
+  });
+
   test("T63 what reaches a host is `network`, whatever the manifest claims", () => {
     const claims = { tool: { orgate: { effects: ["read"] } } };
     expect(contract({ ...claims, http: { method: "GET", url: "https://example.com/" } }).effects).toEqual(["read", "network"]);

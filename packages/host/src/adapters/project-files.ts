@@ -63,7 +63,8 @@ export function projectFiles({ root: given, reading, writing }: ProjectFilesOpti
     const judged = (to === "read" ? reading : writing).judge(path);
     if (judged.kind === "protected") return { kind: "refused", why: `\`${path}\` is protected (${judged.what})` };
     const found = relative(root, judged.real);
-    if (found.split(sep).some((step) => VARIABLES.test(step))) return { kind: "refused", why: `\`${path}\` is protected (it holds variables)` };
+    if (found.split(sep).some((step) => VARIABLES.test(step)))
+      return { kind: "refused", why: `\`${path}\` is protected (it holds variables)` };
     const isOut = found === ".." || found.startsWith(`..${sep}`) || found.startsWith(sep);
     return isOut
       ? { kind: "refused", why: `\`${path}\` leads out of the project` }

@@ -87,7 +87,8 @@ export function readScope(hosts: readonly string[]): ReadScope {
     if (entry === null) return { kind: "unreadable", entry: host };
     (text.startsWith("!") ? excluded : entries).push(entry);
   }
-  const isExcluded = (host: string, port: number): boolean => excluded.some((e) => (e.port === null || e.port === port) && isNamed(e, host));
+  const isExcluded = (host: string, port: number): boolean =>
+    excluded.some((e) => (e.port === null || e.port === port) && isNamed(e, host));
   return { kind: "scope", scope: { objection, objectionTo } };
 
   function objection(host: string, port: number): string | null {
