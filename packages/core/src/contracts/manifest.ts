@@ -241,10 +241,7 @@ function checkTexts(env: Manifest["env"], stdin: Manifest["stdin"], args: Readon
       });
   }
   for (const [name] of env)
-    if (
-      CHOOSES.test(name) &&
-      namesIn(env.find(([n]) => n === name)?.[1] ?? []).length > 0
-    )
+    if (CHOOSES.test(name) && namesIn(env.find(([n]) => n === name)?.[1] ?? []).length > 0)
       issues.push({
         path: ["tool", "orgate", "env", name],
         detail: `a value in \`${name}\` would choose what is run`,
