@@ -87,7 +87,11 @@ export type Mask = (text: string, isCut?: boolean) => string;
 export function masker(secrets: ReadonlyMap<string, string>, base64: (text: string) => string): Mask {
   const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
   const forms = [...secrets].flatMap(([name, value]) => {
-    const plain = [value, encodeURIComponent(value), base64(value), base64(value).replace(/=+$/, "")];
+    const [address, packed] = [encodeURIComponent(value), base64(value)];
+    const small = address.replaceAll(/%[0-9A-F]{2}/g, (byte) => byte.toLowerCase());
+    const inUrl = packed.replaceAll("+", "-").replaceAll("/", "_");
+    const bare = (text: string): string => text.replace(/=+$/, "");
+    const plain = [value, address, small, address.replaceAll("%20", "+"), packed, bare(packed), inUrl, bare(inUrl)];
     const all = [...plain, ...plain.map(quoted), ...plain.map((one) => quoted(quoted(one)))]; // JSON inside JSON is what servers echo
     return [...new Set(all)].filter((form) => form !== "").map((form) => ({ form, mask: `[secret:${name}]` }));
   });
