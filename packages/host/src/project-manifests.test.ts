@@ -140,6 +140,29 @@ describe("tools of a project", () => {
     await expect(started()).rejects.toThrow("not what it was when the tool was loaded");
   });
 
+  test("T92 a program that is granted the project sees neither keys nor files of variables, under any of their names", async () => {
+    const root = project({
+      "tools/look.clad.toml": ECHO.replace('"echo"', '"look"')
+        .replace("\n[args.x]", '\n[tool.orgate]\nreads = ["."]\n\n[args.x]')
+        .replace("echo {x}", "sh -c 'grep -rls canary . | sort'"),
+      ".env": "K=canary",
+      ".env.local": "K=canary",
+      ".orgate/keys/root.key": "canary",
+      "home/keys/ann.key": "canary",
+      "src/a.txt": "canary",
+    });
+    const place = {
+      root,
+      tools: ["tools/*.clad.toml"],
+      directory: join(root, ".orgate"),
+      env: { ORGATE_HOME: join(root, "home") },
+      ask: null,
+    };
+    const look = projectManifests(place).tools.get("look")?.tool;
+    const context = { key: "k", signal: new AbortController().signal, note: () => {}, evidence: () => {} } as never;
+    expect(await look?.run({}, context)).toMatchObject({ results: { raw_output: "./src/a.txt\n./tools/look.clad.toml\n" } });
+  });
+
   test("T47 a schema of output that cannot be held to is refused", () => {
     const root = project({ "tools/echo.clad.toml": `${ECHO}\n[output.schema]\ntype = "object"\nminimum = 3\n` });
     expect(() => projectManifests({ root, tools: ["tools/*.clad.toml"], directory: join(root, ".orgate"), env: {}, ask: null })).toThrow(
