@@ -50,6 +50,7 @@ import {
 import { modelFor } from "./adapters/model-offline.ts";
 import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
+import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
@@ -329,11 +330,15 @@ export function rootPublicKey(directory: string): string {
   });
 }
 
+/** Secrets that stand for people, and what is kept of them. */
+export const secretPort = Object.freeze({ newSecret, newName, hashSecret, fitsSecret, nobodys: NOBODYS });
+
 /** A person's own keys, in the home of the one who runs this. */
 export type Persons = Readonly<{ home: string; names(): readonly string[]; open(name: string): Person; create(name: string): Person }>;
 
-export function personsOf(env: Readonly<Record<string, string | undefined>>): Persons {
-  const home = orgateHome(env);
+export const personsOf = (env: Readonly<Record<string, string | undefined>>): Persons => personsAt(orgateHome(env));
+
+export function personsAt(home: string): Persons {
   return {
     home,
     names: () => personsIn(home),

@@ -68,6 +68,16 @@ test.each<[string, object]>([
   expect(() => defineAgent(given as AgentDefinition)).toThrow(detail);
 });
 
+test("M122 what is put into Anthropic's cache counts a quarter more where nobody said what it costs", () => {
+  const prices = { input: 4, output: 20 };
+  expect(defineAgent({ ...plain, model: "anthropic/own", prices }).prices).toEqual({ ...prices, cacheWrite: 5 });
+  expect(defineAgent({ ...plain, model: "anthropic/own", prices: { ...prices, cacheWrite: 4 } }).prices).toEqual({
+    ...prices,
+    cacheWrite: 4,
+  });
+  expect(defineAgent({ ...plain, model: "openai/own", prices }).prices).toEqual(prices);
+});
+
 test("B7 a run that brings a limit on money is refused where the agent has a model of unknown price, the one for summaries too", () => {
   const prices = { input: 1, output: 2 };
   const cents = { ...DEFAULT_LIMITS, cents: 5 };

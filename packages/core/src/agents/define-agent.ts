@@ -364,8 +364,18 @@ function pricesOf(
   where: string,
 ): (model: string) => Prices | null {
   const said = given === null || given === undefined ? {} : byModel(given, models, where);
-  return (model) => ownOf(said, model) ?? ownOf(project, model) ?? tablePrice(model)?.prices ?? null;
+  return (model) => {
+    const own = ownOf(said, model) ?? ownOf(project, model);
+    return own === undefined ? (tablePrice(model)?.prices ?? null) : withWrites(model, own);
+  };
 }
+
+/** M122 Anthropic's cache is written to because we ask for it, and that costs a quarter more: whoever did not say so would pay more than is counted. */
+const withWrites = (model: string, prices: Prices): Prices =>
+  model.startsWith("anthropic/") && prices.cacheWrite === undefined
+    ? Object.freeze({ ...prices, cacheWrite: prices.input * WRITING })
+    : prices;
+const WRITING = 1.25;
 const ownOf = <T>(record: Readonly<Record<string, T>>, key: string): T | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined;
 

@@ -79,6 +79,7 @@ test.each([
   ["no `execute`", { description: "x", inputSchema: z.object({}) }],
   ["needsApproval", { ...plain, needsApproval: true }],
   ["needsApproval", { ...plain, needsApproval: () => false }],
+  ["return just that from `execute`", { ...plain, toModelOutput: () => ({ type: "text", value: "only this" }) }],
   ["its description is a function", { ...plain, description: () => "x" }],
   ["`description` must say", { ...plain, description: "" }],
   ["no schema", { ...plain, inputSchema: undefined }],

@@ -3,7 +3,7 @@
  *
  * M60 An AI SDK tool is taken with its name, description, schema and `execute`; it is `once`, `execute`, `untrusted`, unless its settings say more.
  * M61 What would run past the gate, or lose a safeguard on the way, is refused with the reason: a tool that the provider runs, one without
- *     `execute`, one whose `needsApproval` no policy has taken over.
+ *     `execute`, one whose `needsApproval` no policy has taken over, one that keeps part of its result from the model (`toModelOutput`).
  */
 import { FaultError, type Json, type JsonObject, type Tool, type ToolContext } from "../vocab/index.ts";
 import { defineTool, type ToolDefinition } from "./define-tool.ts";
@@ -16,6 +16,7 @@ export type AiTool = Readonly<{
   inputSchema?: unknown;
   outputSchema?: unknown;
   needsApproval?: unknown;
+  toModelOutput?: unknown;
   // A method, so that a function of typed input is one too: what it is called with has been checked against its own schema.
   execute?(input: never, options: never): unknown;
 }>;
@@ -58,6 +59,10 @@ export function fromAiTool(name: string, tool: AiTool, settings: AiToolSettings 
   const { approval, ...rest } = settings;
   if (needsApproval !== undefined && needsApproval !== false && approval !== "policy")
     throw refuse('it has `needsApproval`, and here a policy decides who is asked: write one with @ask, then say `approval: "policy"`');
+  if (tool.toModelOutput !== undefined)
+    throw refuse(
+      "it has `toModelOutput`, which says what of a result the model may see, and nothing here calls it: return just that from `execute`",
+    );
   if (typeof description === "function") throw refuse("its description is a function: give it a text");
   const output = tool.outputSchema === undefined ? null : schemaOf(tool.outputSchema, "outputSchema", refuse);
   return defineTool({

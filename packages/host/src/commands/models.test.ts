@@ -135,6 +135,19 @@ describe("M130 whether somebody is there", () => {
     for (const { stdout, stderr } of [good, bad]) expect(`${stdout}${stderr}`).not.toContain("canary");
   });
 
+  test.each([
+    ["a body that is no JSON", "application/json", `${KEY} ${"and more ".repeat(20)}`],
+    ["a type that is none", `text/${KEY}`, "{}"],
+  ])("M56 M130 a server that repeats the key in %s does not get it onto the screen", async (_, type, body) => {
+    const url = await serving((response) => response.writeHead(200, { "content-type": type }).end(body));
+    const desk = deskWith({ claude: CLAUDE });
+    const { code, stdout, stderr } = await desk.start(["doctor", "--online"], undefined, {
+      ANTHROPIC_API_KEY: KEY,
+      ANTHROPIC_BASE_URL: url,
+    }).ended;
+    expect([code, `${stdout}${stderr}`.includes("canary")]).toEqual([1, false]);
+  });
+
   test("M130 a local server that is down is seen without a word, and so is an agent that needs it", async () => {
     const desk = deskWith({ local: agent("local", 'model = "ollama/llama3.3"') });
     const told = await desk.start(["doctor"], undefined, { OLLAMA_BASE_URL: "http://127.0.0.1:9" }).ended;

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Desk, expectRefusal, makeDesk } from "./fixtures/desk.ts";
 
@@ -148,6 +149,25 @@ describe("tools", () => {
     expectRefusal(await other.orgate("tools", "list"), 1, "`tool.version` is missing (and 2 more");
   });
 });
+
+test("T68 an MCP manifest calls a real server of the project, once its tools were accepted; before that nothing is started", async () => {
+  const desk = shop();
+  const entry = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/dist/index.js");
+  desk.write(".mcp.json", JSON.stringify({ mcpServers: { all: { command: process.execPath, args: [entry, "stdio"] } } }));
+  desk.write(
+    "tools/say.clad.toml",
+    '[tool]\nname = "say"\nversion = "1"\ndescription = "Says it."\n[args.text]\ntype = "string"\nrequired = true\n[mcp]\nserver = "all"\ntool = "echo"\n[mcp.field_map]\ntext = "message"\n',
+  );
+  const early = (await desk.json("tools", "run", "say", "--arg", "text=hello")) as Ran;
+  expect(early.output).toContain("no MCP server `all` that was accepted");
+  await desk.json("mcp", "trust", "all");
+  const ran = (await desk.json("tools", "run", "say", "--arg", "text=hello there")) as Ran;
+  expect(ran.output).toContain("hello there");
+  expect(await desk.json("journal", "evidence", `${ran.session}/1.0`)).toMatchObject({
+    outcome: "done",
+    invocation: { kind: "mcp", server: "all", tool: "echo", args: { message: "hello there" } },
+  });
+}, 60_000);
 
 describe("secrets", () => {
   const env = { ORGATE_SECRETS_PASSPHRASE: "correct horse battery" };

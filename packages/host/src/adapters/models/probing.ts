@@ -5,6 +5,7 @@
 import { connect } from "node:net";
 import * as z from "zod";
 import { troubleOf } from "./fault.ts";
+import { redactor } from "./redact.ts";
 import { watchedFetch } from "./wire.ts";
 
 /** `models`: the names it lists, as they stand after `provider/`; null where it does not say. */
@@ -53,8 +54,10 @@ export async function probe(provider: string, base: string, key: string | null):
     const models = namesIn(await response.json());
     return { ok: true, detail: models === null ? "it takes the key" : `it answers, and lists ${models.length} models`, models };
   } catch (error) {
+    if (error instanceof SyntaxError) return no("its answer is no JSON"); // whose own message quotes a piece of it
     if (error instanceof DOMException) return no(`it does not answer within ${PATIENCE_MS / 1_000} s`);
-    return no(troubleOf(error, { status: null, begun: false, now: 0 }).detail);
+    // What a server says of itself (a type, a body that is no JSON) may repeat what it was sent.
+    return no(redactor(key === null ? [] : [key])(troubleOf(error, { status: null, begun: false, now: 0 }).detail));
   }
 }
 

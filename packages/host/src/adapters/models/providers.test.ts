@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "@orgate/core";
 import { afterEach, describe, expect, test } from "vitest";
 import { settingsOf } from "./env.ts";
 import { PROVIDERS, providerModel, providerStanding } from "./providers.ts";
-import { redacted, redactor } from "./redact.ts";
+import { exactRedactor, redacted, redactor } from "./redact.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -145,6 +145,11 @@ test("M42 a key is found in every form it is likely to be echoed in, and so is w
   expect(any("the key to success is a sketchy api")).toBe("the key to success is a sketchy api");
   const value: Json = { a: [`x ${key}`, 1, null], [key]: true };
   expect(JSON.stringify(redacted(value, redact))).not.toContain("odd chars");
+});
+
+test("M42 a placeholder where a local server wants a key is no key, and words of a reply stay what they are", () => {
+  for (const word of ["ollama", "lm-studio", "sk-no-key-required"]) expect(exactRedactor([word])(`install ${word} first`)).toContain(word);
+  expect(exactRedactor(["ollama-7f3a"])("install ollama-7f3a first")).toBe("install [key] first");
 });
 
 test("M62 no provider's package is loaded before its first request, and no other then", async () => {

@@ -17,9 +17,17 @@ const LIKELY: readonly RegExp[] = [
   /(\/\/)[^/\s:@]+:[^/\s@]+@/g,
 ];
 
+/** What people write where a server wants a key and looks at none: words that stand in many texts, and are nobody's secret. */
+const PLACEHOLDERS: ReadonlySet<string> = new Set(
+  "ollama lm-studio lmstudio llama.cpp llamacpp vllm local none empty dummy fake token secret key api-key apikey placeholder not-needed no-key-required sk-no-key-required".split(
+    " ",
+  ),
+);
+const isSecret = (key: string): boolean => key.length >= SHORTEST && !PLACEHOLDERS.has(key.toLowerCase());
+
 /** Of the keys themselves, and of nothing that only looks like one: for what has to stay as it came, such as signatures. */
 export function exactRedactor(keys: readonly string[]): (text: string) => string {
-  const forms = [...new Set(keys.filter((key) => key.length >= SHORTEST).flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  const forms = [...new Set(keys.filter(isSecret).flatMap(formsOf))].sort((a, b) => b.length - a.length);
   return (text) => forms.reduce((clean, form) => clean.replaceAll(form, GONE), text);
 }
 

@@ -1,0 +1,141 @@
+/**
+ * Keys and sign-ins that stand for people: given, revoked and used up in the journal, so that every process knows them and everybody can see who gave what.
+ *
+ * W101 which keys and sign-ins there are is in the journal: for whom, by whom, limited to what, until when; the secret itself is told once and kept nowhere.
+ * W103 a sign-in link is good once, also when two use it at the same time or the process dies in between: it is used up in the transaction that gives the sign-in.
+ */
+import {
+  ACCESS,
+  type AccessId,
+  type AccessMeans,
+  accessId,
+  FaultError,
+  isFault,
+  type Journal,
+  type Millis,
+  type Principal,
+  type Seq,
+  type SystemEvent,
+  seq,
+} from "@orgate/core";
+import { type Access, foldAccess, isPersonName, lapsed } from "@orgate/core/journal";
+
+export type SecretPort = Readonly<{ newSecret(): string; newName(): string; hashSecret(secret: string): Promise<string> }>;
+
+/** What is to stand for whom. Null limits: whatever the policies let the person do. */
+export type Giving = Readonly<{
+  means: AccessMeans;
+  person: string;
+  agents: readonly string[] | null;
+  actions: readonly string[] | null;
+  until: Millis | null;
+  note: string;
+  by: Principal;
+}>;
+/** `token` is what its owner shows; nobody can tell it again. */
+export type GivenAccess = Readonly<{ access: Access; token: string }>;
+
+export type AccessBook = Readonly<{
+  /** As of the last refresh. */
+  all(): ReadonlyMap<AccessId, Access>;
+  refresh(): Promise<ReadonlyMap<AccessId, Access>>;
+  give(giving: Giving): Promise<GivenAccess>;
+  /** Revoked twice is revoked once. Throws where there is no such access. */
+  revoke(access: AccessId, by: Principal, reason: string): Promise<Access>;
+  /** A sign-in for a link, which is used up; null when it is good no more. */
+  exchange(link: AccessId, until: Millis): Promise<GivenAccess | null>;
+}>;
+
+export type BookPorts = Readonly<{ journal: Pick<Journal, "read" | "append">; secrets: SecretPort; now: () => Millis }>;
+
+const PAGE = 500;
+
+export function accessBook({ journal, secrets, now }: BookPorts): AccessBook {
+  let all: ReadonlyMap<AccessId, Access> = new Map();
+  let through: Seq = seq(0);
+  let reading: Promise<unknown> = Promise.resolve();
+
+  /** One at a time: what is folded twice would still be right, but `through` must not go back. */
+  function refresh(): Promise<ReadonlyMap<AccessId, Access>> {
+    const mine = reading.then(readOn, readOn);
+    reading = mine;
+    return mine;
+  }
+  async function readOn(): Promise<ReadonlyMap<AccessId, Access>> {
+    for (;;) {
+      const entries = await journal.read(ACCESS, through, PAGE);
+      all = entries.length === 0 ? all : foldAccess(all, entries);
+      through = entries.at(-1)?.seq ?? through;
+      if (entries.length < PAGE) return all;
+    }
+  }
+
+  /** Appends what `plan` wants as things stand; whoever else was first changes that, and the plan is made again. */
+  async function change(plan: () => readonly SystemEvent[]): Promise<boolean> {
+    for (;;) {
+      await refresh();
+      const after = through;
+      const events = plan().map((event) => ({ at: now(), event }));
+      if (events.length === 0) return false;
+      try {
+        await journal.append({ stream: ACCESS, after, hold: null, events, consumes: [], unlessHalted: [] });
+        await refresh();
+        return true;
+      } catch (error) {
+        if (!isFault(error, "append-conflict")) throw error;
+      }
+    }
+  }
+
+  async function prepare(giving: Giving, from: AccessId | null) {
+    if (!isPersonName(giving.person)) throw usage(`\`${giving.person}\` cannot name a person`, "use at most 32 of a-z, 0-9, `_` and `-`");
+    const name = secrets.newName();
+    const secret = secrets.newSecret();
+    const access = accessId(`x_${name}`);
+    const event = { kind: "access.given", access, ...giving, check: await secrets.hashSecret(secret), from } as const;
+    const token = `${PREFIXES[giving.means]}_${name}_${secret}`;
+    return { event, token, given: (): GivenAccess => ({ access: must(access), token }) };
+  }
+
+  function must(access: AccessId): Access {
+    const found = all.get(access);
+    if (found === undefined) throw usage(`there is no access \`${access}\``, "`orgate keys list` shows those there are");
+    return found;
+  }
+
+  return {
+    all: () => all,
+    refresh,
+    async give(giving) {
+      const { event, given } = await prepare(giving, null);
+      await change(() => [event]);
+      return given();
+    },
+    async revoke(access, by, reason) {
+      await change(() => (must(access).revoked === null ? [{ kind: "access.revoked", access, by, reason: reason.toWellFormed() }] : []));
+      return must(access);
+    },
+    async exchange(link, until) {
+      const found = (await refresh()).get(link);
+      if (found === undefined || found.means !== "link") return null;
+      const { person, agents, actions, note } = found;
+      const by: Principal = { kind: "user", id: person };
+      const { event, given } = await prepare({ means: "sign-in", person, agents, actions, note, until, by }, link);
+      const usedUp: SystemEvent = { kind: "access.revoked", access: link, by, reason: "used" };
+      return (await change(() => (lapsed(must(link), now()) === null ? [event, usedUp] : []))) ? given() : null;
+    },
+  };
+}
+
+const PREFIXES: Readonly<Record<AccessMeans, string>> = { key: "ogk", link: "ogl", "sign-in": "ogs" };
+const MEANS: ReadonlyMap<string, AccessMeans> = new Map(Object.entries(PREFIXES).map(([means, prefix]) => [prefix, means as AccessMeans]));
+const TOKEN = /^(og[kls])_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
+
+/** What is in a token; null where it is none. */
+export function readToken(token: string): Readonly<{ means: AccessMeans; access: AccessId; secret: string }> | null {
+  const [, prefix = "", name, secret] = TOKEN.exec(token) ?? [];
+  const means = MEANS.get(prefix);
+  return means === undefined || name === undefined || secret === undefined ? null : { means, access: accessId(`x_${name}`), secret };
+}
+
+const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

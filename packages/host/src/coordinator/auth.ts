@@ -1,0 +1,210 @@
+/**
+ * Identity: who is at the door, and what they may do. What somebody shows (an API key, a sign-in's cookie, a ticket) stands for a person; what that person
+ * may see and do, the policies say, each time; and what the access is limited to comes on top.
+ *
+ * W104 access that was revoked or has expired ends at once, also for connections that are open.
+ * W105 something is done only when the access still counts, its limits cover it, and the policies simply allow it; any error refuses.
+ * W108 limited access does not speak with an agent that acts for its operator: it would reach through it what its limits leave out.
+ * W112 nothing that lasts is taken from an address: only a header or a cookie; a socket may show a ticket.
+ */
+import { type Gate, type Millis, millis, type Principal } from "@orgate/core";
+import { type Access as Given, lapsed } from "@orgate/core/journal";
+import { type Problem, wireProblem } from "@orgate/core/wire";
+import { type AccessBook, accessBook, readToken } from "../access-book.ts";
+import { type Person, type Place, secretPort } from "../compose.ts";
+import type { Access, Act, Asking, Caller, Scope } from "./access.ts";
+import { agentOf, outOfScope, userActFor } from "./auth-deciding.ts";
+import { type Guessing, guessing } from "./auth-guessing.ts";
+import { type CookieNames, cookieIn, cookieNames, crossSite, forged } from "./auth-site.ts";
+import { type Tickets, tickets } from "./auth-tickets.ts";
+import { operatorsOf } from "./operators.ts";
+
+export type IdentityOptions = Readonly<{
+  place: Pick<Place, "store" | "keyring">;
+  /** `.orgate` of the project. */
+  directory: string;
+  gate: Pick<Gate, "decideFor">;
+  now: () => Millis;
+  /** What this server is called (`http://127.0.0.1:4680`), the first one first. Asked each time: a port may be known late. */
+  origins(): readonly string[];
+  /** Agents that act for whoever speaks with them. */
+  desks: readonly string[];
+}>;
+
+export type Ticket = Readonly<{ ticket: string; expiresAt: Millis }>;
+export const LINK_MS = 15 * 60_000;
+export const SIGN_IN_MS = 12 * 3_600_000;
+const UNLIMITED: Scope = { agents: null, actions: null, expiresAt: null };
+
+export type Identity = Access &
+  Readonly<{
+    /** For one socket of this caller. */
+    ticket(caller: Caller): Ticket | Problem;
+    /** Somebody inside who acts for this person, with no limits but the policies: the tools of an agent that speaks with them. */
+    operator(name: string): Promise<Caller>;
+    /** A link to sign in with, once, within a quarter of an hour. */
+    link(person: string, by: Principal): Promise<string>;
+    /** The token of a sign-in for a link; null when the link is good no more. */
+    signIn(link: string, remote: string): Promise<SignedIn | Problem>;
+    /** Ends the sign-in whose cookie this is. */
+    signOut(asking: Asking): Promise<Problem | null>;
+    cookies(): CookieNames;
+    book: AccessBook;
+    close(): void;
+  }>;
+export type SignedIn = Readonly<{ kind: "signed-in"; token: string; person: string; until: Millis }>;
+
+/** How somebody came in: null for what runs inside. */
+type Standing = Readonly<{ access: Given["access"] | null }>;
+
+export async function openIdentity(options: IdentityOptions): Promise<Identity> {
+  const { place, gate, now, origins } = options;
+  const book = accessBook({ journal: place.store.journal, secrets: secretPort, now });
+  const operators = operatorsOf(options.directory, place.keyring);
+  const guesses: Guessing = guessing({ now });
+  const waiting: Tickets<Readonly<{ caller: Caller; access: Given["access"] | null }>> = tickets(now, secretPort.newSecret);
+  const callers = new WeakMap<Caller, Standing>(); // a caller that was not let in here is nobody
+  let trouble: string | null = null;
+
+  /** What other processes gave, revoked or withdrew is known before the next decision. */
+  async function look(): Promise<void> {
+    try {
+      await book.refresh();
+      await place.keyring.refresh();
+      trouble = null;
+    } catch (error) {
+      trouble = "it cannot be told whether this access still counts";
+      throw error;
+    }
+  }
+  await look();
+  const stopWatching = place.store.inbox.watchChanges(() => void look().catch(() => {}));
+
+  function admit(person: Person, scope: Scope, access: Given["access"] | null): Caller {
+    const caller: Caller = Object.freeze({ principal: { kind: "user", id: person.name }, person, scope });
+    callers.set(caller, { access });
+    return caller;
+  }
+
+  /** The access that a token is of, or why it is of none. A wrong one and an unknown one are told alike. */
+  async function prove(token: string, means: readonly Given["means"][], remote: string): Promise<Given | Problem> {
+    const read = readToken(token);
+    if (read === null || !means.includes(read.means)) return unknown();
+    const given = book.all().get(read.access) ?? (await book.refresh()).get(read.access) ?? null;
+    const isSame = given !== null && given.means === read.means;
+    const found = await guesses.check(token, remote, () => secretPort.fitsSecret(read.secret, isSame ? given.check : secretPort.nobodys));
+    if (found === "later") return wireProblem("too-many", "too many wrong keys came from there", "try again in a minute");
+    if (found === "wrong" || !isSame) return unknown();
+    const why = lapsed(given, now());
+    return why === null ? given : wireProblem("unauthenticated", `this ${given.means} is ${why}`, HINT);
+  }
+
+  async function enter(given: Given | Problem): Promise<Caller | Problem> {
+    if ("status" in given) return given;
+    const { access, person, agents, actions, until } = given;
+    return admit(await operators.open(person), { agents, actions, expiresAt: until }, access);
+  }
+
+  async function byCookie(asking: Asking): Promise<Caller | Problem> {
+    const token = cookieIn(asking.headers, cookieNames(firstOf(origins())).signIn);
+    if (token === null) return wireProblem("unauthenticated", "nothing says who is asking", HINT);
+    const foreign = crossSite(asking, origins()) ?? forged(asking, token);
+    return foreign ?? enter(await prove(token, ["sign-in"], asking.remote));
+  }
+
+  async function authenticate(asking: Asking): Promise<Caller | Problem> {
+    const { authorization } = asking.headers;
+    if (authorization !== undefined) {
+      const [, token = ""] = /^Bearer ([^\s]+)$/i.exec(authorization) ?? [];
+      return enter(await prove(token, ["key"], asking.remote));
+    }
+    const shown = asking.query.getAll("token");
+    if (asking.via !== "socket" || shown.length === 0) return byCookie(asking);
+    const [ticket = "", ...more] = shown;
+    const found = more.length > 0 ? null : waiting.redeem(ticket);
+    if (found === null)
+      return wireProblem("unauthenticated", "this ticket is good no more", "a ticket opens one socket, within seconds: get another");
+    const caller = admit(found.caller.person, found.caller.scope, found.access);
+    const why = counts(caller);
+    return why === null ? caller : wireProblem("unauthenticated", why, HINT);
+  }
+
+  /** Why this caller counts no more; null while they do. */
+  function counts(caller: Caller): string | null {
+    const standing = callers.get(caller);
+    if (standing === undefined) return "nobody let this caller in";
+    if (trouble !== null) return trouble;
+    const given = standing.access === null ? null : (book.all().get(standing.access) ?? null);
+    if (standing.access !== null && given === null) return "this access is not known any more";
+    const why = given === null ? null : lapsed(given, now());
+    if (why !== null) return `this access is ${why}`;
+    return operators.isGood(caller.person) ? null : `the key that stands for \`${caller.person.name}\` was withdrawn`;
+  }
+
+  function mayDo(caller: Caller, act: Act): string | null {
+    const why = counts(caller) ?? outOfScope(caller.scope, act) ?? throughDesk(caller.scope, act, options.desks);
+    if (why !== null) return why;
+    if (act.kind === "list" && act.on === "listing") return null; // each item is looked at by itself
+    const asked = userActFor(act);
+    if (asked === null) return `nobody can tell what it is to ${act.kind} this ${act.on}`;
+    const { verdict } = gate.decideFor(caller.person.name, asked);
+    if (verdict.kind === "allow") return null;
+    return verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
+  }
+
+  return {
+    authenticate,
+    mayDo,
+    book,
+    ticket(caller) {
+      const why = counts(caller);
+      if (why !== null) return wireProblem("unauthenticated", why, HINT);
+      const access = callers.get(caller)?.access ?? null;
+      return (
+        waiting.issue({ caller, access }) ?? wireProblem("too-many", "too many tickets are waiting to be used", "try again in a minute")
+      );
+    },
+    operator: async (name) => admit(await operators.open(name), UNLIMITED, null),
+    async link(person, by) {
+      await operators.open(person);
+      const until = millis(now() + LINK_MS);
+      const { token } = await book.give({ means: "link", person, agents: null, actions: null, until, note: "", by });
+      return `${firstOf(origins())}/sign-in#${token}`;
+    },
+    async signIn(link, remote) {
+      const given = await prove(link, ["link"], remote);
+      if ("status" in given) return given;
+      await operators.open(given.person);
+      const until = millis(now() + SIGN_IN_MS);
+      const made = await book.exchange(given.access, until);
+      if (made === null) return wireProblem("unauthenticated", "this link was used", HINT);
+      return { kind: "signed-in", token: made.token, person: given.person, until };
+    },
+    async signOut(asking) {
+      const caller = await byCookie(asking);
+      if ("status" in caller) return caller;
+      const access = callers.get(caller)?.access ?? null;
+      if (access !== null) await book.revoke(access, caller.principal, "signed out");
+      return null;
+    },
+    cookies: () => cookieNames(firstOf(origins())),
+    close: stopWatching,
+  };
+}
+
+const HINT = "`orgate keys create NAME --api` makes an API key, `orgate keys create NAME --link` a link to sign in with";
+const unknown = (): Problem => wireProblem("unauthenticated", "nobody is known by this", HINT);
+
+/** W108. */
+const SPEAKS: ReadonlySet<Act["kind"]> = new Set(["run", "open", "say", "steer", "approve"]);
+function throughDesk({ agents, actions }: Scope, act: Act, desks: readonly string[]): string | null {
+  if ((agents === null && actions === null) || !SPEAKS.has(act.kind)) return null;
+  const agent = agentOf(act);
+  return agent !== null && desks.includes(agent) ? `\`${agent}\` acts for whoever speaks with it, and this access is limited` : null;
+}
+
+function firstOf(origins: readonly string[]): string {
+  const [first] = origins;
+  if (first === undefined) throw new Error("a server is called something");
+  return first;
+}

@@ -1,0 +1,52 @@
+/**
+ * The key pairs that the server holds for its operators, in `.orgate/operators/keys/`: beside those that people have on their own machines.
+ *
+ * W113 what an operator does through the server is signed by a key that the server holds for them, certified as theirs; once that is withdrawn nothing
+ *      more is signed with it, and nobody is let in for them.
+ */
+import { join } from "node:path";
+import { FaultError } from "@orgate/core";
+import { type Person, type Place, personsAt } from "../compose.ts";
+
+export type Operators = Readonly<{
+  /** Made and certified the first time. Throws `key-bad` when theirs was withdrawn. */
+  open(name: string): Promise<Person>;
+  /** As of the last refresh of the keyring. */
+  isGood(person: Person): boolean;
+}>;
+
+export function operatorsOf(directory: string, keyring: Pick<Place["keyring"], "refresh" | "ring" | "certifyPerson">): Operators {
+  const persons = personsAt(join(directory, "operators"));
+  const opened = new Map<string, Person>();
+  const opening = new Map<string, Promise<Person>>();
+  const isGood = ({ name, key }: Person): boolean => {
+    const known = keyring.ring().keys.get(key.id);
+    return known !== undefined && known.withdrawn === null && known.of.kind === "person" && known.of.name === name;
+  };
+
+  async function open(name: string): Promise<Person> {
+    const person = persons.names().includes(name) ? persons.open(name) : persons.create(name);
+    await keyring.certifyPerson(name, person.key.publicKey); // throws when it was withdrawn
+    opened.set(name, person);
+    return person;
+  }
+
+  return {
+    isGood,
+    async open(name) {
+      const person = opened.get(name);
+      if (person === undefined) {
+        const mine = opening.get(name) ?? open(name).finally(() => opening.delete(name));
+        opening.set(name, mine);
+        return mine;
+      }
+      if (isGood(person)) return person;
+      throw new FaultError({
+        kind: "key-bad",
+        key: person.key.id,
+        detail: "it was withdrawn",
+        hint: `move its file out of ${join(".orgate", "operators", "keys")} to let \`${name}\` in again, under a new key`,
+      });
+    },
+  };
+}
