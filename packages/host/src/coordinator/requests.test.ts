@@ -102,10 +102,16 @@ test("W49 a running turn is steered and cancelled, and a question answered, over
   const [question] = await stage.runtime.approvals.list();
   if (question === undefined) throw new Error("nothing waits");
   const { approval, digest } = question;
-  expect(await ask({ kind: "answer", id: "3", approval, digest, answer: { kind: "deny", reason: "too dear" } })).toMatchObject({
+  expect(
+    await ask({ kind: "answer", id: "3", session: null, approval, digest, answer: { kind: "deny", reason: "too dear" } }),
+  ).toMatchObject({
     entry: { event: { kind: "approval.answered", by: { kind: "user", id: "ann" } } },
   });
-  await expect(ask({ kind: "answer", id: "4", approval, digest, answer: { kind: "approve" } })).rejects.toThrow(/no open question/);
+  const again = await ask({ kind: "answer", id: "3", session, approval, digest, answer: { kind: "deny", reason: "too dear" } });
+  expect(again).toMatchObject({ kind: "done", session, entry: { event: { kind: "approval.answered" } } }); // sent again: told again
+  await expect(ask({ kind: "answer", id: "4", session, approval, digest, answer: { kind: "approve" } })).rejects.toThrow(
+    /no open question/,
+  );
 });
 
 test("W49 a cancel stops the turn that runs", async () => {

@@ -83,7 +83,13 @@ async function goOn(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session"
     const bound = readUiApproval(given.id);
     if (bound === null) throw unusable("an answer is to a question that was not asked here");
     const answer = given.approved === true ? ({ kind: "approve" } as const) : ({ kind: "deny", reason: given.reason ?? "" } as const);
-    const done = await answerRequest(ports, caller, { kind: "answer", id: `ui-${bound.approval}`, ...bound, answer });
+    const done = await answerRequest(ports, caller, {
+      kind: "answer",
+      id: `ui-${bound.approval}`,
+      session: at.session,
+      ...bound,
+      answer,
+    });
     if (done.kind === "done" && done.entry !== null) after = Math.max(after, done.entry.seq);
   }
   if (after === 0) throw unusable("there is nothing new in the messages");
