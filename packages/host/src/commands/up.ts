@@ -95,10 +95,8 @@ async function serving({ config, runtime, identity, log, host, port, origins }: 
     if (read.kind === "refused") throw refusal(read.problem);
     const reply = await signing(asking, read.bytes.toString());
     if (reply === null) return null;
-    return {
-      status: reply.status,
-      answer: { kind: "text", mediaType: "text/html; charset=utf-8", text: reply.body, headers: reply.headers },
-    };
+    const { "content-type": type = "text/html; charset=utf-8", ...headers } = reply.headers;
+    return { status: reply.status, answer: { kind: "text", mediaType: String(type), text: reply.body, headers } };
   };
   return openCoordinator({
     runtime,

@@ -27,7 +27,6 @@ export type Answer = Readonly<
   | { kind: "text"; mediaType: string; text: string; headers?: Readonly<Record<string, string | readonly string[]>> }
   /** `write` is called once the headers are out. */
   | { kind: "stream"; mediaType: string; headers?: Readonly<Record<string, string>>; write(sink: Sink, gone: AbortSignal): Promise<void> }
->; pieces(gone: AbortSignal): AsyncIterable<string> }
 >;
 
 type To = Readonly<{ response: ServerResponse; request: string }>;
