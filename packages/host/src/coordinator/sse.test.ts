@@ -41,7 +41,7 @@ test("W55 events are the frames of a subscription, and `Last-Event-ID` goes on e
     const events = read(text);
     expect(events.every(({ event, frame }) => event === frame.kind)).toBe(true);
     for (const { frame } of events) if (frame.kind === "entries") positions.push(...frame.items.flatMap(({ position }) => position ?? []));
-    last = lastEventId(events.findLast(({ id }) => id !== null)?.id ?? undefined) ?? last;
+    last = lastEventId(events.findLast(({ id }) => id !== null)?.id ?? null) ?? last;
   }
   expect(positions).toEqual(Array.from({ length: 11 }, (_, i) => i + 1));
 });
@@ -80,5 +80,24 @@ test("W55 a reader that does not read is written one batch, and ends with its se
 
 test("W55 only a number is a place to go on from", () => {
   expect(lastEventId("12")).toBe(12);
-  for (const text of [undefined, "", "-1", "1e3", "abc", "9".repeat(16)]) expect(lastEventId(text)).toBe(null);
+  for (const text of [null, "", "-1", "1e3", "abc", "9".repeat(16)]) expect(lastEventId(text)).toBe(null);
+});
+
+test("W55 what cannot be followed, or not any more, is told as an error", async () => {
+  const ground = openGround();
+  await ground.open(S1);
+  const told = async (to: Follow["to"], sees: boolean): Promise<string> => {
+    let text = "";
+    const write = async (chunk: string): Promise<void> => {
+      text += chunk;
+    };
+    await streamEvents(ground.fanout, { to, after: 0, previews: true, sees: () => sees, signal: new AbortController().signal }, { write });
+    return text;
+  };
+  expect(read(await told({ kind: "session", session: S2 }, true))).toMatchObject([
+    { event: "error", frame: { problem: { kind: "session-unknown" } } },
+  ]);
+  expect(read(await told({ kind: "session", session: S1 }, false))).toMatchObject([
+    { event: "error", frame: { problem: { kind: "forbidden" } } },
+  ]);
 });

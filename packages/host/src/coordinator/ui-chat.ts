@@ -21,8 +21,8 @@ import * as z from "zod";
 import { sha256 } from "../compose.ts";
 import type { Subscribe } from "../subscribing.ts";
 import { act, type Caller } from "./access.ts";
+import type { Sink } from "./answering.ts";
 import { answerRequest, type RequestPorts } from "./requests.ts";
-import type { Sink } from "./sse.ts";
 
 export type UiChatPorts = RequestPorts & Readonly<{ subscribe: Subscribe; journal: RequestPorts["journal"] & Pick<Journal, "session"> }>;
 
