@@ -18,7 +18,8 @@ async function stageOf(options: StageOptions): Promise<Stage> {
   open.push(stage);
   return stage;
 }
-const crankOf = (stage: Stage): Crank => openCrank(stage.ports, { caller: stage.caller, ports: stage.ports });
+const crankOf = (stage: Stage): Crank =>
+  openCrank({ fanout: stage.ports.fanout, journal: stage.runtime.place.store.journal }, { caller: stage.caller, ports: stage.ports });
 
 /** The crank is turned until it is there. */
 async function turned<T>(crank: Crank, wanted: Promise<T>): Promise<T> {
