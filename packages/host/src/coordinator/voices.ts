@@ -18,7 +18,7 @@ export type VoicesNeed = Readonly<{
   journal: Pick<Journal, "session" | "read">;
   access: Pick<Access, "mayDo">;
   /** Who stands for this person, with all that the policies let them do; null: nobody knows them. */
-  callerOf(principal: Principal): Caller | null;
+  callerOf(principal: Principal): Promise<Caller | null>;
 }>;
 
 const PAGE = 200;
@@ -30,8 +30,8 @@ export async function voicesOf({ journal, access, callerOf }: VoicesNeed, sessio
   const [first] = spoken;
   if (first === undefined) throw new Error("nobody has spoken in this conversation");
   const people = [...new Map([summary.principal, ...spoken].map((one) => [principalName(one), one])).values()];
-  const callers = people.map((one) => callerOf(one) ?? unknown(one));
-  const speaker = callerOf(first) ?? unknown(first);
+  const callers = await Promise.all(people.map(async (one) => (await callerOf(one)) ?? unknown(one)));
+  const speaker = callers[people.findIndex((one) => principalName(one) === principalName(first))] ?? unknown(first);
   return {
     speaker,
     refuses(wanted) {
