@@ -255,6 +255,8 @@ export type Inspect = Readonly<{
   agents: readonly Agent[];
   /** Which set of policies decides now. */
   policies(): Digest;
+  /** What decides. */
+  gate: Gate;
   head: Place["store"]["head"];
 }>;
 
@@ -589,6 +591,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     events,
     agents: options.agents,
     policies: () => gate.digest,
+    gate,
     head: place.store.head,
   };
   return {
