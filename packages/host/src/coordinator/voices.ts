@@ -29,7 +29,8 @@ export async function voicesOf({ journal, access, callerOf }: VoicesNeed, sessio
   const spoken = await spokenIn(journal, session, summary.seq);
   const [first] = spoken;
   if (first === undefined) throw new Error("nobody has spoken in this conversation");
-  const people = [...new Map([summary.principal, ...spoken].map((one) => [principalName(one), one])).values()];
+  const above = summary.parent === null ? [] : await spokenAbove(journal, session);
+  const people = [...new Map([summary.principal, ...spoken, ...above].map((one) => [principalName(one), one])).values()];
   const callers = await Promise.all(people.map(async (one) => (await callerOf(one)) ?? unknown(one)));
   const speaker = callers[people.findIndex((one) => principalName(one) === principalName(first))] ?? unknown(first);
   return {
@@ -55,6 +56,13 @@ async function spokenIn(journal: Pick<Journal, "read">, session: SessionId, last
     }
   }
   return [];
+}
+
+/** As a delegate: everybody whose words the session above followed. */
+async function spokenAbove(journal: Pick<Journal, "read">, session: SessionId): Promise<readonly Principal[]> {
+  const [first] = await journal.read(session, seq(0), 1);
+  const speakers = first?.event.kind === "session.opened" ? (first.event.parent?.speakers ?? []) : [];
+  return speakers.map((id) => ({ kind: "user", id }));
 }
 
 function unknown({ id }: Principal): never {
