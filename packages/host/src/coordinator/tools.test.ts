@@ -186,8 +186,11 @@ model = "offline/boss"
 tools = ["system_health"]
 delegates = ["coordinator"]
 [[modelOptions.rules]]
-when = { notCalled = ["system_health"] }
+when.says = "look around"
 calls = [{ tool = "system_health" }]
+[[modelOptions.rules]]
+when.says = "tell me"
+calls = [{ tool = "delegate", args = { agent = "coordinator", task = "which agents are there?" } }]
 [[modelOptions.rules]]
 when = { notCalled = ["delegate"], called = ["system_health"] }
 calls = [{ tool = "delegate", args = { agent = "coordinator", task = "which agents are there?" } }]
