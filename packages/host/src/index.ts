@@ -13,12 +13,16 @@ export {
 } from "./adapters/models/language-model.ts";
 export type { ProviderOptions } from "./adapters/models/providers.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./adapters/path-guard.ts";
+export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, type HostRunningOptions, hostRunning } from "./adapters/running/running.ts";
 export type { Sandbox, SandboxOptions } from "./adapters/running/sandbox.ts";
 export type { Protection } from "./adapters/running/sandbox-bubblewrap.ts";
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./adapters/webhook.ts";
 export type { QuestionView } from "./approvals.ts";
 export { type NamedModelOptions, namedModel } from "./compose.ts";
+export { type Access, type Act, type Asking, act, type Caller } from "./coordinator/access.ts";
+export { type Coordinator, type CoordinatorOptions, openCoordinator } from "./coordinator/coordinator.ts";
+export { socketsOf } from "./coordinator/sockets.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
 export { type FileToolsOptions, fileTools } from "./file-tools.ts";
 export {
