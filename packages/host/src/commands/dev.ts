@@ -10,35 +10,37 @@ import { projectOf, tell } from "./project.ts";
 
 export const dev: Run = async (given, screen) => {
   const config = projectOf(given);
-  let child = start(given, config.root);
-  let [isEnding, isChanging] = [false, false];
   const { promise, resolve } = Promise.withResolvers<number>();
+  let [isEnding, isChanging] = [false, false];
+  let child: ChildProcess | null = null;
 
-  const follow = (one: ChildProcess): void => {
-    one.once("exit", (code) => {
+  function begin(): void {
+    const mine = start(given, config.root);
+    child = mine;
+    mine.once("exit", (code) => {
+      child = null;
       if (isEnding) return resolve(code ?? EXIT.success);
-      if (!isChanging && code !== 0) tell(given, screen, "the server has ended: it is started again when a file changes");
-      if (!isChanging) return;
-      isChanging = false;
-      child = start(given, config.root);
-      follow(child);
+      if (isChanging) {
+        isChanging = false;
+        return begin();
+      }
+      tell(given, screen, "the server has ended: it is started again when a file changes");
     });
-  };
-  follow(child);
-
+  }
   const changed = (): void => {
     if (isEnding || isChanging) return;
     tell(given, screen, "something has changed: starting again");
+    if (child === null) return begin();
     isChanging = true;
-    if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
-    else child.emit("exit", 0, null);
+    child.kill("SIGTERM");
   };
-  const watching = ["agents", "tools", "skills"].map((name) => watchFolder(join(config.root, name), changed));
   const end = (): void => {
     isEnding = true;
-    if (child.exitCode !== null) resolve(EXIT.success);
+    if (child === null) resolve(EXIT.success);
     else child.kill("SIGTERM");
   };
+  begin();
+  const watching = ["agents", "tools", "skills"].map((name) => watchFolder(join(config.root, name), changed));
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, end);
   try {
     return await promise;
