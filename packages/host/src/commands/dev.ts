@@ -1,6 +1,7 @@
 /**
- * `orgate dev`: the server, started again whenever agents, tools or settings change; policies are reloaded in place. The turns in progress are parked
- * and go on in the new process, as at any restart.
+ * `orgate dev`: the server in a process of its own.
+ * W87 it is started again when a file of an agent, a tool or a skill changes, and policies are reloaded in place. Turns in progress finish or are parked, and
+ *     go on in the new process, as at any restart; a server that does not start is started again by the next change.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
