@@ -31,9 +31,11 @@ export const dev: Run = async (given, screen) => {
   const changed = (): void => {
     if (isEnding || isChanging) return;
     tell(given, screen, "something has changed: starting again");
-    if (child === null) return begin();
-    isChanging = true;
-    child.kill("SIGTERM");
+    if (child === null) begin();
+    else {
+      isChanging = true;
+      child.kill("SIGTERM");
+    }
   };
   const end = (): void => {
     isEnding = true;
