@@ -43,11 +43,13 @@ export const dev: Run = async (given, screen) => {
     else child.kill("SIGTERM");
   };
   begin();
+  const alive = setInterval(() => {}, 2 ** 30); // also while no server runs: the next change starts it
   const watching = ["agents", "tools", "skills"].map((name) => watchFolder(join(config.root, name), changed));
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, end);
   try {
     return await promise;
   } finally {
+    clearInterval(alive);
     for (const one of watching) one.close();
   }
 };
@@ -60,5 +62,7 @@ function start(given: Given, root: string): ChildProcess {
     return value === null ? [] : [`--${name}=${value}`];
   });
   const args = [program, "up", "--watch", "--project", root, ...words, ...(given.json ? ["--json"] : [])];
-  return spawn(process.execPath, args, { stdio: "inherit", env: { ...process.env, ...given.env }, detached: process.platform !== "win32" });
+  // in a group of its own, so that Ctrl-C reaches it through us, once; the channel tells it when we have gone
+  const detached = process.platform !== "win32";
+  return spawn(process.execPath, args, { stdio: ["inherit", "inherit", "inherit", "ipc"], env: { ...process.env, ...given.env }, detached });
 }

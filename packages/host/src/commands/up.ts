@@ -171,5 +171,6 @@ function untilTold(log: Log, at: Coordinator): Promise<boolean> {
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
+  if (process.connected) process.once("disconnect", () => onSignal("SIGTERM")); // whoever started it has gone
   return promise;
 }

@@ -50,7 +50,7 @@ const server = await openCoordinator({
   port: 0,
   version: "1.0.0",
   describe: () => ({}),
-  more: (front) => ({ talks: socketsOf(front, access, () => {}).talks }),
+  more: (front) => socketsOf(front, access, () => {}), // /ws/v1, server-sent events, useChat
 });
 
 const answer = await fetch(`${server.url}/api/v1/agents/greeter/execute`, {
