@@ -64,5 +64,9 @@ function start(given: Given, root: string): ChildProcess {
   const args = [program, "up", "--watch", "--project", root, ...words, ...(given.json ? ["--json"] : [])];
   // in a group of its own, so that Ctrl-C reaches it through us, once; the channel tells it when we have gone
   const detached = process.platform !== "win32";
-  return spawn(process.execPath, args, { stdio: ["inherit", "inherit", "inherit", "ipc"], env: { ...process.env, ...given.env }, detached });
+  return spawn(process.execPath, args, {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    env: { ...process.env, ...given.env },
+    detached,
+  });
 }

@@ -122,7 +122,8 @@ async function serving({ config, runtime, identity, log, host, port, origins }: 
           return json(ticket);
         },
       };
-      return { handlers, talks: socketsOf(front, identity, log).talks };
+      const live = socketsOf(front, identity, log);
+      return { handlers: { ...handlers, ...live.handlers }, talks: live.talks };
     },
   });
 }
