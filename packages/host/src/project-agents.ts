@@ -14,6 +14,8 @@ import {
 } from "@orgate/core";
 import { foldTrust, hiddenPrompt, loadAgents, loadCodeSkills, loadTomlAgents, openLook, type Trusted } from "./compose.ts";
 import type { Config } from "./config.ts";
+import { withCoordinator } from "./coordinator/agent.ts";
+import { type CoordinatorTools, coordinatorTools } from "./coordinator/tools.ts";
 import { type ProjectManifests, projectManifests } from "./project-manifests.ts";
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { fileBad } from "./project-modules.ts";
@@ -26,6 +28,8 @@ export type ProjectAgents = Readonly<{
   skills: readonly ProjectSkill[];
   /** Null where no agent names a server. Whoever runs an agent closes it. */
   mcp: ProjectMcp | null;
+  /** The coordinator's tools; whoever serves connects them. */
+  desk: CoordinatorTools;
 }>;
 
 /** A23 an agent is found by its name, whichever way it is written; one name is one agent. Only the skills that are named are read, unless all are asked for. */
@@ -41,9 +45,11 @@ export async function loadProjectAgents(
     config.agents.filter((p) => !isToml(p)),
   );
   const manifests = manifestsOf(config, env, ask);
-  const tomls = await loadTomlAgents(config.root, config.agents.filter(isToml), config.tools, config.prices, manifests.tools);
+  const desk = coordinatorTools();
+  const tomlFiles = config.agents.filter(isToml);
+  const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, desk.tools);
   const byName = new Map<string, ProjectAgent>();
-  for (const { agent, file } of [...modules, ...tomls]) {
+  for (const { agent, file } of withCoordinator([...modules, ...tomls], desk.middleware, config)) {
     const other = byName.get(agent.name);
     if (other !== undefined) throw fileBad(file, null, `agent \`${agent.name}\` is already defined in ${other.file}`, "rename one of them");
     byName.set(agent.name, { agent, file });
@@ -58,6 +64,7 @@ export async function loadProjectAgents(
       agents: isPriced ? sorted.map((one) => ({ ...one, agent: equipped(one, { ...NO_EQUIPMENT, prices: config.prices }) })) : sorted,
       skills: [],
       mcp: null,
+      desk,
     };
   const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(config.root, config.tools);
   const trusted = await trustIn(config.journal.directory);
@@ -66,7 +73,7 @@ export async function loadProjectAgents(
   if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
   const { servers, unusableServers } = mcp === null ? NO_EQUIPMENT : serverEquipment(mcp);
   const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices };
-  return { agents: sorted.map((one) => ({ ...one, agent: equipped(one, equipment) })), skills, mcp };
+  return { agents: sorted.map((one) => ({ ...one, agent: equipped(one, equipment) })), skills, mcp, desk };
 
   function equipped({ agent, file }: ProjectAgent, equipment: Equipment): Agent {
     try {

@@ -101,6 +101,8 @@ export type RuntimeOptions = Readonly<{
   /** On whose behalf; a session may name another. */
   principal: Principal;
   surface?: Surface;
+  /** Of agents whose sessions are opened elsewhere, by name: the policies of that surface join for them. */
+  surfaces?: Readonly<Record<string, Surface>>;
   /** `worker` keeps a server's event loop free of disk waits; `main` is quicker for one-shot use. */
   thread?: "main" | "worker";
   synchronous?: "full" | "normal" | "off";
@@ -253,11 +255,14 @@ export type Inspect = Readonly<{
   agents: readonly Agent[];
   /** Which set of policies decides now. */
   policies(): Digest;
+  /** What decides. */
+  gate: Gate;
   head: Place["store"]["head"];
 }>;
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { directory, gate, thread = "main", synchronous = "full", surface = "library" } = options;
+  const { directory, gate, thread = "main", synchronous = "full", surface = "library", surfaces = {} } = options;
+  const surfaceOf = (agent: string): Surface => (Object.hasOwn(surfaces, agent) ? (surfaces[agent] ?? surface) : surface);
   const agents = byName(options.agents);
   checkDelegates(agents);
   const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settingsOf(options.env ?? process.env, options.folder ?? null)) };
@@ -454,7 +459,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     return openSession(ports, {
       agent: facts,
       principal,
-      surface,
+      surface: surfaceOf(facts.name),
       labels: labels.map((l): Label => label(l)),
       history: toHistory(history),
       external: null,
@@ -575,7 +580,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     ids,
     counters: tokenizers,
     principal: options.principal,
-    surface,
+    surfaceOf,
     factsOf: (name) => assemble(agentOf(name), () => {}).facts,
   });
   const inspect: Inspect = {
@@ -586,6 +591,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     events,
     agents: options.agents,
     policies: () => gate.digest,
+    gate,
     head: place.store.head,
   };
   return {

@@ -61,17 +61,18 @@ export type SessionsNeed = Readonly<{
   ids: Ids;
   counters: Counters;
   principal: Principal;
-  surface: Surface;
+  /** Where a session of this agent is opened. */
+  surfaceOf(agent: string): Surface;
   factsOf(agent: string): AgentFacts;
 }>;
 
-export function sessionsOf({ journal, clock, ids, counters, principal: me, surface, factsOf }: SessionsNeed): Sessions {
+export function sessionsOf({ journal, clock, ids, counters, principal: me, surfaceOf, factsOf }: SessionsNeed): Sessions {
   const p = { journal, clock, ids, counters };
   const create: Sessions["create"] = async ({ agent, id = null, labels = [], history = [], principal = me }) =>
     createSession(p, {
       agent: factsOf(agent),
       principal,
-      surface,
+      surface: surfaceOf(agent),
       labels: labels.map(label),
       history: toHistory(history),
       external: id,
@@ -87,10 +88,13 @@ export function sessionsOf({ journal, clock, ids, counters, principal: me, surfa
       return readState({ journal }, session, { counters });
     },
     list: ({ state = null, agent = null, before = null, most = 100 } = {}) => journal.sessions({ state, agent, before, most }),
-    fork: (
+    async fork(
       session,
       { at = null, id = null, principal = me }: Partial<{ at: number | null; id: string | null; principal: Principal }> = {},
-    ) => forkSession(p, session, { at, external: id, principal, surface }),
+    ) {
+      const surface = surfaceOf((await journal.session(session))?.agent ?? "");
+      return forkSession(p, session, { at, external: id, principal, surface });
+    },
     close: (session, reason) => closeSession(p, session, me, reason),
   };
 }

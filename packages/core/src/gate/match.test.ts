@@ -108,6 +108,26 @@ describe("G95 what leads elsewhere", () => {
     expect(addressesIn(text)).toEqual(["ann@i.org"]);
     expect(linksIn(plainText("https://ev\u200bil.com"))).toEqual(["https://evil.com"]);
   });
+  test.each([
+    ["without a scheme", "[see](//evil.com/x)", "//evil.com/x"],
+    ["in an attribute", "<img src=//evil.com/x>", "//evil.com/x"],
+    ["without slashes", "[see](https:evil.com/x)", "https:evil.com/x"],
+    ["with one slash", "![see](http:/evil.com/x)", "http:/evil.com/x"],
+    ["with backslashes", "https:\\\\evil.com/x", "https:\\\\evil.com/x"],
+    ["behind a colon", "visit:evil.com/x", "evil.com/x"],
+    ["behind a dash", "-evil.com/x", "evil.com/x"],
+    ["in italics", "_evil.com/x_", "evil.com/x_"],
+    ["behind dots", "see...evil.com/x", "evil.com/x"],
+    ["with a stop of another script", "evil\u3002com/x", "evil.com/x"],
+    ["to an address by number", "//192.0.2.7/x", "//192.0.2.7/x"],
+  ])("G95 a link that is written carelessly is one all the same: %s", (_, text, link) => {
+    expect(linksIn(text)).toContain(link);
+    expect(hostOf(link)).toMatch(/^(?:evil\.com|192\.0\.2\.7)$/);
+  });
+  test("G95 what is no link is not made one", () => {
+    for (const text of ["// a comment", "either/or", "src/gate/match.ts", "a@b.test", "12:30", "x = y // z", "note: done"])
+      expect(linksIn(text)).toEqual([]);
+  });
   test("G95 the host of a link is what it leads to", () => {
     const links = ["https://user:x@evil.com:8/a", "evil.com/a", "http://a.b\\@c.d/", "mailto:x@y.z", "data:text/html,x", "https://e.f."];
     expect(links.map(hostOf)).toEqual(["evil.com", "evil.com", "a.b", null, null, "e.f"]);

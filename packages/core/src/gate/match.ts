@@ -57,11 +57,15 @@ function endsAt(text: string, end: number): boolean {
 
 // ── what leads elsewhere ──
 
-const MOST = 200;
+/** More than these are not told one by one, and nobody vouches for all of them. */
+export const MOST_LINKS = 200;
 const SCHEME = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s<>"'`\])}]+/g;
 const OPAQUE = /\b(?:mailto|tel|sms|data|javascript|file):[^\s<>"'`\])}]+/g;
+/** What a browser takes for an address all the same: without the scheme, with one slash or none, with others than slashes. */
+const SLOPPY =
+  /\b(?:https?|wss?|ftps?):[\\/]*[^\s\\/<>"'`\])}][^\s<>"'`\])}]*|(?<![\\/:])[\\/]{2,}(?:(?:[\p{L}\p{N}-]+\.)+[\p{L}\p{N}-]+|localhost|\[[0-9a-f:.]+\])[^\s<>"'`\])}]*/gu;
 const BARE =
-  /(?<![\p{L}\p{N}@./:_-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?(?:[/?#][^\s<>"'`\])}]*)?/gu;
+  /(?<![\p{L}\p{N}@/])(?<![\p{L}\p{N}][._-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?(?:[/?#][^\s<>"'`\])}]*)?/gu;
 const ADDRESS = /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.)+\p{L}[\p{L}\p{N}-]{1,62}/gu;
 /** Endings of files that are no ending of a host: a name of a file leads nowhere. */
 const FILES = /\.(?:pdf|txt|png|jpe?g|gif|svg|csv|json|docx?|xlsx?|pptx?|tsx?|jsx?|html?|xml|ya?ml|toml|log)$/;
@@ -70,16 +74,20 @@ const trimmed = (found: string): string => found.replace(/[.,:;!?]+$/, "");
 
 /** Of a text that is plain and in lower case. */
 export function linksIn(text: string): readonly string[] {
-  const found = [...text.matchAll(SCHEME), ...text.matchAll(OPAQUE), ...text.matchAll(BARE)].map(([link]) => trimmed(link));
-  const links = found.filter((link) => /[:/?#]/.test(link) || !FILES.test(link));
-  return [...new Set(links)].sort().slice(0, MOST);
+  const plain = text.replace(DOTS, ".");
+  const found = [SCHEME, OPAQUE, SLOPPY, BARE].flatMap((form) => [...plain.matchAll(form)].map(([link]) => trimmed(link)));
+  return [...new Set(found.filter((link) => /[:/\\?#]/.test(link) || !FILES.test(link)))].sort();
 }
 export const addressesIn = (text: string): readonly string[] =>
-  [...new Set([...text.matchAll(ADDRESS)].map(([a]) => trimmed(a)))].sort().slice(0, MOST);
+  [...new Set([...text.replace(DOTS, ".").matchAll(ADDRESS)].map(([a]) => trimmed(a)))].sort();
+/** Full stops of other scripts, which part the labels of a host as well. */
+const DOTS = /[\u3002\uff0e\uff61]/g;
 
 /** Of a link, with or without its scheme; null where it leads to no host. What stands before an `@` is nobody's host. */
 export function hostOf(link: string): string | null {
-  const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/s.exec(link)?.[1] ?? (/^[a-z]+:(?!\d)/.test(link) ? null : link);
+  const rest =
+    /^(?:(?:[a-z][a-z0-9+.-]*:)?[\\/]{2,}|(?:https?|wss?|ftps?):[\\/]*)(.*)$/s.exec(link)?.[1] ??
+    (/^[a-z]+:(?!\d)/.test(link) ? null : link);
   const authority = rest?.split(/[/?#\\]/)[0] ?? "";
   const host = authority
     .slice(authority.lastIndexOf("@") + 1)

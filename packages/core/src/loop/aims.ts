@@ -2,7 +2,7 @@
  * Facts about the arguments of a call that aim at something, worked out when a policy reads them and journalled with the decision.
  * G90-G96. Only what the user wrote in this turn is a request; what tools brought and what the agent said to itself never are.
  */
-import { addressesIn, hostOf, linksIn, nameStandsIn, type Request, requestOf, standsInRequest } from "../gate/match.ts";
+import { addressesIn, hostOf, linksIn, MOST_LINKS, nameStandsIn, type Request, requestOf, standsInRequest } from "../gate/match.ts";
 import { type Seen, seenIndex } from "../gate/seen.ts";
 import { isCased, mustBeGiven, plainText, plainValue, valueDigest, valuesIn } from "../gate/targets.ts";
 import type { Message } from "../reason/port.ts";
@@ -80,12 +80,18 @@ function targetFacts(at: At, arg: string, target: Target, value: Json | undefine
     inRequest: all((one) => one.inRequest),
     known: all((one) => one.known),
     vouched: all((one) => one.inRequest || one.known),
-    seenUnder: found === null ? [...at.s.labels].sort() : unionOf(values.map((v) => at.seen().under(v))),
+    seenUnder: found === null ? [...at.s.labels].sort() : unionOf(values.flatMap(partsOf).map((v) => at.seen().under(v))),
     calls: callsOf(at, arg, digests),
     lately: () => most(digests.map((digest) => at.lately({ name: `calls:${at.tool.name}/${arg}`, value: digest }))),
     name,
     nameInRequest: name !== null && nameStandsIn(at.request, name),
   };
+}
+
+/** What a value leads to counts by itself: a stranger's host with another path, their address behind another name. */
+function partsOf(value: string): readonly string[] {
+  const text = plainText(value).toLowerCase();
+  return [value, ...linksIn(text).flatMap((link) => hostOf(link) ?? []), ...addressesIn(text)];
 }
 
 const unionOf = (lists: readonly (readonly string[])[]): readonly string[] => [...new Set(lists.flat())].sort();
@@ -124,7 +130,9 @@ export function isKnown(p: Pick<Ports, "journal">, target: Pick<Target, "kind" |
 /** The host that a value leads to, and what would stand for all hosts below another. */
 function domainsOf(value: string): readonly string[] {
   const folded = value.toLowerCase();
-  const host = folded.includes("@") && !folded.includes("/") ? folded.slice(folded.lastIndexOf("@") + 1) : (hostOf(folded) ?? folded);
+  // one address, and nothing beside it: of `a@evil.test,b@known.test` or `evil.test?b@known.test` nobody may take the last for the whole
+  const address = /^(?:mailto:)?[^\s@,;:<>()"/\\?#]+@([^\s@,;:<>()"/\\?#]+)$/.exec(folded)?.[1];
+  const host = address ?? (/^[^/\\]*[\s,;<>]/.test(folded) ? folded : (hostOf(folded) ?? folded));
   const parts = host.split(".");
   return [host, ...parts.slice(1).map((_, i) => `*.${parts.slice(i + 1).join(".")}`)];
 }
@@ -137,12 +145,15 @@ const PLACES: Pick<Target, "kind" | "known"> = { kind: "host", known: ["domains"
 function outgoingFacts(at: At, value: Json): OutgoingFacts {
   const text = plainText(textIn(value)).toLowerCase();
   const [links, addresses] = [linksIn(text), addressesIn(text)];
+  const isAll = links.length + addresses.length <= MOST_LINKS;
   const isVouched = (one: string, as: typeof PEOPLE): boolean => standsInRequest(at.request, "recipient", one) || isKnown(at.p, as, one);
   return {
-    links,
-    addresses,
-    vouched: links.every((one) => isVouched(one, PLACES)) && addresses.every((one) => isVouched(one, PEOPLE)),
-    seenUnder: unionOf([...links, ...links.flatMap((one) => hostOf(one) ?? []), ...addresses].map((one) => at.seen().under(one))),
+    links: links.slice(0, MOST_LINKS),
+    addresses: addresses.slice(0, MOST_LINKS),
+    vouched: isAll && links.every((one) => isVouched(one, PLACES)) && addresses.every((one) => isVouched(one, PEOPLE)),
+    seenUnder: isAll
+      ? unionOf([...links, ...links.flatMap((one) => hostOf(one) ?? []), ...addresses].map((one) => at.seen().under(one)))
+      : [...at.s.labels].sort(),
   };
 }
 

@@ -45,7 +45,7 @@ import { answered, asked, consumed, count, decided, expired, reopened } from "./
 import { hearHistory } from "./history.ts";
 import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
-import { cutOffAnswer, outputAsked, outputChecked, takeMisread } from "./outputs.ts";
+import { cutOffAnswer, isUnlooked, outputAsked, outputChecked, takeMisread } from "./outputs.ts";
 import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./retrying.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
 import {
@@ -508,7 +508,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   const calls = misread === null ? parts.filter((p) => p.kind === "call") : []; // none of them was to be understood otherwise than as a whole
   const said = misread === null ? parts : parts.filter((p) => p.kind !== "call");
   if (said.length > 0) say(s, assistantMessage(said));
-  if (t.respond.kind === "allowed") t.aside += text; // an early ending delivers only what the gate let be said
+  if (t.respond.kind === "allowed" && !isUnlooked(t, e.finish, calls.length)) t.aside += text; // an early ending delivers only what the gate let be said
   if (calls.length > 0) {
     t.calling = calls.map(
       (proposed): Call => ({

@@ -47,6 +47,30 @@ describe("an answer by a schema", () => {
     ]);
   });
 
+  test.each<[string, readonly Step[], Partial<WorldOptions>]>([
+    ["does not fit, again and again", [reply.text("Ann"), reply.text('{"name":1}'), reply.text("Bob")], {}],
+    ["was cut off", [reply.text('{"name":"An', { finish: "length" }), reply.text("{}"), reply.text("{}")], {}],
+    ["is out of iterations", [reply.text('{"name":1}'), reply.text('{"name":2}')], { limits: { iterations: 2 } }],
+  ])("M102 M104 what %s is handed out by no ending, and pieces are not put together", async (_, steps, options) => {
+    const { w } = setup(steps, options);
+    expect(toResult(await w.run("who owes?"))).toMatchObject({ output: null, value: null });
+    expect(w.events("turn.ended")).toMatchObject([{ output: null }]);
+  });
+
+  test("M102 what was said before tools, and what was refused, is told by an early ending as ever", async () => {
+    const parts: readonly ReplyPart[] = [
+      { kind: "text", text: "I look.", meta: null },
+      { kind: "call", id: "c1", tool: "look", text: '{"x":"a"}', meta: null },
+    ];
+    const steps: readonly Step[] = [
+      { kind: "reply", parts, finish: "calls", usage: { input: 1, output: 1 }, meta: null },
+      reply.text("Ann"),
+    ];
+    expect(toResult(await setup(steps, { output: asked(DEBT, 0) }).w.run("go"))).toMatchObject({ ending: "failed", output: "I look." });
+    const refusing = setup([reply.text("I will not.", { finish: "refused" })]);
+    expect(toResult(await refusing.w.run("go"))).toMatchObject({ ending: "refused", output: "I will not." });
+  });
+
   test("M102 the value is what the schema makes of the answer", async () => {
     const output = asked(z.object({ n: z.string().transform(Number), m: z.int().default(7) }));
     expect((await setup([reply.text('{"n":"12"}')], { output }).w.run("go")).value).toEqual({ n: 12, m: 7 });

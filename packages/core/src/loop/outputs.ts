@@ -6,7 +6,7 @@
  */
 import { checkBySpec, specOf } from "../agents/define-output.ts";
 import { PER_MESSAGE } from "../reason/tokens.ts";
-import { canonical, frozenCopy, type JournalEvent, type Output, readJson, type SessionEvent } from "../vocab/index.ts";
+import { canonical, type Finish, frozenCopy, type JournalEvent, type Output, readJson, type SessionEvent } from "../vocab/index.ts";
 import { counted, goOn } from "./conversation.ts";
 import type { Outputs, Ports } from "./ports.ts";
 import type { State, Turn } from "./state.ts";
@@ -72,6 +72,10 @@ export function outputChecked(s: State, t: Turn, { result }: Of<"output.checked"
     }
   }
 }
+
+/** An answer by a schema, which is delivered once it fits or not at all: an early ending does not hand out what was never looked at, or did not fit. */
+export const isUnlooked = ({ output }: Turn, finish: Finish, calls: number): boolean =>
+  output !== null && calls === 0 && finish !== "refused" && finish !== "filtered";
 
 export const cutOffAnswer = (s: State, t: Turn): void =>
   again(s, t, "[cut off] your answer reached the output limit, so it was not taken. Be brief.", "it was cut off at the output limit");

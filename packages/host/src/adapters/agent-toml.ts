@@ -71,18 +71,20 @@ type PriceList = Readonly<Record<string, Prices>>;
 export type TomlAgent = Readonly<{ agent: Agent; file: string }>;
 type ToolBox = ReadonlyMap<string, Readonly<{ tool: Tool; file: string }>>;
 
-/** Both are paths and globs below `root`; `more` are tools from elsewhere. Tool modules are loaded only when there is an agent that could name them. */
+/** Both are paths and globs below `root`; `more` are tools from elsewhere, `spare` those that are there where the project has none of that name. Tool modules are loaded only when there is an agent that could name them. */
 export async function loadTomlAgents(
   root: string,
   patterns: readonly string[],
   tools: readonly string[],
   prices: PriceList = {},
   more: ToolBox = new Map(),
+  spare: readonly Tool[] = [],
 ): Promise<readonly TomlAgent[]> {
   const folder = realpathSync(root);
   const files = projectFiles(folder, patterns, "agents");
   if (files.length === 0) return [];
-  const box = await loadTools(folder, tools, more);
+  const named = await loadTools(folder, tools, more);
+  const box = new Map([...spare.map((tool) => [tool.name, { tool, file: "orgate" }] as const), ...named]);
   return files.map((file) => ({ agent: agentIn(file, { box, prices, root: folder }), file }));
 }
 

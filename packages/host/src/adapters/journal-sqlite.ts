@@ -59,9 +59,10 @@ import type { NewBlob } from "./sqlite-blobs.ts";
 import { claimsOf } from "./sqlite-claims.ts";
 import { wrongCounts } from "./sqlite-counts.ts";
 import { wrongKnown } from "./sqlite-known.ts";
-import { type HoldRow, openReader, type SqliteReader, sha256 } from "./sqlite-reader.ts";
+import { type HoldRow, openReader, type SqliteReader, sha256, type Tally } from "./sqlite-reader.ts";
 import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
+import type { ListedUnknown, UnknownPage } from "./sqlite-unknowns.ts";
 import { type Erased, type Owner, openWriter, type SealedAppend } from "./sqlite-writer.ts";
 
 export type StoreOptions = Readonly<{
@@ -114,6 +115,12 @@ export type Store = Omit<ReadStore, "journal"> &
     journal: Journal;
     /** `isNew`: nobody has written under this name yet, so its key wants certifying before the first commit of anything else. */
     slot: Readonly<{ writer: WriterId; incarnation: number; isNew: boolean }>;
+    /** Open unknowns of all sessions. */
+    unknowns(page: UnknownPage): readonly ListedUnknown[];
+    /** How many sessions each agent has in each state. */
+    tally(): readonly Tally[];
+    /** Rejects unless the journal takes what is written, as far as can be told without writing to it. */
+    checkWritable(): Promise<void>;
     /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
   }>;
@@ -166,13 +173,19 @@ export function openStore(options: StoreOptions): Store {
       taken.free();
     };
     return {
-      journal: { ...journal, close: () => (closing ??= close()) },
+      journal: { ...withoutCheck(journal), close: () => (closing ??= close()) },
       inbox,
       records: reader.records,
       head: () => headOf(reader),
       wrongRows: (now) => wrongRows(db, reader, now),
       holder: (session) => holderOf(session, { owner, reader, slots: places.writers }),
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
+      unknowns: reader.unknowns.page,
+      tally: reader.tally,
+      async checkWritable() {
+        journal.check();
+        await writer.probe();
+      },
       erase: async (stream, first, last, waitMs = 5_000) => writer.erase({ stream, first, last, waitMs }),
       close: () => (closing ??= close()),
     };
@@ -200,7 +213,7 @@ type JournalParts = Readonly<{
   watchOthers: Inbox["watchChanges"];
 }>;
 
-function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, watchOthers }: JournalParts): Journal {
+function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, watchOthers }: JournalParts): Journal & { check(): void } {
   const known = new Map<StreamId, Known>();
   const held = new Map<SessionId, Epoch>();
   const onlookers = new Set<(stream: StreamId | null) => void>();
@@ -363,6 +376,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
   const schedule = (): void => void setImmediate(() => void flush());
 
   return {
+    check,
     writer: owner.writer,
     append: (append) =>
       new Promise<Seq>((done, failed) => {
@@ -412,6 +426,8 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
     },
   };
 }
+
+const withoutCheck = ({ check: _, ...journal }: Journal & { check(): void }): Journal => journal;
 
 function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> {
   return {

@@ -98,4 +98,7 @@ test("T134 headers, keys written into an entry and the parts of a bearer are hid
   if (typeof stdio === "string") throw new Error(stdio);
   expect(stdio.hide("sk-verysecret in production")).toBe("[API_KEY] in production");
   expect(launchOf(used({ url: "${URL}" }), { URL: "file:///etc/passwd" })).toContain("http or https");
+  const plain = { URL: "http://far.test/mcp" };
+  expect(launchOf(used({ url: "${URL}" }), plain)).toContain("plain http to another machine");
+  expect(launchOf(used({ url: "${URL}", orgate: { insecure: true } }), plain)).toMatchObject({ transport: { url: plain.URL } });
 });

@@ -43,7 +43,13 @@ export type ToolOverride = Readonly<z.infer<typeof override>>;
 
 export type McpTransport =
   | Readonly<{ kind: "stdio"; command: string; args: readonly string[]; env: Readonly<Record<string, string>>; cwd: string | null }>
-  | Readonly<{ kind: "http"; url: string; headers: Readonly<Record<string, string>>; auth: McpAuth }>;
+  | Readonly<{
+      kind: "http";
+      url: string;
+      headers: Readonly<Record<string, string>>;
+      auth: McpAuth /** Plain http to another machine is taken. */;
+      insecure: boolean;
+    }>;
 
 /** How a server that asks for OAuth is satisfied. `person`: somebody signs in once (`orgate mcp login`); `client`: Orgate has credentials of its own. */
 export type McpAuth = Readonly<
@@ -199,7 +205,7 @@ function transportOf(entry: JsonObject, insecure: boolean, auth: McpAuth): McpTr
   const { url, headers } = read.data;
   if (read.data.type === "sse") return "`type` is sse, which the protocol has given up: name its streamable HTTP address, as `http`";
   if (read.data.type === "stdio") return "`type` is stdio, and it has a `url`";
-  return addressTrouble(url, insecure) ?? { kind: "http", url, headers, auth };
+  return addressTrouble(url, insecure) ?? { kind: "http", url, headers, auth, insecure };
 }
 
 /** Of an address with variables only what is written can be judged; the rest is looked at once they are known. */
@@ -268,7 +274,7 @@ export function launchOf(server: McpServer, env: Env): Launch | string {
   if (transport.kind === "stdio") {
     for (const [key, value] of Object.entries(transport.env)) if (SECRET_NAME.test(key)) secret(value, `[${key}]`);
   } else {
-    const trouble = addressTrouble(transport.url, true);
+    const trouble = addressTrouble(transport.url, transport.insecure);
     if (trouble !== null) return trouble;
     for (const value of secretsOf(transport.auth)) secret(value, "[credential]");
     for (const [key, value] of Object.entries(transport.headers)) for (const part of [value, ...value.split(" ")]) secret(part, `[${key}]`);

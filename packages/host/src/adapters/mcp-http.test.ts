@@ -1,5 +1,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import type { ServerResponse } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "@orgate/core";
@@ -89,6 +90,17 @@ test("T134 a key in a header goes to its own address only, and is in no error", 
   expect(ran.kind).not.toBe("answered");
   expect(other.heard).toEqual([]);
   expect(leading.heard).toContain("POST Bearer canary-1234-canary initialize");
+  const own: (string | undefined)[] = [];
+  const catching = createServer((request, response) => {
+    own.push(String(request.headers["x-api-key"]));
+    response.end();
+  });
+  await new Promise<void>((done) => catching.listen(0, "127.0.0.1", done));
+  const { port } = catching.address() as AddressInfo;
+  const away = await web({ onCall: (response) => void response.writeHead(307, { location: `http://127.0.0.1:${port}/mcp` }).end() });
+  await look(serverAt(away.url, { headers: { "X-Api-Key": "${WEB_KEY}" } }), home(), { WEB_KEY: "canary-1234-canary" });
+  catching.close();
+  expect(own).toEqual([]);
   const echoing = await web({ onCall: (response) => void response.writeHead(500).end("your key is canary-1234-canary") });
   const echoed = await look(serverAt(echoing.url, { headers: { Authorization: "Bearer ${WEB_KEY}" } }), home(), {
     WEB_KEY: "canary-1234-canary",

@@ -267,6 +267,18 @@ describe("what comes back", () => {
     expect(notes[0]).toEqual(["progress", { progress: 1, total: 300, message: "step 1" }]);
   });
 
+  test("T134 what a variable held is in no note either: not in progress, not in what the server asked for", async () => {
+    const s = stand();
+    const accepted = s.offers({ name: "spills" });
+    const notes: Note[] = [];
+    const link = s.link({ env: { TOKEN: "${MY_SECRET}" } }, undefined, { MY_SECRET: "canary-4711-canary" });
+    expect(await toolOf(s, link, accepted).run({}, contextOf(notes))).toBe("done");
+    expect(notes).toEqual([
+      ["progress", { progress: 1, total: null, message: "with [MY_SECRET]" }],
+      ["refused-request", { method: "give/[MY_SECRET]" }],
+    ]);
+  });
+
   test("T134 what a variable held is in no result, error or last word; what the server is not given it does not see", async () => {
     const s = stand();
     s.offers({ name: "env" });

@@ -82,7 +82,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
         const hooks = {
           onListChanged: () => void relist(),
           onAsked: (method: string) => {
-            for (const one of flying) one.onAsked(method);
+            for (const one of flying) one.onAsked(launch.hide(method));
           },
           onClosed: gone,
         };
@@ -154,7 +154,9 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
         const against = objection(tool);
         if (against !== null) return { kind: "refused", reason: against, hint: `\`orgate mcp trust ${server.name}\` accepts it` };
         try {
-          const raw = await connection.call(tool, plain(args), options.onProgress, signal);
+          const onProgress = ({ message, ...at }: Progress): void =>
+            options.onProgress({ ...at, message: message === null ? null : launch.hide(message) });
+          const raw = await connection.call(tool, plain(args), onProgress, signal);
           const answer = answerOf(raw, outputBytes, launch.hide);
           if (typeof answer === "string") return stopped("connection", answer);
           return { kind: "answered", ...answer, durationMs: durationMs() };

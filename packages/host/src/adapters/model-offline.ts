@@ -27,6 +27,7 @@ import {
 import type { Clock } from "@orgate/core/loop";
 import * as z from "zod";
 import { answerBy } from "./model-offline-answer.ts";
+import { asText, fillJson, flawIn, isList, within } from "./model-offline-template.ts";
 
 const regularExpression = z.string().refine(isPattern, "is no regular expression");
 
@@ -45,7 +46,13 @@ const ruleSchema = z.strictObject({
     })
     .default({}),
   think: z.string().optional(),
-  say: z.string().optional(),
+  say: z
+    .string()
+    .superRefine((text, refused) => {
+      const flaw = flawIn(text);
+      if (flaw !== null) refused.addIssue({ code: "custom", message: flaw });
+    })
+    .optional(),
   /** What it answers with where the answer is to be structured: said as JSON. */
   answer: z.json().optional(),
   calls: z.array(z.strictObject({ tool: z.string(), args: z.record(z.string(), z.json()).default({}) })).default([]),
@@ -185,19 +192,6 @@ function filled({ when, think, say, answer, calls }: Rule, turn: Turn): Draft {
   return { think: text(think), say: words, calls: calls.map(({ tool, args }) => ({ tool, args: fill(args) })) };
 }
 
-const PLACE = /\{\{\s*([^{}]+?)\s*\}\}/g;
-
-/** A text that is one place and nothing else becomes the value itself, a number for one; within other words it becomes text. */
-function fillJson(template: Json, look: (key: string) => Json): Json {
-  if (typeof template === "string") {
-    const whole = /^\{\{\s*([^{}]+?)\s*\}\}$/.exec(template)?.[1];
-    return whole !== undefined ? look(whole) : template.replace(PLACE, (_, key: string) => asText(look(key)));
-  }
-  if (typeof template !== "object" || template === null) return template;
-  if (isList(template)) return template.map((one) => fillJson(one, look));
-  return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, fillJson(value, look)]));
-}
-
 /** `input`, `files`, `result`, `result.total`, `results.TOOL.items.0.name`, or a group of `says` by number or name. What is not there is empty. */
 function lookUp(key: string, turn: Turn, groups: RegExpExecArray | null): Json {
   const [head = "", ...path] = key.split(".");
@@ -214,13 +208,7 @@ function lookUp(key: string, turn: Turn, groups: RegExpExecArray | null): Json {
 
 function at(result: Result | undefined, path: readonly string[]): Json {
   if (result === undefined) return "";
-  if (path.length === 0) return result.text;
-  let value: Json | undefined = parsed(result.text);
-  for (const step of path) {
-    if (typeof value !== "object" || value === null) return "";
-    value = isList(value) ? value[Number(step)] : Object.hasOwn(value, step) ? value[step] : undefined;
-  }
-  return value ?? "";
+  return path.length === 0 ? result.text : within(parsed(result.text), path);
 }
 
 function parsed(text: string): Json {
@@ -230,9 +218,6 @@ function parsed(text: string): Json {
     return text;
   }
 }
-
-const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
-const asText = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 // ─ without a rule
 

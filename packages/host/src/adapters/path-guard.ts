@@ -1,6 +1,6 @@
 /**
  * What no tool writes, whatever the policies permit: what decides, what is run, and the record (`policies/`, `agents/`, `tools/`,
- * `orgate.toml`, `.orgate/`, `AGENTS.md`, `skills/`, `.agents/skills/`). Every tool that writes files does it through here.
+ * `orgate.toml`, `toolclad.toml`, `scope/`, `.mcp.json`, `.orgate/`, `AGENTS.md`, `skills/`, `.agents/skills/`). Every tool that writes files does it through here.
  *
  * T30 a path is judged by where it leads: links, `..`, places that do not exist yet, other spellings that a file system may take for the
  *     same name, and other names of the same file (hard links) are all seen through.
@@ -33,6 +33,9 @@ export const PROTECTED: readonly string[] = [
   "agents",
   "tools",
   "orgate.toml",
+  "toolclad.toml",
+  "scope",
+  ".mcp.json",
   ".orgate",
   "AGENTS.md",
   "skills",

@@ -57,6 +57,8 @@ export type HoldRow = Readonly<{ epoch: Epoch; holder: WriterId | null; incarnat
 export type StreamRow = Readonly<{ head: StreamHead; hold: HoldRow }>;
 type Chunk = Readonly<{ entries: readonly Entry[]; end: boolean }>;
 
+export type Tally = Readonly<{ agent: string; state: SessionSummary["state"]; count: number }>;
+
 export type SqliteReader = Readonly<{
   stream(stream: StreamId): StreamRow | null;
   /** At most `most` entries, fewer than asked for when there are many; `end` when there are no more. */
@@ -66,6 +68,7 @@ export type SqliteReader = Readonly<{
   session(session: SessionId): SessionSummary | null;
   find(external: string): SessionSummary | null;
   sessions(page: SessionPage): readonly SessionSummary[];
+  tally(): readonly Tally[];
   /** In the order in which it became durable, fewer than asked for when there is much. */
   tail(after: Position, most: number): readonly Written[];
   position(): Position;
@@ -108,6 +111,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
   const lastCommit = db.prepare("SELECT number, hash FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1");
   const incarnationOf = db.prepare("SELECT incarnation FROM writers WHERE writer = ?");
   const blobRow = db.prepare("SELECT text FROM blobs WHERE address = ?");
+  const tallied = db.prepare("SELECT agent, state, count(*) AS n FROM sessions GROUP BY agent, state");
   const summaryOf = db.prepare("SELECT summary FROM sessions WHERE session = ?");
   const lists = new Map<string, StatementSync>();
 
@@ -237,6 +241,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
       });
     },
     position: () => Number(safely(() => lastPosition.get())?.last ?? 0),
+    tally: () => safely(() => tallied.all()).map((row) => ({ agent: String(row.agent), state: stateOf(row.state), count: Number(row.n) })),
     sessions({ state, agent, before, most }) {
       const sql = sessionsSql(state !== null, agent !== null);
       const statement = lists.get(sql) ?? db.prepare(sql);
@@ -265,6 +270,9 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
 }
 
 /** Each filter has an index of its own that ends in the order of the list: no scan, no sort. */
+const STATES: readonly SessionSummary["state"][] = ["idle", "running", "waiting", "closed"];
+const stateOf = (text: unknown): SessionSummary["state"] => STATES.find((state) => state === text) ?? "idle";
+
 export function sessionsSql(byState: boolean, byAgent: boolean): string {
   const filter = `${byAgent ? "agent = ? AND " : ""}${byState ? "state = ? AND " : ""}`;
   return `SELECT summary FROM sessions WHERE ${filter}(opened_at, session) < (?, ?) ORDER BY opened_at DESC, session DESC LIMIT ?`;

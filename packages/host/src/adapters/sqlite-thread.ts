@@ -58,6 +58,7 @@ export function openWriterThread(setup: WorkerSetup): AnyWriter {
     put: ask("put"),
     erase: ask("erase"),
     keepCounts: ask("keepCounts"),
+    probe: ask("probe"),
     close: ask("close"),
   };
 }

@@ -26,19 +26,25 @@ export const UNKNOWNS_SQL = Object.freeze({
   byResource: "SELECT * FROM unknowns WHERE tool = ? AND resource_type = ? AND resource_id = ?",
   byDigest: "SELECT * FROM unknowns WHERE digest = ?",
   ofSession: "SELECT * FROM unknowns WHERE session = ?",
+  page: "SELECT u.*, s.agent FROM unknowns u JOIN sessions s USING (session) WHERE (u.session, u.call) > (?, ?) ORDER BY u.session, u.call LIMIT ?",
 });
 
 export type UnknownReader = Readonly<{
   /** Oldest first. */
   like(sought: Likeness): readonly OpenUnknown[];
   ofSession(session: SessionId): OpenUnknowns;
+  /** Of all sessions, by session and call, with their agents. */
+  page(page: UnknownPage): readonly ListedUnknown[];
 }>;
+export type ListedUnknown = OpenUnknown & Readonly<{ agent: string }>;
+export type UnknownPage = Readonly<{ after: Pick<OpenUnknown, "session" | "call"> | null; most: number }>;
 
 export function unknownReader(db: DatabaseSync, safely: <T>(read: () => T) => T): UnknownReader {
   const any = db.prepare("SELECT 1 FROM unknowns LIMIT 1");
   const byResource = db.prepare(UNKNOWNS_SQL.byResource);
   const byDigest = db.prepare(UNKNOWNS_SQL.byDigest);
   const ofSession = db.prepare(UNKNOWNS_SQL.ofSession);
+  const listed = db.prepare(UNKNOWNS_SQL.page);
   return {
     like({ tool, resource, digest: same }) {
       if (safely(() => any.get()) === undefined) return []; // as a rule there are none at all, and every call is looked at twice
@@ -50,6 +56,11 @@ export function unknownReader(db: DatabaseSync, safely: <T>(read: () => T) => T)
       const rows = safely(() => ofSession.all(session));
       return rows.length === 0 ? NOTHING_UNKNOWN : new Map(rows.map(toUnknown).map((u) => [u.call, u]));
     },
+    page: ({ after, most }) =>
+      safely(() => listed.all(after?.session ?? "", after?.call ?? "", most)).map((row) => ({
+        ...toUnknown(row),
+        agent: String(row.agent),
+      })),
   };
 }
 

@@ -80,6 +80,8 @@ export type SqliteWriter = Readonly<{
   put(id: IntentId, session: SessionId, intent: string): "new" | "known";
   erase(erasure: Erasure): Erased;
   keepCounts(names: readonly string[], now: number): void;
+  /** Throws unless the file takes a transaction, down to the disk; nothing of it changes. */
+  probe(): void;
   close(): void;
 }>;
 
@@ -229,6 +231,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
       return { ...rows, files, truncated: scrub(db, waitMs) };
     },
     keepCounts: (names, now) => writing(() => counts.keep(names, records, now)),
+    probe: () => void transaction(() => db.exec("UPDATE format SET version = version")),
     close: () => db.close(),
   };
 }

@@ -11,8 +11,9 @@ import { diffLines, withContext } from "../cli/diff.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { mendPolicies, NODE, type PolicyFolder, type ReadFolder, readPolicyFolder, stagePolicies } from "../compose.ts";
-import { digestsOf, type LoadedFolder, mustLoad, type PolicyProblem, tryRead } from "../policies.ts";
+import { mendPolicies, NODE, type PolicyFolder, readPolicyFolder, stagePolicies } from "../compose.ts";
+import { digestsOf, mustLoad, type PolicyProblem, tryRead } from "../policies.ts";
+import { changesBetween, deniedFor, folderOf, surfacesOf, textsOf } from "../policy-changes.ts";
 import { recordApplied, recordRefused } from "../policy-record.ts";
 import { optionsOf, printProblem } from "./policy.ts";
 import { certified, personOf, projectOf, writing } from "./project.ts";
@@ -65,45 +66,6 @@ export const apply: Run = async (given, screen) => {
     return told(given, screen, { changes, filesDigest, applied: true });
   });
 };
-
-function folderOf(read: ReadFolder): PolicyFolder {
-  if (read.kind === "folder") return read.folder;
-  throw new FaultError({ kind: "policies-refused", problems: read.problems });
-}
-
-const textsOf = ({ policies, tables }: PolicyFolder): ReadonlyMap<string, string> =>
-  new Map([...policies, ...tables].map(({ below, text }) => [below, text]));
-
-function changesBetween(before: PolicyFolder, after: PolicyFolder): readonly FileChange[] {
-  const [old, next] = [textsOf(before), textsOf(after)];
-  return [...new Set([...old.keys(), ...next.keys()])].sort().flatMap((path): readonly FileChange[] => {
-    if (!old.has(path)) return [{ path, change: "added" }];
-    if (!next.has(path)) return [{ path, change: "removed" }];
-    return old.get(path) === next.get(path) ? [] : [{ path, change: "changed" }];
-  });
-}
-
-/** `PolicySet::"cli"` for the files of a surface, `PolicySet::"every"` for those of all. */
-function surfacesOf(changes: readonly FileChange[]): readonly string[] {
-  const surfaces = changes.map(({ path }) => {
-    const folders = path.split("/").slice(0, -1);
-    return (folders[0] === "shadow" ? folders[1] : folders[0]) ?? "every";
-  });
-  return [...new Set(surfaces)].sort();
-}
-
-function deniedFor(inForce: LoadedFolder, user: string, surfaces: readonly string[]): Pick<PolicyProblem, "detail" | "hint"> | null {
-  for (const surface of surfaces) {
-    const { verdict } = inForce.gateFor("cli").decideFor(user, { kind: "edit-policy", surface });
-    if (verdict.kind === "allow") continue;
-    const why = verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
-    return {
-      detail: `\`${user}\` may not edit policies: ${why}`,
-      hint: 'a permit for Action::"edit-policy" in the policies in force says who may',
-    };
-  }
-  return null;
-}
 
 function show(screen: Screen, before: PolicyFolder, after: PolicyFolder, changes: readonly FileChange[]): void {
   const [old, next] = [textsOf(before), textsOf(after)];

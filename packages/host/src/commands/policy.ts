@@ -92,7 +92,7 @@ export const list: Run = async (given, screen) => {
 };
 
 /** As the file's place says: `policies/cli/x.cedar`, `policies/shadow/cli/x.cedar`. */
-function surfaceOf({ file, shadow }: LoadedPolicy): string | null {
+export function surfaceOf({ file, shadow }: LoadedPolicy): string | null {
   const folders = file.split("/").slice(1, -1);
   return (shadow ? folders[1] : folders[0]) ?? null;
 }
@@ -318,7 +318,7 @@ function resourceOf(text: string | null): unknown {
   return { type, id };
 }
 
-function userAct(c: Case): UserAct {
+export function userAct(c: Case): UserAct {
   const act = userActOf(c);
   if (typeof act === "string")
     throw usage(`--action is \`${c.action}\`: ${act}`, "write what it is done to as in a policy: --resource 'Session::\"s_1\"'");

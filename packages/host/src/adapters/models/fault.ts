@@ -79,7 +79,7 @@ export function troubleOf(error: unknown, seen: Seen): Trouble {
   if (isAnnounced(error)) return announced(error, seen);
   const said = saidIn(error);
   if (said !== null) return announced(said, seen);
-  const code = inChain(error, codeOf);
+  const code = systemCodeOf(error);
   if (code !== null) return connection(code, seen);
   if (inChain(error, isMalformed) !== null) return broken(seen, "the provider's answer is not what its format says");
   // An error without a type, once the provider had begun to answer, is an answer that could not be read.
@@ -178,6 +178,9 @@ function codeOf(error: unknown): string | null {
   if (typeof error !== "object" || error === null || !("code" in error) || typeof error.code !== "string") return null;
   return /^(E[A-Z]|UND_ERR_|HPE_|CERT_|ERR_TLS_|DEPTH_|SELF_|UNABLE_)/.test(error.code) ? error.code : null;
 }
+
+/** What the system called it; null where it was not the system. */
+export const systemCodeOf = (error: unknown): string | null => inChain(error, codeOf);
 
 const isMalformed = (error: unknown): true | null =>
   JSONParseError.isInstance(error) ||

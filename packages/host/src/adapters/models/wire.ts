@@ -6,7 +6,7 @@
  * M45 An answer is bounded, and one that is no answer of a model (a login page, a proxy's error) is refused by its type.
  */
 import { APICallError } from "@ai-sdk/provider";
-import { WireTrouble } from "./fault.ts";
+import { systemCodeOf, WireTrouble } from "./fault.ts";
 
 /** What a call's fetch tells whoever watches it. */
 export type Wire = Readonly<{ beat(): void; answered(status: number): void }>;
@@ -21,7 +21,9 @@ export function watchedFetch(watching: (signal: AbortSignal) => Wire | null, max
     if (wire !== null && asked.has(wire))
       throw new WireTrouble({ detail: "the provider wants a second request for one answer, which nobody has decided" });
     if (wire !== null) asked.add(wire);
-    const response = await fetch(input, { ...init, redirect: "manual" });
+    const response = await fetch(input, { ...init, redirect: "manual" }).catch((error: unknown) => {
+      throw neverSent(error) ?? error;
+    });
     wire?.answered(response.status);
     wire?.beat();
     if (response.status >= 300 && response.status < 400) {
@@ -39,6 +41,13 @@ export function watchedFetch(watching: (signal: AbortSignal) => Wire | null, max
     }
     return bounded(response, wire, maxBytes);
   };
+}
+
+/** M41 What fetch itself refuses (a port that no browser would use) has no code of the system's, and has reached nobody. */
+function neverSent(error: unknown): WireTrouble | null {
+  if (!(error instanceof TypeError) || systemCodeOf(error) !== null) return null;
+  const why = error.cause instanceof Error ? error.cause.message : error.message;
+  return new WireTrouble({ detail: `the request could not be made: ${why}`, broke: false });
 }
 
 /** Some servers name no type, or a vague one. */

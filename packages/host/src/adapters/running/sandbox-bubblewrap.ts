@@ -61,6 +61,9 @@ function withHidden(grants: readonly PathAccess[], protection: Protection, fds: 
       if (isAtOrBelow(mount.real, real)) return objection(place, "is never shown to a program", "grant another path");
       if (isAtOrBelow(real, mount.real)) mounts.push({ access: "hidden", at: join(mount.at, real.slice(mount.real.length)), folder });
     }
+    // a project may lie in what every program sees of the system, such as /usr/src/app
+    if ([...SYSTEM, ...SETTINGS].some((shown) => isAtOrBelow(real, realOf(shown) ?? shown)))
+      mounts.push({ access: "hidden", at: real, folder });
   }
   return mounts;
 }

@@ -249,6 +249,17 @@ describe("what is protected", () => {
     expect(outputOf(await run("cat .env"))).not.toContain("original");
   });
 
+  test("T92 nor where the project lies in a folder of the system, which every program sees", async () => {
+    const [place = ""] = ["/usr/share/zoneinfo", "/usr/share/doc", "/usr/share"].filter((one) => existsSync(one));
+    const [file = ""] = ["/usr/bin/head", "/bin/head"].filter((one) => existsSync(one));
+    const look = program(["ls", "-A", place]);
+    expect(outputOf(await sandbox().run(look, quietly()))).not.toBe("");
+    const box = sandbox({ protection: { ...pathGuard({ root: folder("elsewhere"), also: [] }), hidden: [place, file] } });
+    expect(await box.run(look, quietly())).toMatchObject({ kind: "exited", code: 0, stdout: "" });
+    expect(isDone(await sandbox().run(program(["test", "-s", file]), quietly()))).toBe(true);
+    expect(isDone(await box.run(program(["test", "-s", file]), quietly()))).toBe(false);
+  });
+
   test("T92 a protected place granted for writing, by whatever name, refuses the tool; so does a second name of a protected file", async () => {
     const { root, run } = project();
     const link = join(root, "src", "link");

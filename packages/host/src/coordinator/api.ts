@@ -1,0 +1,154 @@
+/**
+ * `/api/v1`, by the one table of routes: found, bounded, decoded, named, decided, done once.
+ * W79 an act is decided on what it is about before anything of it is done; a list shows what the caller may observe, one by one, and nothing of the rest.
+ */
+import { FaultError } from "@orgate/core";
+import { IDEMPOTENCY_KEY, type Route, type RouteName, type RouteRequest, unreadable, wireProblem } from "@orgate/core/wire";
+import type * as z from "zod";
+import type { Runtime } from "../runtime.ts";
+import { type Access, type Act, act, type Caller, strict } from "./access.ts";
+import { actOf } from "./acts.ts";
+import { type Answer, refusal } from "./answering.ts";
+import { type Bounds, readBody } from "./limits.ts";
+import type { Once, OnceKey } from "./once.ts";
+import { type Found, routerOf } from "./router.ts";
+import type { Api, Asked } from "./server.ts";
+
+/** What one handler gets. */
+export type Call<K extends RouteName> = RouteRequest<K> &
+  Readonly<{
+    caller: Caller;
+    /** Whether something speaks against it. */
+    may(act: Act): boolean;
+    /** Whether this agent's things are shown to the caller. */
+    sees(agent: string): boolean;
+    once: OnceKey;
+    gone: AbortSignal;
+    header(name: string): string | null;
+  }>;
+export type Handlers = { readonly [K in RouteName]?: (call: Call<K>) => Promise<Answer> };
+
+export type ApiNeed = Readonly<{ runtime: Runtime; access: Access; handlers: Handlers; once: Once; bounds: Bounds }>;
+type AnyHandler = (call: Call<RouteName>) => Promise<Answer>;
+
+/** Routes whose body may carry files. */
+const WITH_FILES: ReadonlySet<RouteName> = new Set(["execute", "say", "steer", "uiChat"]);
+
+export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Api {
+  const access = strict(need.access);
+  const find = routerOf();
+
+  return async (asked) => {
+    const { name, route, params } = mustFind(find(asked.asking.method, asked.asking.path));
+    const handler = handlers[name] as AnyHandler | undefined;
+    if (handler === undefined)
+      throw refusal(wireProblem("unavailable", "this server does not offer that", "its description tells what there is"));
+    const isOpen = route.act === "open";
+    const caller = isOpen ? null : await asked.caller();
+    const request = await decoded(asked, { name, route, params });
+    if (caller !== null && typeof route.act === "object") await decide(caller, route, request);
+    const call = callOf(asked, caller, request);
+    const { status, answer } = route.idempotencyKey
+      ? await doneOnce(asked, name, route, call, handler)
+      : { status: route.status, answer: await handler(call) };
+    return { route: name, status, answer, caller };
+  };
+
+  async function decoded(asked: Asked, { name, route, params }: Omit<Matched, "kind">): Promise<RouteRequest<RouteName>> {
+    const read = <T>(schema: z.ZodType<T>, value: unknown, what: string): T => {
+      const found = schema.safeParse(value);
+      if (found.success) return found.data;
+      throw refusal(unreadable(what, found.error));
+    };
+    const query = read(route.query, queryOf(asked.asking.query), "the query");
+    const path = read(route.params, params, "the path");
+    const given = route.method === "GET" ? undefined : await jsonBody(asked, WITH_FILES.has(name) ? bounds.filesBytes : bounds.bodyBytes);
+    const body = read(route.body, given, "the body");
+    return { params: path, query, body } as RouteRequest<RouteName>;
+  }
+
+  async function decide(caller: Caller, { act: on }: Route, { params, body }: RouteRequest<RouteName>): Promise<void> {
+    if (typeof on === "string") return;
+    const wanted = await actOf(runtime, on, { params, body });
+    const reason = access.mayDo(caller, wanted);
+    if (reason === null) return;
+    throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what: wanted.kind, reason });
+  }
+
+  function callOf(asked: Asked, caller: Caller | null, request: RouteRequest<RouteName>): Call<RouteName> {
+    const may = (wanted: Act): boolean => caller !== null && access.mayDo(caller, wanted) === null;
+    const header = (name: string): string | null => {
+      const value = asked.message.headers[name];
+      return typeof value === "string" ? value : null;
+    };
+    return {
+      ...request,
+      get caller() {
+        if (caller === null) throw new Error("this route is for anybody");
+        return caller;
+      },
+      get once(): OnceKey {
+        throw new Error("this route takes no key");
+      },
+      may,
+      sees: (agent) => may(act("observe", "agent", { agent })),
+      gone: asked.gone,
+      header,
+    };
+  }
+
+  async function doneOnce(
+    asked: Asked,
+    route: RouteName,
+    { status }: Route,
+    call: Call<RouteName>,
+    handler: AnyHandler,
+  ): Promise<{ status: number; answer: Answer }> {
+    const { params, query, body, caller, may, sees, gone, header } = call;
+    const key = asked.message.headers[IDEMPOTENCY_KEY];
+    const given = { user: caller.principal.id, route, key: typeof key === "string" ? key : undefined, request: { params, query, body } };
+    const replied = await once(given, async (made) => {
+      const answer = await handler({ params, query, body, caller, may, sees, gone, header, once: made } as Call<RouteName>);
+      if (answer.kind !== "json") throw new Error("what is done once is answered as JSON");
+      return { status: answer.status ?? status, value: answer.value };
+    });
+    return { status: replied.status, answer: { kind: "json", value: replied.value } };
+  }
+}
+
+type Matched = Extract<Found, { kind: "route" }>;
+function mustFind(found: Found): Matched {
+  switch (found.kind) {
+    case "route":
+      return found;
+    case "other-method":
+      throw refusal(wireProblem("method-not-allowed", "not with this method", `use ${found.allow.join(" or ")}`), {
+        allow: found.allow.join(", "),
+      });
+    case "none":
+      throw refusal(wireProblem("not-found", "there is no such path", "/docs tells which there are"));
+  }
+}
+
+/** Each once: a name that is there twice means two things. */
+function queryOf(query: URLSearchParams): Readonly<Record<string, string>> {
+  const names = [...query.keys()];
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw refusal(wireProblem("bad-request", `the query has \`${twice}\` twice`, "name each once"));
+  return Object.fromEntries(query);
+}
+
+async function jsonBody({ message }: Asked, most: number): Promise<unknown> {
+  const read = await readBody(message, most);
+  if (read.kind === "refused") throw refusal(read.problem);
+  if (read.bytes.length === 0) return undefined;
+  const type = message.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== "application/json")
+    throw refusal(wireProblem("media-type", "the body is not `application/json`", "send JSON, and say so in `Content-Type`"));
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.bytes));
+    return value;
+  } catch {
+    throw refusal(wireProblem("bad-request", "the body is not JSON", "send one JSON value in UTF-8"));
+  }
+}

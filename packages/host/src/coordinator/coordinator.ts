@@ -1,0 +1,129 @@
+/** The coordinator put together: floor, probes, metrics, routes and sockets around one runtime, on one port. */
+import type { JsonObject } from "@orgate/core";
+import type { Config } from "../config.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Access } from "./access.ts";
+import { apiOf, type Handlers } from "./api.ts";
+import { type Floor, openFloor } from "./floor.ts";
+import { BOUNDS, type Bounds } from "./limits.ts";
+import { errorText, type Log, NO_LOG } from "./logs.ts";
+import { openMetrics } from "./metrics.ts";
+import { type Keys, onceOf } from "./once.ts";
+import { probesOf } from "./probes.ts";
+import { agentHandlers } from "./routes/agents.ts";
+import type { Front } from "./routes/front.ts";
+import { journalHandlers } from "./routes/journal.ts";
+import { peopleHandlers } from "./routes/people.ts";
+import { policyHandlers } from "./routes/policies.ts";
+import { serverHandlers } from "./routes/server.ts";
+import { sessionHandlers } from "./routes/sessions.ts";
+import { workHandlers } from "./routes/work.ts";
+import { type Page, type RunningServer, startServer, type Talks } from "./server.ts";
+
+export type CoordinatorOptions = Readonly<{
+  runtime: Runtime;
+  access: Access;
+  keys: Keys;
+  host: string;
+  port: number;
+  version: string;
+  describe(): JsonObject;
+  config?: Config | null;
+  names?: readonly string[];
+  bounds?: Partial<Bounds>;
+  log?: Log;
+  /** Sessions driven at once. */
+  atOnce?: number;
+  /** How long a wish may take to become an entry before its sender is told that it waits. */
+  waitMs?: number;
+  /** Beside the API: description, sign-in, console. */
+  pages?: readonly Page[];
+  /** More routes of the table, and what talks over sockets, once there is a floor to stand on. */
+  more?(front: Front): Readonly<{ handlers?: Handlers; talks?: Talks }>;
+}>;
+
+export type Leaving = Readonly<{ finishMs: number; landMs: number; answersMs: number }>;
+export const LEAVING: Leaving = Object.freeze({ finishMs: 10_000, landMs: 5_000, answersMs: 2_000 });
+
+export type Coordinator = RunningServer &
+  Readonly<{
+    floor: Floor;
+    front: Front;
+    /** W65, W77. False: something was still in flight, and the process has to end for it to be given up. */
+    leave(how?: Partial<Leaving>): Promise<boolean>;
+  }>;
+
+export async function openCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
+  const { runtime, access, keys, host, port, version, describe, config = null, names = [], pages = [], log = NO_LOG } = options;
+  const bounds: Bounds = { ...BOUNDS, ...options.bounds };
+  const now = (): number => Date.now();
+  let server: RunningServer | null = null;
+  const floor = openFloor({
+    runtime,
+    atOnce: options.atOnce ?? 256,
+    waitMs: options.waitMs ?? 10_000,
+    told: (drove) => {
+      if (drove.kind === "failed") log("error", "session.not-driven", { session: drove.session, error: errorText(drove.error) });
+    },
+  });
+  const metrics = openMetrics({
+    runtime,
+    log,
+    gauges: () => ({
+      orgate_connections: [server?.connections() ?? 0, "Connections."],
+      orgate_sockets: [server?.sockets() ?? 0, "WebSockets among them."],
+      orgate_sessions_driven: [floor.driving(), "Sessions that are driven here."],
+      orgate_sessions_queued: [floor.queued(), "Sessions that wait to be driven here."],
+    }),
+  });
+  const probes = probesOf({ runtime, isLeaving: floor.isLeaving, log });
+  const front: Front = { runtime, floor, probes, metrics, version, startedAt: now(), now, describe, config };
+  const more = options.more?.(front) ?? {};
+  const handlers: Handlers = {
+    ...serverHandlers(front),
+    ...agentHandlers(front),
+    ...sessionHandlers(front),
+    ...peopleHandlers(front),
+    ...workHandlers(front),
+    ...policyHandlers(front),
+    ...journalHandlers(front),
+    ...more.handlers,
+  };
+  const api = apiOf({ runtime, access, handlers, once: onceOf(keys, now), bounds });
+  const closeAll = (): void => {
+    metrics.close();
+    keys.close();
+  };
+  try {
+    server = await startServer({
+      host,
+      port,
+      names,
+      access,
+      api,
+      pages,
+      talks: more.talks ?? {},
+      probes,
+      bounds,
+      log,
+      counted: metrics.request,
+    });
+  } catch (error) {
+    await floor.leave(0, 0);
+    closeAll();
+    throw error;
+  }
+  await floor.sweep("interrupted");
+  const running = server;
+
+  async function leave(how: Partial<Leaving> = {}): Promise<boolean> {
+    const { finishMs, landMs, answersMs } = { ...LEAVING, ...how };
+    log("info", "server.leaving", { driving: floor.driving() });
+    const landed = await floor.leave(finishMs, landMs);
+    await running.close(answersMs);
+    closeAll();
+    log(landed ? "info" : "warn", "server.left", { landed });
+    return landed;
+  }
+  return { ...running, floor, front, leave };
+}

@@ -1,0 +1,129 @@
+/**
+ * What one server takes at the most. Everything here is a number that is reached, answered for, and forgotten again.
+ *
+ * W66 a body that is too long is refused before it is read further, and the connection is closed.
+ * W67 a request whose headers or body take too long to arrive is answered `408` and its connection closed; a reader that does not read is dropped.
+ * W68 more connections than allowed, of all or of one address, are turned away at once; those that are there go on.
+ * W69 whoever asks too often is told how long to wait, by caller; who is not known, by address. What is kept of them does not grow.
+ */
+import type { IncomingMessage } from "node:http";
+import { type Problem, wireProblem } from "@orgate/core/wire";
+
+export type Bounds = Readonly<{
+  connections: number;
+  connectionsPerAddress: number;
+  /** Headers have to be there by then. */
+  headersMs: number;
+  /** And the whole request by then. */
+  requestMs: number;
+  /** A connection on which nothing moves. */
+  idleMs: number;
+  bodyBytes: number;
+  /** Of a request that may carry files. */
+  filesBytes: number;
+  /** Requests of one caller: so many at once, and so many a second. */
+  burst: number;
+  perSecond: number;
+  /** Of an address that is not known yet: those that fail to say who they are. */
+  strangersBurst: number;
+  strangersPerSecond: number;
+}>;
+
+export const BOUNDS: Bounds = Object.freeze({
+  connections: 4_096,
+  connectionsPerAddress: 2_048,
+  headersMs: 10_000,
+  requestMs: 60_000,
+  idleMs: 120_000,
+  bodyBytes: 1024 * 1024,
+  filesBytes: 32 * 1024 * 1024,
+  burst: 200,
+  perSecond: 50,
+  strangersBurst: 20,
+  strangersPerSecond: 1,
+});
+
+export type Rate = Readonly<{
+  /** 0: go on; else so many milliseconds from now. */
+  take(who: string, now: number): number;
+  /** Whether it would be let go on, without counting. */
+  wait(who: string, now: number): number;
+  size(): number;
+}>;
+
+/** A bucket each, filled as time goes by. One that is full again is forgotten; of those that are not, no more than `most` are kept. */
+export function rateOf(burst: number, perSecond: number, most = 10_000): Rate {
+  const buckets = new Map<string, { left: number; at: number }>();
+  const leftOf = (who: string, now: number): number => {
+    const bucket = buckets.get(who);
+    return bucket === undefined ? burst : Math.min(burst, bucket.left + ((now - bucket.at) / 1_000) * perSecond);
+  };
+  const waitFor = (left: number): number => (left >= 1 ? 0 : Math.ceil(((1 - left) / perSecond) * 1_000));
+  function prune(now: number): void {
+    for (const [who] of buckets) if (leftOf(who, now) >= burst) buckets.delete(who);
+    for (const [who] of buckets) {
+      if (buckets.size < most) return;
+      buckets.delete(who); // the one that was heard of longest ago
+    }
+  }
+  return {
+    take(who, now) {
+      const left = leftOf(who, now);
+      const wait = waitFor(left);
+      buckets.delete(who);
+      if (buckets.size >= most) prune(now);
+      buckets.set(who, { left: wait === 0 ? left - 1 : left, at: now });
+      return wait;
+    },
+    wait: (who, now) => waitFor(leftOf(who, now)),
+    size: () => buckets.size,
+  };
+}
+
+export type Door = Readonly<{ enter(address: string): boolean; leave(address: string): void; inside(): number }>;
+
+/** Counts who is inside. */
+export function doorOf({ connections, connectionsPerAddress }: Pick<Bounds, "connections" | "connectionsPerAddress">): Door {
+  const byAddress = new Map<string, number>();
+  let all = 0;
+  return {
+    enter(address) {
+      const mine = byAddress.get(address) ?? 0;
+      if (all >= connections || mine >= connectionsPerAddress) return false;
+      byAddress.set(address, mine + 1);
+      all += 1;
+      return true;
+    },
+    leave(address) {
+      const mine = (byAddress.get(address) ?? 1) - 1;
+      if (mine > 0) byAddress.set(address, mine);
+      else byAddress.delete(address);
+      all -= 1;
+    },
+    inside: () => all,
+  };
+}
+
+export type ReadBody = Readonly<{ kind: "body"; bytes: Buffer } | { kind: "refused"; problem: Problem }>;
+
+/** The whole body, or why not; `most` in bytes. */
+export async function readBody(request: IncomingMessage, most: number): Promise<ReadBody> {
+  const tooLarge: ReadBody = {
+    kind: "refused",
+    problem: wireProblem("too-large", `the body is longer than ${most} bytes`, "send less at once"),
+  };
+  if (Number(request.headers["content-length"] ?? 0) > most) return tooLarge;
+  const pieces: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const piece of request) {
+      const bytes: Buffer = Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece));
+      size += bytes.length;
+      if (size > most) return tooLarge;
+      pieces.push(bytes);
+    }
+  } catch {
+    return { kind: "refused", problem: wireProblem("bad-request", "the body did not arrive", "send it again") };
+  }
+  return { kind: "body", bytes: Buffer.concat(pieces) };
+}

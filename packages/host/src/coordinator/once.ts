@@ -1,0 +1,69 @@
+/**
+ * W78 a POST that changes something is done once for each key of a person: the same request again, also while the first is under way, and also after the
+ *     server was started again, gets the first one's answer; the key with another request is refused. What failed on the server's side may be tried again.
+ * What is done under a key has ids that are made from it, so that a request which a crash cut off is not done a second time when it is sent again.
+ */
+import { createHash } from "node:crypto";
+import { type IntentId, intentId } from "@orgate/core";
+import { idempotencyKey, type RouteName, wireProblem } from "@orgate/core/wire";
+import { refusal } from "./answering.ts";
+
+/** Kept beside the journal; a key is known for a day at least. */
+export type Keys = Readonly<{
+  /** Null where this key has not been answered. */
+  find(id: string): Readonly<{ digest: string; status: number; body: string }> | null;
+  keep(id: string, digest: string, answer: Readonly<{ status: number; body: string }>, now: number): void;
+  close(): void;
+}>;
+
+export type Given = Readonly<{ user: string; route: RouteName; key: string | undefined; request: unknown }>;
+export type Replied = Readonly<{ status: number; value: unknown }>;
+export type Once = (given: Given, work: (key: OnceKey) => Promise<Replied>) => Promise<Replied>;
+export type OnceKey = Readonly<{
+  /** For the wish that the request is. */ intent: IntentId /** For the session that it opens. */;
+  external: string;
+}>;
+
+const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+export function onceOf(keys: Keys, now: () => number): Once {
+  const underWay = new Map<string, Readonly<{ digest: string; reply: Promise<Replied> }>>();
+  return async ({ user, route, key, request }, work) => {
+    const read = idempotencyKey.safeParse(key);
+    if (!read.success)
+      throw refusal(
+        wireProblem(
+          "idempotency-key-missing",
+          "the header `Idempotency-Key` is missing or no key",
+          "send a new key with each request, and the same one to repeat it",
+        ),
+      );
+    const id = hash([user, route, read.data].map((part) => JSON.stringify(part)).join(" "));
+    const digest = hash(JSON.stringify(request));
+    const running = underWay.get(id);
+    if (running !== undefined) {
+      mustBeSame(running.digest, digest);
+      return running.reply;
+    }
+    const found = keys.find(id);
+    if (found !== null) {
+      mustBeSame(found.digest, digest);
+      const value: unknown = JSON.parse(found.body);
+      return { status: found.status, value };
+    }
+    const reply = work({ intent: intentId(`k-${id.slice(0, 40)}`), external: `key-${id.slice(0, 40)}` });
+    underWay.set(id, { digest, reply });
+    try {
+      const replied = await reply;
+      keys.keep(id, digest, { status: replied.status, body: JSON.stringify(replied.value ?? null) }, now());
+      return replied;
+    } finally {
+      underWay.delete(id);
+    }
+  };
+}
+
+function mustBeSame(before: string, now: string): void {
+  if (before !== now)
+    throw refusal(wireProblem("idempotency-key-reused", "this key was used for another request", "send a new key with each request"));
+}

@@ -1,0 +1,178 @@
+import { type Agent, FaultError, isFault, type SessionId, toolsOf } from "@orgate/core";
+import type { SessionSummary } from "@orgate/core/journal";
+import type { RouteOutput } from "@orgate/core/wire";
+import { sha256 } from "../../compose.ts";
+import type { Call, Handlers } from "../api.ts";
+import { agentOf, type Front } from "./front.ts";
+import { json, page, pageOf, pair } from "./paging.ts";
+import { resultOf, type TurnView, turnsOf, waitingResult } from "./turns.ts";
+
+export function agentHandlers(front: Front): Pick<Handlers, "agents" | "agent" | "agentStatus" | "agentHistory" | "execute"> {
+  const { runtime, floor } = front;
+  const mustBe = (name: string): Agent => {
+    const agent = agentOf(front, name);
+    if (agent === null) throw new FaultError({ kind: "agent-missing", agent: name, known: [] }); // who may not see them is not told of them
+    return agent;
+  };
+
+  return {
+    agents: async ({ query, sees }) => {
+      const { items, next } = await pageOf(query, [...runtime.inspect.agents].sort(byName), ({ name }) => sees(name));
+      return json({ items: items.map(viewOf), next });
+    },
+    agent: async ({ params }) => json(detailOf(mustBe(params.agent))),
+    agentStatus: async ({ params }) => json(await statusOf(front, mustBe(params.agent))),
+    agentHistory: async ({ params, query }) => json(await historyOf(front, mustBe(params.agent).name, query)),
+    execute: async (call) => {
+      mustBe(call.params.agent);
+      const session = await sessionFor(front, call);
+      const { input, files, limits, waitMs } = call.body;
+      if (limits !== undefined) return json(await withLimits(front, call, session));
+      const { caller, once } = call;
+      const wish = { kind: "follow-up", text: input, ...(files === undefined ? {} : { files }) } as const;
+      await floor.send({ session, wish, as: caller.person, id: once.intent });
+      const came = await floor.outcome(session, once.intent, waitMs, call.gone);
+      if (came !== null && came !== "waiting" && came.event.kind === "turn.ended")
+        return json(await resultOf(runtime, session, came.event));
+      return json(await waitingResult(runtime, session, came === "waiting"));
+    },
+  };
+}
+
+const byName = (a: Agent, b: Agent): number => (a.name < b.name ? -1 : 1);
+
+/** Opened under a name that is the caller's, or the key's: sent again it is the same one. */
+async function sessionFor({ runtime }: Front, { params, body, caller, once }: Call<"execute">): Promise<SessionId> {
+  const { principal } = caller;
+  if (body.session !== undefined) {
+    const found = await runtime.inspect.session(body.session);
+    if (found === null) throw new FaultError({ kind: "session-unknown", session: body.session });
+    if (found.agent !== params.agent) throw new FaultError({ kind: "agent-other", session: body.session, agent: found.agent });
+    return body.session;
+  }
+  const id = body.id ?? once.external;
+  return (await runtime.sessions.create({ agent: params.agent, id, principal, labels: body.labels ?? [] })).session;
+}
+
+/** Limits go with a turn that is begun here and now: only a new session is sure not to have one. */
+async function withLimits({ runtime }: Front, { params, body, caller }: Call<"execute">, session: SessionId) {
+  const summary = await runtime.inspect.session(session);
+  if (summary !== null && summary.turns > 0)
+    throw new FaultError({
+      kind: "usage",
+      detail: "limits can be given for the first turn of a session only",
+      hint: "leave `limits` out, or open another session",
+    });
+  const { input, files = [], limits = {} } = body;
+  const run = runtime.run(params.agent, input, { session, files, limits, principal: caller.principal });
+  const result = await run.result.catch((error: unknown) => {
+    if (isFault(error, "session-busy")) return null; // sent again: it is under way
+    throw error;
+  });
+  if (result === null || result.state === "waiting") return waitingResult(runtime, session, result !== null);
+  const { conversation: _, parent: __, questions, unknowns, ...rest } = result;
+  return { ...rest, questions: questions.map((q) => q.approval), unknowns: unknowns.map((u) => u.call) };
+}
+
+/** What it is for, as its instructions begin. */
+const firstLine = (text: string): string => (text.trim().split("\n", 1)[0] ?? "").slice(0, 200);
+
+const viewOf = (agent: Agent): RouteOutput<"agents">["items"][number] => ({
+  name: agent.name,
+  description: firstLine(agent.instructions),
+  model: agent.model,
+  tools: toolsOf(agent).map(({ name }) => name),
+  delegates: agent.delegates,
+  digest: agent.digest(sha256),
+});
+
+const detailOf = (agent: Agent): unknown => ({
+  name: agent.name,
+  description: firstLine(agent.instructions),
+  instructions: agent.instructions,
+  model: agent.model,
+  fallbacks: agent.fallbacks.map(({ model }) => model),
+  tools: toolsOf(agent).map(({ name, description, inputSchema, repeat, effects, labels }) => ({
+    name,
+    description,
+    input: inputSchema,
+    repeat,
+    effects,
+    labels,
+  })),
+  delegates: agent.delegates,
+  limits: agent.limits,
+  digest: agent.digest(sha256),
+  warnings: agent.warnings,
+});
+
+async function statusOf({ runtime }: Front, agent: Agent): Promise<RouteOutput<"agentStatus">> {
+  const { name } = agent;
+  const sessions = { idle: 0, running: 0, waiting: 0, closed: 0 };
+  for (const one of runtime.place.store.tally()) if (one.agent === name) sessions[one.state] = one.count;
+  const [newest] = await runtime.inspect.sessions({ state: null, agent: name, before: null, most: 1 });
+  const mine = new Set([...toolsOf(agent).map((tool) => `tool:${tool.name}`), `model:${agent.model}`]);
+  const halts = await runtime.halts();
+  return {
+    agent: name,
+    sessions,
+    openQuestions: await countOf(
+      async (after) => runtime.approvals.list({ after, most: 500 }),
+      (q) => q.agent === name,
+      (q) => q.arrival,
+    ),
+    openUnknowns: runtime.place.store.unknowns({ after: null, most: 10_000 }).filter((u) => u.agent === name).length,
+    halted: halts.find(({ scope }) => scope === "all" || scope === `agent:${name}`) ?? null,
+    breakers: (await runtime.breakers.list()).filter(({ breaker, state }) => state !== "closed" && mine.has(breaker)),
+    lastAt: newest?.lastAt ?? null,
+    lastEnding: newest?.ending ?? null,
+  };
+}
+
+async function countOf<T>(
+  read: (after: number) => Promise<readonly T[]>,
+  counts: (row: T) => boolean,
+  place: (row: T) => number,
+): Promise<number> {
+  let found = 0;
+  for (let after = 0; ; ) {
+    const rows = await read(after);
+    found += rows.filter(counts).length;
+    const last = rows.at(-1);
+    if (last === undefined) return found;
+    after = place(last);
+  }
+}
+
+/** Newest session first; within one its newest turn. */
+async function historyOf({ runtime }: Front, agent: string, query: { limit: number; cursor?: string | undefined }) {
+  const sessions = new Map<SessionId, SessionSummary>();
+  type Row = Readonly<{ turn: TurnView; of: SessionSummary }>;
+  const { items, next } = await page<Row>(query, {
+    async read(after, most) {
+      const [session, turn] = pair(after) ?? [null, null];
+      const rows: Row[] = [];
+      const from = session === null ? null : (sessions.get(session as SessionId) ?? (await runtime.inspect.session(session as SessionId)));
+      if (from !== null) for (const one of await newestFirst(from)) if (one.turn.turn < Number(turn)) rows.push(one);
+      for (let before: SessionSummary | null = from; rows.length < most; ) {
+        const found: readonly SessionSummary[] = await runtime.inspect.sessions({ state: null, agent, before, most: 20 });
+        for (const of of found) rows.push(...(await newestFirst(of)));
+        before = found.at(-1) ?? null;
+        if (found.length < 20) break;
+      }
+      return rows.slice(0, most);
+    },
+    place: ({ turn, of }) => {
+      sessions.set(of.session, of);
+      return `${of.session} ${turn.turn}`;
+    },
+    shows: () => true,
+  });
+  return { items: items.map(({ turn }) => turn), next };
+
+  async function newestFirst(of: SessionSummary): Promise<readonly Row[]> {
+    const turns: Row[] = [];
+    for await (const turn of turnsOf(runtime, of.session)) turns.push({ turn, of });
+    return turns.reverse();
+  }
+}

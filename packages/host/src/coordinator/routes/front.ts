@@ -1,0 +1,24 @@
+/** What the routes stand on. */
+import type { Agent, JsonObject } from "@orgate/core";
+import type { Config } from "../../config.ts";
+import type { Runtime } from "../../runtime.ts";
+import type { Floor } from "../floor.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Probes } from "../probes.ts";
+
+export type Front = Readonly<{
+  runtime: Runtime;
+  floor: Floor;
+  probes: Probes;
+  metrics: Metrics;
+  version: string;
+  startedAt: number;
+  now(): number;
+  /** The API's description, as OpenAPI. */
+  describe(): JsonObject;
+  /** The project's own files; null where the runtime was put together in code. */
+  config: Config | null;
+}>;
+
+export const agentOf = ({ runtime }: Pick<Front, "runtime">, name: string): Agent | null =>
+  runtime.inspect.agents.find((one) => one.name === name) ?? null;

@@ -1,0 +1,73 @@
+import { FaultError, type SessionId, seq } from "@orgate/core";
+import type { SessionSummary } from "@orgate/core/journal";
+import type { Handlers } from "../api.ts";
+import type { Front } from "./front.ts";
+import { json, page, pair, whole } from "./paging.ts";
+import { type TurnView, turnsOf } from "./turns.ts";
+
+type Names = "sessions" | "openSession" | "session" | "events" | "turns" | "say" | "steer" | "cancel" | "fork" | "close";
+
+export function sessionHandlers({ runtime, floor }: Front): Pick<Handlers, Names> {
+  const mustBe = async (session: SessionId): Promise<SessionSummary> => {
+    const found = await runtime.inspect.session(session);
+    if (found === null) throw new FaultError({ kind: "session-unknown", session });
+    return found;
+  };
+  return {
+    sessions: async ({ query, sees }) =>
+      json(
+        await page<SessionSummary>(query, {
+          read: (after, most) => {
+            const at = pair(after);
+            const before = at === null ? null : { openedAt: Number(at[0]) as SessionSummary["openedAt"], session: at[1] as SessionId };
+            return runtime.inspect.sessions({ state: query.state ?? null, agent: query.agent ?? null, before, most });
+          },
+          place: ({ openedAt, session }) => `${openedAt} ${session}`,
+          shows: ({ agent }) => sees(agent),
+        }),
+      ),
+    openSession: async ({ body, caller, once }) => {
+      const { agent, id = once.external, labels = [] } = body;
+      return json(await runtime.sessions.create({ agent, id, labels, principal: caller.principal }));
+    },
+    session: async ({ params }) => json(await mustBe(params.session)),
+    events: async ({ params, query }) => {
+      const entries = await runtime.place.store.journal.read(params.session, seq(query.after), query.limit);
+      const last = entries.at(-1);
+      return json({ entries, next: last === undefined || entries.length < query.limit ? null : last.seq });
+    },
+    turns: async ({ params, query }) =>
+      json(
+        await page<TurnView>(query, {
+          async read(after, most) {
+            const rows: TurnView[] = [];
+            for await (const turn of turnsOf(runtime, params.session)) {
+              if (turn.turn > whole(after)) rows.push(turn);
+              if (rows.length === most) break;
+            }
+            return rows;
+          },
+          place: ({ turn }) => String(turn),
+          shows: () => true,
+        }),
+      ),
+    say: async ({ params, body, caller, once }) =>
+      json(await floor.send({ session: params.session, wish: { kind: "follow-up", ...body }, as: caller.person, id: once.intent })),
+    steer: async ({ params, body, caller, once }) =>
+      json(await floor.send({ session: params.session, wish: { kind: "steer", ...body }, as: caller.person, id: once.intent })),
+    cancel: async ({ params, body, caller, once }) => {
+      const wish = { kind: body.all ? "cancel-all" : "cancel", reason: body.reason } as const;
+      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+    },
+    fork: async ({ params, body, caller, once }) => {
+      const { at, id = once.external } = body;
+      const how = { id, principal: caller.principal, ...(at === undefined ? {} : { at }) };
+      const there = await runtime.sessions.find(id);
+      return json(there !== null && id === once.external ? there : await runtime.sessions.fork(params.session, how));
+    },
+    close: async ({ params, body }) => {
+      const found = await mustBe(params.session);
+      return json(found.state === "closed" ? found : await runtime.sessions.close(params.session, body.reason));
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** Turns of a session, from its entries; and what came of one. */
+import { ENDINGS, type Entry, type JournalEvent, type Json, type SessionId, seq } from "@orgate/core";
+import type { RouteOutput } from "@orgate/core/wire";
+import type { Runtime } from "../../runtime.ts";
+
+export type TurnView = RouteOutput<"turns">["items"][number];
+type Ended = Extract<JournalEvent, { kind: "turn.ended" }>;
+type Open = { -readonly [K in keyof TurnView]: TurnView[K] };
+
+/** In order. One page of entries in memory at a time. */
+export async function* turnsOf({ place }: Runtime, session: SessionId): AsyncGenerator<TurnView> {
+  let open: Open | null = null;
+  for (let after = 0; ; ) {
+    const chunk: readonly Entry[] = await place.store.journal.read(session, seq(after), 500);
+    for (const entry of chunk) {
+      const { event } = entry;
+      if (event.kind === "turn.started") {
+        if (open !== null) yield open;
+        open = begun(entry, event);
+      }
+      if (event.kind === "turn.ended" && open !== null) {
+        yield { ...open, ...over(entry, event) };
+        open = null;
+      }
+    }
+    const last = chunk.at(-1);
+    if (last === undefined) break;
+    after = last.seq;
+  }
+  if (open !== null) yield open;
+}
+
+const begun = ({ stream, seq: first, at }: Entry, { turn, input, by }: Extract<JournalEvent, { kind: "turn.started" }>): Open => ({
+  session: stream as SessionId,
+  turn,
+  first,
+  input,
+  by,
+  startedAt: at,
+  endedAt: null,
+  ending: null,
+  output: null,
+  detail: null,
+  usage: null,
+  iterations: null,
+  calls: null,
+  micros: null,
+  activeMs: null,
+});
+
+const over = ({ at }: Entry, { ending, output, detail, usage, iterations, calls, micros, activeMs }: Ended): Partial<TurnView> => ({
+  endedAt: at,
+  ending,
+  output,
+  detail,
+  usage,
+  iterations,
+  calls,
+  micros,
+  activeMs,
+});
+
+export type ResultView = RouteOutput<"execute">;
+
+/** What came of a turn that has ended: from the entry that ended it. */
+export async function resultOf(runtime: Runtime, session: SessionId, event: Ended): Promise<ResultView> {
+  const { ending, output, detail, usage, lost, iterations, calls, micros, activeMs } = event;
+  const summary = await runtime.inspect.session(session);
+  const agent = runtime.inspect.agents.find(({ name }) => name === summary?.agent);
+  return {
+    session,
+    state: "ended",
+    ending,
+    sentence: ENDINGS[ending].sentence,
+    next: ENDINGS[ending].next,
+    detail,
+    output,
+    value: agent?.output === null || agent === undefined || ending !== "completed" ? null : jsonIn(output),
+    iterations,
+    usage: { ...usage, total: usage.input + usage.output, lost: lost.input + lost.output },
+    cost: micros === null ? null : micros / 1_000_000,
+    durationMs: activeMs,
+    calls,
+    questions: [],
+    unknowns: [],
+    warnings: [...(agent?.warnings ?? [])],
+  };
+}
+
+function jsonIn(text: string | null): Json {
+  try {
+    return text === null ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Of one that has not. */
+export async function waitingResult(runtime: Runtime, session: SessionId, isWaiting: boolean): Promise<ResultView> {
+  const state = await runtime.inspect.state(session);
+  const at = state.turn ?? state.last;
+  const usage = at?.usage ?? { input: 0, output: 0, cached: 0, reasoning: 0 };
+  const questions = [...(state.turn?.questions.values() ?? [])].filter((q) => q.answer === null).map((q) => q.approval);
+  return {
+    session,
+    state: "waiting",
+    ending: null,
+    sentence: isWaiting ? "The turn waits for a person." : "The turn goes on.",
+    next: isWaiting ? "Answer it; the session costs nothing meanwhile." : "Follow the session, or ask again with the same key.",
+    detail: null,
+    output: null,
+    value: null,
+    iterations: at?.iterations ?? 0,
+    usage: { ...usage, total: usage.input + usage.output, lost: at === null ? 0 : at.lost.input + at.lost.output },
+    cost: null,
+    durationMs: at?.activeMs ?? 0,
+    calls: at?.calls ?? 0,
+    questions,
+    unknowns: [...state.unknowns.keys()],
+    warnings: [],
+  };
+}

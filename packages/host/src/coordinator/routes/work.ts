@@ -1,0 +1,43 @@
+import { toolsOf } from "@orgate/core";
+import { wireProblem } from "@orgate/core/wire";
+import { act } from "../access.ts";
+import { refusal } from "../answering.ts";
+import type { Call, Handlers } from "../api.ts";
+import type { Front } from "./front.ts";
+import { json, pageOf } from "./paging.ts";
+
+type Names = "breakers" | "setBreaker" | "halts" | "halt" | "resumeWork";
+
+/** Work as a whole: breakers and halts. */
+export function workHandlers({ runtime }: Front): Pick<Handlers, Names> {
+  /** Of something that one of the caller's agents uses; the rest is for whoever sees the project. */
+  const concerns = ({ sees, may }: Pick<Call<"breakers">, "sees" | "may">, name: string): boolean => {
+    if (name === "all" || may(act("observe", "project"))) return true;
+    const mine = runtime.inspect.agents.filter((agent) => sees(agent.name));
+    return mine.some(
+      (agent) =>
+        name === `agent:${agent.name}` || name === `model:${agent.model}` || toolsOf(agent).some((tool) => name === `tool:${tool.name}`),
+    );
+  };
+  return {
+    breakers: async (call) => json(await pageOf(call.query, await runtime.breakers.list(), ({ breaker }) => concerns(call, breaker))),
+    setBreaker: async ({ body, caller }) => {
+      const { breaker, to, forMs, reason } = body;
+      await runtime.breakers.set(breaker, { to, reason, ...(forMs === undefined ? {} : { forMs }) }, caller.person);
+      return json((await runtime.breakers.list()).find((one) => one.breaker === breaker));
+    },
+    halts: async (call) => json(await pageOf(call.query, await runtime.halts(), ({ scope }) => concerns(call, scope))),
+    halt: async ({ body, caller }) => {
+      await runtime.halt(body.scope, body.reason, caller.person);
+      const found = (await runtime.halts()).find(({ scope }) => scope === body.scope);
+      if (found === undefined)
+        throw refusal(wireProblem("conflict", "somebody let it go on at the same moment", "look, and halt it again"));
+      return json(found);
+    },
+    resumeWork: async (call) => {
+      const { body, caller } = call;
+      await runtime.resumeWork(body.scope, body.reason, caller.person);
+      return json(await pageOf({ limit: 500 }, await runtime.halts(), ({ scope }) => concerns(call, scope)));
+    },
+  };
+}

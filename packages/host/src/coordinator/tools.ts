@@ -1,0 +1,240 @@
+/**
+ * The coordinator's tools: ordinary tools over the runtime's own front door. They are decided like everybody's, and beside that do only what the operators
+ * whose words they follow may do themselves (`voices.ts`).
+ *
+ * W145 what is done for an operator is a wish signed with that operator's key, made once by the call's key: a crash in the middle neither loses nor doubles it.
+ * W146 an agent's answer is handed on where its session has seen nothing that is labelled beyond `untrusted`; else it is told where the answer can be read.
+ * W147 where no server runs, the tools are there by name, so that agents and policies load, and say that they do nothing.
+ */
+import {
+  DELEGATE,
+  defineMiddleware,
+  defineTool,
+  intentId,
+  type JsonObject,
+  type Middleware,
+  type SessionId,
+  type Tool,
+} from "@orgate/core";
+import * as z from "zod";
+import { sha256 } from "../compose.ts";
+import type { Runtime } from "../runtime.ts";
+import { act } from "./access.ts";
+import { type Fleet, type FleetNeed, fleetOf, STATES } from "./fleet.ts";
+import type { Floor } from "./floor.ts";
+import { cancelIn, runAgent, type Voices, type VoicesNeed, voicesOf } from "./voices.ts";
+
+export const COORDINATOR = "coordinator";
+
+export type DeskPorts = FleetNeed &
+  VoicesNeed &
+  Readonly<{ runtime: FleetNeed["runtime"] & Pick<Runtime, "sessions">; floor: Pick<Floor, "send" | "outcome"> }>;
+
+export type CoordinatorTools = Readonly<{
+  tools: readonly Tool[];
+  /** Holds delegates to what the operator may run. */
+  middleware: Middleware;
+  /** Until then they say that they do nothing. */
+  connect(ports: DeskPorts): void;
+}>;
+
+const name = z.string().min(1).max(128);
+const session = name.describe("The session's id, such as s_…");
+const most = z.int().min(1).max(50).default(20);
+const state = z.enum(STATES);
+/** How long an agent's answer is waited for; it goes on without the one who asked. */
+const WAIT_MS = 25_000;
+
+type Desk = Readonly<{ ports: DeskPorts; fleet: Fleet }>;
+
+export function coordinatorTools(): CoordinatorTools {
+  let desk: Desk | null = null;
+  const connected = (): Desk => {
+    if (desk === null) throw new Error("the coordinator's tools work in the server alone: `orgate up` starts it");
+    return desk;
+  };
+  const heard = async (session: Parameters<typeof voicesOf>[1]): Promise<Desk & { readonly voices: Voices }> => {
+    const here = connected();
+    return { ...here, voices: await voicesOf(here.ports, session) };
+  };
+  return {
+    tools: [...lookers(heard), ...actors(heard)],
+    middleware: defineMiddleware({
+      name: "operators-leave",
+      async beforeTool({ tool, args }, context) {
+        if (tool !== DELEGATE) return undefined;
+        const agent = typeof args === "object" && args !== null && "agent" in args ? String(args.agent) : "";
+        const reason = (await heard(context.session)).voices.refuses(runAgent(agent));
+        return reason === null ? undefined : { kind: "block", reason: `\`${agent}\` is not run: ${reason}` };
+      },
+    }),
+    connect(ports) {
+      desk = { ports, fleet: fleetOf(ports) };
+    },
+  };
+}
+
+type Heard = (session: Parameters<typeof voicesOf>[1]) => Promise<Desk & { readonly voices: Voices }>;
+const LOOKS = { repeat: "read", effects: ["read"], riskTier: "low" } as const;
+/** Names, states and counts that the runtime itself makes. */
+const OWN = { ...LOOKS, labels: [] } as const;
+
+const lookers = (heard: Heard): readonly Tool[] => [
+  defineTool({
+    name: "list_agents",
+    description: "The agents of the fleet: name, model, tools, and how many sessions each has by state.",
+    input: z.strictObject({}),
+    ...OWN,
+    run: async (_, { session: here }) => {
+      const { fleet, voices } = await heard(here);
+      return fleet.listAgents(voices);
+    },
+  }),
+  defineTool({
+    name: "agent_status",
+    description: "How one agent stands: sessions by state, open questions and unknowns, halts, open breakers, its last session.",
+    input: z.strictObject({ agent: name }),
+    ...LOOKS,
+    run: async ({ agent }, { session: here }) => {
+      const { fleet, voices } = await heard(here);
+      return fleet.agentStatus(voices, agent);
+    },
+  }),
+  defineTool({
+    name: "list_sessions",
+    description: "Sessions, newest first; of one agent, or in one state, where given.",
+    input: z.strictObject({ agent: name.optional(), state: state.optional(), most }),
+    ...OWN,
+    run: async ({ agent = null, state: wanted = null, most: count }, { session: here }) => {
+      const { fleet, voices } = await heard(here);
+      return fleet.listSessions(voices, { agent, state: wanted, most: count });
+    },
+  }),
+  defineTool({
+    name: "session_events",
+    description:
+      "What happened in a session: decisions with their policies and reasons, questions, calls, endings; no texts. Of an agent or a tool, by name: what happened in the newest sessions.",
+    input: z.strictObject({
+      of: name.describe("A session's id, or the name of an agent or a tool"),
+      only: z.enum(["denied", "all"]).default("all"),
+      most,
+    }),
+    ...LOOKS,
+    run: async (sought, { session: here }) => {
+      const { fleet, voices } = await heard(here);
+      return fleet.sessionEvents(voices, sought);
+    },
+  }),
+  defineTool({
+    name: "query_metrics",
+    description: "Figures of the fleet, or of one agent: sessions, turns, iterations, tokens, endings.",
+    input: z.strictObject({ agent: name.optional() }),
+    ...OWN,
+    run: async ({ agent = null }, { session: here }) => {
+      const { fleet, voices } = await heard(here);
+      return fleet.queryMetrics(voices, agent);
+    },
+  }),
+  defineTool({
+    name: "system_health",
+    description: "Whether the server can do its work, what is halted, which breakers are open.",
+    input: z.strictObject({}),
+    ...LOOKS,
+    run: async (_, { session: here }) => {
+      const { fleet, voices } = await heard(here);
+      return fleet.systemHealth(voices);
+    },
+  }),
+  defineTool({
+    name: "list_approvals",
+    description: "Questions that wait for a person, oldest first, and whether this operator may answer them.",
+    input: z.strictObject({ most }),
+    ...LOOKS,
+    run: async ({ most: count }, { session: here }) => {
+      const { fleet, voices } = await heard(here);
+      return fleet.listApprovals(voices, count);
+    },
+  }),
+];
+
+const actors = (heard: Heard): readonly Tool[] => [
+  defineTool({
+    name: "run_agent",
+    description: "Runs one turn of an agent in a session of its own, on the operator's behalf, and tells what came of it.",
+    input: z.strictObject({ agent: name, input: z.string().min(1).max(20_000) }),
+    repeat: "idempotent",
+    effects: ["execute"],
+    resource: ({ agent }) => ({ type: "Agent", id: agent }),
+    resourceTypes: ["Agent"],
+    async run({ agent, input }, { session: here, key, signal }) {
+      const { ports, fleet, voices } = await heard(here);
+      if (agent === COORDINATOR) throw new Error("the coordinator does not run itself");
+      fleet.mustSee(voices, agent);
+      mayOrThrow(voices, runAgent(agent), `run \`${agent}\``);
+      const { principal, person } = voices.speaker;
+      const once = `run-${sha256(key).slice(-40)}`;
+      const { session: opened } = await ports.runtime.sessions.create({ agent, id: once, principal });
+      await ports.floor.send({ session: opened, wish: { kind: "follow-up", text: input }, as: person, id: intentId(once) });
+      const outcome = await ports.floor.outcome(opened, intentId(once), WAIT_MS, signal);
+      return { agent, session: opened, ...(await toldOf(ports, opened, outcome)) };
+    },
+  }),
+  defineTool({
+    name: "cancel_turn",
+    description: "Cancels the turn that is in progress in a session.",
+    input: z.strictObject({ session, reason: z.string().max(500).default("") }),
+    repeat: "idempotent",
+    effects: ["execute"],
+    labels: [],
+    resource: ({ session: id }) => ({ type: "Session", id }),
+    async run({ session: id, reason }, { session: here, key }) {
+      const { ports, fleet, voices } = await heard(here);
+      if (id === here) throw new Error("that is this conversation: stop talking to cancel it");
+      const found = await fleet.mustRead(voices, id);
+      mayOrThrow(voices, cancelIn(found), `cancel \`${id}\``);
+      const wish = { kind: "cancel", reason } as const;
+      const sent = { session: found.session, wish, as: voices.speaker.person, id: intentId(`cancel-${sha256(key).slice(-40)}`) };
+      const { entry } = await ports.floor.send(sent);
+      return { session: id, cancelled: entry !== null, note: entry === null ? "whoever holds the session has not taken it yet" : "" };
+    },
+  }),
+  defineTool({
+    name: "set_breaker",
+    description:
+      "Opens or closes the breaker of a tool, model or MCP server (tool:NAME, model:PROVIDER/NAME, mcp:SERVER): while it is open, nothing calls it.",
+    input: z.strictObject({
+      breaker: z.string().min(1).max(200),
+      to: z.enum(["open", "closed"]),
+      minutes: z.int().min(1).max(10_080).optional().describe("How long it stays open; until it is closed unless given"),
+      reason: z.string().max(500).default(""),
+    }),
+    repeat: "idempotent",
+    effects: ["execute"],
+    labels: [],
+    resource: ({ breaker }) => ({ type: "Breaker", id: breaker }),
+    async run({ breaker, to, minutes, reason }, { session: here }) {
+      const { ports, voices } = await heard(here);
+      mayOrThrow(voices, act("set-breaker", "breaker", { id: breaker }), `set \`${breaker}\``);
+      const change = { to, reason, ...(minutes === undefined ? {} : { forMs: minutes * 60_000 }) };
+      await ports.runtime.breakers.set(breaker, change, voices.speaker.person);
+      return { breaker, to, minutes: minutes ?? null };
+    },
+  }),
+];
+
+function mayOrThrow(voices: Voices, wanted: Parameters<Voices["refuses"]>[0], what: string): void {
+  const reason = voices.refuses(wanted);
+  if (reason !== null) throw new Error(`\`${voices.speaker.principal.id}\` may not ${what}: ${reason}`);
+}
+
+async function toldOf({ runtime }: DeskPorts, session: SessionId, outcome: Awaited<ReturnType<Floor["outcome"]>>): Promise<JsonObject> {
+  const nothing = { ending: null, output: null };
+  if (outcome === null) return { state: "running", ...nothing, note: "it goes on: look at its session later" };
+  if (outcome === "waiting") return { state: "waiting", ...nothing, note: "it waits for a person: `list_approvals` shows the question" };
+  const { event } = outcome;
+  if (event.kind !== "turn.ended") return { state: "ended", ...nothing, note: "" };
+  const { labels } = await runtime.inspect.state(session);
+  const kept = [...labels].filter((one) => one !== "untrusted");
+  const note = kept.length === 0 ? (event.detail ?? "") : `its answer is labelled ${kept.join(", ")}: read it in the session`;
+  return { state: "ended", ending: event.ending, output: kept.length === 0 ? event.output : null, note };
+}

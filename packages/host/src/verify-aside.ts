@@ -1,0 +1,52 @@
+/** Verifying a journal in a thread of its own: it reads every entry, and whoever serves meanwhile is not to wait for it. */
+import { extname } from "node:path";
+import { parentPort, Worker, workerData } from "node:worker_threads";
+import { headText, problemName, verify } from "@orgate/core/journal";
+import { openLook, proof, rootPublicKey } from "./compose.ts";
+
+export type Verified = Readonly<{
+  ok: boolean;
+  streams: number;
+  entries: number;
+  commits: number;
+  writers: number;
+  erased: number;
+  head: string;
+  problems: readonly string[];
+}>;
+
+const MOST_PROBLEMS = 100;
+
+/** `directory`: where the journal lies. */
+export function verifyAside(directory: string): Promise<Verified> {
+  return new Promise((resolve, reject) => {
+    // runs from source and compiled alike: the thread's file is this one
+    const worker = new Worker(new URL(`./verify-aside${extname(import.meta.url)}`, import.meta.url), { workerData: { verify: directory } });
+    worker.once("message", (found: Verified) => resolve(found));
+    worker.once("error", reject);
+    worker.once("exit", (code) => reject(new Error(`it ended early (${code})`))); // nothing, where it has answered
+  });
+}
+
+async function look(directory: string): Promise<Verified> {
+  const store = openLook(directory);
+  try {
+    const found = verify({
+      records: store.records,
+      root: rootPublicKey(directory),
+      ports: proof,
+      head: null,
+      progress: () => {},
+      torn: null,
+    });
+    const { streams, entries, commits, writers, erased } = found.counts;
+    const problems = found.problems.slice(0, MOST_PROBLEMS).map((problem) => `${problemName(problem)}: ${problem.reason}`);
+    return { ok: found.firstBad === null, streams, entries, commits, writers, erased, head: headText(found.head), problems };
+  } finally {
+    await store.close();
+  }
+}
+
+const given: unknown = workerData;
+if (parentPort !== null && typeof given === "object" && given !== null && "verify" in given)
+  parentPort.postMessage(await look(String(given.verify)));
