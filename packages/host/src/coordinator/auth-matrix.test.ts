@@ -1,76 +1,12 @@
 /** Who may do what: every route of the table and every frame, by everybody who may come along. A new one without a row fails, here and in the compiler. */
 import { tableGate } from "@orgate/core/gate";
-import { type ClientFrame, FRAME_ACTS, ROUTE_NAMES, ROUTES, type RouteAct, type RouteName } from "@orgate/core/wire";
+import { type ClientFrame, FRAME_ACTS, ROUTE_NAMES, ROUTES, type RouteAct } from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sha256 } from "../compose.ts";
 import { type Asking, act, type Caller, isProblem } from "./access.ts";
 import { CSRF_HEADER, csrfOf } from "./auth-site.ts";
 import { asking, type Door, HERE, openDoor, withKey } from "./fixtures/door.ts";
-
-/**
- * `anybody`: also without a name. `self`: whoever has one, about themselves. `listed`: whoever has one, and is shown what they may see. `its own`: with
- * access to one agent, what is that agent's. `all`: only with access to everything. The word beside it is the action that an access must not leave out.
- */
-type Row = "anybody" | "self" | readonly ["listed" | "its own" | "all", string];
-
-const ROUTE_ROWS: Readonly<Record<RouteName, Row>> = {
-  health: "anybody",
-  describe: "anybody",
-  whoami: "self",
-  ticket: "self",
-  metrics: ["listed", "observe"],
-  prometheus: ["listed", "observe"],
-  agents: ["listed", "observe"],
-  agent: ["its own", "observe"],
-  agentStatus: ["its own", "observe"],
-  agentHistory: ["its own", "observe"],
-  execute: ["its own", "run"],
-  uiChat: ["its own", "run"],
-  sessions: ["listed", "observe"],
-  openSession: ["its own", "open"],
-  session: ["its own", "observe"],
-  events: ["its own", "read-journal"],
-  turns: ["its own", "observe"],
-  say: ["its own", "say"],
-  steer: ["its own", "steer"],
-  cancel: ["its own", "cancel"],
-  fork: ["its own", "open"],
-  close: ["its own", "close"],
-  follow: ["its own", "read-journal"],
-  followAll: ["listed", "observe"],
-  approvals: ["listed", "observe"],
-  approval: ["its own", "observe"],
-  answer: ["its own", "approve"],
-  grants: ["listed", "observe"],
-  revoke: ["its own", "approve"],
-  unknowns: ["listed", "observe"],
-  resolve: ["its own", "resolve"],
-  deadLetters: ["listed", "observe"],
-  dismiss: ["its own", "resolve"],
-  breakers: ["listed", "observe"],
-  setBreaker: ["all", "set-breaker"],
-  halts: ["listed", "observe"],
-  halt: ["all", "halt"],
-  resumeWork: ["all", "halt"],
-  policies: ["all", "observe"],
-  checkPolicies: ["all", "observe"],
-  evaluatePolicies: ["all", "observe"],
-  applyPolicies: ["all", "edit-policy"],
-  verify: ["all", "read-journal"],
-  export: ["all", "read-journal"],
-};
-const FRAME_ROWS: Readonly<Record<ClientFrame["kind"], Row>> = {
-  hello: "self",
-  ping: "self",
-  unsubscribe: "self",
-  subscribe: ["its own", "read-journal"],
-  history: ["its own", "read-journal"],
-  chat: ["its own", "run"],
-  steer: ["its own", "steer"],
-  cancel: ["its own", "cancel"],
-  answer: ["its own", "approve"],
-  resolve: ["its own", "resolve"],
-};
+import { FRAME_ROWS, ROUTE_ROWS, type Row } from "./fixtures/matrix.ts";
 
 type Way = Readonly<{
   name: string;

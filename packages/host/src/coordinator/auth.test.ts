@@ -224,10 +224,16 @@ test("W113 what an operator does through the server is signed as theirs; with th
   for await (const { event } of runtime.inspect.events(session)) if (event.kind === "turn.started") started.push(event.by);
   expect(started).toEqual([{ kind: "user", id: "bob" }]);
 
+  expect(identity.callerOf({ kind: "agent", id: "bob" })).toBeNull();
+  expect(identity.callerOf({ kind: "user", id: "nobody" })).toBeNull();
+  const inside = identity.callerOf({ kind: "user", id: "bob" });
+  if (inside === null) throw new Error("bob is known");
+  expect(identity.mayDo(inside, SEE)).toBeNull();
   const again = entered(await identity.authenticate(withKey(token)));
   expect(again.person.key.id).toBe(caller.person.key.id);
   await runtime.place.keyring.withdraw(caller.person.key.id, { kind: "user", id: "ann" }, "left");
-  expect(identity.mayDo(caller, SEE)).toBe("the key that stands for `bob` was withdrawn");
+  for (const one of [caller, inside]) expect(identity.mayDo(one, SEE)).toBe("the key that stands for `bob` was withdrawn");
+  expect(identity.callerOf({ kind: "user", id: "bob" })).toBeNull();
   await expect(identity.authenticate(withKey(token))).rejects.toThrow(FaultError);
   expect(await strict(identity).authenticate(withKey(token))).toMatchObject({ status: 401 });
   await expect(identity.operator("bob")).rejects.toThrow("withdrawn");

@@ -11,6 +11,8 @@ import { type Person, type Place, personsAt } from "../compose.ts";
 export type Operators = Readonly<{
   /** Made and certified the first time. Throws `key-bad` when theirs was withdrawn. */
   open(name: string): Promise<Person>;
+  /** Of somebody who has one already; null otherwise, and when it was withdrawn. */
+  known(name: string): Person | null;
   /** As of the last refresh of the keyring. */
   isGood(person: Person): boolean;
 }>;
@@ -33,6 +35,12 @@ export function operatorsOf(directory: string, keyring: Pick<Place["keyring"], "
 
   return {
     isGood,
+    known(name) {
+      const person = opened.get(name) ?? (persons.names().includes(name) ? persons.open(name) : null);
+      if (person === null || !isGood(person)) return null;
+      opened.set(name, person);
+      return person;
+    },
     async open(name) {
       const person = opened.get(name);
       if (person === undefined) {
