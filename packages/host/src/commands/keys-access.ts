@@ -8,14 +8,13 @@ import { type AccessId, FaultError, type Millis, millis, type Principal } from "
 import { duration, USER_ACTIONS } from "@orgate/core/gate";
 import { type Access, lapsed } from "@orgate/core/journal";
 import { ACT_NAMES } from "@orgate/core/wire";
-import { type AccessBook, accessBook, type Giving } from "../access-book.ts";
+import { type AccessBook, accessBook, type Giving, LINK_MS } from "../access-book.ts";
 import { known, mayAct } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { type Look, NODE, type Person, type Place, secretPort } from "../compose.ts";
-import { LINK_MS } from "../coordinator/auth.ts";
 import { certified, type Desk, deskOf, looking, personOf, projectOf, writing } from "./project.ts";
 
 const DAYS = "90d";
@@ -103,10 +102,10 @@ export async function accessIn(look: Look, all: boolean): Promise<readonly Acces
 }
 
 /** As it is shown: without what its secret is checked against. */
-export const accessOf = ({ check: _, ...access }: Access) => ({
-  ...access,
-  state: lapsed({ ...access, check: _ }, NODE.clock.now()) ?? "valid",
-});
+export function accessOf(access: Access): Omit<Access, "check"> & Readonly<{ state: string }> {
+  const { check: _, ...shown } = access;
+  return { ...shown, state: lapsed(access, NODE.clock.now()) ?? "valid" };
+}
 
 export function showAccess(found: readonly Access[], screen: Screen): void {
   const rows = found.map((one): readonly Cell[] => {

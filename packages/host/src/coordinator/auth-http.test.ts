@@ -1,16 +1,30 @@
 /** The matrix over a real port: what is refused never reaches its route, what is allowed does, once. */
 import { join } from "node:path";
-import { FaultError, type Gate, millis, type SessionId } from "@orgate/core";
+import { approvalId, callId, digest, FaultError, type Gate, millis, type SessionId, sessionId } from "@orgate/core";
 import { tableGate } from "@orgate/core/gate";
-import { ROUTE_NAMES, ROUTES, type RouteName } from "@orgate/core/wire";
+import {
+  type ClientFrame,
+  type ClientFrameInput,
+  frameText,
+  ROUTE_NAMES,
+  ROUTES,
+  type RouteName,
+  type ServerFrame,
+} from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sha256 } from "../compose.ts";
+import type { Asking } from "./access.ts";
 import type { Handlers } from "./api.ts";
 import { type Identity, openIdentity } from "./auth.ts";
 import { CSRF_HEADER, csrfOf } from "./auth-site.ts";
+import { type ConnectionPorts, openConnection } from "./connection.ts";
 import { type Coordinator, openCoordinator } from "./coordinator.ts";
-import { ROUTE_ROWS } from "./fixtures/matrix.ts";
+import { openFanout } from "./fanout.ts";
+import { FRAME_ROWS, ROUTE_ROWS } from "./fixtures/matrix.ts";
 import { openStand, type Stand } from "./fixtures/stand.ts";
+import { agentHandlers } from "./routes/agents.ts";
+import { sessionHandlers } from "./routes/sessions.ts";
+import { whoseOf } from "./sight.ts";
 
 type Things = Readonly<{ agent: string; session: string; approval: string; grant: string }>;
 let stand: Stand;
@@ -145,10 +159,97 @@ test.each(ROUTE_NAMES)("W116 %s, over HTTP", async (name) => {
   expect(await send(name, other, bearer("scoped"))).toEqual(reach === "all" || reach === "its own" ? refused(403) : done);
 });
 
+// ── frames ──
+
+const FRAMES: Readonly<Record<ClientFrame["kind"], (of: Things) => ClientFrameInput>> = {
+  hello: () => ({ kind: "hello", version: 1 }),
+  ping: () => ({ kind: "ping", id: "r" }),
+  unsubscribe: () => ({ kind: "unsubscribe", id: "r" }),
+  subscribe: ({ session }) => ({ kind: "subscribe", id: "r", to: { kind: "session", session: sessionId(session) }, after: 0 }),
+  history: ({ session }) => ({ kind: "history", id: "r", session: sessionId(session), before: null }),
+  chat: ({ agent }) => ({ kind: "chat", id: "r", agent, session: null, text: "look" }),
+  steer: ({ session }) => ({ kind: "steer", id: "r", session: sessionId(session), text: "look" }),
+  cancel: ({ session }) => ({ kind: "cancel", id: "r", session: sessionId(session), reason: "" }),
+  answer: ({ approval }) => ({
+    kind: "answer",
+    id: "r",
+    approval: approvalId(approval),
+    digest: digest("0".repeat(64)),
+    answer: { kind: "approve" },
+  }),
+  resolve: ({ session }) => ({ kind: "resolve", id: "r", session: sessionId(session), call: callId("1.0"), as: "happened" }),
+};
+
+/** What one frame is answered with, and which wishes it became. */
+async function say(who: string, kind: ClientFrame["kind"], of: Things): Promise<Readonly<{ answer: string; wishes: number }>> {
+  const caller = await identity.authenticate(asked(bearer(who)));
+  if ("status" in caller) throw new Error(caller.detail);
+  const { runtime } = stand;
+  const { journal } = runtime.place.store;
+  const answered = Promise.withResolvers<string>();
+  let wishes = 0;
+  const ports: ConnectionPorts = {
+    access: identity,
+    fanout: openFanout(journal, runtime.subscribe),
+    journal,
+    whose: whoseOf(journal),
+    floor: {
+      async send({ session }) {
+        wishes += 1;
+        return { session, entry: null };
+      },
+    },
+    open: async () => sessionId(of.session),
+    unknownTool: async () => null,
+    position: journal.position,
+    now: () => millis(Date.now()),
+    unforeseen: answered.reject,
+  };
+  const send = async (text: string): Promise<void> => {
+    const frame = JSON.parse(text) as ServerFrame;
+    if (frame.kind === "welcome" && kind !== "hello" && kind !== "unsubscribe") return;
+    answered.resolve(frame.kind === "error" ? `${frame.problem.status}` : frame.kind);
+  };
+  const connection = openConnection(ports, caller, "c", { send, close: () => {} });
+  if (kind !== "hello") connection.hear(frameText(FRAMES.hello(of)));
+  connection.hear(frameText(FRAMES[kind](of)));
+  const answer = await answered.promise;
+  connection.gone();
+  await connection.over;
+  return { answer, wishes };
+}
+const asked = (headers: Readonly<Record<string, string>>): Asking => ({
+  via: "socket",
+  method: "GET",
+  path: "/ws/v1",
+  query: new URLSearchParams(),
+  headers,
+  remote: "127.0.0.1",
+});
+
+const ANSWERS: Readonly<Record<ClientFrame["kind"], string>> = {
+  hello: "welcome",
+  unsubscribe: "welcome",
+  ping: "pong",
+  subscribe: "entries",
+  history: "page",
+  chat: "done",
+  steer: "done",
+  cancel: "done",
+  answer: "done",
+  resolve: "done",
+};
+
+test.each(Object.keys(FRAME_ROWS) as ClientFrame["kind"][])("W116 frame %s, over a connection", async (kind) => {
+  const [clerk, other] = [mustHave("clerk"), mustHave("other")];
+  const done = { answer: ANSWERS[kind], wishes: ANSWERS[kind] === "done" ? 1 : 0 };
+  expect(await say("full", kind, other)).toEqual(done);
+  expect(await say("scoped", kind, clerk)).toEqual(done);
+  expect(await say("scoped", kind, other)).toEqual(FRAME_ROWS[kind] === "self" ? done : { answer: "403", wishes: 0 });
+});
+
 test("W118 an id that somebody else has used opens, finds and says nothing; a session of somebody else takes leave to speak in it", async () => {
   const { runtime } = stand;
-  const { agentHandlers } = await import("./routes/agents.ts");
-  const { sessionHandlers } = await import("./routes/sessions.ts");
   const handlers = { ...agentHandlers(at.front), ...sessionHandlers(at.front) };
   const enter = async (name: string) => {
     const headers = bearer(name);

@@ -10,7 +10,7 @@
 import { type Gate, type Millis, millis, type Principal } from "@orgate/core";
 import { type Access as Given, lapsed } from "@orgate/core/journal";
 import { type Problem, wireProblem } from "@orgate/core/wire";
-import { type AccessBook, accessBook, readToken } from "../access-book.ts";
+import { type AccessBook, accessBook, LINK_MS, readToken, SIGN_IN_MS } from "../access-book.ts";
 import { type Person, type Place, secretPort } from "../compose.ts";
 import type { Access, Act, Asking, Caller, Scope } from "./access.ts";
 import { agentOf, outOfScope, userActFor } from "./auth-deciding.ts";
@@ -33,8 +33,6 @@ export type IdentityOptions = Readonly<{
 }>;
 
 export type Ticket = Readonly<{ ticket: string; expiresAt: Millis }>;
-export const LINK_MS = 15 * 60_000;
-export const SIGN_IN_MS = 12 * 3_600_000;
 const UNLIMITED: Scope = { agents: null, actions: null, expiresAt: null };
 
 export type Identity = Access &
