@@ -55,8 +55,21 @@ test("W117 an API key is shown once, listed with its limits, and revoked; the po
   expect(all.find(({ access }) => access === made.access)?.state).toBe("revoked");
 }, 180_000);
 
+test("W117 what the policies do not let one give one does not take away either, unless it is one's own; with broken policies it is taken away all the same", async () => {
+  await desk.json("keys", "create", "eve");
+  const give = async () => ((await desk.json("keys", "create", "eve", "--api", "--as", "eve")) as Shown).access ?? "";
+  const [one, two] = [await give(), await give()];
+  await expectRefusals(desk, [[["keys", "revoke", one, "--reason", "x", "--as", "ana"], 1, "revoke the access of `eve`"]]);
+  await desk.json("keys", "revoke", one, "--reason", "mine", "--as", "eve");
+  const policies = desk.read("policies/access.cedar");
+  desk.write("policies/access.cedar", "permit(");
+  const { code, stderr } = await desk.orgate("keys", "revoke", two, "--reason", "stolen", "--as", "ana");
+  desk.write("policies/access.cedar", policies);
+  expect([code, stderr]).toEqual([0, expect.stringContaining("nothing was decided")]);
+}, 180_000);
+
 test("W117 a link leads to the server, its secret behind `#`", async () => {
-  const { stdout } = await desk.orgate("keys", "create", "ana", "--link", "--url", "https://desk.example/x");
+  const { stdout } = await desk.orgate("keys", "create", "ana", "--link", "--url", "https://desk.example/x", "--as", "ana");
   const [, address, token = ""] = /^(.*)#(.*)\n$/.exec(stdout) ?? [];
   expect([address, readToken(token)?.means]).toEqual(["https://desk.example/sign-in", "link"]);
 }, 60_000);

@@ -2,9 +2,10 @@
  * API keys and links to sign in with: what stands for a person where there is no key pair to sign with.
  *
  * W117 an API key or a link is given by whoever the policies let `give-access` to that person; it expires unless told otherwise, its secret is shown
- *      once, and it is listed and revoked under its id. What is one's own one may always revoke.
+ *      once, and it is listed and revoked under its id. What is one's own one may always revoke; where the project's policies or agents do not load,
+ *      whoever is certified may revoke, and is told that nothing was decided.
  */
-import { type AccessId, FaultError, type Millis, millis, type Principal } from "@orgate/core";
+import { type AccessId, describe, FaultError, isFault, type Millis, millis, type Principal } from "@orgate/core";
 import { duration, USER_ACTIONS } from "@orgate/core/gate";
 import { type Access, lapsed } from "@orgate/core/journal";
 import { ACT_NAMES } from "@orgate/core/wire";
@@ -14,31 +15,27 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { type Look, NODE, type Person, type Place, secretPort } from "../compose.ts";
-import { certified, type Desk, deskOf, looking, personOf, projectOf, writing } from "./project.ts";
+import { type Look, NODE, type Person, secretPort } from "../compose.ts";
+import { certified, deskOf, looking, personOf, projectOf, tell, writing } from "./project.ts";
 
 const DAYS = "90d";
 const HERE = "http://127.0.0.1:4680";
 
-type At = Readonly<{ place: Place; book: AccessBook; desk: Desk; person: Person; by: Principal }>;
+type At = Readonly<{ book: AccessBook; by: Principal }>;
 
-/** Whoever acts is known and certified; what they may do is asked of the policies. */
-async function acting(given: Given, screen: Screen, work: (at: At) => Promise<number>): Promise<number> {
-  const config = projectOf(given);
-  const desk = await deskOf(config);
-  const person = personOf(given, screen);
-  return writing(config, async (place) => {
+/** Whoever acts is known and certified. */
+async function acting(given: Given, screen: Screen, person: Person, work: (at: At) => Promise<number>): Promise<number> {
+  return writing(projectOf(given), async (place) => {
     await certified(given, screen, place, person);
     const by = await known({ place, person }, "give access");
-    return work({ place, desk, person, by, book: bookOf(place.store.journal) });
+    return work({ by, book: accessBook({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now }) });
   });
 }
 
-const bookOf = (journal: Parameters<typeof accessBook>[0]["journal"]): AccessBook =>
-  accessBook({ journal, secrets: secretPort, now: NODE.clock.now });
-
-export const give = (given: Given, screen: Screen): Promise<number> =>
-  acting(given, screen, async ({ book, desk, person, by }) => {
+export async function give(given: Given, screen: Screen): Promise<number> {
+  const desk = await deskOf(projectOf(given));
+  const person = personOf(given, screen);
+  return acting(given, screen, person, async ({ book, by }) => {
     const [to = ""] = given.args;
     const isLink = given.flag("link");
     const agents = named(
@@ -61,6 +58,7 @@ export const give = (given: Given, screen: Screen): Promise<number> =>
     }
     return EXIT.success;
   });
+}
 
 /** A person's actions over the wire: those that an access can be limited to. */
 const ACTIONS: readonly string[] = ACT_NAMES.filter((name) => Object.hasOwn(USER_ACTIONS, name));
@@ -131,15 +129,25 @@ export const revoke: Run = async (given, screen) => {
   const reason = given.text("reason")?.trim() ?? "";
   if (reason === "") throw usage("--reason is missing", "say why: the journal keeps it");
   const access = await looking(given, async (look) => oneOf(await accessIn(look, true), given.args[0] ?? ""));
-  return acting(given, screen, async ({ book, desk, person, by }) => {
-    if (access.person !== person.name)
-      mayAct(desk.gate, person, { kind: "give-access", to: access.person }, `revoke the access of \`${access.person}\``);
+  const person = personOf(given, screen);
+  if (access.person !== person.name) await mayRevoke(given, screen, person, access.person);
+  return acting(given, screen, person, async ({ book, by }) => {
     const { revoked } = await book.revoke(access.access, by, reason);
     if (given.json) screen.line(JSON.stringify({ revoked: access.access, person: access.person, reason: revoked?.reason ?? reason }));
     else screen.line(`${access.access} stands for ${visible(access.person)} no more`);
     return EXIT.success;
   });
 };
+
+/** To take access away is the safe direction: it must not wait for policies to be mended. */
+async function mayRevoke(given: Given, screen: Screen, person: Person, of: string): Promise<void> {
+  const desk = await deskOf(projectOf(given)).catch((error: unknown): null => {
+    if (!isFault(error)) throw error;
+    tell(given, screen, `nothing was decided, since the project does not load: ${describe(error.fault).message}`);
+    return null;
+  });
+  if (desk !== null) mayAct(desk.gate, person, { kind: "give-access", to: of }, `revoke the access of \`${of}\``);
+}
 
 function oneOf(all: readonly Access[], text: string): Access {
   const part = text.replace(/^x_/, "");
