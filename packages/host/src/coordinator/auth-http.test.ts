@@ -87,7 +87,7 @@ beforeAll(async () => {
 
   async function thingsOf(agent: string): Promise<Things> {
     const granted = await runtime.complete(agent, "pay");
-    const [first] = await runtime.approvals.list();
+    const first = (await runtime.approvals.list()).find((one) => one.session === granted.session);
     if (first === undefined) throw new Error("nothing waits");
     const remembered = { kind: "grant", grant: { scope: "resource", until: "session" } } as const;
     await runtime.approvals.answer({ approval: first.approval, digest: first.digest, answer: remembered }, ann);
