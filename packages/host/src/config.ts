@@ -41,6 +41,14 @@ const projectSchema = z.strictObject({
       turnMs: z.int().min(1).exactOptional(),
     })
     .prefault({}),
+  server: z
+    .strictObject({
+      host: z.string().min(1).max(253).default("127.0.0.1"),
+      port: z.int().min(0).max(65_535).default(4680),
+      names: z.array(z.string().regex(/^(?:\*|[A-Za-z0-9.-]{1,253})$/, "must be a host's name, without a port, or `*`")).default([]),
+      turns_at_once: z.int().min(1).max(10_000).default(256),
+    })
+    .prefault({}),
   notify: z
     .strictObject({
       webhook: z.string().refine(isWebAddress, "must be an address of http or https, without a name or password in it"),
@@ -73,6 +81,8 @@ export type Config = Readonly<{
   coordinator: Readonly<Partial<Pick<Limits, "iterations" | "tokens" | "turnMs">>>;
   /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
   journal: Readonly<{ directory: string; synchronous: "full" | "normal" | "off" }>;
+  /** Where `orgate up` listens, the names under which it is reached beside its address, and how many sessions it drives at once. */
+  server: Readonly<{ host: string; port: number; names: readonly string[]; turnsAtOnce: number }>;
   /** Where it is told that something waits for a person, and which environment variable holds the secret that signs it; null: nowhere. */
   notify: Readonly<{ webhook: string; secretEnv: string }> | null;
 }>;
@@ -87,7 +97,7 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema.safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, skills, groups, prices, coordinator, notify } = read.data;
+  const { project, journal, server, skills, groups, prices, coordinator, notify } = read.data;
   return {
     kind: "config",
     config: Object.freeze({
@@ -103,6 +113,12 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       prices,
       coordinator,
       journal: Object.freeze({ directory: resolve(root, journal.directory), synchronous: journal.synchronous }),
+      server: Object.freeze({
+        host: server.host,
+        port: server.port,
+        names: Object.freeze(server.names),
+        turnsAtOnce: server.turns_at_once,
+      }),
       notify: notify === undefined ? null : Object.freeze({ webhook: notify.webhook, secretEnv: notify.secret_env }),
     }),
   };

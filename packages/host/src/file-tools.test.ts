@@ -81,6 +81,28 @@ test("T123 a file is read by lines, with how many there are and a digest; what i
   await expect(use("read_file", { path: "src" })).rejects.toThrow(/is no file/);
 });
 
+test("T121 files of variables are neither read, found nor written, under any of their names", async () => {
+  const { use } = project({
+    ".env": "K=canary",
+    ".env.local": "K=canary",
+    "app/.env.production": "K=canary",
+    "app/.environment": "K=canary",
+  });
+  for (const path of [".env", ".env.local", "app/.env.production", "./app/../.env.local", ".ENV.local"]) {
+    await expect(use("read_file", { path })).rejects.toThrow("protected");
+    await expect(use("write_file", { path, text: "x" })).rejects.toThrow("protected");
+  }
+  expect(await use("search_files", { text: "canary" })).toMatchObject({ matches: [{ path: "app/.environment" }] });
+});
+
+test("T123 a search that passes by what it does not look into can be stopped all the same", async () => {
+  const { tool, context } = project(Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`src/${i}.txt`, "x"])));
+  const stop = new AbortController();
+  const going = tool("search_files").run({ text: "x", path: ".", ending: ".md" }, { ...context, signal: stop.signal });
+  stop.abort();
+  await expect(going).rejects.toThrow();
+});
+
 test("T123 a search takes its text as it is, skips what is no text and what may not be read, and stops at its limits", async () => {
   const { use, root } = project({
     "src/a.ts": "const a = 1;\nconst b = a.*;\n",

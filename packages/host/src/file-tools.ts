@@ -126,13 +126,14 @@ async function search(files: ProjectFiles, { text, under, ending, ignoreCase }: 
   const plain = (line: string): string => (ignoreCase ? line.toLowerCase() : line);
   const wanted = plain(text);
   const matches: Json[] = [];
-  let looked = 0;
+  let [looked, passed] = [0, 0];
   for (const file of files.below(under, (name) => SKIPPED.has(name))) {
-    if (looked === MAX_FILES || matches.length === MAX_MATCHES) return { matches, looked, more: true };
+    if (passed === MAX_FILES || matches.length === MAX_MATCHES) return { matches, looked, more: true };
+    passed += 1; // those with another ending too: to pass them by is work as well
+    if (passed % 100 === 0) await new Promise((done) => setImmediate(done)); // others have work to do too
+    signal.throwIfAborted();
     if (!file.endsWith(ending)) continue;
     looked += 1;
-    if (looked % 100 === 0) await new Promise((done) => setImmediate(done)); // others have work to do too
-    signal.throwIfAborted();
     const { bytes, size } = files.read(file, MAX_SEARCHED);
     const held = size > bytes.length ? null : textOf(bytes);
     if (held === null || !plain(held).includes(wanted)) continue;

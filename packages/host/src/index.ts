@@ -13,6 +13,7 @@ export {
 } from "./adapters/models/language-model.ts";
 export type { ProviderOptions } from "./adapters/models/providers.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./adapters/path-guard.ts";
+export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, type HostRunningOptions, hostRunning } from "./adapters/running/running.ts";
 export type { Sandbox, SandboxOptions } from "./adapters/running/sandbox.ts";
 export type { Protection } from "./adapters/running/sandbox-bubblewrap.ts";
@@ -21,6 +22,8 @@ export type { QuestionView } from "./approvals.ts";
 export { type NamedModelOptions, namedModel } from "./compose.ts";
 export { type Access, type Act, type Asking, act, type Caller, type Scope } from "./coordinator/access.ts";
 export { type Identity, type IdentityOptions, openIdentity } from "./coordinator/auth.ts";
+export { type Coordinator, type CoordinatorOptions, openCoordinator } from "./coordinator/coordinator.ts";
+export { socketsOf } from "./coordinator/sockets.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
 export { type FileToolsOptions, fileTools } from "./file-tools.ts";
 export {

@@ -3,6 +3,7 @@
  * manifest once it is permitted; what it showed of itself goes into the evidence, secrets masked.
  */
 import {
+  canonical,
   type Digest,
   defineTool,
   digestOf,
@@ -20,6 +21,7 @@ import {
   type Arg,
   type Contract,
   type Invocation,
+  type Mask,
   masker,
   maskJson,
   type Ran,
@@ -57,6 +59,8 @@ export type ManifestTools = Readonly<{
   env: Readonly<Record<string, string>>;
   /** Null: a program may write there. */
   whyNotWrite(path: string): string | null;
+  /** Of what a file of the project holds; null: it cannot be read. */
+  fileDigest(path: string): Digest | null;
 }>;
 
 /** Throws `tool-invalid` when its output cannot be checked as it says. */
@@ -66,6 +70,7 @@ export function manifestTool(contract: Contract, text: string, ground: ManifestT
   if (fits?.kind === "refused")
     throw new FaultError({ kind: "tool-invalid", tool: tool.name, detail: `\`output.schema\` cannot be enforced: ${fits.detail}` });
   const digest = digestOf({ manifest: text }, ground.hash);
+  const programs = programsOf(contract, ground);
   const made = defineTool({
     name: tool.name,
     version: tool.version,
@@ -80,10 +85,37 @@ export function manifestTool(contract: Contract, text: string, ground: ManifestT
     resourceTypes: contract.resourceTypes,
     targets: targetsOf(contract),
     timeoutMs: tool.timeout_seconds * 1000,
-    run: (args, context) => run(contract, digest, fits?.schema ?? null, args as JsonObject, context, ground),
+    run: (args, context) => {
+      const now = programsOf(contract, ground);
+      if (Object.values(now).includes(null) || canonical(now) !== canonical(programs))
+        throw new Error("not run: a program of this tool cannot be read, or is not what it was when the tool was loaded");
+      return run(contract, digest, fits?.schema ?? null, args as JsonObject, context, ground);
+    },
   });
   const isProcess = contract.manifest.backend.kind === "command" || contract.manifest.backend.kind === "executor";
-  return Object.freeze({ ...made, sandbox: isProcess ? tool.orgate.sandbox : null, basis: { manifest: digest } });
+  return Object.freeze({ ...made, sandbox: isProcess ? tool.orgate.sandbox : null, basis: basisOf(contract, digest, programs, ground) });
+}
+
+/** T64 what a tool is hangs on more than its manifest: custom types, the scope of what reaches hosts, the programs of the project that it runs. */
+function basisOf(contract: Contract, manifest: Digest, programs: JsonObject, { world, hash }: ManifestTools): JsonObject {
+  const { args, backend } = contract.manifest;
+  const defs = [...args.values()].map(({ name, def }) => JSON.stringify([name, def]));
+  const reaches = backend.kind === "http" || contract.effects.includes("network");
+  const { texts, exclude } = world.scope;
+  const excluded = exclude.map((one) => (one.kind === "host" ? one.host.text : one.suffix));
+  return {
+    manifest,
+    arguments: digestOf(defs, hash),
+    ...(reaches ? { scope: digestOf({ texts, excluded }, hash) } : {}),
+    ...(Object.keys(programs).length === 0 ? {} : { programs }),
+  };
+}
+
+/** Of the project's own: what is installed on the machine is not ours to watch. */
+function programsOf({ manifest: { backend, output } }: Contract, { fileDigest }: ManifestTools): JsonObject {
+  const parser = output.parser === null || output.parser.startsWith("builtin:") ? [] : [output.parser.replace(/^custom:/, "")];
+  const files = [...(backend.kind === "executor" ? [backend.file] : []), ...parser];
+  return Object.fromEntries(files.map((file) => [file, fileDigest(file)]));
 }
 
 /** The contract's own check, in the clothes that a definition takes. */
@@ -232,18 +264,18 @@ function withFile(ran: Ran, contract: Contract, desk: Desk): Ran {
   return left.length > most ? { ...ran, stdout: left.slice(0, most), truncated: true } : { ...ran, stdout: left, truncated: false };
 }
 
-function maskRan(ran: Ran, mask: (text: string) => string): Ran {
+function maskRan(ran: Ran, mask: Mask): Ran {
   switch (ran.kind) {
     case "exited":
-      return { ...ran, stdout: mask(ran.stdout), stderr: mask(ran.stderr) };
+      return { ...ran, stdout: mask(ran.stdout, ran.truncated), stderr: mask(ran.stderr, ran.truncated) };
     case "responded":
-      return { ...ran, body: mask(ran.body) };
+      return { ...ran, body: mask(ran.body, ran.truncated) };
     case "answered":
       return { ...ran, output: maskJson(ran.output, mask) };
     case "refused":
       return { ...ran, reason: mask(ran.reason), hint: mask(ran.hint) };
     case "stopped":
-      return { ...ran, detail: mask(ran.detail), stdout: mask(ran.stdout), stderr: mask(ran.stderr) };
+      return { ...ran, detail: mask(ran.detail), stdout: mask(ran.stdout, true), stderr: mask(ran.stderr, true) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { isFault } from "@orgate/core";
+import { canonical, isFault } from "@orgate/core";
 import type { McpInvocation } from "@orgate/core/contracts";
 import { afterEach, describe, expect, test } from "vitest";
 import { readManifests } from "./adapters/manifest-files.ts";
@@ -110,6 +110,57 @@ describe("tools of a project", () => {
     const [one, two, same] = [toolOf(ECHO), toolOf(ECHO.replace("echo {x}", "echo -n {x}")), toolOf(ECHO)];
     expect(one?.basis).toEqual(same?.basis);
     expect(one?.basis).not.toEqual(two?.basis);
+  });
+
+  test("T64 so are another custom type, another scope of what reaches hosts, and another program of the project's own", async () => {
+    const RUNS = ECHO.replace('template = "echo {x}"', 'executor = "tools/run.sh"');
+    const files = {
+      "tools/echo.clad.toml": RUNS.replace('"string"', '"kind"'),
+      "tools/whois.clad.toml": ECHO.replace('"echo"', '"whois"').replace('"string"', '"scope_target"'),
+      "tools/run.sh": "#!/bin/sh\necho one\n",
+      "toolclad.toml": '[types.kind]\nbase = "enum"\nallowed = ["a"]\n',
+      "scope/scope.toml": 'targets = ["10.0.0.0/8"]\n',
+    };
+    const load = (root: string) =>
+      projectManifests({ root, tools: ["tools/*.clad.toml"], directory: join(root, ".orgate"), env: {}, ask: null }).tools;
+    const basis = (more: Readonly<Record<string, string>>, tool: string) => load(project({ ...files, ...more })).get(tool)?.tool.basis;
+    for (const [changed, tool, isOther] of [
+      [{}, "echo", false],
+      [{ "toolclad.toml": '[types.kind]\nbase = "enum"\nallowed = ["a", "b"]\n' }, "echo", true],
+      [{ "tools/run.sh": "#!/bin/sh\necho two\n" }, "echo", true],
+      [{ "scope/scope.toml": 'targets = ["0.0.0.0/0"]\n' }, "whois", true],
+      [{ "scope/scope.toml": 'targets = ["10.0.0.0/8"]\nexclude = ["10.0.0.1"]\n' }, "whois", true],
+      [{ "scope/scope.toml": 'targets = ["0.0.0.0/0"]\n' }, "echo", false],
+    ] as const)
+      expect([changed, canonical(basis(changed, tool) ?? null) !== canonical(basis({}, tool) ?? null)]).toEqual([changed, isOther]);
+    const root = project(files);
+    const echo = load(root).get("echo")?.tool;
+    writeFileSync(join(root, "tools/run.sh"), "#!/bin/sh\necho exchanged\n");
+    const started = async () => echo?.run({ x: "a" }, {} as never);
+    await expect(started()).rejects.toThrow("not what it was when the tool was loaded");
+  });
+
+  test("T92 a program that is granted the project sees neither keys nor files of variables, under any of their names", async () => {
+    const root = project({
+      "tools/look.clad.toml": ECHO.replace('"echo"', '"look"')
+        .replace("\n[args.x]", '\n[tool.orgate]\nreads = ["."]\n\n[args.x]')
+        .replace("echo {x}", "sh -c 'grep -rls canary . | sort'"),
+      ".env": "K=canary",
+      ".env.local": "K=canary",
+      ".orgate/keys/root.key": "canary",
+      "home/keys/ann.key": "canary",
+      "src/a.txt": "canary",
+    });
+    const place = {
+      root,
+      tools: ["tools/*.clad.toml"],
+      directory: join(root, ".orgate"),
+      env: { ORGATE_HOME: join(root, "home") },
+      ask: null,
+    };
+    const look = projectManifests(place).tools.get("look")?.tool;
+    const context = { key: "k", signal: new AbortController().signal, note: () => {}, evidence: () => {} } as never;
+    expect(await look?.run({}, context)).toMatchObject({ results: { raw_output: "./src/a.txt\n./tools/look.clad.toml\n" } });
   });
 
   test("T47 a schema of output that cannot be held to is refused", () => {

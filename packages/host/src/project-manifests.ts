@@ -1,14 +1,16 @@
 /**
  * The manifests of a project as tools: read, checked, and given what they need to run. Nothing is started here, and no secret is read.
  */
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, FaultError, type Tool } from "@orgate/core";
-import type { Invocation, McpInvocation, Ran, Running, RunOptions } from "@orgate/core/contracts";
+import { type Digest, describe, FaultError, type Tool } from "@orgate/core";
+import type { Invocation, McpInvocation, Places, Ran, Running, RunOptions } from "@orgate/core/contracts";
 import {
   type FileProblem,
   hostRunning,
   isManifest,
   type ManifestFile,
+  orgateHome,
   pathGuard,
   projectPlaces,
   type ReadManifests,
@@ -20,6 +22,7 @@ import {
 import { type ManifestTools, manifestTool } from "./manifest-tool.ts";
 import { fileBad } from "./project-modules.ts";
 import { type AskHidden, type Env, secretsFrom } from "./secrets.ts";
+import { readBytes } from "./text-file.ts";
 
 export type ManifestPlace = Readonly<{
   /** The project's folder. */
@@ -89,21 +92,23 @@ function made({ contract, text, file }: ManifestFile, ground: ManifestTools): To
 
 function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonly call: CallMcp | null }): ManifestTools {
   const { root, directory, env, ask } = place;
-  const guard = pathGuard({ root, also: [directory] });
-  const hidden = [directory, join(root, ".orgate"), join(root, ".env")];
+  const guard = pathGuard({ root, also: [directory, ...place.tools.flatMap(placeOf)] });
+  const hidden = [directory, join(root, ".orgate"), join(root, ".env"), ...variablesIn(root), orgateHome(env)];
+  const places = projectPlaces(root, hidden);
   const programs = hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } });
   const running: Running = {
     run: (invocation: Invocation, options: RunOptions) =>
       invocation.kind === "mcp" && mcp.call !== null ? mcp.call(invocation, options) : programs.run(invocation, options),
   };
   return {
-    world: { scope, places: projectPlaces(root, hidden) },
+    world: { scope, places },
     running,
     secrets: secretsFrom(secretStore(directory), env, ask),
     work: workplace(directory),
     hash: sha256,
     base64: (text) => Buffer.from(text, "utf8").toString("base64"),
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8", HOME: "/tmp" },
+    fileDigest: (path) => digestIn(places, path),
     whyNotWrite: (path) => {
       const judged = guard.judge(path);
       return judged.kind === "free" ? null : judged.what;
@@ -130,4 +135,30 @@ export function manifestTools({
   env = process.env,
 }: ManifestToolsOptions): readonly Tool[] {
   return [...projectManifests({ root, tools, directory, env, ask: null }).tools.values()].map(({ tool }) => tool);
+}
+
+/** Where tools come from, a glob by the folder it looks into: what is put there is run the next time. */
+function placeOf(pattern: string): readonly string[] {
+  const steps = pattern.split("/");
+  const glob = steps.findIndex((step) => /[*?[{]/.test(step));
+  const fixed = (glob === -1 ? steps : steps.slice(0, glob)).join("/");
+  return fixed === "" || fixed === "." ? [] : [fixed];
+}
+
+/** `.env` under its other names. */
+const variablesIn = (root: string): readonly string[] =>
+  readdirSync(root)
+    .filter((name) => /^\.env\./i.test(name))
+    .map((name) => join(root, name));
+
+const MAX_PROGRAM = 64 * 1024 * 1024;
+
+function digestIn(places: Places, path: string): Digest | null {
+  const place = places.resolve(path, "exist");
+  if (place.kind === "refused") return null;
+  try {
+    return sha256(Buffer.from(readBytes(place.absolute, MAX_PROGRAM)).toString("base64"));
+  } catch {
+    return null;
+  }
 }

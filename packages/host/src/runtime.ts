@@ -91,6 +91,8 @@ import { isPolicies, type Policies } from "./policies.ts";
 import { recordPolicies } from "./policy-record.ts";
 import { type Sessions, sessionsOf } from "./sessions.ts";
 import { openEar, type Subscribe, subscriber } from "./subscribing.ts";
+import type { Telemetry } from "./telemetry.ts";
+import { version } from "./version.ts";
 
 export type RuntimeOptions = Readonly<{
   /** Where journal and keys lie. */
@@ -273,11 +275,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { journal, inbox } = place.store;
   const stopRecording = isPolicies(gate) ? await recording(place, outside.clock.now, gate) : () => {};
 
+  const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now);
   const agentOf = (name: string): Agent => agents.get(name) ?? missing(name, [...agents.keys()]);
   const ear = openEar();
   function assemble(agent: Agent, watcher: (live: Live) => void): Composed {
     const watch = (live: Live): void => {
       ear.hear(live);
+      if (live.kind === "entry") telemetry?.hear(live.entry, agent.name);
       watcher(live);
     };
     const { notify, project = null } = options;
@@ -569,6 +573,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     stopRecording();
     await (await door)?.close();
     await options.notify?.close();
+    await telemetry?.close();
     await place.close();
   }
 
@@ -641,6 +646,14 @@ const valued = <Value>(run: Run): Run<Value> => run as Run<Value>;
 function toSpoken(said: string | Told): Spoken {
   const { text, files = [] } = typeof said === "string" ? { text: said } : said;
   return files.length === 0 ? { text } : { text, files: toAttachments(files) };
+}
+
+/** W83 loaded only where the standard variables ask for it: for everybody else it costs nothing. */
+async function telemetryFor(env: Env, now: () => number): Promise<Telemetry | null> {
+  if (!Object.keys(env).some((name) => /^OTEL_EXPORTER_OTLP_(?:.*_)?ENDPOINT$/.test(name))) return null;
+  const { openTelemetry, telemetrySettings } = await import("./telemetry.ts");
+  const settings = telemetrySettings(env, version());
+  return settings === null ? null : openTelemetry(settings, now);
 }
 
 /** Which set decides is on record before the first decision is made (G33). */

@@ -52,6 +52,20 @@ describe("templates", () => {
     expect(argv(c, { x: "a-b", n: -1, o: "-v" })).toEqual(["tool", "a-b", "-1", "-v"]);
   });
 
+  test("T50 nor behind something empty of the manifest's own; a smallest value makes no text a number", () => {
+    const c = contract({ args: { b: { ...text, required: true } }, command: { template: "tool {pre}{b}", defaults: { pre: "" } } });
+    expect(argv(c, { b: "rf" })).toEqual(["tool", "rf"]);
+    expect(argv(c, { b: "-rf" })).toBe("`b` begins with a dash, and would be an option");
+    const mapped = contract({
+      args: { m: { type: "enum", allowed: ["on", "off"], required: true }, b: { ...text, required: true } },
+      command: { template: "tool {_m}{b}", mappings: { m: { on: "x", off: "''" } } },
+    });
+    expect(argv(mapped, { m: "on", b: "-rf" })).toEqual(["tool", "x-rf"]);
+    expect(argv(mapped, { m: "off", b: "-rf" })).toContain("begins with a dash");
+    const least = contract({ args: { b: { ...text, required: true, min: -1 } }, command: { template: "tool {b}" } });
+    expect(argv(least, { b: "-rf" })).toContain("begins with a dash");
+  });
+
   test("T50 nor by what is left out before a dash of the manifest's own", () => {
     const c = contract({ args: { a: text, b: { ...text, required: true } }, command: { template: "tool {a}-{b}" } });
     expect(argv(c, { a: "x", b: "rf" })).toEqual(["tool", "x-rf"]);
@@ -69,6 +83,10 @@ describe("templates", () => {
     ["/bin/sh -ec 'echo {x}'", "a value would become a program"],
     ["python3 -c 'print({x})'", "a value would become a program"],
     ["awk '{x}' file", "a value would become a program"],
+    ["python3 -c{x}", "a value would become a program"],
+    ["node --eval={x}", "a value would become a program"],
+    ["timeout 5 sh -c {x}", "a value would become a program"],
+    ["nice -n 5 /usr/bin/python3 -c {x}", "a value would become a program"],
   ])("T57 %s is refused", (template, why) => expect(issues({ args: { x: text }, command: { template } }).join()).toContain(why));
 
   test("T57 an interpreter with a fixed program takes values as arguments", () => {

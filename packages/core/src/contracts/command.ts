@@ -50,7 +50,8 @@ export function readCommand(written: Written, args: Args, issues: Issue[]): Comm
   const items = command.exec === undefined ? fragment(command.template ?? "", ["command", "template"]) : itemsOf(command.exec);
   const slots = new Map<string, Slot>();
   const at = ["command", inWhole ? "exec" : "template"];
-  for (const [name, { def }] of args) slots.set(name, { kind: "arg", name, mayDash: def.option || (def.min ?? 0) < 0 });
+  for (const [name, { def }] of args)
+    slots.set(name, { kind: "arg", name, mayDash: def.option || (def.type === "integer" && (def.min ?? 0) < 0) });
   for (const [name, value] of Object.entries(command.defaults))
     if (!slots.has(name)) slots.set(name, { kind: "fixed", text: String(value) });
   readMappings(command.mappings, args, fragment, slots, report);
@@ -183,9 +184,15 @@ function checkProgram(
   const base = (text: string): string => text.split("/").at(-1) ?? text;
   if (tool.binary !== "" && base(tool.binary) !== base(program))
     report(path, `it runs \`${program}\`, and \`binary\` says \`${tool.binary}\``, "let both name the same program");
-  if (!INTERPRETERS.test(base(program))) return;
-  const isProgramText = /awk$/.test(base(program)) ? (_: Item, i: number) => i === 0 : (_: Item, i: number) => isCode(rest[i - 1]);
-  const filled = rest.find((item, i) => isProgramText(item, i) && namesIn(item.pieces).some((name) => slots.get(name)?.kind === "arg"));
+  // `timeout 5 sh -c …` runs the one that it is told to run
+  const at = STARTERS.test(base(program)) ? rest.findIndex((item) => INTERPRETERS.test(base(textOf(item) ?? ""))) : -1;
+  const name = at === -1 ? base(program) : base(textOf(rest[at]) ?? "");
+  if (!INTERPRETERS.test(name)) return;
+  const given = rest.slice(at + 1);
+  const isProgramText = /awk$/.test(name)
+    ? (_: Item, i: number) => i === 0
+    : (item: Item, i: number) => isCode(given[i - 1]) || isGlued(item);
+  const filled = given.find((item, i) => isProgramText(item, i) && namesIn(item.pieces).some((one) => slots.get(one)?.kind === "arg"));
   if (filled !== undefined)
     report(
       path,
@@ -193,8 +200,12 @@ function checkProgram(
       "keep the program in a file, and pass the value as an argument of its own",
     );
 }
-const isCode = (item: Item | undefined): boolean =>
-  item?.pieces.length === 1 && item.pieces[0]?.kind === "text" && CODE.test(item.pieces[0].text);
+const STARTERS = /^(?:timeout|nice|nohup|stdbuf|setsid|ionice|chrt|taskset|time|unshare|strace|xvfb-run|doas)$/;
+const textOf = (item: Item | undefined): string | null =>
+  item?.pieces.length === 1 && item.pieces[0]?.kind === "text" ? item.pieces[0].text : null;
+const isCode = (item: Item | undefined): boolean => CODE.test(textOf(item) ?? "");
+/** `-c{x}`, `--eval={x}`. */
+const isGlued = ({ pieces: [first] }: Item): boolean => first?.kind === "text" && CODE.test(first.text.replace(/=$/, ""));
 
 // ── filling ──
 
@@ -220,9 +231,13 @@ export function fill(command: Command, textOf: (arg: string) => string | null, a
     return slot.kind === "arg" && textOf(slot.name) === null ? null : addWhole(item);
   }
   function addWhole({ pieces }: Item): string | null {
-    const text = pieces.map((piece) => textOfPiece(piece, command, textOf, ambient)).join("");
-    const [first] = pieces;
-    if (first?.kind === "value" && text.startsWith("-")) {
+    const texts = pieces.map((piece) => textOfPiece(piece, command, textOf, ambient));
+    const text = texts.join("");
+    const [opening] = pieces;
+    if (opening?.kind === "value" && text.startsWith("-")) {
+      // what is empty begins nothing: the first that holds something does, be it the manifest's own dash after a value that is left out
+      const begins = pieces[texts.findIndex((one) => one !== "")];
+      const first = begins?.kind === "value" ? begins : opening;
       const slot = command.slots.get(first.name);
       const own = slot?.kind === "arg" && slot.mayDash && textOf(slot.name)?.startsWith("-") === true;
       if (!own && slot?.kind !== "fixed" && slot?.kind !== "mapping") return `\`${first.name}\` begins with a dash, and would be an option`;

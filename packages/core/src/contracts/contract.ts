@@ -52,7 +52,7 @@ export function contractOf(manifest: Manifest): Contract {
   return {
     manifest,
     inputSchema: inputSchemaOf(args),
-    effects: [...(tool.orgate.effects ?? plain), ...(isUnsandboxed(manifest) ? (["unsandboxed"] as const) : [])],
+    effects: effectsOf(tool.orgate.effects ?? plain, manifest, reaches && backend.kind !== "mcp"),
     resourceTypes: about.types,
     targets: [...args.values()].filter((arg) => arg.def.target ?? arg.isHost).map((arg) => arg.name),
     check: (given, world) => {
@@ -69,6 +69,15 @@ export function contractOf(manifest: Manifest): Contract {
     },
   };
 }
+
+/** T63 whatever a manifest claims: what reaches a host is `network`, and what runs without a sandbox says so. */
+const effectsOf = (claimed: readonly Effect[], manifest: Manifest, reaches: boolean): readonly Effect[] => [
+  ...new Set<Effect>([
+    ...claimed,
+    ...(reaches ? (["network"] as const) : []),
+    ...(isUnsandboxed(manifest) ? (["unsandboxed"] as const) : []),
+  ]),
+];
 
 /** T94 it must be permitted as such, whatever effects the manifest claims. */
 const isUnsandboxed = ({ tool, backend }: Manifest): boolean =>
@@ -142,7 +151,7 @@ function build(manifest: Manifest, taken: TakenArgs, world: World, around: Aroun
       const { host, ...request } = filled.request;
       const why = needsScope(host) ? whyOutOfScope(host, world.scope) : null;
       if (why !== null) return refused(`\`${host.text}\` is an address inside this network and ${why}`, "name it in scope/scope.toml");
-      const allow = [host.text, ...addressesIn(world.scope)];
+      const allow = [host.text, ...addressesIn(world.scope), ...excludedIn(world.scope)];
       return { kind: "invocation", invocation: { kind: "http", method: backend.http.method, ...request, allow, timeMs, outputBytes } };
     }
     case "command": {
@@ -155,10 +164,17 @@ function build(manifest: Manifest, taken: TakenArgs, world: World, around: Aroun
       const file = world.places.resolve(backend.file, "exist");
       if (file.kind === "refused") return refused(`\`${backend.file}\` ${file.why}`, "`executor` names a program in the project");
       const env = Object.fromEntries([...taken].map(([name, { text }]) => [`TOOLCLAD_ARG_${name.toUpperCase()}`, text]));
-      return process(manifest, [file.absolute], { ...env, TOOLCLAD_SCAN_ID: around.scanId }, taken, world, around);
+      const made = process(manifest, [file.absolute], { ...env, TOOLCLAD_SCAN_ID: around.scanId }, taken, world, around);
+      if (made.kind === "refused" || made.invocation.kind !== "process") return made;
+      const paths = [...made.invocation.paths, { path: file.absolute, access: "read" as const }]; // what is run is seen
+      return { kind: "invocation", invocation: { ...made.invocation, paths } };
     }
   }
 }
+
+/** What is excluded stays so wherever a name or a redirect leads. */
+const excludedIn = (scope: Scope): readonly string[] =>
+  scope.exclude.map((one) => (one.kind === "host" ? `!${one.host.text}` : `!*${one.suffix}`));
 
 /** Addresses and ranges that the scope opens by name: only they may be reached inside this network. */
 const addressesIn = (scope: Scope): readonly string[] =>
@@ -201,7 +217,7 @@ function process(
       cwd,
       env: { ...around.env, ...own, ...Object.fromEntries(env.map(([name, pieces]) => [name, text(pieces)])) },
       stdin: stdin === null ? null : text(stdin),
-      network: reaches ? [...new Set([...named, ...outside, ...addressesIn(world.scope)])] : null,
+      network: reaches ? [...new Set([...named, ...outside, ...addressesIn(world.scope), ...excludedIn(world.scope)])] : null,
       paths,
       tier: orgate.sandbox,
       limits: {

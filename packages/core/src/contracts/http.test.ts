@@ -91,7 +91,9 @@ describe("requests", () => {
   ])("T58 %j is refused", (http, why) => expect(issues({ args, http: { url: "https://example.com/", ...http } }).join()).toContain(why));
 
   test("T53 a request reaches its own host, and inside this network only what the scope names", () => {
-    expect(requestOf({ url: "https://api.other.org/x" }, {})).toMatchObject({ allow: ["api.other.org", "10.0.0.0/8", "127.0.0.1"] });
+    expect(requestOf({ url: "https://api.other.org/x" }, {})).toMatchObject({
+      allow: ["api.other.org", "10.0.0.0/8", "127.0.0.1", "!10.0.0.1"],
+    });
     expect(requestOf({ url: "http://127.0.0.1:99/x" }, {})).toMatchObject({ url: "http://127.0.0.1:99/x" });
     expect(requestOf({ url: "http://192.168.0.1/x" }, {})).toMatchObject({
       kind: "refused",

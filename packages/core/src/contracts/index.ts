@@ -7,7 +7,7 @@ export type { Issue } from "./issue.ts";
 export { type Arg, type Backend, decodeCustomTypes, decodeManifest, type Manifest, type ReadManifest } from "./manifest.ts";
 export type { CustomTypes } from "./manifest-schema.ts";
 export { parseOutput } from "./output.ts";
-export { masker, maskJson, type Result, resultOf } from "./result.ts";
+export { type Mask, masker, maskJson, type Result, resultOf } from "./result.ts";
 export type {
   HttpInvocation,
   Invocation,

@@ -148,6 +148,9 @@ describe("the format", () => {
     [{ args, command, tool: { evidence: { hash: "md5" } } }, "tool.evidence.hash"],
     [{ args, command, tool: { orgate: { hosts: ["10.0.0.1/8"] } } }, "tool.orgate.hosts.0"],
     [{ args, command, tool: { orgate: { env: { LD_PRELOAD: "{x}" } } } }, "tool.orgate.env.LD_PRELOAD"],
+    [{ args, command, tool: { orgate: { env: { GIT_SSH_COMMAND: "{x}" } } } }, "tool.orgate.env.GIT_SSH_COMMAND"],
+    [{ args, command, tool: { orgate: { env: { PERL5OPT: "{x}" } } } }, "tool.orgate.env.PERL5OPT"],
+    [{ args, command, tool: { orgate: { env: { PAGER: "{x}" } } } }, "tool.orgate.env.PAGER"],
     [{ args, command, tool: { orgate: { env: { A: "{y}" } } } }, "tool.orgate.env.A"],
     [{ args, command, tool: { orgate: { labels: ["No Label"] } } }, "tool.orgate.labels.0"],
     [{ args, command, tool: { orgate: { repeat: "reconcile" } } }, "tool.orgate.repeat"],
@@ -239,7 +242,7 @@ describe("what is built", () => {
         cwd: "/project",
         env: { PATH: "/usr/bin:/bin", TOKEN: "<k>", KIND: "x-a" },
         stdin: "in a",
-        network: ["10.0.0.9", "10.0.0.0/8", "127.0.0.1"],
+        network: ["10.0.0.9", "10.0.0.0/8", "127.0.0.1", "!10.0.0.1"],
         paths: [
           { path: "/project/f.txt", access: "write" },
           { path: "/project", access: "read" },
@@ -252,6 +255,25 @@ describe("what is built", () => {
     expect(built(contract({ args, command }), { x: "a" })).toMatchObject({
       invocation: { cwd: null, network: null, paths: [], stdin: null },
     });
+  });
+
+  test("T48 a program of the project's own is seen by its sandbox without being granted", () => {
+    const one = built(contract({ args: { x: { type: "string" } }, command: { executor: "tools/run.sh" } }), { x: "a" });
+    expect(one).toMatchObject({
+      invocation: {
+        argv: ["/project/tools/run.sh"],
+        env: { TOOLCLAD_ARG_X: "a" },
+        paths: [{ path: "/project/tools/run.sh", access: "read" }],
+      },
+    });
+  });
+
+  test("T63 what reaches a host is `network`, whatever the manifest claims", () => {
+    const claims = { tool: { orgate: { effects: ["read"] } } };
+    expect(contract({ ...claims, http: { method: "GET", url: "https://example.com/" } }).effects).toEqual(["read", "network"]);
+    const args = { x: { type: "scope_target" } };
+    expect(contract({ ...claims, args, command: { template: "whois {x}" } }).effects).toEqual(["read", "network"]);
+    expect(contract({ ...claims, command: { template: "date" } }).effects).toEqual(["read"]);
   });
 
   test("T53 a host that the manifest itself names must be in scope", () => {

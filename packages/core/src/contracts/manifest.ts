@@ -222,6 +222,10 @@ function backendOf(written: Written, args: ReadonlyMap<string, Arg>, issues: Iss
   return read === null ? null : { kind: "command", command: read };
 }
 
+/** Variables by which loaders, shells, interpreters and programs that call others are told what to run. */
+const CHOOSES =
+  /^(?:(?:LD|DYLD|GIT|GLIBC|GCONV)_|(?:NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|HOME|STARTUP|INSPECT)|PERL5?(?:LIB|OPT|DB)|RUBY(?:LIB|OPT)|LUA_(?:C?PATH|INIT)|(?:JAVA_TOOL|_JAVA|JDK_JAVA)_OPTIONS|CLASSPATH|BASH_ENV|ENV|IFS|PATH|PS4|PROMPT_COMMAND|SHELL|EDITOR|VISUAL|BROWSER|LESSOPEN|(?:[A-Z]+_?)?PAGER)$)/;
+
 function checkTexts(env: Manifest["env"], stdin: Manifest["stdin"], args: ReadonlyMap<string, Arg>, issues: Issue[]): void {
   const places: readonly (readonly [string, readonly Piece[]])[] = [
     ...env.map(([name, p]) => [`env/${name}`, p] as const),
@@ -237,10 +241,7 @@ function checkTexts(env: Manifest["env"], stdin: Manifest["stdin"], args: Readon
       });
   }
   for (const [name] of env)
-    if (
-      /^(?:LD_|DYLD_|NODE_OPTIONS$|PYTHONPATH$|PERL5LIB$|RUBYLIB$|BASH_ENV$|ENV$|IFS$|PATH$)/.test(name) &&
-      namesIn(env.find(([n]) => n === name)?.[1] ?? []).length > 0
-    )
+    if (CHOOSES.test(name) && namesIn(env.find(([n]) => n === name)?.[1] ?? []).length > 0)
       issues.push({
         path: ["tool", "orgate", "env", name],
         detail: `a value in \`${name}\` would choose what is run`,

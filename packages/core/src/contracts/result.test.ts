@@ -137,6 +137,25 @@ describe("output", () => {
   });
 });
 
+test("T59 a text that was cut in the middle of a secret does not end with its beginning", () => {
+  const mask = masker(new Map([["k", "canary-4711"]]), btoa);
+  for (const torn of ["canary-471", "canary-", "can", btoa("canary-4711").slice(0, 9)])
+    expect(mask(`it is ${torn}`, true)).toBe("it is [secret:k]");
+  expect(mask("it is canary-4711", true)).toBe("it is [secret:k]");
+  expect(mask("it is a canary-bird", true)).toBe("it is a canary-bird");
+  expect(mask("it is can")).toBe("it is can");
+});
+
+test("T59 addresses and base64 have more than one way to write a secret", () => {
+  const value = "a b/c?~~~>>>";
+  const mask = masker(new Map([["k", value]]), btoa);
+  const encoded = encodeURIComponent(value);
+  const url = btoa(value).replaceAll("+", "-").replaceAll("/", "_");
+  expect(url).not.toBe(btoa(value));
+  for (const form of [encoded, encoded.toLowerCase(), encoded.replaceAll("%20", "+"), url, url.replace(/=+$/, "")])
+    expect(mask(`x ${form} y`)).toBe("x [secret:k] y");
+});
+
 test("T59 a secret is masked in every form it is written in", () => {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
   const mask = masker(

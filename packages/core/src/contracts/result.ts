@@ -83,16 +83,32 @@ const tailOf = (text: string): string => {
 };
 
 /** Wherever a secret's value turns up, its name stands in its place: as it is, and as JSON, addresses and base64 write it. */
-export function masker(secrets: ReadonlyMap<string, string>, base64: (text: string) => string): (text: string) => string {
+export type Mask = (text: string, isCut?: boolean) => string;
+export function masker(secrets: ReadonlyMap<string, string>, base64: (text: string) => string): Mask {
   const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
   const forms = [...secrets].flatMap(([name, value]) => {
-    const plain = [value, encodeURIComponent(value), base64(value), base64(value).replace(/=+$/, "")];
+    const [address, packed] = [encodeURIComponent(value), base64(value)];
+    const small = address.replaceAll(/%[0-9A-F]{2}/g, (byte) => byte.toLowerCase());
+    const inUrl = packed.replaceAll("+", "-").replaceAll("/", "_");
+    const bare = (text: string): string => text.replace(/=+$/, "");
+    const plain = [value, address, small, address.replaceAll("%20", "+"), packed, bare(packed), inUrl, bare(inUrl)];
     const all = [...plain, ...plain.map(quoted), ...plain.map((one) => quoted(quoted(one)))]; // JSON inside JSON is what servers echo
     return [...new Set(all)].filter((form) => form !== "").map((form) => ({ form, mask: `[secret:${name}]` }));
   });
   const longest = forms.toSorted((a, b) => b.form.length - a.form.length); // a secret inside another is not to tear it apart
-  return (text) => longest.reduce((at, { form, mask }) => at.replaceAll(form, mask), text);
+  return (text, isCut = false) => {
+    const masked = longest.reduce((at, { form, mask }) => at.replaceAll(form, mask), text);
+    return isCut ? longest.reduce(withoutTorn, masked) : masked;
+  };
 }
+
+/** A text that was cut may end with the beginning of a secret. */
+function withoutTorn(text: string, { form, mask }: Readonly<{ form: string; mask: string }>): string {
+  for (let length = Math.min(form.length - 1, text.length); length >= TORN; length -= 1)
+    if (text.endsWith(form.slice(0, length))) return text.slice(0, -length) + mask;
+  return text;
+}
+const TORN = 3;
 
 export function maskJson(value: Json, mask: (text: string) => string): Json {
   if (typeof value === "string") return mask(value);

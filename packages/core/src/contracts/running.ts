@@ -40,7 +40,7 @@ export type HttpInvocation = Readonly<{
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string | null;
-  /** The hosts it may reach, redirects included; what lies in a private range is reached only when it is named here. */
+  /** The hosts it may reach, redirects included; what lies in a private range is reached only when it is named here. `!host`: not that one. */
   allow: readonly string[];
   timeMs: number;
   outputBytes: number;

@@ -1,7 +1,7 @@
 /**
  * One turn as an AI SDK UI message stream, so that `useChat` works against an agent. Pure: signs in, parts out; `uiStreamText` is how a part is sent.
  *
- * W37 the parts are such that the AI SDK's own reader makes one message of them: steps, words while they come, calls with their input and what became of them.
+ * W56 the parts are such that the AI SDK's own reader makes one message of them: steps, words while they come, calls with their input and what became of them.
  * W38 the stream ends with one `finish` on every ending; what is shown in the end is what the turn delivered, also where words were taken back or withheld.
  */
 import {

@@ -55,8 +55,15 @@ export const clientFrame = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("steer"), id: s.requestId, session: s.sessionId, ...said }),
   /** `all`: what was said to follow the turn is dropped too. */
   z.strictObject({ kind: z.literal("cancel"), id: s.requestId, session: s.sessionId, reason: s.reason, all: z.boolean().default(false) }),
-  /** Bound to the digest that was on screen. */
-  z.strictObject({ kind: z.literal("answer"), id: s.requestId, approval: s.approvalId, digest: s.digest, answer: s.answer }),
+  /** Bound to the digest that was on screen. With its session, an answer that was given before is told again; without, such a question is not open. */
+  z.strictObject({
+    kind: z.literal("answer"),
+    id: s.requestId,
+    session: s.sessionId.nullable().default(null),
+    approval: s.approvalId,
+    digest: s.digest,
+    answer: s.answer,
+  }),
   z.strictObject({
     kind: z.literal("resolve"),
     id: s.requestId,

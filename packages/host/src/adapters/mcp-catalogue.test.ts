@@ -28,6 +28,11 @@ test("T136 a poisoned description: hidden characters are shown, hidden markup is
   expect(long?.kind === "usable" ? long.description.length : 0).toBeLessThan(4_100);
 });
 
+test.each(["<a hidden ", "<a", "<!--", "<script>"])("T139 a description made of %j is read, however long it is", (piece) => {
+  const read = first(of(tool("add", { description: piece.repeat(400_000 / piece.length) }))); // would take for ever, were it looked through whole
+  expect(read?.kind === "usable" ? read.description.length : 0).toBeLessThan(4_100);
+});
+
 test("T136 the texts of a schema are cleaned too; what hides in a name or a fixed value refuses the tool", () => {
   const described = {
     type: "object",

@@ -125,12 +125,18 @@ function hiddenIn(value: Json, depth: number): string | null {
 
 // ── texts ──
 
-const MARKUP =
-  /<!--[\s\S]*?(?:-->|$)|<(script|style|template|noscript)\b[\s\S]*?(?:<\/\1\s*>|$)|<[a-z][^>]*\b(?:hidden|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0)[^>]*>/gi;
+const MARKUP = /<!--[\s\S]*?(?:-->|$)|<(script|style|template|noscript)\b[\s\S]*?(?:<\/\1\s*>|$)/gi;
+const TAG = /<[a-z][^>]*>/gi;
+const HIDING = /\b(?:hidden|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0)/i;
+const LEFT_OUT = "[hidden markup left out]";
 
-/** What a person would not see is taken out or shown. */
-export const cleanText = (text: string, limit: number): string =>
-  shortened(escapeHiddenLines(text.replaceAll(MARKUP, "[hidden markup left out]")).trim(), limit);
+/** What a person would not see is taken out or shown. Cut first: however long a server's words are, to read them takes no longer (T139). */
+export function cleanText(text: string, limit: number): string {
+  const shown = shortened(text, limit * 2)
+    .replaceAll(MARKUP, LEFT_OUT)
+    .replaceAll(TAG, (tag) => (HIDING.test(tag) ? LEFT_OUT : tag));
+  return shortened(escapeHiddenLines(shown).trim(), limit);
+}
 
 /** Never inside a character. */
 export function shortened(text: string, limit: number): string {

@@ -43,6 +43,8 @@ export type ProjectFiles = Readonly<{
   replace(path: string, maxBytes: number, change: (before: Uint8Array | null) => Uint8Array): void;
 }>;
 
+/** `.env` under its other names (`.env.local`, `.env.production`), wherever it lies: what stands in one is a key as often as not. */
+const VARIABLES = /^\.env(?:\..*)?$/i;
 const O_PATH = 0o10000000;
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const IS_LINUX = process.platform === "linux";
@@ -61,6 +63,8 @@ export function projectFiles({ root: given, reading, writing }: ProjectFilesOpti
     const judged = (to === "read" ? reading : writing).judge(path);
     if (judged.kind === "protected") return { kind: "refused", why: `\`${path}\` is protected (${judged.what})` };
     const found = relative(root, judged.real);
+    if (found.split(sep).some((step) => VARIABLES.test(step)))
+      return { kind: "refused", why: `\`${path}\` is protected (it holds variables)` };
     const isOut = found === ".." || found.startsWith(`..${sep}`) || found.startsWith(sep);
     return isOut
       ? { kind: "refused", why: `\`${path}\` leads out of the project` }

@@ -55,6 +55,19 @@ const REQUEST: Readonly<Record<string, OptionSpec>> = {
   surface: { type: "string", value: "NAME", help: "where the session was opened (default cli)" },
 };
 
+const SERVING: Readonly<Record<string, OptionSpec>> = {
+  host: { type: "string", value: "HOST", help: "where it listens (default: `server.host` of orgate.toml, else 127.0.0.1)" },
+  port: { type: "string", value: "PORT", help: "on which port; 0 takes a free one (default: `server.port`, else 4680)" },
+  watch: { type: "boolean", help: "reload the policies when their files change" },
+  log: {
+    type: "string",
+    value: "LEVEL",
+    help: "debug, info, warn or error, as lines of JSON on stderr (default: warn on a terminal, else info)",
+    choices: ["debug", "info", "warn", "error"],
+  },
+  as: AS,
+};
+
 export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "run",
@@ -815,6 +828,27 @@ export const COMMANDS: readonly CommandSpec[] = [
     notes: [DELIVERY],
     examples: ['orgate dead-letters dismiss s_0mh3k2/3.0 --note "sent by hand"'],
     load: async () => (await import("../commands/dead-letters.ts")).dismiss,
+  },
+  {
+    name: "up",
+    summary: "the project's server: HTTP and WebSocket on one port",
+    args: [],
+    options: SERVING,
+    notes: [
+      "The first line tells where; a link to sign in with is printed, good once. API keys: `orgate keys --help`.",
+      "SIGTERM and Ctrl-C let turns finish for ten seconds, then park them: they go on at the next start. A second one leaves at once, and loses nothing.",
+    ],
+    examples: ["orgate up", "orgate up --port 8080 --project my-project", "orgate up --json --log info"],
+    load: async () => (await import("../commands/up.ts")).up,
+  },
+  {
+    name: "dev",
+    summary: "the same server, started again when agents or tools change; policies are reloaded in place",
+    args: [],
+    options: Object.fromEntries(Object.entries(SERVING).filter(([name]) => name !== "watch")),
+    notes: ["Turns in progress are parked, and go on in the new process."],
+    examples: ["orgate dev"],
+    load: async () => (await import("../commands/dev.ts")).dev,
   },
   {
     name: "demo",

@@ -19,11 +19,14 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze(
   "cache-control": "no-store",
 });
 
+/** Resolves when there is room for more, and when the reader has gone; never rejects. */
+export type Sink = Readonly<{ write(text: string): Promise<void> }>;
+
 export type Answer = Readonly<
   | { kind: "json"; value: unknown; status?: number; headers?: Readonly<Record<string, string>> }
-  | { kind: "text"; mediaType: string; text: string; headers?: Readonly<Record<string, string>> }
-  /** `pieces` is begun once the headers are out; each piece is written before the next is asked for. */
-  | { kind: "stream"; mediaType: string; headers?: Readonly<Record<string, string>>; pieces(gone: AbortSignal): AsyncIterable<string> }
+  | { kind: "text"; mediaType: string; text: string; headers?: Readonly<Record<string, string | readonly string[]>> }
+  /** `write` is called once the headers are out. */
+  | { kind: "stream"; mediaType: string; headers?: Readonly<Record<string, string>>; write(sink: Sink, gone: AbortSignal): Promise<void> }
 >;
 
 type To = Readonly<{ response: ServerResponse; request: string }>;
@@ -38,7 +41,7 @@ export async function give({ response, request }: To, answer: Answer, status: nu
     case "stream":
       response.writeHead(status, { ...headers, "content-type": answer.mediaType, "x-accel-buffering": "no" });
       response.flushHeaders();
-      return pour(response, answer.pieces);
+      return pour(response, answer.write);
   }
 }
 
@@ -48,18 +51,26 @@ export function refuse({ response, request }: To, problem: Problem, headers: Rea
   end(response, problem.status, all, JSON.stringify(problem));
 }
 
-function end(response: ServerResponse, status: number, headers: Readonly<Record<string, string>>, text: string): void {
-  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text) });
+function end(response: ServerResponse, status: number, headers: Readonly<Record<string, string | readonly string[]>>, text: string): void {
+  const lines = Object.entries(headers).map(([name, value]): [string, string | string[]] => [
+    name,
+    typeof value === "string" ? value : [...value],
+  ]);
+  const length = status === 204 ? {} : { "content-length": Buffer.byteLength(text) };
+  response.writeHead(status, { ...Object.fromEntries(lines), ...length });
   response.end(text);
 }
 
-async function pour(response: ServerResponse, pieces: (gone: AbortSignal) => AsyncIterable<string>): Promise<void> {
+async function pour(response: ServerResponse, write: (sink: Sink, gone: AbortSignal) => Promise<void>): Promise<void> {
   const gone = new AbortController();
   response.once("close", () => gone.abort());
-  for await (const piece of pieces(gone.signal)) {
-    if (gone.signal.aborted) return;
-    if (!response.write(piece)) await once(response, "drain", { signal: gone.signal }).catch(() => {}); // gone: seen above
-  }
+  const sink: Sink = {
+    async write(text) {
+      if (gone.signal.aborted || response.write(text)) return;
+      await once(response, "drain", { signal: gone.signal }).catch(() => {}); // it has gone, which `gone` tells
+    },
+  };
+  await write(sink, gone.signal);
   response.end();
 }
 

@@ -2,8 +2,9 @@ import { millis } from "@orgate/core";
 import { S1, S2 } from "@orgate/core/testing";
 import { type ClientFrameInput, frameText, type ServerFrame } from "@orgate/core/wire";
 import { expect, test } from "vitest";
-import { type ConnectionPorts, openConnection, RATES, type Rates } from "./connection.ts";
+import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
 import { ANN, type Ground, openGround, settle } from "./fixtures/crank.ts";
+import type { Rates } from "./pace.ts";
 import { whoseOf } from "./sight.ts";
 
 type Ends = Readonly<{

@@ -24,6 +24,7 @@ import {
 } from "@orgate/core/wire";
 import type { Caller } from "./access.ts";
 import type { Fanout, Told } from "./fanout.ts";
+import { allowance, type Rates } from "./pace.ts";
 import { answerRequest, type RequestPorts } from "./requests.ts";
 import { sightOf } from "./sight.ts";
 
@@ -43,17 +44,6 @@ export type ConnectionPorts = RequestPorts &
     unforeseen(error: unknown): void;
   }>;
 
-export type Rates = Readonly<{
-  /** Frames at once, and each second after that. */
-  burst: number;
-  perSecond: number;
-  /** Requests that may be under way. */
-  asked: number;
-  /** Frames that may be on their way beside those of subscriptions. */
-  owed: number;
-  frameBytes: number;
-  silenceMs: number;
-}>;
 export const RATES: Rates = { burst: 300, perSecond: 100, asked: 64, owed: 256, frameBytes: MOST_FRAME_BYTES, silenceMs: 45_000 };
 
 export type Connection = Readonly<{
@@ -76,8 +66,7 @@ export function openConnection(ports: ConnectionPorts, caller: Caller, id: strin
   const { promise: over, resolve: finished } = Promise.withResolvers<void>();
   let owed = 0;
   let asked = 0;
-  let allowance = rates.burst;
-  let countedAt = ports.now();
+  const isWithin = allowance(rates, ports.now);
 
   // ── sending ──
 
@@ -223,15 +212,6 @@ export function openConnection(ports: ConnectionPorts, caller: Caller, id: strin
 
   function expired(): void {
     leave(wireProblem("unauthenticated", "what the connection was opened with is not good any more", "sign in again"), false, CLOSE.policy);
-  }
-
-  /** True while it keeps to its share. */
-  function isWithin(): boolean {
-    const now = ports.now();
-    allowance = Math.min(rates.burst, allowance + ((now - countedAt) * rates.perSecond) / 1_000);
-    countedAt = now;
-    allowance -= 1;
-    return allowance >= 0;
   }
 
   /** Why the connection is closed over this frame; null: it is not. */

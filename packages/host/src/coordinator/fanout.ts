@@ -17,8 +17,10 @@ export type Told =
   | Readonly<{ kind: "batch"; after: number; to: number; items: readonly string[] }>
   | Readonly<{ kind: "words"; words: Words }>
   | Readonly<{ kind: "caught-up"; at: number }>
-  /** Its session is closed, or it may not be seen any more: nothing follows. */
-  | Readonly<{ kind: "closed" | "hidden"; at: number }>;
+  /** Its session is closed: nothing follows. */
+  | Readonly<{ kind: "closed"; at: number }>
+  /** It may not be seen any more: nothing follows. */
+  | Readonly<{ kind: "hidden"; at: number }>;
 
 export type Follow = Readonly<{
   to: Following;

@@ -48,12 +48,9 @@ test("W73 what is made while it is read is made at the reader's pace, and no fur
                 answer: {
                   kind: "stream",
                   mediaType: "text/plain",
-                  async *pieces(gone) {
-                    try {
-                      for (; !gone.aborted; made += 1) yield "x".repeat(64 * 1024);
-                    } finally {
-                      resolve();
-                    }
+                  async write(sink, gone) {
+                    for (; !gone.aborted; made += 1) await sink.write("x".repeat(64 * 1024));
+                    resolve();
                   },
                 },
               },

@@ -4,7 +4,7 @@
  * W118 a session that is opened, or found, by an id of the caller's own is the caller's: under an id that somebody else has used nothing is opened, found or
  *      said. To have an agent take a turn in a session of somebody else takes leave to speak in that session.
  */
-import { FaultError, principalName, type SessionId } from "@orgate/core";
+import { FaultError, isFault, principalName, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import { wireProblem } from "@orgate/core/wire";
 import type { Runtime } from "../runtime.ts";
@@ -16,13 +16,19 @@ export type Wanted = Readonly<{ agent: string; id: string; labels?: readonly str
 
 /** Ids are one space for everybody: whoever guesses one must not be the one who listens. */
 export async function openFor(runtime: Pick<Runtime, "sessions">, { principal }: Caller, wanted: Wanted): Promise<SessionSummary> {
-  return mustBeOwn(await runtime.sessions.create({ ...wanted, principal }), principal, wanted.id);
+  try {
+    return mustBeOwn(await runtime.sessions.create({ ...wanted, principal }), principal, wanted.id);
+  } catch (error) {
+    throw isFault(error, "external-taken") ? taken(wanted.id) : error; // it says whose id that is: not for whoever guesses
+  }
 }
 
 export function mustBeOwn(found: SessionSummary, principal: Caller["principal"], id: string): SessionSummary {
   if (isOf(found, principal)) return found;
-  throw refusal(wireProblem("conflict", `the id \`${id}\` is taken`, "choose another"));
+  throw taken(id);
 }
+
+const taken = (id: string) => refusal(wireProblem("conflict", `the id \`${id}\` is taken`, "choose another"));
 
 const isOf = (found: SessionSummary, principal: Caller["principal"]): boolean =>
   principalName(found.principal) === principalName(principal);

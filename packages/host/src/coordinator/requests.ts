@@ -62,12 +62,12 @@ async function wish(ports: RequestPorts, caller: Caller, asked: Asked, name: "st
   return sent(ports, caller, asked, wanted);
 }
 
-async function answer(
-  ports: RequestPorts,
-  caller: Caller,
-  { kind, id, approval, digest, answer: given }: Frame<"answer">,
-): Promise<Answer> {
+async function answer(ports: RequestPorts, caller: Caller, frame: Frame<"answer">): Promise<Answer> {
+  const { kind, id, approval, digest, answer: given } = frame;
   const [found] = await ports.journal.question(approval);
+  const before =
+    found === undefined && frame.session !== null ? await became(ports, frame.session, intentOfRequest(caller, kind, id)) : null;
+  if (before !== null) return { kind: "done", id, session: before.stream as SessionId, entry: before }; // it was found in a session's stream
   if (found === undefined)
     throw new FaultError({
       kind: "usage",
@@ -78,6 +78,18 @@ async function answer(
   const about = await mustBe(ports, session);
   permit(ports, caller, act("approve", "approval", { id: approval, session, tool, ...about }), "answer it");
   return sent(ports, caller, { kind, id, session }, { kind: "answer", approval, digest, answer: given });
+}
+
+const PAGE = 1_000;
+/** The entry that this very wish became; only who wished it knows its id. */
+async function became({ journal }: RequestPorts, session: SessionId, intent: IntentId): Promise<Entry | null> {
+  for (let after = seq(0); ; ) {
+    const entries = await journal.read(session, after, PAGE);
+    const found = entries.find(({ event }) => event.kind === "approval.answered" && event.intent === intent);
+    const last = entries.at(-1);
+    if (found !== undefined || last === undefined) return found ?? null;
+    after = last.seq;
+  }
 }
 
 async function resolve(ports: RequestPorts, caller: Caller, { kind, id, session, call, as, note }: Frame<"resolve">): Promise<Answer> {

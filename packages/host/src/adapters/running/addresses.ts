@@ -62,7 +62,7 @@ function mappedIn(address: string): string | null {
   return [high >> 8, high & 255, low >> 8, low & 255].join(".");
 }
 
-/** One entry of a scope: a host by name (`*.` before it: all below it; `*` alone: all there are), an address or a range; with a port or for all. */
+/** One entry of a scope: a host by name (`*.` before it: all below it; `*` alone: all there are), an address or a range; with a port or for all. `!` before it: not that. */
 type Entry = Readonly<
   | { kind: "any"; port: number | null }
   | { kind: "name"; name: string; below: boolean; port: number | null }
@@ -80,20 +80,26 @@ export type ReadScope = Readonly<{ kind: "scope"; scope: Scope } | { kind: "unre
 
 export function readScope(hosts: readonly string[]): ReadScope {
   const entries: Entry[] = [];
+  const excluded: Entry[] = [];
   for (const host of hosts) {
-    const entry = readEntry(host.trim());
+    const text = host.trim();
+    const entry = readEntry(text.startsWith("!") ? text.slice(1) : text);
     if (entry === null) return { kind: "unreadable", entry: host };
-    entries.push(entry);
+    (text.startsWith("!") ? excluded : entries).push(entry);
   }
+  const isExcluded = (host: string, port: number): boolean =>
+    excluded.some((e) => (e.port === null || e.port === port) && isNamed(e, host));
   return { kind: "scope", scope: { objection, objectionTo } };
 
   function objection(host: string, port: number): string | null {
+    if (isExcluded(host, port)) return `\`${host}\` is excluded from the scope`;
     const names = entries.filter((e) => e.port === null || e.port === port);
     if (names.some((e) => isNamed(e, host))) return null;
     return `\`${host}\`${port === 443 || port === 80 ? "" : ` on port ${port}`} is not in scope`;
   }
 
   function objectionTo(address: string, host: string, port: number): string | null {
+    if (isExcluded(address, port)) return `\`${host}\` leads to ${address}, which is excluded from the scope`;
     if (!isInner(address)) return null;
     const named = entries.some((e) => (e.port === null || e.port === port) && isOpened(e, address, host));
     return named ? null : `\`${host}\` leads to ${address}, which is not public, and the scope does not name that address`;

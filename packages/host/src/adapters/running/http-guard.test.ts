@@ -255,6 +255,27 @@ test("T114 nothing listens there: refused, nothing was sent; told to stop in the
   expect(await httpGuard()(asking(`http://127.0.0.1:${port}/`), options(AbortSignal.abort()))).toMatchObject({ kind: "refused" });
 });
 
+test("T110 what is excluded is not reached, by its own name, by where a name leads, or by a redirect", async () => {
+  const { port } = await serve((request, response) =>
+    request.url === "/away" ? void response.writeHead(302, { location: `http://127.0.0.2:${port}/` }).end() : void response.end("reached"),
+  );
+  const resolve = async () => [{ address: "127.0.0.2", family: 4 }];
+  const ask = (url: string, allow: readonly string[]) => httpGuard({ resolve })(asking(url, { allow }), options());
+  const range = ["127.0.0.0/8", "inner.example", "*.example"];
+  expect(await ask(`http://127.0.0.1:${port}/`, [...range, "!127.0.0.2"])).toMatchObject({ body: "reached" });
+  for (const [url, not] of [
+    [`http://127.0.0.2:${port}/`, "!127.0.0.2"],
+    [`http://inner.example:${port}/`, "!127.0.0.2/32"],
+    [`http://inner.example:${port}/`, "!inner.example"],
+    [`http://a.inner.example:${port}/`, "!*.inner.example"],
+  ] as const)
+    expect(await ask(url, [...range, not])).toMatchObject({ kind: "refused", reason: expect.stringContaining("excluded from the scope") });
+  expect(await ask(`http://127.0.0.1:${port}/away`, [...range, "!127.0.0.2"])).toMatchObject({
+    kind: "stopped",
+    detail: expect.stringContaining("excluded from the scope"),
+  });
+});
+
 test("T112 no proxy of the environment takes part", async () => {
   const proxy = await serve((_, response) => response.end("by proxy"));
   const { port } = await serve((_, response) => response.end("direct"));

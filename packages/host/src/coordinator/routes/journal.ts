@@ -15,18 +15,19 @@ export function journalHandlers({ runtime }: Front): Pick<Handlers, "verify" | "
     export: async ({ query }) => ({
       kind: "stream",
       mediaType: "application/x-ndjson",
-      async *pieces() {
+      async write(sink, gone) {
         const lines =
           query.session === undefined ? exportJournal(store.records, proof) : exportSession(store.records, query.session, proof);
         let piece = "";
         for (const line of lines) {
           piece += line;
           if (piece.length < 64 * 1024) continue;
-          yield piece;
+          await sink.write(piece);
+          if (gone.aborted) return;
           piece = "";
           await nextTurn();
         }
-        if (piece !== "") yield piece;
+        if (piece !== "") await sink.write(piece);
       },
     }),
   };

@@ -1,0 +1,157 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, expect, test } from "vitest";
+
+const program = join(import.meta.dirname, "../../bin/orgate.js");
+const started: ChildProcess[] = [];
+const folders: string[] = [];
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill("SIGKILL");
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+type Project = Readonly<{ root: string; env: NodeJS.ProcessEnv; effects(): readonly string[]; release(): void }>;
+
+/** An agent whose tool writes down that it began, waits for a file, and writes down that it ended: outside the journal, by itself. */
+function project(): Project {
+  const root = mkdtempSync(join(tmpdir(), "orgate-up-"));
+  folders.push(root);
+  for (const name of ["agents", "policies"]) mkdirSync(join(root, name));
+  writeFileSync(join(root, "orgate.toml"), '[project]\nname = "up"\n');
+  writeFileSync(join(root, "policies/all.cedar"), '@id("all")\npermit (principal, action, resource);\n');
+  const core = JSON.stringify(new URL("../../../core/src/index.ts", import.meta.url).href);
+  writeFileSync(
+    join(root, "agents/clerk.ts"),
+    `import { appendFileSync, existsSync } from "node:fs";
+import { defineAgent, defineTool } from ${core};
+const pay = defineTool({ name: "pay", description: "pays", input: { type: "object", properties: {}, additionalProperties: false }, repeat: "once",
+  run: async () => {
+    appendFileSync(${JSON.stringify(join(root, "effects"))}, "began\\n");
+    while (!existsSync(${JSON.stringify(join(root, "release"))})) await new Promise((resolve) => setTimeout(resolve, 10));
+    appendFileSync(${JSON.stringify(join(root, "effects"))}, "ended\\n");
+    return "paid";
+  } });
+export default defineAgent({ name: "clerk", instructions: "Pay.", model: "offline/echo", tools: [pay],
+  modelOptions: { rules: [{ when: { says: "pay", notCalled: ["pay"] }, calls: [{ tool: "pay" }] }, { when: {}, say: "done" }] } });
+`,
+  );
+  const effects = (): readonly string[] => {
+    try {
+      return readFileSync(join(root, "effects"), "utf8").trim().split("\n");
+    } catch {
+      return [];
+    }
+  };
+  const env = { ...process.env, ORGATE_HOME: join(root, "home"), ORGATE_USER: "" };
+  return { root, env, effects, release: () => writeFileSync(join(root, "release"), "") };
+}
+
+type Up = Readonly<{ child: ChildProcess; url: string; key: string; ended: Promise<number | null>; errors(): string }>;
+
+async function orgate({ root, env }: Project, ...args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [program, ...args, "--project", root], { env, stdio: ["ignore", "pipe", "pipe"] });
+  started.push(child);
+  let [said, errors] = ["", ""];
+  child.stdout?.on("data", (bytes) => (said += String(bytes)));
+  child.stderr?.on("data", (bytes) => (errors += String(bytes)));
+  const code = await new Promise((resolve) => child.once("close", resolve));
+  if (code !== 0) throw new Error(errors);
+  return said;
+}
+
+async function up(at: Project): Promise<Up> {
+  const child = spawn(process.execPath, [program, "up", "--port", "0", "--json", "--project", at.root], { env: at.env });
+  started.push(child);
+  let errors = "";
+  child.stderr.on("data", (bytes) => (errors += String(bytes)));
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const line = await Promise.race([
+    new Promise<string>((resolve) => createInterface(child.stdout).once("line", resolve)),
+    ended.then(() => Promise.reject(new Error(errors))),
+  ]);
+  const { url, signIn } = JSON.parse(line) as { url: string; signIn: string };
+  const signed = await fetch(`${url}/sign-in`, { method: "POST", headers: { origin: url }, body: signIn });
+  const cookies = signed.headers.getSetCookie().map((one) => one.split(";", 1)[0] ?? "");
+  return { child, url, key: cookies.join("; "), ended, errors: () => errors };
+}
+
+async function post({ url, key }: Up, path: string, body: object): Promise<Response> {
+  const csrf = /csrf[^=]*=([^;]+)/.exec(key)?.[1] ?? "";
+  const headers = {
+    cookie: key,
+    origin: url,
+    "x-orgate-csrf": csrf,
+    "content-type": "application/json",
+    "idempotency-key": crypto.randomUUID(),
+  };
+  return fetch(`${url}/api/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+}
+const began = async (at: Project): Promise<void> => {
+  while (!at.effects().includes("began")) await new Promise((resolve) => setTimeout(resolve, 10));
+};
+
+test("W86 SIGTERM with a turn running: it is finished, answered, and the process ends by itself with 0", async () => {
+  const at = project();
+  const server = await up(at);
+  const answer = post(server, "/agents/clerk/execute", { input: "pay" });
+  await began(at);
+  server.child.kill("SIGTERM");
+  at.release();
+  expect(await (await answer).json()).toMatchObject({ ending: "completed", output: "pay answered: paid" });
+  expect(await server.ended).toBe(0);
+  expect(at.effects()).toEqual(["began", "ended"]);
+}, 60_000);
+
+test("W86 kill -9 with a turn running: the next start takes it up by itself, and nothing is run twice", async () => {
+  const at = project();
+  const first = await up(at);
+  const opened = (await (await post(first, "/sessions", { agent: "clerk", id: "one" })).json()) as { session: string };
+  await post(first, `/sessions/${opened.session}/turns`, { text: "pay" });
+  await began(at);
+  first.child.kill("SIGKILL");
+  await first.ended;
+  at.release();
+  const second = await up(at);
+  for (;;) {
+    const found = (await (await fetch(`${second.url}/api/v1/sessions/${opened.session}`, { headers: { cookie: second.key } })).json()) as {
+      state: string;
+      openUnknowns: number;
+      ending: string;
+    };
+    if (found.state !== "running") {
+      expect(found).toMatchObject({ state: "idle", openUnknowns: 1, ending: "completed" }); // `once`: nobody can tell, and it is said
+      break;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  expect(at.effects()).toEqual(["began"]);
+  second.child.kill("SIGINT");
+  expect(await second.ended).toBe(0);
+  const verified = JSON.parse(await orgate(at, "journal", "verify", "--json")) as { verified: boolean };
+  expect(verified.verified).toBe(true);
+}, 60_000);
+
+test("W76 a port that is in use is one line and what to do, as data with --json, and exits 2", async () => {
+  const at = project();
+  const other = createServer();
+  const port = await new Promise<number>((resolve) => {
+    other.listen(0, "127.0.0.1", () => {
+      const place = other.address();
+      resolve(typeof place === "object" && place !== null ? place.port : 0);
+    });
+  });
+  const child = spawn(process.execPath, [program, "up", "--port", String(port), "--json", "--project", at.root], { env: at.env });
+  started.push(child);
+  let errors = "";
+  child.stderr.on("data", (bytes) => (errors += String(bytes)));
+  expect(await new Promise((resolve) => child.once("close", resolve))).toBe(2);
+  const last = errors.trim().split("\n").at(-1) ?? "";
+  expect(JSON.parse(last)).toMatchObject({
+    error: { kind: "usage", message: expect.stringContaining("in use"), hint: expect.stringContaining("--port") },
+  });
+  other.close();
+}, 60_000);

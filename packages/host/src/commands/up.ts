@@ -1,0 +1,173 @@
+/**
+ * `orgate up`: the server of a project, until it is told to go.
+ * W86 the first SIGTERM or SIGINT lets turns finish or parks them and closes with a reason; the second leaves at once, which loses nothing (rule 3).
+ */
+import { FaultError, millis } from "@orgate/core";
+import { openApi } from "@orgate/core/wire";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { openRequestKeys } from "../compose.ts";
+import type { Config } from "../config.ts";
+import { refusal } from "../coordinator/answering.ts";
+import type { Handlers } from "../coordinator/api.ts";
+import { type Identity, openIdentity } from "../coordinator/auth.ts";
+import { pagesOf } from "../coordinator/auth-pages.ts";
+import { type Coordinator, openCoordinator } from "../coordinator/coordinator.ts";
+import { docsPage } from "../coordinator/docs-page.ts";
+import { readBody } from "../coordinator/limits.ts";
+import { type Level, type Log, openLog } from "../coordinator/logs.ts";
+import { json } from "../coordinator/routes/paging.ts";
+import type { Page } from "../coordinator/server.ts";
+import { socketsOf } from "../coordinator/sockets.ts";
+import { openPolicies, type Policies } from "../policies.ts";
+import { watchPolicies } from "../policy-record.ts";
+import { loadProjectAgents } from "../project-agents.ts";
+import { createRuntime, type Runtime } from "../runtime.ts";
+import { version } from "../version.ts";
+import { certified, personOf, positive, projectOf } from "./project.ts";
+
+export const up: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const { host, port } = placeOf(given, config);
+  const log = logOf(given, screen);
+  const loaded = await loadProjectAgents(config);
+  const agents = loaded.agents.map(({ agent }) => agent);
+  const gate = openPolicies(config, agents, "api");
+  const person = personOf(given, screen);
+  const principal = { kind: "user", id: person.name } as const;
+  const { directory, synchronous } = config.journal;
+  const runtime = await createRuntime({
+    directory,
+    agents,
+    gate,
+    principal,
+    surface: "api",
+    thread: "worker",
+    synchronous,
+    env: given.env,
+    folder: config.root,
+    project: config.name,
+  });
+  let at: Coordinator | null = null;
+  try {
+    await certified(given, screen, runtime.place, person);
+    const origins = (): readonly string[] => originsOf(config, at?.url ?? `http://${host}:${port}`);
+    const identity = await openIdentity({
+      place: runtime.place,
+      directory,
+      gate,
+      now: () => millis(Date.now()),
+      origins,
+      desks: ["coordinator"],
+    });
+    at = await serving({ config, runtime, identity, log, host, port, origins });
+    const unwatch = given.flag("watch") ? watchPolicies(gate, (told) => log("info", "policies", { what: told.kind })) : () => {};
+    await announce(given, screen, { at, identity, person: person.name, gate, config });
+    const landed = await untilTold(log, at);
+    unwatch();
+    identity.close();
+    await loaded.mcp?.hub.close();
+    if (!landed) process.exit(EXIT.failure); // what is in flight ends with the process, and is dealt with at the next start
+    await runtime.close();
+    return EXIT.success;
+  } catch (error) {
+    await loaded.mcp?.hub.close();
+    await runtime.close();
+    throw error;
+  }
+};
+
+type Serving = Readonly<{
+  config: Config;
+  runtime: Runtime;
+  identity: Identity;
+  log: Log;
+  host: string;
+  port: number;
+  origins(): readonly string[];
+}>;
+
+async function serving({ config, runtime, identity, log, host, port, origins }: Serving): Promise<Coordinator> {
+  const signing = pagesOf({ ...identity, origins, now: () => millis(Date.now()) });
+  const signIn: Page = async (asking, message) => {
+    if (!asking.path.startsWith("/sign-")) return null;
+    const read = await readBody(message, 1_000);
+    if (read.kind === "refused") throw refusal(read.problem);
+    const reply = await signing(asking, read.bytes.toString());
+    if (reply === null) return null;
+    const { "content-type": type = "text/html; charset=utf-8", ...headers } = reply.headers;
+    return { status: reply.status, answer: { kind: "text", mediaType: String(type), text: reply.body, headers } };
+  };
+  return openCoordinator({
+    runtime,
+    access: identity,
+    keys: openRequestKeys(config.journal.directory),
+    host,
+    port,
+    version: version(),
+    describe: () => openApi(version()),
+    config,
+    names: config.server.names,
+    atOnce: config.server.turnsAtOnce,
+    log,
+    pages: [docsPage(version()), signIn],
+    more: (front) => {
+      const handlers: Handlers = {
+        ticket: async ({ caller }) => {
+          const ticket = identity.ticket(caller);
+          if ("status" in ticket) throw refusal(ticket);
+          return json(ticket);
+        },
+      };
+      const live = socketsOf(front, identity, log);
+      return { handlers: { ...handlers, ...live.handlers }, talks: live.talks };
+    },
+  });
+}
+
+/** What it is called: by its address, and by the names that a proxy gives it. */
+function originsOf({ server }: Config, url: string): readonly string[] {
+  const port = new URL(url).port;
+  const local = ["127.0.0.1", "localhost", "[::1]"].map((name) => `http://${name}:${port}`);
+  return [...new Set([url, ...local, ...server.names.filter((name) => name !== "*").map((name) => `https://${name}`)])];
+}
+
+function placeOf(given: Given, { server }: Config): Readonly<{ host: string; port: number }> {
+  const text = given.text("port");
+  const port = text === null ? server.port : text === "0" ? 0 : positive(text, "--port");
+  if (port > 65_535)
+    throw new FaultError({ kind: "usage", detail: `--port is \`${port}\``, hint: "use a number up to 65535; 0 takes a free one" });
+  return { host: given.text("host") ?? server.host, port };
+}
+
+function logOf(given: Given, screen: Screen): Log {
+  const least = LEVELS.find((level) => level === given.text("log")) ?? (screen.isAsideTerminal ? "warn" : "info");
+  return openLog({ write: (line) => screen.aside(line.trimEnd()), now: Date.now, least });
+}
+const LEVELS: readonly Level[] = ["debug", "info", "warn", "error"];
+
+type Announced = Readonly<{ at: Coordinator; identity: Identity; person: string; gate: Policies; config: Config }>;
+async function announce(given: Given, screen: Screen, { at, identity, person, config }: Announced): Promise<void> {
+  const link = await identity.link(person, { kind: "user", id: person });
+  if (given.json) return screen.line(JSON.stringify({ url: at.url, port: at.port, signIn: link, pid: process.pid }));
+  screen.line(`${screen.paint("strong", config.name)} is up at ${at.url}`);
+  screen.line(`sign in as ${person}, once, within 15 minutes: ${link}`);
+  screen.line(
+    screen.paint("dim", `API ${at.url}/docs · keys: orgate keys --help · Ctrl-C ends it: turns finish, or go on at the next start`),
+  );
+}
+
+/** True when everything had landed. */
+function untilTold(log: Log, at: Coordinator): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  let isLeaving = false;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    log("info", "signal", { signal });
+    if (isLeaving) process.exit(EXIT.interrupted);
+    isLeaving = true;
+    at.leave().then(resolve, reject);
+  };
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+  return promise;
+}

@@ -1,0 +1,74 @@
+/** What is told live: over the sockets, as server-sent events, and to `useChat`; all of it from the same fan-out and by the same wishes. */
+import { millis } from "@orgate/core";
+import { type Following, UI_STREAM_HEADERS } from "@orgate/core/wire";
+import type { Access, Caller } from "./access.ts";
+import { toolOf } from "./acts.ts";
+import type { Answer } from "./answering.ts";
+import type { Handlers } from "./api.ts";
+import { openChat } from "./chat.ts";
+import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
+import { type Fanout, openFanout } from "./fanout.ts";
+import { errorText, type Log } from "./logs.ts";
+import { agentOf, type Front } from "./routes/front.ts";
+import type { Talks } from "./server.ts";
+import { sightOf, whoseOf } from "./sight.ts";
+import { EVENT_STREAM, lastEventId, streamEvents } from "./sse.ts";
+import { openUiChat } from "./ui-chat.ts";
+
+export type Sockets = Readonly<{ talks: Talks; handlers: Handlers; fanout: Fanout }>;
+
+/** Whom `/ws/chat` talks to. */
+const DESK = "coordinator";
+/** Of one timer. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+export function socketsOf(front: Front, access: Access, log: Log): Sockets {
+  const { runtime, floor, now } = front;
+  const { journal } = runtime.place.store;
+  const fanout = openFanout(journal, runtime.subscribe);
+  const whose = whoseOf(journal);
+  const ports: ConnectionPorts = {
+    access,
+    floor,
+    journal,
+    whose,
+    open: async (agent, external, { principal }) => (await runtime.sessions.create({ agent, id: external, principal })).session,
+    unknownTool: (session, call) => toolOf(runtime, session, call),
+    fanout,
+    position: journal.position,
+    now: () => millis(now()),
+    unforeseen: (error) => log("error", "socket.failed", { error: errorText(error) }),
+  };
+  const talking = { ...ports, subscribe: runtime.subscribe, agent: DESK };
+  const talks: Talks = {
+    "/ws/v1": (caller, id, duplex) => openConnection(ports, caller, id, duplex),
+    ...(agentOf(front, DESK) === null
+      ? {}
+      : ({ "/ws/chat": (caller, id, duplex) => openChat(talking, caller, id, duplex, RATES) } satisfies Talks)),
+  };
+
+  /** A stream ends with what it was opened with. */
+  const until = ({ scope: { expiresAt } }: Caller, gone: AbortSignal): AbortSignal =>
+    expiresAt === null ? gone : AbortSignal.any([gone, AbortSignal.timeout(Math.min(Math.max(0, expiresAt - now()), LONGEST_MS))]);
+  const events = (to: Following, after: number | "now", caller: Caller): Answer => ({
+    kind: "stream",
+    mediaType: EVENT_STREAM,
+    write: (sink, gone) =>
+      streamEvents(fanout, { to, after, previews: true, sees: sightOf(access, caller, whose), signal: until(caller, gone) }, sink),
+  });
+  const handlers: Handlers = {
+    follow: async ({ params, query, caller, header }) =>
+      events({ kind: "session", session: params.session }, lastEventId(header("last-event-id")) ?? query.after, caller),
+    followAll: async ({ query, caller, header }) => events({ kind: "all" }, lastEventId(header("last-event-id")) ?? query.after, caller),
+    uiChat: async ({ params, body, caller }) => {
+      const tell = await openUiChat(talking, caller, params.agent, body);
+      return {
+        kind: "stream",
+        mediaType: EVENT_STREAM,
+        headers: UI_STREAM_HEADERS,
+        write: (sink, gone) => tell(sink, until(caller, gone)),
+      };
+    },
+  };
+  return { fanout, talks, handlers };
+}
