@@ -38,7 +38,8 @@ const asks = { id: "asks", action: "tool:pay", verdict: "ask", terms: { grant: "
 const gate = tableGate([asks, { id: "all", action: "*", verdict: "allow" }], sha256);
 /** Everybody may run agents; what else is done to a session is for whoever it is of, and for ann. */
 const decideFor: Gate["decideFor"] = (user, act) => {
-  const isOwn = "requester" in act ? act.requester === user : act.kind === "run" || act.kind === "open";
+  const about = "what" in act ? act.what : act;
+  const isOwn = "requester" in about ? about.requester === user : act.kind === "run" || act.kind === "open";
   return user === "ann" || isOwn ? gate.decideFor(user, act) : tableGate([], sha256).decideFor(user, act);
 };
 
