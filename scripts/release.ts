@@ -16,7 +16,12 @@ const PACKAGES = ["core", "host"] as const;
 const BESIDE: readonly string[] = ["bin"];
 /** Projects that are copied, not imported, at run time: shipped as they stand, sources included. From the root, to a place in the package. */
 const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  host: { "examples/ops-desk": "demo/ops-desk", "policies/starter": "starter/policies" },
+  host: {
+    "examples/ops-desk": "demo/ops-desk",
+    "policies/starter": "starter/policies",
+    agents: "starter/agents",
+    "policies/coordinator": "starter/coordinator",
+  },
 };
 /** Never shipped: what only tests read. */
 const TEST_FOLDERS = new Set(["fixtures", "__snapshots__"]);
@@ -44,7 +49,7 @@ export function release(root: string, out: string): readonly string[] {
 /** Only what the project consists of: what running it in place has left behind stays there. */
 function copyProject(from: string, to: string): void {
   if (!existsSync(from)) return;
-  const left = new Set([".orgate", "node_modules", "effects.jsonl", "model-calls.jsonl"]);
+  const left = new Set([".orgate", "node_modules", "effects.jsonl", "model-calls.jsonl", "reports"]);
   cpSync(from, to, { recursive: true, filter: (path) => !left.has(basename(path)) });
 }
 

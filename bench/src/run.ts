@@ -6,6 +6,7 @@ import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { concurrent } from "./concurrent.ts";
 import { contracts } from "./contracts.ts";
+import { chatRoundTrip, fanOut, reads } from "./coordinator.ts";
 import { gateCold, gateHits, gateLoop, gateMillion, gateMix } from "./gate.ts";
 import { mcpCalls } from "./mcp.ts";
 import type { Effort } from "./measure.ts";
@@ -44,13 +45,19 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   "model-streams": () => modelStreams({ rounds: quick ? 1 : 3, streams: 500 }),
   mcp: () => mcpCalls({ effort, calls: quick ? 200 : 1_000 }),
   sandbox: () => sandboxed({ effort, runs: quick ? 10 : 50 }),
+  "fan-out": () => fanOut({ subscribers: quick ? 100 : 1_000, entries: quick ? 50 : 200, perSecond: 20, rounds: quick ? 1 : 3 }),
+  chat: () => chatRoundTrip({ turns: quick ? 20 : 200, rounds: 1 }),
+  reads: () => reads({ requests: quick ? 500 : 5_000, atOnce: 32, rounds: quick ? 2 : 5 }),
   resume: () => resume({ effort, events: quick ? 2_000 : 10_000 }),
   verify: () => verifying({ effort, entries: quick ? 2_000 : 10_000 }),
   start: () => start({ rounds: quick ? 2 : 7 }),
 };
 
 /** Some are asked for together. */
-const GROUPS: Readonly<Record<string, readonly string[]>> = { models: ["models", "model-streams"] };
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  models: ["models", "model-streams"],
+  coordinator: ["fan-out", "chat", "reads"],
+};
 const chosen = only === undefined ? Object.keys(BENCHMARKS) : (GROUPS[only] ?? [only]);
 const unknown = chosen.find((name) => BENCHMARKS[name] === undefined);
 if (unknown !== undefined) {

@@ -94,13 +94,13 @@ async function obey(order: Order): Promise<object> {
       const { rss, heapUsed, external } = process.memoryUsage();
       return { rss, heapUsed, external, driving: at.floor.driving(), sockets: at.sockets() };
     }
-    case "open":
-      await paced(
-        order.count,
-        order.perSecond,
-        async (i) => void (await runtime.sessions.create({ agent: "clerk", id: `bench-${Date.now()}-${i}` })),
-      );
+    case "open": {
+      const stamp = Date.now();
+      const open = async (i: number): Promise<void> => void (await runtime.sessions.create({ agent: "clerk", id: `bench-${stamp}-${i}` }));
+      if (order.perSecond < 1e6) await paced(order.count, order.perSecond, open);
+      else await Promise.all(Array.from({ length: order.count }, (_, i) => open(i)));
       return {};
+    }
     case "shout":
       await paced(order.count, order.perSecond, (i) => {
         const text = JSON.stringify({ at: Date.now(), i, fill: "x".repeat(order.bytes) });

@@ -1,42 +1,16 @@
 /** The agent of the operations desk. It runs on the offline model, which follows the rules below: no key, no network. */
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { defineAgent, defineTool } from "orgate";
+import { desk, effects, happened } from "../desk.ts";
+import { readLog, service } from "../tools/read-log.ts";
 
-const desk = dirname(import.meta.dirname);
-/** What the tools did to the world, kept by the world and not by the runtime: an honest count of effects. */
-const effects = join(desk, "effects.jsonl");
-
-type Effect = { readonly tool: string; readonly key: string; readonly start: number; readonly pid: number };
-const happened = (tool: string, key: string, start: number): void => {
-  const effect: Effect = { tool, key, start, pid: process.pid };
-  appendFileSync(effects, `${JSON.stringify(effect)}\n`);
-};
 const hasHappened = (key: string): boolean =>
   existsSync(effects) &&
   readFileSync(effects, "utf8")
     .split("\n")
     .some((line) => line !== "" && JSON.parse(line).key === key);
-
-const service = {
-  type: "object",
-  properties: { service: { enum: ["payments"] } },
-  required: ["service"],
-  additionalProperties: false,
-} as const;
-
-const readLog = defineTool({
-  name: "read_log",
-  description: "Read the log of a service.",
-  input: service,
-  effects: ["read"],
-  repeat: "read",
-  run: ({ service: name }, { key, start }) => {
-    happened("read_log", key, start);
-    return readFileSync(join(desk, "logs", `${String(name)}.txt`), "utf8");
-  },
-});
 
 const sendFile = defineTool({
   name: "send_file",

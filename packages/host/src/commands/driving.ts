@@ -35,7 +35,7 @@ export async function withRuntime<T>(
 }
 
 /** Q45 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
-function notifyOf(given: Given, screen: Screen, { notify }: Desk["config"]): Notify | null {
+export function notifyOf(given: Given, screen: Screen, { notify }: Desk["config"]): Notify | null {
   if (notify === null) return null;
   const secret = given.env[notify.secretEnv] ?? "";
   if (secret === "") {

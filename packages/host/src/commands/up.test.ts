@@ -155,3 +155,37 @@ test("W76 a port that is in use is one line and what to do, as data with --json,
   });
   other.close();
 }, 60_000);
+
+test("W87 a changed agent starts the server again; one that does not load is said, and the next change brings it back", async () => {
+  const at = project();
+  const file = join(at.root, "agents/clerk.ts");
+  const good = readFileSync(file, "utf8");
+  const child = spawn(process.execPath, [program, "dev", "--port", "0", "--json", "--project", at.root], { env: at.env });
+  started.push(child);
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const lines: string[] = [];
+  let heard = (): void => {};
+  for (const stream of [child.stdout, child.stderr])
+    createInterface(stream).on("line", (line) => {
+      lines.push(line);
+      heard();
+    });
+  const until = async (count: number, is: (line: string) => boolean): Promise<string> => {
+    for (;;) {
+      const found = lines.filter(is);
+      if (found.length >= count) return found[count - 1] ?? "";
+      await new Promise<void>((resolve) => {
+        heard = resolve;
+      });
+    }
+  };
+  const isUp = (line: string): boolean => line.includes('"signIn"');
+  const first = JSON.parse(await until(1, isUp)) as { pid: number };
+  writeFileSync(file, "this is no module");
+  await until(1, (line) => line.includes("is started again when a file changes"));
+  writeFileSync(file, good);
+  const second = JSON.parse(await until(2, isUp)) as { pid: number };
+  expect(second.pid).not.toBe(first.pid);
+  child.kill("SIGTERM");
+  expect(await ended).toBe(0);
+}, 60_000);

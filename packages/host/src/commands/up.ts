@@ -24,6 +24,7 @@ import { watchPolicies } from "../policy-record.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import { createRuntime, type Runtime } from "../runtime.ts";
 import { version } from "../version.ts";
+import { notifyOf } from "./driving.ts";
 import { certified, personOf, positive, projectOf } from "./project.ts";
 
 export const up: Run = async (given, screen) => {
@@ -36,6 +37,7 @@ export const up: Run = async (given, screen) => {
   const person = personOf(given, screen);
   const principal = { kind: "user", id: person.name } as const;
   const { directory, synchronous } = config.journal;
+  const notify = notifyOf(given, screen, config);
   const runtime = await createRuntime({
     directory,
     agents,
@@ -47,6 +49,7 @@ export const up: Run = async (given, screen) => {
     env: given.env,
     folder: config.root,
     project: config.name,
+    ...(notify === null ? {} : { notify }),
   });
   let at: Coordinator | null = null;
   try {
@@ -169,5 +172,6 @@ function untilTold(log: Log, at: Coordinator): Promise<boolean> {
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
+  if (process.connected) process.once("disconnect", () => onSignal("SIGTERM")); // whoever started it has gone
   return promise;
 }

@@ -23,7 +23,8 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze(
 export type Sink = Readonly<{ write(text: string): Promise<void> }>;
 
 export type Answer = Readonly<
-  | { kind: "json"; value: unknown; status?: number; headers?: Readonly<Record<string, string>> }
+  /** `passing`: what stands now, and will be told otherwise later: under an idempotency key it is not kept. */
+  | { kind: "json"; value: unknown; status?: number; headers?: Readonly<Record<string, string>>; passing?: boolean }
   | { kind: "text"; mediaType: string; text: string; headers?: Readonly<Record<string, string | readonly string[]>> }
   /** `write` is called once the headers are out. */
   | { kind: "stream"; mediaType: string; headers?: Readonly<Record<string, string>>; write(sink: Sink, gone: AbortSignal): Promise<void> }

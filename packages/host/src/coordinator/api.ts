@@ -110,7 +110,7 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
     const replied = await once(given, async (made) => {
       const answer = await handler({ params, query, body, caller, may, sees, gone, header, once: made } as Call<RouteName>);
       if (answer.kind !== "json") throw new Error("what is done once is answered as JSON");
-      return { status: answer.status ?? status, value: answer.value };
+      return { status: answer.status ?? status, value: answer.value, passing: answer.passing ?? false };
     });
     return { status: replied.status, answer: { kind: "json", value: replied.value } };
   }

@@ -109,7 +109,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
       counted: metrics.request,
     });
   } catch (error) {
-    await floor.leave(0, 0);
+    floor.stop();
     closeAll();
     throw error;
   }

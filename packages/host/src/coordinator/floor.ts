@@ -55,6 +55,8 @@ export type Floor = Readonly<{
   isLeaving(): boolean;
   /** Looks for sessions that want driving: those interrupted, when told to, and those that something has come for. */
   sweep(what?: "interrupted"): Promise<void>;
+  /** Looks no more for sessions that want driving; those that are driven go on. */
+  stop(): void;
   /** W65. `finishMs`: how long turns may go on; `landMs`: how long what is in flight then may take. False: something was still in flight. */
   leave(finishMs: number, landMs: number): Promise<boolean>;
 }>;
@@ -233,18 +235,22 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
   const stopWatching = inbox.watchChanges(() => sweepSoon());
   const timer = setInterval(() => sweepSoon("interrupted"), SWEEP_MS).unref();
 
+  function stop(): void {
+    stopWatching();
+    clearInterval(timer);
+  }
+
   async function leave(finishMs: number, landMs: number): Promise<boolean> {
     leaving = true;
     queue.clear();
-    stopWatching();
-    clearInterval(timer);
+    stop();
     const within = (ms: number, all: () => Promise<unknown>): Promise<boolean> =>
       Promise.race([all().then(() => true), NODE.clock.sleep(ms, new AbortController().signal).then(() => false)]);
     if (driven.size > 0) await within(finishMs, () => Promise.all(driven.values()));
     return within(landMs, () => runtime.park());
   }
 
-  return { send, wake, outcome, driving: () => driven.size, queued: () => queue.size, isLeaving: () => leaving, sweep, leave };
+  return { send, wake, outcome, driving: () => driven.size, queued: () => queue.size, isLeaving: () => leaving, sweep, stop, leave };
 }
 
 /** Told entries in order: the one that ends the turn which this wish began. */

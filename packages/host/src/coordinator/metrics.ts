@@ -65,7 +65,7 @@ export function openMetrics({ runtime, log, gauges }: MetricsNeed): Metrics {
     told(log, agent, entry);
   }
 
-  /** It reads the journal at its own pace, and begins again where it was. */
+  /** It reads the journal at its own pace. */
   async function follow(): Promise<void> {
     for await (const one of runtime.subscribe({ all: true }, { after: "now", signal: stop.signal }))
       if (one.kind === "entry") await heard(one.entry);

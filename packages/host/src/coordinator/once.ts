@@ -1,6 +1,6 @@
 /**
  * W78 a POST that changes something is done once for each key of a person: the same request again, also while the first is under way, and also after the
- *     server was started again, gets the first one's answer; the key with another request is refused. What failed on the server's side may be tried again.
+ *     server was started again, gets the first one's answer; the key with another request is refused. What failed, or was not over when it was answered, is looked at again.
  * What is done under a key has ids that are made from it, so that a request which a crash cut off is not done a second time when it is sent again.
  */
 import { createHash } from "node:crypto";
@@ -17,7 +17,7 @@ export type Keys = Readonly<{
 }>;
 
 export type Given = Readonly<{ user: string; route: RouteName; key: string | undefined; request: unknown }>;
-export type Replied = Readonly<{ status: number; value: unknown }>;
+export type Replied = Readonly<{ status: number; value: unknown; passing: boolean }>;
 export type Once = (given: Given, work: (key: OnceKey) => Promise<Replied>) => Promise<Replied>;
 export type OnceKey = Readonly<{
   /** For the wish that the request is. */ intent: IntentId /** For the session that it opens. */;
@@ -49,13 +49,13 @@ export function onceOf(keys: Keys, now: () => number): Once {
     if (found !== null) {
       mustBeSame(found.digest, digest);
       const value: unknown = JSON.parse(found.body);
-      return { status: found.status, value };
+      return { status: found.status, value, passing: false };
     }
     const reply = work({ intent: intentId(`k-${id.slice(0, 40)}`), external: `key-${id.slice(0, 40)}` });
     underWay.set(id, { digest, reply });
     try {
       const replied = await reply;
-      keys.keep(id, digest, { status: replied.status, body: JSON.stringify(replied.value ?? null) }, now());
+      if (!replied.passing) keys.keep(id, digest, { status: replied.status, body: JSON.stringify(replied.value ?? null) }, now());
       return replied;
     } finally {
       underWay.delete(id);

@@ -2,6 +2,7 @@ import type { SessionId } from "@orgate/core";
 import { IDEMPOTENCY_KEY, ROUTES, type Route, type RouteName } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
+import { latch } from "./fixtures/stand.ts";
 
 const open: Serving[] = [];
 afterEach(async () => {
@@ -63,6 +64,18 @@ test("W78 a request whose answer was lost with the server is not done again: its
   const one = await read("execute", await run());
   expect(await read("execute", await run())).toEqual(one);
   expect(at.runs.look).toBe(1);
+});
+
+test("W78 an answer that was given before the turn was over is not the last word: the same key tells how it ended", async () => {
+  const hold = latch();
+  const at = await serve({ hold });
+  const run = () => at.post("/api/v1/agents/clerk/execute", { input: "wait", waitMs: 50 }, { [IDEMPOTENCY_KEY]: "k1" });
+  expect(await read("execute", await run())).toMatchObject({ state: "waiting", sentence: "The turn goes on." });
+  hold.open();
+  for (;;) {
+    const told = await read("execute", await run());
+    if ((told as { state: string }).state === "ended") return expect(told).toMatchObject({ ending: "completed" });
+  }
 });
 
 test("W79 a scoped key sees its agents' things alone, in every list; a full one sees all", async () => {

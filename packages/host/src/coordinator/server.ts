@@ -125,8 +125,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         route = found.route;
         await give({ response, request }, found.answer, found.status);
       } else {
+        message.socket.setTimeout(0); // a turn may take its time; what is still to arrive has the time of a request
         const answered = await api({ asking, message, caller, request, gone: gone.signal });
         [route, who] = [answered.route, answered.caller?.principal.id ?? null];
+        message.socket.setTimeout(bounds.idleMs);
         await give({ response, request }, answered.answer, answered.status);
       }
     } catch (error) {

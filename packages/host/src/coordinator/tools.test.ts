@@ -180,6 +180,50 @@ test("W141 a delegate is an agent that the operator may run", async () => {
   expect(await over).toContain("Done: count the chairs");
 });
 
+const BOSS = `name = "boss"
+instructions = "Have others look."
+model = "offline/boss"
+tools = ["system_health"]
+delegates = ["coordinator"]
+[[modelOptions.rules]]
+when.says = "look around"
+calls = [{ tool = "system_health" }]
+[[modelOptions.rules]]
+when.says = "tell me"
+calls = [{ tool = "delegate", args = { agent = "coordinator", task = "which agents are there?" } }]
+[[modelOptions.rules]]
+when = { notCalled = ["delegate"], called = ["system_health"] }
+calls = [{ tool = "delegate", args = { agent = "coordinator", task = "which agents are there?" } }]
+[[modelOptions.rules]]
+when = { called = ["delegate"] }
+say = "{{result}}"
+`;
+const BOSS_MAY = `
+@id("ask") @ask("Shall it look?") permit(principal == Agent::"boss", action == Action::"tool:system_health", resource);
+@id("delegate") permit(principal == Agent::"boss", action == Action::"delegate", resource);
+@id("list") permit(principal == Agent::"coordinator", action == Action::"tool:list_agents", resource);
+`;
+
+test("W141 whoever spoke in the session above a coordinator that was delegated to is heard there too", async () => {
+  const more = [
+    { path: "agents/boss.toml", text: BOSS },
+    { path: "policies/boss.cedar", text: BOSS_MAY },
+  ];
+  for (const [steered, told] of [
+    [false, "4 agents."],
+    [true, "1 agents."],
+  ] as const) {
+    const desk = await openDeskStand(undefined, "", more);
+    open.push(desk);
+    const { session } = await desk.runtime.sessions.create({ agent: "boss", principal: { kind: "user", id: "ann" } });
+    expect((await desk.say(session, "look around")).output).toBeNull();
+    if (steered) await desk.floor.send({ session, wish: { kind: "steer", text: "and tell me" }, as: desk.people.ben });
+    const over = ended(desk, session, 1);
+    await approve(desk);
+    expect(await over).toContain(told);
+  }
+});
+
 test("W143 what was said in a session is in no result of the coordinator's tools", async () => {
   const desk = await opened();
   await ran(desk, "clerk", "my password is zanzibar, list them");

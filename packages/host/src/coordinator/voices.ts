@@ -18,7 +18,7 @@ export type VoicesNeed = Readonly<{
   journal: Pick<Journal, "session" | "read">;
   access: Pick<Access, "mayDo">;
   /** Who stands for this person, with all that the policies let them do; null: nobody knows them. */
-  callerOf(principal: Principal): Caller | null;
+  callerOf(principal: Principal): Promise<Caller | null>;
 }>;
 
 const PAGE = 200;
@@ -29,9 +29,10 @@ export async function voicesOf({ journal, access, callerOf }: VoicesNeed, sessio
   const spoken = await spokenIn(journal, session, summary.seq);
   const [first] = spoken;
   if (first === undefined) throw new Error("nobody has spoken in this conversation");
-  const people = [...new Map([summary.principal, ...spoken].map((one) => [principalName(one), one])).values()];
-  const callers = people.map((one) => callerOf(one) ?? unknown(one));
-  const speaker = callerOf(first) ?? unknown(first);
+  const above = summary.parent === null ? [] : await spokenAbove(journal, session);
+  const people = [...new Map([summary.principal, ...spoken, ...above].map((one) => [principalName(one), one])).values()];
+  const callers = await Promise.all(people.map(async (one) => (await callerOf(one)) ?? unknown(one)));
+  const speaker = callers[people.findIndex((one) => principalName(one) === principalName(first))] ?? unknown(first);
   return {
     speaker,
     refuses(wanted) {
@@ -55,6 +56,13 @@ async function spokenIn(journal: Pick<Journal, "read">, session: SessionId, last
     }
   }
   return [];
+}
+
+/** As a delegate: everybody whose words the session above followed. */
+async function spokenAbove(journal: Pick<Journal, "read">, session: SessionId): Promise<readonly Principal[]> {
+  const [first] = await journal.read(session, seq(0), 1);
+  const speakers = first?.event.kind === "session.opened" ? (first.event.parent?.speakers ?? []) : [];
+  return speakers.map((id) => ({ kind: "user", id }));
 }
 
 function unknown({ id }: Principal): never {

@@ -6,7 +6,7 @@
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EXIT, type Run } from "../cli/command.ts";
 import { countScene, killScene, resumeScene, tamperScene, verifyScene, workScene } from "./scenes.ts";
@@ -95,7 +95,8 @@ const holds = (t: Told): boolean =>
   t.tamperFoundAt === t.tamperedAt;
 
 function prepare({ project }: Stage): void {
-  cpSync(exampleFolder(), project, { recursive: true });
+  const left = new Set([".orgate", "effects.jsonl", "model-calls.jsonl", "reports"]); // by a server that runs on it
+  cpSync(exampleFolder(), project, { recursive: true, filter: (path) => !left.has(basename(path)) });
   // the agent's module says `from "orgate"`: in the copy, that is whoever runs this
   mkdirSync(join(project, "node_modules"), { recursive: true });
   symlinkSync(packageFolder(), join(project, "node_modules", "orgate"), "junction");

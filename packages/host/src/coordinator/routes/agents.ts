@@ -5,7 +5,7 @@ import { sha256 } from "../../compose.ts";
 import type { Call, Handlers } from "../api.ts";
 import { openFor, spokenIn } from "../opening.ts";
 import { agentOf, type Front } from "./front.ts";
-import { json, page, pageOf, pair } from "./paging.ts";
+import { json, page, pageOf, pair, passing } from "./paging.ts";
 import { resultOf, type TurnView, turnsOf, waitingResult } from "./turns.ts";
 
 export function agentHandlers(front: Front): Pick<Handlers, "agents" | "agent" | "agentStatus" | "agentHistory" | "execute"> {
@@ -28,14 +28,17 @@ export function agentHandlers(front: Front): Pick<Handlers, "agents" | "agent" |
       mustBe(call.params.agent);
       const session = await sessionFor(front, call);
       const { input, files, limits, waitMs } = call.body;
-      if (limits !== undefined) return json(await withLimits(front, call, session));
+      if (limits !== undefined) {
+        const result = await withLimits(front, call, session);
+        return result.state === "waiting" ? passing(result) : json(result);
+      }
       const { caller, once } = call;
       const wish = { kind: "follow-up", text: input, ...(files === undefined ? {} : { files }) } as const;
       await floor.send({ session, wish, as: caller.person, id: once.intent });
       const came = await floor.outcome(session, once.intent, waitMs, call.gone);
       if (came !== null && came !== "waiting" && came.event.kind === "turn.ended")
         return json(await resultOf(runtime, session, came.event));
-      return json(await waitingResult(runtime, session, came === "waiting"));
+      return passing(await waitingResult(runtime, session, came === "waiting"));
     },
   };
 }

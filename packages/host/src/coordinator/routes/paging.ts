@@ -5,6 +5,7 @@ import { refusal } from "../answering.ts";
 
 export type Page = Readonly<{ limit: number; cursor?: string | undefined }>;
 export const json = (value: unknown): Answer => ({ kind: "json", value });
+export const passing = (value: unknown): Answer => ({ kind: "json", value, passing: true });
 
 /** Most rows looked at for one page: who may see little is told where to ask on, and holds nobody up. */
 const MOST_LOOKED = 5_000;
