@@ -45,7 +45,7 @@ export type CountWriter = Readonly<{
 
 export function countWriter(db: DatabaseSync): CountWriter {
   const isKept = db.prepare("SELECT 1 FROM kept_counts WHERE name = ?");
-  const anyKept = db.prepare("SELECT 1 FROM kept_counts LIMIT 1");
+  const anyKept = db.prepare("SELECT 1 FROM kept_counts WHERE name > '' LIMIT 1");
   const keepName = db.prepare("INSERT OR IGNORE INTO kept_counts VALUES (?)");
   const put = db.prepare("INSERT INTO counts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n");
   const forget = db.prepare("DELETE FROM counts WHERE bucket < ?");

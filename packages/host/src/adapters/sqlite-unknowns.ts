@@ -40,7 +40,7 @@ export type ListedUnknown = OpenUnknown & Readonly<{ agent: string }>;
 export type UnknownPage = Readonly<{ after: Pick<OpenUnknown, "session" | "call"> | null; most: number }>;
 
 export function unknownReader(db: DatabaseSync, safely: <T>(read: () => T) => T): UnknownReader {
-  const any = db.prepare("SELECT 1 FROM unknowns LIMIT 1");
+  const any = db.prepare("SELECT 1 FROM unknowns WHERE session > '' LIMIT 1"); // the first by its key: nothing is scanned
   const byResource = db.prepare(UNKNOWNS_SQL.byResource);
   const byDigest = db.prepare(UNKNOWNS_SQL.byDigest);
   const ofSession = db.prepare(UNKNOWNS_SQL.ofSession);
