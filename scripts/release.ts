@@ -49,7 +49,7 @@ export function release(root: string, out: string): readonly string[] {
 /** Only what the project consists of: what running it in place has left behind stays there. */
 function copyProject(from: string, to: string): void {
   if (!existsSync(from)) return;
-  const left = new Set([".orgate", "node_modules", "effects.jsonl", "model-calls.jsonl", "reports"]);
+  const left = new Set([".orgate", "node_modules", "effects.jsonl", "model-calls.jsonl", "reports", ".home"]);
   cpSync(from, to, { recursive: true, filter: (path) => !left.has(basename(path)) });
 }
 

@@ -48,6 +48,10 @@ export type AccessBook = Readonly<{
 
 export type BookPorts = Readonly<{ journal: Pick<Journal, "read" | "append">; secrets: SecretPort; now: () => Millis }>;
 
+/** How long a link can be used, and how long what it signs in counts. */
+export const LINK_MS = 15 * 60_000;
+export const SIGN_IN_MS = 12 * 3_600_000;
+
 const PAGE = 500;
 
 export function accessBook({ journal, secrets, now }: BookPorts): AccessBook {

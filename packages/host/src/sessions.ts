@@ -52,7 +52,7 @@ export type Sessions = Readonly<{
   /** H44 what was said there up to an entry, in a session of its own; the origin is only read. */
   fork(session: SessionId, how?: Forking): Promise<SessionSummary>;
   /** H43 for good. */
-  close(session: SessionId, reason: string): Promise<SessionSummary>;
+  close(session: SessionId, reason: string, by?: Principal): Promise<SessionSummary>;
 }>;
 
 export type SessionsNeed = Readonly<{
@@ -95,6 +95,6 @@ export function sessionsOf({ journal, clock, ids, counters, principal: me, surfa
       const surface = surfaceOf((await journal.session(session))?.agent ?? "");
       return forkSession(p, session, { at, external: id, principal, surface });
     },
-    close: (session, reason) => closeSession(p, session, me, reason),
+    close: (session, reason, by = me) => closeSession(p, session, by, reason),
   };
 }

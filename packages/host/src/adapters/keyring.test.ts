@@ -275,6 +275,18 @@ test("J43 a person certified by another process is known by the time the wish is
   expect(pending === undefined ? null : holder.keyring.authenticate(pending.intent)).toEqual({ kind: "genuine" });
 });
 
+test("J42 keys that are looked for several times at once are known once", async () => {
+  const disk = memoryDisk();
+  const one = processOn(disk);
+  await one.keyring.enrol();
+  const two = processOn(disk, W2);
+  await Promise.all([two.keyring.refresh(), two.keyring.refresh(), two.keyring.refresh()]);
+  expect(two.keyring.ring().bad).toEqual([]);
+  await one.keyring.certifyPerson("ana", createPerson(home, "ana", ed25519).key.publicKey);
+  await Promise.all([two.keyring.refresh(), two.keyring.refresh()]);
+  expect(two.keyring.ring()).toMatchObject({ bad: [], through: one.keyring.ring().through });
+});
+
 test("J43 what the runtime signs as its writer is genuine to every process, and only as it was signed", async () => {
   const disk = memoryDisk();
   const [one, two] = [processOn(disk, W1), processOn(disk, W2)];

@@ -161,7 +161,8 @@ export function openKeyring({ journal, keys, checks, now }: KeyringPorts): OpenK
   async function refresh(): Promise<Keyring> {
     for (;;) {
       const entries = await journal.read(KEYS, ring.through, PAGE);
-      if (entries.length > 0) ring = foldKeys(ring, entries, checks);
+      const fresh = entries.filter(({ seq }) => seq > ring.through); // another refresh may have been first
+      if (fresh.length > 0) ring = foldKeys(ring, fresh, checks);
       if (entries.length < PAGE) return ring;
     }
   }

@@ -3,9 +3,20 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { personsOf } from "../compose.ts";
 import type { Config } from "../config.ts";
+import { accessIn, accessOf, give, showAccess } from "./keys-access.ts";
 import { certified, looking, personOf, projectOf, writing } from "./project.ts";
 
 export const create: Run = async (given, screen) => {
+  if (given.flag("api") && given.flag("link"))
+    throw new FaultError({ kind: "usage", detail: "--api and --link are two things", hint: "make them one after the other" });
+  if (given.flag("api") || given.flag("link")) return give(given, screen);
+  const idle = ["agents", "actions", "expires", "note", "url"].find((option) => given.text(option) !== null);
+  if (idle !== undefined)
+    throw new FaultError({
+      kind: "usage",
+      detail: `--${idle} is for --api or --link`,
+      hint: "a key pair is limited by the policies alone",
+    });
   const config = projectIfAny(given); // a project that is there and broken is refused before anything is made
   const persons = personsOf(given.env);
   const person = persons.create(given.args[0] ?? "");
@@ -40,8 +51,9 @@ export const list: Run = (given, screen) =>
       state: key.withdrawn !== null ? "withdrawn" : key.of.kind === "root" && key.key !== root ? "replaced" : "valid",
       yours: mine.has(key.key),
     }));
+    const access = await accessIn(look, given.flag("all"));
     if (given.json) {
-      screen.line(JSON.stringify(keys.map(({ of: _, ...key }) => key)));
+      screen.line(JSON.stringify([...keys.map(({ of: _, ...key }) => key), ...access.map(accessOf)]));
       return EXIT.success;
     }
     const rows = keys.map((key): readonly Cell[] => [
@@ -52,6 +64,10 @@ export const list: Run = (given, screen) =>
       key.publicKey,
     ]);
     for (const line of table(["key", "of", "state", "since", "public key"], rows, screen.paint)) screen.line(line);
+    if (access.length > 0) {
+      screen.line("");
+      showAccess(access, screen);
+    }
     return EXIT.success;
   });
 

@@ -13,12 +13,14 @@ import type { Handlers } from "../coordinator/api.ts";
 import { type Identity, openIdentity } from "../coordinator/auth.ts";
 import { pagesOf } from "../coordinator/auth-pages.ts";
 import { type Coordinator, openCoordinator } from "../coordinator/coordinator.ts";
+import { connectDesk, DESK_SURFACES } from "../coordinator/desk.ts";
 import { docsPage } from "../coordinator/docs-page.ts";
 import { readBody } from "../coordinator/limits.ts";
 import { type Level, type Log, openLog } from "../coordinator/logs.ts";
 import { json } from "../coordinator/routes/paging.ts";
 import type { Page } from "../coordinator/server.ts";
 import { socketsOf } from "../coordinator/sockets.ts";
+import type { CoordinatorTools } from "../coordinator/tools.ts";
 import { openPolicies, type Policies } from "../policies.ts";
 import { watchPolicies } from "../policy-record.ts";
 import { loadProjectAgents } from "../project-agents.ts";
@@ -44,6 +46,7 @@ export const up: Run = async (given, screen) => {
     gate,
     principal,
     surface: "api",
+    surfaces: DESK_SURFACES,
     thread: "worker",
     synchronous,
     env: given.env,
@@ -61,9 +64,9 @@ export const up: Run = async (given, screen) => {
       gate,
       now: () => millis(Date.now()),
       origins,
-      desks: ["coordinator"],
+      desks: Object.keys(DESK_SURFACES),
     });
-    at = await serving({ config, runtime, identity, log, host, port, origins });
+    at = await serving({ config, runtime, identity, desk: loaded.desk, log, host, port, origins });
     const unwatch = given.flag("watch") ? watchPolicies(gate, (told) => log("info", "policies", { what: told.kind })) : () => {};
     await announce(given, screen, { at, identity, person: person.name, gate, config });
     const landed = await untilTold(log, at);
@@ -84,13 +87,14 @@ type Serving = Readonly<{
   config: Config;
   runtime: Runtime;
   identity: Identity;
+  desk: CoordinatorTools;
   log: Log;
   host: string;
   port: number;
   origins(): readonly string[];
 }>;
 
-async function serving({ config, runtime, identity, log, host, port, origins }: Serving): Promise<Coordinator> {
+async function serving({ config, runtime, identity, desk, log, host, port, origins }: Serving): Promise<Coordinator> {
   const signing = pagesOf({ ...identity, origins, now: () => millis(Date.now()) });
   const signIn: Page = async (asking, message) => {
     if (!asking.path.startsWith("/sign-")) return null;
@@ -115,6 +119,7 @@ async function serving({ config, runtime, identity, log, host, port, origins }: 
     log,
     pages: [docsPage(version()), signIn],
     more: (front) => {
+      connectDesk(desk, front, identity);
       const handlers: Handlers = {
         ticket: async ({ caller }) => {
           const ticket = identity.ticket(caller);

@@ -25,7 +25,7 @@ export type GuessingOptions = Readonly<{
 const MOST_RIGHT = 10_000;
 const MOST_ADDRESSES = 10_000;
 
-export function guessing({ now, atOnce = 2, waiting = 64, wrong = 10, withinMs = 60_000 }: GuessingOptions): Guessing {
+export function guessing({ now, atOnce = 2, waiting = 64, wrong = 60, withinMs = 60_000 }: GuessingOptions): Guessing {
   const key = randomBytes(32); // what is remembered is of no use to whoever reads this process's memory later
   const right = new Set<string>();
   const checking = new Map<string, Promise<boolean>>();

@@ -38,7 +38,7 @@ async function signIn(door: Door, asking: Asking, body: string): Promise<PageRep
   const came = await door.signIn(linkIn(body), asking.remote);
   if ("status" in came) return problem(came);
   const seconds = Math.floor((came.until - door.now()) / 1_000);
-  return { status: 204, headers: { ...PRIVATE, "set-cookie": cookiesFor(door.cookies(), came.token, seconds) }, body: "" };
+  return { status: 204, headers: { ...PRIVATE, "set-cookie": cookiesFor(door.cookies(asking), came.token, seconds) }, body: "" };
 }
 
 /** As it is, or the whole address that was pasted. */
@@ -47,7 +47,7 @@ const linkIn = (body: string): string => body.trim().split("#").at(-1) ?? "";
 async function signOut(door: Door, asking: Asking): Promise<PageReply> {
   const wrong = await door.signOut(asking);
   if (wrong !== null) return problem(wrong);
-  return { status: 204, headers: { ...PRIVATE, "set-cookie": cookiesFor(door.cookies(), "", 0) }, body: "" };
+  return { status: 204, headers: { ...PRIVATE, "set-cookie": cookiesFor(door.cookies(asking), "", 0) }, body: "" };
 }
 
 const PRIVATE = { "cache-control": "no-store", "referrer-policy": "no-referrer" } as const;

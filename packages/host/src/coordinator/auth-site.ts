@@ -50,7 +50,7 @@ export const isSafe = ({ via, method }: Pick<Coming, "via" | "method">): boolean
 export function crossSite(coming: Coming, origins: readonly string[]): Problem | null {
   const { host = "", origin } = coming.headers;
   const from = coming.headers["sec-fetch-site"];
-  const own = origins.filter((one) => new URL(one).host === host.toLowerCase());
+  const own = origins.flatMap((one) => (new URL(one).host === host.toLowerCase() ? [new URL(one).origin] : []));
   if (own.length === 0) return foreign("the request is for a host that this server is not called");
   if (origin !== undefined && !own.includes(origin.toLowerCase())) return foreign("the request comes from another site");
   if (from !== undefined && from !== "same-origin" && !(from === "none" && isSafe(coming)))

@@ -10,11 +10,11 @@
 import { type Gate, type Millis, millis, type Principal } from "@orgate/core";
 import { type Access as Given, lapsed } from "@orgate/core/journal";
 import { type Problem, wireProblem } from "@orgate/core/wire";
-import { type AccessBook, accessBook, readToken } from "../access-book.ts";
+import { type AccessBook, accessBook, LINK_MS, readToken, SIGN_IN_MS } from "../access-book.ts";
 import { type Person, type Place, secretPort } from "../compose.ts";
 import type { Access, Act, Asking, Caller, Scope } from "./access.ts";
 import { agentOf, outOfScope, userActFor } from "./auth-deciding.ts";
-import { type Guessing, guessing } from "./auth-guessing.ts";
+import { type Guessing, type GuessingOptions, guessing } from "./auth-guessing.ts";
 import { type CookieNames, cookieIn, cookieNames, crossSite, forged } from "./auth-site.ts";
 import { type Tickets, tickets } from "./auth-tickets.ts";
 import { operatorsOf } from "./operators.ts";
@@ -29,11 +29,10 @@ export type IdentityOptions = Readonly<{
   origins(): readonly string[];
   /** Agents that act for whoever speaks with them. */
   desks: readonly string[];
+  guesses?: Omit<GuessingOptions, "now">;
 }>;
 
 export type Ticket = Readonly<{ ticket: string; expiresAt: Millis }>;
-export const LINK_MS = 15 * 60_000;
-export const SIGN_IN_MS = 12 * 3_600_000;
 const UNLIMITED: Scope = { agents: null, actions: null, expiresAt: null };
 
 export type Identity = Access &
@@ -42,13 +41,16 @@ export type Identity = Access &
     ticket(caller: Caller): Ticket | Problem;
     /** Somebody inside who acts for this person, with no limits but the policies: the tools of an agent that speaks with them. */
     operator(name: string): Promise<Caller>;
+    /** The same of somebody for whom the server holds a key already; null: they are not known here. */
+    callerOf(principal: Principal): Caller | null;
     /** A link to sign in with, once, within a quarter of an hour. */
     link(person: string, by: Principal): Promise<string>;
     /** The token of a sign-in for a link; null when the link is good no more. */
     signIn(link: string, remote: string): Promise<SignedIn | Problem>;
     /** Ends the sign-in whose cookie this is. */
     signOut(asking: Asking): Promise<Problem | null>;
-    cookies(): CookieNames;
+    /** What they are called at the address that was asked. */
+    cookies(asking: Pick<Asking, "headers">): CookieNames;
     book: AccessBook;
     close(): void;
   }>;
@@ -61,7 +63,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   const { place, gate, now, origins } = options;
   const book = accessBook({ journal: place.store.journal, secrets: secretPort, now });
   const operators = operatorsOf(options.directory, place.keyring);
-  const guesses: Guessing = guessing({ now });
+  const guesses: Guessing = guessing({ now, ...options.guesses });
   const waiting: Tickets<Readonly<{ caller: Caller; access: Given["access"] | null }>> = tickets(now, secretPort.newSecret);
   const callers = new WeakMap<Caller, Standing>(); // a caller that was not let in here is nobody
   let trouble: string | null = null;
@@ -105,8 +107,11 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     return admit(await operators.open(person), { agents, actions, expiresAt: until }, access);
   }
 
+  const cookies = ({ headers: { host } }: Pick<Asking, "headers">): CookieNames =>
+    cookieNames(origins().find((one) => new URL(one).host === host?.toLowerCase()) ?? firstOf(origins()));
+
   async function byCookie(asking: Asking): Promise<Caller | Problem> {
-    const token = cookieIn(asking.headers, cookieNames(firstOf(origins())).signIn);
+    const token = cookieIn(asking.headers, cookies(asking).signIn);
     if (token === null) return wireProblem("unauthenticated", "nothing says who is asking", HINT);
     const foreign = crossSite(asking, origins()) ?? forged(asking, token);
     return foreign ?? enter(await prove(token, ["sign-in"], asking.remote));
@@ -165,6 +170,10 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       );
     },
     operator: async (name) => admit(await operators.open(name), UNLIMITED, null),
+    callerOf(principal) {
+      const person = principal.kind === "user" ? operators.known(principal.id) : null;
+      return person === null ? null : admit(person, UNLIMITED, null);
+    },
     async link(person, by) {
       await operators.open(person);
       const until = millis(now() + LINK_MS);
@@ -187,7 +196,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       if (access !== null) await book.revoke(access, caller.principal, "signed out");
       return null;
     },
-    cookies: () => cookieNames(firstOf(origins())),
+    cookies,
     close: stopWatching,
   };
 }

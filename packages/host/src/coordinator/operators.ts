@@ -5,12 +5,14 @@
  *      more is signed with it, and nobody is let in for them.
  */
 import { join } from "node:path";
-import { FaultError } from "@orgate/core";
+import { FaultError, isFault } from "@orgate/core";
 import { type Person, type Place, personsAt } from "../compose.ts";
 
 export type Operators = Readonly<{
   /** Made and certified the first time. Throws `key-bad` when theirs was withdrawn. */
   open(name: string): Promise<Person>;
+  /** Of somebody who has one already; null otherwise, and when it was withdrawn. */
+  known(name: string): Person | null;
   /** As of the last refresh of the keyring. */
   isGood(person: Person): boolean;
 }>;
@@ -24,8 +26,18 @@ export function operatorsOf(directory: string, keyring: Pick<Place["keyring"], "
     return known !== undefined && known.withdrawn === null && known.of.kind === "person" && known.of.name === name;
   };
 
+  /** Another server of this project may have been first. */
+  function createdOrThere(name: string): Person {
+    try {
+      return persons.create(name);
+    } catch (error) {
+      if (isFault(error, "key-bad") && persons.names().includes(name)) return persons.open(name);
+      throw error;
+    }
+  }
+
   async function open(name: string): Promise<Person> {
-    const person = persons.names().includes(name) ? persons.open(name) : persons.create(name);
+    const person = persons.names().includes(name) ? persons.open(name) : createdOrThere(name);
     await keyring.certifyPerson(name, person.key.publicKey); // throws when it was withdrawn
     opened.set(name, person);
     return person;
@@ -33,6 +45,12 @@ export function operatorsOf(directory: string, keyring: Pick<Place["keyring"], "
 
   return {
     isGood,
+    known(name) {
+      const person = opened.get(name) ?? (persons.names().includes(name) ? persons.open(name) : null);
+      if (person === null || !isGood(person)) return null;
+      opened.set(name, person);
+      return person;
+    },
     async open(name) {
       const person = opened.get(name);
       if (person === undefined) {

@@ -10,7 +10,7 @@ import { createRuntime, type Runtime } from "../runtime.ts";
 import { SHIPPED, SHIPPED_POLICIES } from "./fixtures/desk-stand.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../../../examples/ops-desk");
-const LEFT = /(^|[/\\])(\.orgate|effects\.jsonl|model-calls\.jsonl|reports)$/;
+const LEFT = /(^|[/\\])(\.orgate|effects\.jsonl|model-calls\.jsonl|reports|\.home)$/;
 const away: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const leave of away.splice(0)) await leave();

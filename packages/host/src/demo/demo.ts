@@ -95,7 +95,7 @@ const holds = (t: Told): boolean =>
   t.tamperFoundAt === t.tamperedAt;
 
 function prepare({ project }: Stage): void {
-  const left = new Set([".orgate", "effects.jsonl", "model-calls.jsonl", "reports"]); // by a server that runs on it
+  const left = new Set([".orgate", "effects.jsonl", "model-calls.jsonl", "reports", ".home"]); // by a server that runs on it
   cpSync(exampleFolder(), project, { recursive: true, filter: (path) => !left.has(basename(path)) });
   // the agent's module says `from "orgate"`: in the copy, that is whoever runs this
   mkdirSync(join(project, "node_modules"), { recursive: true });

@@ -3,6 +3,7 @@ import type { SessionSummary } from "@orgate/core/journal";
 import type { RouteOutput } from "@orgate/core/wire";
 import { sha256 } from "../../compose.ts";
 import type { Call, Handlers } from "../api.ts";
+import { openFor, spokenIn } from "../opening.ts";
 import { agentOf, type Front } from "./front.ts";
 import { json, page, pageOf, pair, passing } from "./paging.ts";
 import { resultOf, type TurnView, turnsOf, waitingResult } from "./turns.ts";
@@ -45,16 +46,10 @@ export function agentHandlers(front: Front): Pick<Handlers, "agents" | "agent" |
 const byName = (a: Agent, b: Agent): number => (a.name < b.name ? -1 : 1);
 
 /** Opened under a name that is the caller's, or the key's: sent again it is the same one. */
-async function sessionFor({ runtime }: Front, { params, body, caller, once }: Call<"execute">): Promise<SessionId> {
-  const { principal } = caller;
-  if (body.session !== undefined) {
-    const found = await runtime.inspect.session(body.session);
-    if (found === null) throw new FaultError({ kind: "session-unknown", session: body.session });
-    if (found.agent !== params.agent) throw new FaultError({ kind: "agent-other", session: body.session, agent: found.agent });
-    return body.session;
-  }
-  const id = body.id ?? once.external;
-  return (await runtime.sessions.create({ agent: params.agent, id, principal, labels: body.labels ?? [] })).session;
+async function sessionFor({ runtime }: Front, call: Call<"execute">): Promise<SessionId> {
+  const { params, body, caller, once } = call;
+  if (body.session !== undefined) return spokenIn(runtime, call, params.agent, body.session);
+  return (await openFor(runtime, caller, { agent: params.agent, id: body.id ?? once.external, labels: body.labels ?? [] })).session;
 }
 
 /** Limits go with a turn that is begun here and now: only a new session is sure not to have one. */

@@ -1,6 +1,9 @@
 import { FaultError, type SessionId, seq } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
+import { act } from "../access.ts";
+import { aboutSession } from "../acts.ts";
 import type { Handlers } from "../api.ts";
+import { mustBeOwn, openFor } from "../opening.ts";
 import type { Front } from "./front.ts";
 import { json, page, pair, whole } from "./paging.ts";
 import { type TurnView, turnsOf } from "./turns.ts";
@@ -14,7 +17,7 @@ export function sessionHandlers({ runtime, floor }: Front): Pick<Handlers, Names
     return found;
   };
   return {
-    sessions: async ({ query, sees }) =>
+    sessions: async ({ query, may }) =>
       json(
         await page<SessionSummary>(query, {
           read: (after, most) => {
@@ -23,12 +26,12 @@ export function sessionHandlers({ runtime, floor }: Front): Pick<Handlers, Names
             return runtime.inspect.sessions({ state: query.state ?? null, agent: query.agent ?? null, before, most });
           },
           place: ({ openedAt, session }) => `${openedAt} ${session}`,
-          shows: ({ agent }) => sees(agent),
+          shows: (one) => may(act("observe", "session", aboutSession(one))),
         }),
       ),
     openSession: async ({ body, caller, once }) => {
       const { agent, id = once.external, labels = [] } = body;
-      return json(await runtime.sessions.create({ agent, id, labels, principal: caller.principal }));
+      return json(await openFor(runtime, caller, { agent, id, labels }));
     },
     session: async ({ params }) => json(await mustBe(params.session)),
     events: async ({ params, query }) => {
@@ -63,11 +66,12 @@ export function sessionHandlers({ runtime, floor }: Front): Pick<Handlers, Names
       const { at, id = once.external } = body;
       const how = { id, principal: caller.principal, ...(at === undefined ? {} : { at }) };
       const there = await runtime.sessions.find(id);
-      return json(there !== null && id === once.external ? there : await runtime.sessions.fork(params.session, how));
+      const forked = there !== null && id === once.external ? there : await runtime.sessions.fork(params.session, how);
+      return json(mustBeOwn(forked, caller.principal, id));
     },
-    close: async ({ params, body }) => {
+    close: async ({ params, body, caller }) => {
       const found = await mustBe(params.session);
-      return json(found.state === "closed" ? found : await runtime.sessions.close(params.session, body.reason));
+      return json(found.state === "closed" ? found : await runtime.sessions.close(params.session, body.reason, caller.principal));
     },
   };
 }
