@@ -283,12 +283,13 @@ url = "http://127.0.0.1:${port}/say/{text}"\nheaders = { "X-Key" = "k {_secret:p
     const { port, seen } = await serving(() => ({ status: 200, body: "{}" }));
     const root = project({ ...SCOPE, "tools/p.clad.toml": http(port) });
     const passphrase = "correct horse";
-    await secretStore(join(root, ".orgate")).save(
-      new Map([
-        ["odd", CANARY],
-        ["plain", "from-the-store"],
-      ]),
+    await secretStore(join(root, ".orgate")).change(
       passphrase,
+      () =>
+        new Map([
+          ["odd", CANARY],
+          ["plain", "from-the-store"],
+        ]),
     );
     const { journal } = await called(root, "post", { text: "x" }, { ORGATE_SECRETS_PASSPHRASE: passphrase });
     expect(seen[0]?.headers["x-key"]).toBe("k from-the-store");

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
 import { passphraseFor, secretsFrom } from "../secrets.ts";
 import { secretStore } from "./secrets-file.ts";
@@ -21,7 +23,7 @@ test("T60 what was saved opens with its passphrase, and with no other; the file 
   const directory = folder();
   const store = secretStore(directory);
   expect([store.isThere(), (await store.open(PASS)).size]).toEqual([false, 0]);
-  await store.save(new Map([["api.token", "canary-1"]]), PASS);
+  await store.change(PASS, () => new Map([["api.token", "canary-1"]]));
   expect([...(await store.open(PASS))]).toEqual([["api.token", "canary-1"]]);
   await expect(store.open("another passphrase")).rejects.toMatchObject({
     fault: { kind: "file-bad", detail: expect.stringContaining("does not open") },
@@ -33,7 +35,7 @@ test("T60 what was saved opens with its passphrase, and with no other; the file 
 
 test("T60 what was changed in it, or made weaker, does not open", async () => {
   const store = secretStore(folder());
-  await store.save(new Map([["a", "canary"]]), PASS);
+  await store.change(PASS, () => new Map([["a", "canary"]]));
   const whole = JSON.parse(readFileSync(store.file, "utf8")) as {
     kdf: { n: number; salt: string };
     box: string;
@@ -77,12 +79,13 @@ test("T60 the passphrase is a variable, a key file of one's own, or asked of a p
 
 test("T60 the environment comes first, and without need of the store nobody is asked", async () => {
   const store = secretStore(folder());
-  await store.save(
-    new Map([
-      ["a", "stored-a"],
-      ["b", "stored-b"],
-    ]),
+  await store.change(
     PASS,
+    () =>
+      new Map([
+        ["a", "stored-a"],
+        ["b", "stored-b"],
+      ]),
   );
   let asked = 0;
   const secrets = secretsFrom(store, { ORGATE_SECRET_A: "from-env" }, async () => {
@@ -100,4 +103,18 @@ test("T60 the environment comes first, and without need of the store nobody is a
   await expect(secrets.take(["c"])).rejects.toMatchObject({
     fault: { detail: "there is no secret `c`", hint: expect.stringContaining("ORGATE_SECRET_C") },
   });
+});
+
+test("T60 two who change it at once lose nothing, and a draft that a kill left behind is in nobody's way", async () => {
+  const directory = folder();
+  const change = (name: string) => secretStore(directory).change(PASS, (secrets) => new Map([...secrets, [name, "canary"]]));
+  writeFileSync(join(directory, "secrets.json.draft"), "half a fi");
+  const script = `
+    const { secretStore } = await import(${JSON.stringify(new URL("./secrets-file.ts", import.meta.url).href)});
+    const [, directory, name] = process.argv;
+    await secretStore(directory).change(${JSON.stringify(PASS)}, (secrets) => new Map([...secrets, [name, "canary"]]));`;
+  const elsewhere = (name: string) => promisify(execFile)(process.execPath, ["--input-type=module", "-e", script, directory, name]);
+  await change("a");
+  await Promise.all(["b", "c", "d"].map(elsewhere));
+  expect([...(await secretStore(directory).open(PASS)).keys()]).toEqual(["a", "b", "c", "d"]);
 });

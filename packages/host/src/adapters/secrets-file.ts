@@ -2,11 +2,13 @@
  * Secrets of a project, in one encrypted file. The key is made from a passphrase by scrypt (128 MiB, so that guessing is dear) and never kept;
  * names and values are sealed together, so the file tells neither.
  *
- * T60 a store opens with its own passphrase only; what was changed in it, or made weaker, does not open; it is replaced whole, by rename.
+ * T60 a store opens with its own passphrase only; what was changed in it, or made weaker, does not open; it is replaced whole, by rename. Two who
+ *     change it at once take turns: the lock is SQLite's on a file of its own, so a killed process frees it.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { FaultError } from "@orgate/core";
 import * as z from "zod";
 import { readTextFile } from "../text-file.ts";
@@ -44,29 +46,60 @@ export type SecretStore = Readonly<{
   isThere(): boolean;
   /** Throws `file-bad` when the passphrase is not the one, or the file is not what was written. */
   open(passphrase: string): Promise<Secrets>;
-  save(secrets: Secrets, passphrase: string): Promise<void>;
+  /** Read, changed and written with nobody in between; what `change` throws leaves all as it was. */
+  change(passphrase: string, change: (secrets: Secrets) => Secrets): Promise<void>;
 }>;
+
+/** Scrypt takes a moment, and several may be in line. */
+const TURN_MS = 30_000;
 
 export function secretStore(directory: string): SecretStore {
   const file = join(directory, SECRETS_FILE);
   const isThere = (): boolean => existsSync(file);
+  const open = async (passphrase: string): Promise<Secrets> => (isThere() ? opened(file, passphrase) : new Map());
   return {
     file,
     isThere,
-    open: async (passphrase) => (isThere() ? opened(file, passphrase) : new Map()),
-    async save(secrets, passphrase) {
-      const salt = randomBytes(32);
-      const nonce = randomBytes(12);
-      const kdf = { name: "scrypt", n: COST, r: 8, p: 1, salt: salt.toString("base64") } as const;
-      const sealer = createCipheriv("aes-256-gcm", await keyOf(passphrase, salt, COST), nonce);
-      sealer.setAAD(Buffer.from(headerOf(kdf)));
-      const sorted = Object.fromEntries([...secrets].sort(([a], [b]) => (a < b ? -1 : 1)));
-      const box = Buffer.concat([sealer.update(JSON.stringify(sorted), "utf8"), sealer.final()]);
-      const text = (bytes: Buffer): string => bytes.toString("base64");
-      const sealed: Sealed = { v: 1, kdf, cipher: "aes-256-gcm", nonce: text(nonce), tag: text(sealer.getAuthTag()), box: text(box) };
-      replace(file, `${JSON.stringify(sealed, null, 2)}\n`);
+    open,
+    async change(passphrase, change) {
+      const lock = takeTurn(directory);
+      try {
+        replace(file, await sealed(change(await open(passphrase)), passphrase));
+      } finally {
+        lock.close();
+      }
     },
   };
+}
+
+function takeTurn(directory: string): DatabaseSync {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, "secrets.lock");
+  const lock = new DatabaseSync(path, { timeout: TURN_MS });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw bad(
+      path,
+      `cannot be locked: ${error instanceof Error ? error.message : String(error)}`,
+      "somebody else changes secrets: try again",
+    );
+  }
+}
+
+async function sealed(secrets: Secrets, passphrase: string): Promise<string> {
+  const salt = randomBytes(32);
+  const nonce = randomBytes(12);
+  const kdf = { name: "scrypt", n: COST, r: 8, p: 1, salt: salt.toString("base64") } as const;
+  const sealer = createCipheriv("aes-256-gcm", await keyOf(passphrase, salt, COST), nonce);
+  sealer.setAAD(Buffer.from(headerOf(kdf)));
+  const sorted = Object.fromEntries([...secrets].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const box = Buffer.concat([sealer.update(JSON.stringify(sorted), "utf8"), sealer.final()]);
+  const text = (bytes: Buffer): string => bytes.toString("base64");
+  const whole: Sealed = { v: 1, kdf, cipher: "aes-256-gcm", nonce: text(nonce), tag: text(sealer.getAuthTag()), box: text(box) };
+  return `${JSON.stringify(whole, null, 2)}\n`;
 }
 
 async function opened(file: string, passphrase: string): Promise<Secrets> {
@@ -107,8 +140,9 @@ const keyOf = (passphrase: string, salt: Buffer, n: number): Promise<Buffer> =>
 
 function replace(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const draft = `${file}.${process.pid}.draft`;
+  const draft = `${file}.draft`; // written by whoever's turn it is alone: one that is there was left by a kill
   try {
+    rmSync(draft, { force: true });
     const fd = openSync(draft, "wx", 0o600);
     try {
       writeSync(fd, text);

@@ -3,7 +3,7 @@ import { FaultError } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { table } from "../cli/table.ts";
-import { hiddenPrompt, SECRET_NAME, type SecretStore, secretStore } from "../compose.ts";
+import { hiddenPrompt, SECRET_NAME, type SecretStore, type Secrets, secretStore } from "../compose.ts";
 import { passphraseFor, variableOf } from "../secrets.ts";
 import { manifestsIn, projectOf } from "./project.ts";
 
@@ -18,10 +18,13 @@ export const set: Run = async (given, screen) => {
   const passphrase = await passphraseFor(given.env, ask, isNew ? "a passphrase for the secrets: " : "passphrase of the secrets: ");
   if (isNew && ask !== null && needsAsking(given) && (await ask("the passphrase again: ")) !== passphrase)
     throw new FaultError({ kind: "usage", detail: "the two are not the same", hint: "say it again" });
-  const secrets = await store.open(passphrase);
+  await store.open(passphrase); // a wrong one is told before the value is asked for
   const value = await givenValue(given, screen, ask, name);
-  const known = secrets.has(name);
-  await store.save(new Map([...secrets, [name, value]]), passphrase);
+  let known = false;
+  await store.change(passphrase, (secrets) => {
+    known = secrets.has(name);
+    return new Map([...secrets, [name, value]]);
+  });
   if (given.json) screen.line(JSON.stringify({ name, state: known ? "replaced" : "set" }));
   else screen.line(`${name} is ${known ? "replaced" : "set"}: manifests use it as {_secret:${name}}`);
   return EXIT.success;
@@ -75,14 +78,16 @@ export const remove: Run = async (given, screen) => {
   const name = nameOf(given);
   const store = storeOf(given);
   const passphrase = store.isThere() ? await passphraseFor(given.env, hiddenPrompt(), "passphrase of the secrets: ") : "";
-  const secrets = new Map(store.isThere() ? await store.open(passphrase) : []);
-  if (!secrets.delete(name))
+  const without = (secrets: Secrets): Secrets => {
+    if (secrets.has(name)) return new Map([...secrets].filter(([other]) => other !== name));
     throw new FaultError({
       kind: "usage",
       detail: `there is no secret \`${name}\` in the store`,
       hint: `there are: ${[...secrets.keys()].join(", ") || "none"}`,
     });
-  await store.save(secrets, passphrase);
+  };
+  if (store.isThere()) await store.change(passphrase, without);
+  else without(new Map());
   if (given.json) screen.line(JSON.stringify({ name, state: "removed" }));
   else screen.line(`${name} is removed`);
   return EXIT.success;
