@@ -1,8 +1,8 @@
 /** What the model is shown of the arguments: JSON Schema, typed. */
 import type { Json, JsonObject } from "../vocab/index.ts";
+import { readPattern } from "../vocab/pattern.ts";
 import { MAX_TEXT } from "./arg-type.ts";
 import type { Arg } from "./manifest.ts";
-import { readPattern } from "../vocab/pattern.ts";
 
 export function inputSchemaOf(args: ReadonlyMap<string, Arg>): JsonObject {
   const all = [...args.values()];

@@ -6,6 +6,7 @@
  * T56 an argument that feeds a decision is no free text.
  */
 import { frozenCopy, type JsonObject } from "../vocab/index.ts";
+import { readPattern } from "../vocab/pattern.ts";
 import { ARG_TYPES, type ArgType, FREE_TEXT, type Places, type Take, takeOf } from "./arg-type.ts";
 import { type Command, readCommand } from "./command.ts";
 import { readTarget } from "./hosts.ts";
@@ -13,7 +14,6 @@ import { type Http, readHttp } from "./http.ts";
 import { type Issue, issuesOf } from "./issue.ts";
 import { type ArgDef, argSchema, type CustomTypes, customTypesSchema, manifestSchema, type Written } from "./manifest-schema.ts";
 import { withTypes } from "./output.ts";
-import { readPattern } from "../vocab/pattern.ts";
 import { namesIn, type Piece, piecesOf } from "./template.ts";
 
 export type Arg = Readonly<{
