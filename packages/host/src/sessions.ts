@@ -76,7 +76,7 @@ export function sessionsOf({ journal, clock, ids, counters, principal: me, surfa
       labels: labels.map(label),
       history: toHistory(history),
       external: id,
-      parent: null,
+      parent: null, origin: null,
     });
   return {
     create,

@@ -24,6 +24,7 @@ import {
 } from "@orgate/core";
 import type { Tone } from "./paint.ts";
 import { count, duration } from "./table.ts";
+import { scheduleLine } from "./timeline-schedules.ts";
 import { shortened, visible, visibleLines } from "./visible.ts";
 
 export type Line = Readonly<{
@@ -243,6 +244,18 @@ export function narrator(): (entry: Entry) => readonly Line[] {
             more: e.problems.map(visible),
           },
         ];
+      case "schedule.declared":
+      case "schedule.removed":
+      case "schedule.paused":
+      case "schedule.resumed":
+      case "schedule.fired":
+      case "schedule.queued":
+      case "schedule.skipped":
+      case "schedule.ended":
+      case "schedule.stopped": {
+        const { mark, tone, text } = scheduleLine(e);
+        return [line(mark, tone, text)];
+      }
       case "trust.given":
         return [line("·", "plain", `${visible(e.subject)} trusted by ${principalName(e.by)} as ${e.digest.slice(0, 12)}`)];
       case "trust.withdrawn":
