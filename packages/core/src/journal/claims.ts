@@ -13,7 +13,8 @@ export function claimsOfOpening(e: JournalEvent): readonly string[] {
 }
 const NONE: readonly string[] = Object.freeze([]);
 
-export const dueClaim = ({ schedule, dueAt }: Readonly<{ schedule: string; dueAt: number }>): string => `\nschedule ${schedule} ${dueAt}`;
+export const dueClaim = ({ schedule, dueAt, attempt }: Readonly<{ schedule: string; dueAt: number; attempt: number }>): string =>
+  `\nschedule ${schedule} ${dueAt} ${attempt}`;
 export const deliveryClaims = ({
   webhook,
   delivery,

@@ -9,12 +9,16 @@ const spec: ScheduleSpec = {
   when: { kind: "cron", cron: "* * * * *", timezone: "UTC" },
   owner: "ana",
   jitterMs: 0,
+  oneShot: false,
   overlap: "skip",
   atOnce: 10,
   missed: "once",
   mostMissed: 10,
   graceMs: 60_000,
+  session: "fresh",
+  retries: 1,
   failures: 3,
+  enabled: true,
 };
 const schedule = "nightly";
 const stream = scheduleStream(schedule);
@@ -31,16 +35,21 @@ const fired = (dueAt: number, why: "due" | "asked" = "due"): JournalEvent => ({
   kind: "schedule.fired",
   schedule,
   dueAt: millis(dueAt),
+  attempt: 1,
   why,
   session: sessionId(`s_${dueAt}`),
+  intent: null,
   by: ana,
 });
-const ended = (dueAt: number, ending: "completed" | "failed" | "cancelled" | null): JournalEvent => ({
+const ended = (dueAt: number, ending: "completed" | "failed" | "cancelled" | null, then: "done" | "set-aside" = "done"): JournalEvent => ({
   kind: "schedule.ended",
   schedule,
   dueAt: millis(dueAt),
+  attempt: 1,
   session: sessionId(`s_${dueAt}`),
   ending,
+  then,
+  retryAt: null,
 });
 /** The n-th at a hundred times n. */
 const entries = (...events: readonly JournalEvent[]): readonly Entry[] =>
@@ -63,9 +72,25 @@ test("Z2 what was fired is dealt with and open until it is over; what a person a
   expect(stands(declared(), fired(900, "asked"))).toMatchObject({ through: 100, fired: 1 });
 });
 
-test("Z9 failures are counted in a row: a success forgets them, a cancel is none, what ended twice is counted once", () => {
-  const failing = [declared(), fired(1), ended(1, "failed"), fired(2), ended(2, null), fired(3), ended(3, "cancelled"), ended(3, "failed")];
-  expect(stands(...failing).failures).toBe(2);
+test("Z9 what failed is tried again at its time, then set aside; set aside are counted in a row: a success forgets them, a cancel is none", () => {
+  const again: JournalEvent = { ...ended(1, "failed"), then: "retry", retryAt: millis(900) } as JournalEvent;
+  const s = stands(declared(), fired(1), again);
+  expect([s.retry, s.failures, s.setAside]).toEqual([[{ dueAt: 1, attempt: 2, at: 900 }], 0, []]);
+  expect(stands(declared(), fired(1), again, { ...fired(1), attempt: 2 } as JournalEvent)).toMatchObject({
+    retry: [],
+    open: [{ attempt: 2 }],
+  });
+  const failing = [
+    declared(),
+    fired(1),
+    ended(1, "failed", "set-aside"),
+    fired(2),
+    ended(2, null, "set-aside"),
+    fired(3),
+    ended(3, "cancelled"),
+    ended(3, "failed", "set-aside"),
+  ];
+  expect(stands(...failing)).toMatchObject({ failures: 2, setAside: [{ dueAt: 2 }, { dueAt: 1 }] });
   expect(stands(...failing, fired(4), ended(4, "completed")).failures).toBe(0);
   const refused: JournalEvent = {
     kind: "schedule.skipped",
@@ -78,6 +103,14 @@ test("Z9 failures are counted in a row: a success forgets them, a cancel is none
   };
   expect(stands(...failing, refused).failures).toBe(3);
   expect(stands(...failing, { ...refused, why: "overlap" } as JournalEvent).failures).toBe(2);
+});
+
+test("Z1 what comes once is done once it was fired, and stays so until it is declared at another time", () => {
+  const once: ScheduleSpec = { ...spec, oneShot: true };
+  const done = [declared({ spec: once }), fired(500)];
+  expect(stands(declared({ spec: once }), fired(500, "asked")).state).toBe("active");
+  expect([stands(...done).state, stands(...done, declared({ spec: { ...once, input: "x" } })).state]).toEqual(["done", "done"]);
+  expect(stands(...done, declared({ spec })).state).toBe("active");
 });
 
 test("Z14 what was due while it was paused or stopped is not made up for", () => {

@@ -41,20 +41,26 @@ function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): Stand
   const n = { ...s, seq, since: s.since + 1 };
   switch (e.kind) {
     case "schedule.removed":
-      return { ...n, state: "removed", queue: [] };
+      return { ...n, state: "removed", queue: [], retry: [] };
     case "schedule.paused":
-      return { ...n, state: "paused", queue: [] };
+      return { ...n, state: "paused", queue: [], retry: [] };
     case "schedule.resumed":
       return { ...n, state: "active", failures: 0, through: at };
-    case "schedule.fired":
+    case "schedule.fired": {
+      const { dueAt, attempt, session, intent, why } = e;
+      const isPlanned = why !== "asked";
       return {
         ...n,
-        through: e.why === "asked" ? n.through : later(n.through, e.dueAt),
-        queue: n.queue.filter((due) => due !== e.dueAt),
-        open: [...n.open, { session: e.session, dueAt: e.dueAt }],
+        state: isPlanned && n.spec.oneShot && n.state === "active" ? "done" : n.state,
+        through: isPlanned ? later(n.through, dueAt) : n.through,
+        queue: n.queue.filter((due) => due !== dueAt),
+        retry: n.retry.filter((one) => one.dueAt !== dueAt),
+        open: [...n.open, { dueAt, attempt, session, intent }],
         fired: n.fired + 1,
-        last: { at, dueAt: e.dueAt, session: e.session, ending: null },
+        last: { at, dueAt, session, ending: null },
+        shared: n.spec.session === "shared" ? session : n.shared,
       };
+    }
     case "schedule.queued":
       return { ...n, through: later(n.through, e.dueAt), queue: [...n.queue, e.dueAt] };
     case "schedule.skipped":
@@ -65,46 +71,48 @@ function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): Stand
         failures: n.failures + (FAILS.has(e.why) ? 1 : 0),
       };
     case "schedule.ended": {
-      if (!n.open.some(({ session }) => session === e.session)) return n;
-      const isLast = n.last?.session === e.session;
+      const { dueAt, attempt, session, ending, then, retryAt } = e;
+      const isIt = (one: Readonly<{ dueAt: Millis; attempt: number }>): boolean => one.dueAt === dueAt && one.attempt === attempt;
+      if (!n.open.some(isIt)) return n;
       return {
         ...n,
-        open: n.open.filter(({ session }) => session !== e.session),
-        failures: e.ending === "completed" ? 0 : e.ending === "cancelled" ? n.failures : n.failures + 1,
-        last: isLast && n.last !== null ? { ...n.last, ending: e.ending } : n.last,
+        open: n.open.filter((one) => !isIt(one)),
+        retry: then === "retry" && retryAt !== null ? [...n.retry, { dueAt, attempt: attempt + 1, at: retryAt }] : n.retry,
+        setAside: then === "set-aside" ? [{ dueAt, session }, ...n.setAside].slice(0, MOST_SHOWN) : n.setAside,
+        failures: then === "set-aside" ? n.failures + 1 : ending === "completed" ? 0 : n.failures,
+        last: n.last?.session === session && n.last.dueAt === dueAt ? { ...n.last, ending } : n.last,
       };
     }
     case "schedule.stopped":
-      return { ...n, state: "stopped", queue: [] };
+      return { ...n, state: "stopped", queue: [], retry: [] };
     default:
       return n;
   }
 }
 
+const MOST_SHOWN = 20;
 /** It could not be fired, for a reason that does not pass by itself. */
 const FAILS: ReadonlySet<string> = new Set(["not-permitted", "agent-missing"]);
 const later = (a: Millis, b: Millis): Millis => millis(Math.max(a, b));
 
 /** Declared anew at other times, it counts from then on; with other words or limits it goes on where it was. */
 function begun(s: StandingSchedule | null, spec: ScheduleSpec, at: Millis): ScheduleStanding {
-  if (s === null) return { state: "active", through: at, queue: [], open: [], failures: 0, fired: 0, last: null, declaredAt: at };
-  const isSameTime = JSON.stringify(s.spec.when) === JSON.stringify(spec.when) && s.state !== "removed";
+  if (s === null) return { ...NEW, through: at, declaredAt: at };
+  const { when, oneShot, enabled } = s.spec;
+  const goesOn = s.state !== "removed" && enabled && JSON.stringify([when, oneShot]) === JSON.stringify([spec.when, spec.oneShot]);
   return {
     ...standingOf(s),
-    state: s.state === "removed" ? "active" : s.state,
-    through: isSameTime ? s.through : at,
-    queue: isSameTime ? s.queue : [],
+    state: goesOn || s.state === "paused" || s.state === "stopped" ? s.state : "active",
+    through: goesOn ? s.through : at,
+    queue: goesOn ? s.queue : [],
+    retry: goesOn ? s.retry : [],
     declaredAt: at,
   };
 }
+const NEW = { state: "active", queue: [], open: [], retry: [], setAside: [], failures: 0, shared: null, fired: 0, last: null } as const;
 
-export const standingOf = ({ state, through, queue, open, failures, fired, last, declaredAt }: ScheduleStanding): ScheduleStanding => ({
-  state,
-  through,
-  queue,
-  open,
-  failures,
-  fired,
-  last,
-  declaredAt,
-});
+/** Without what is not carried. */
+export function standingOf(s: ScheduleStanding): ScheduleStanding {
+  const { state, through, queue, open, retry, setAside, failures, shared, fired, last, declaredAt } = s;
+  return { state, through, queue, open, retry, setAside, failures, shared, fired, last, declaredAt };
+}

@@ -95,7 +95,8 @@ export const opened = (agent: string): SessionEvent => ({
   labels: [label("trusted")],
   history: [],
   external: null,
-  parent: null, origin: null,
+  parent: null,
+  origin: null,
 });
 export const note = (value: Json): SessionEvent => ({ kind: "note", from: "test", call: null, name: "n", value });
 const EDITED = digest("e".repeat(64));
@@ -495,7 +496,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
             opens: [{ session, events: [{ at: millis(1), event: by(origin) }] }],
           }),
         );
-      const due = { kind: "schedule", schedule: "nightly", dueAt: millis(1_000) } as const;
+      const due = { kind: "schedule", schedule: "nightly", dueAt: millis(1_000), attempt: 1 } as const;
       expect(await begin(a, S1, due, 0)).toBe(null);
       expect(await begin(b, S2, due, 1)).toMatchObject({ kind: "external-taken", session: S1 });
       expect(await b.journal.session(S2)).toBe(null);

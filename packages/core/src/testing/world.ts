@@ -299,7 +299,8 @@ export function world(options: WorldOptions): World {
       labels: [],
       history: [],
       external: null,
-      parent: null, origin: null,
+      parent: null,
+      origin: null,
     });
     open = held.state.session;
     return withTurn(held, input);

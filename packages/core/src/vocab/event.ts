@@ -358,28 +358,46 @@ export type SystemEvent =
   | Readonly<{ kind: "schedule.removed"; schedule: string; by: Principal; reason: string }>
   | Readonly<{ kind: "schedule.paused"; schedule: string; by: Principal; reason: string }>
   | Readonly<{ kind: "schedule.resumed"; schedule: string; by: Principal; reason: string }>
-  /** In the commit that opens the session and starts its turn: a due time is fired once, or not at all. */
-  | Readonly<{ kind: "schedule.fired"; schedule: string; dueAt: Millis; why: FiredWhy; session: SessionId; by: Principal }>
+  /** In the commit that opens the session and starts its turn, or that puts the word into the inbox of the one there is: once, or not at all. */
+  | Readonly<{ kind: "schedule.fired"; schedule: string } & Firing & { why: FiredWhy; by: Principal }>
   /** It is due while the one before it is not over, and waits for it. */
   | Readonly<{ kind: "schedule.queued"; schedule: string; dueAt: Millis }>
   /** Due times that were let go by, from the first to the last; `count` stops at a thousand. */
   | Readonly<{ kind: "schedule.skipped"; schedule: string; first: Millis; last: Millis; count: number; why: SkippedWhy; detail: string }>
-  /** The turn that a firing began is over; null: its session is not to be had. */
-  | Readonly<{ kind: "schedule.ended"; schedule: string; dueAt: Millis; session: SessionId; ending: Ending | null }>
+  /** The turn that a firing began is over; `ending` null: its session is not to be had. `then`: it is done, tried again at `retryAt`, or set aside. */
+  | Readonly<{
+      kind: "schedule.ended";
+      schedule: string;
+      dueAt: Millis;
+      attempt: number;
+      session: SessionId;
+      ending: Ending | null;
+      then: "done" | "retry" | "set-aside";
+      retryAt: Millis | null;
+    }>
   /** It has failed too often in a row: nothing of it is fired until a person resumes it. */
   | Readonly<{ kind: "schedule.stopped"; schedule: string; failures: number; session: SessionId | null; reason: string }>;
 
+/** `attempt` counts from 1. `intent`: what was put into the inbox of a session that all firings share. */
+export type Firing = Readonly<{ dueAt: Millis; attempt: number; session: SessionId; intent: IntentId | null }>;
+
 /** What a schedule's past comes down to. */
 export type ScheduleStanding = Readonly<{
-  state: "active" | "paused" | "stopped" | "removed";
+  state: "active" | "paused" | "stopped" | "done" | "removed";
   /** Due times up to this one have been dealt with. */
   through: Millis;
   /** Due, and waiting for the one before. */
   queue: readonly Millis[];
   /** Fired, and not over. */
-  open: readonly Readonly<{ session: SessionId; dueAt: Millis }>[];
-  /** In a row. */
+  open: readonly Firing[];
+  /** Failed, and to be tried again. */
+  retry: readonly Readonly<{ dueAt: Millis; attempt: number; at: Millis }>[];
+  /** Set aside, of late first, so many at the most as are worth showing. */
+  setAside: readonly Readonly<{ dueAt: Millis; session: SessionId }>[];
+  /** Set aside in a row. */
   failures: number;
+  /** The session that all firings share, where they do. */
+  shared: SessionId | null;
   fired: number;
   last: Readonly<{ at: Millis; dueAt: Millis; session: SessionId; ending: Ending | null }> | null;
   declaredAt: Millis;
