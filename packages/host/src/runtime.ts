@@ -467,7 +467,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       labels: labels.map((l): Label => label(l)),
       history: toHistory(history),
       external: null,
-      parent: null, origin: null,
+      parent: null,
+      origin: null,
     });
   }
 

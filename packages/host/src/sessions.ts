@@ -76,7 +76,8 @@ export function sessionsOf({ journal, clock, ids, counters, principal: me, surfa
       labels: labels.map(label),
       history: toHistory(history),
       external: id,
-      parent: null, origin: null,
+      parent: null,
+      origin: null,
     });
   return {
     create,

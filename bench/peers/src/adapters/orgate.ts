@@ -180,7 +180,8 @@ const inMemory =
           labels: [],
           history: [],
           external: null,
-          parent: null, origin: null,
+          parent: null,
+          origin: null,
         });
         const start = { kind: "turn.started", turn: 1, input: PROMPT, files: [], by: USER, limits: agent.limits, intent: null } as const;
         const state = await drive(ports, { ...held, begin: [...held.begin, start] }, agent.limits, NEVER);

@@ -41,14 +41,18 @@ const fired = (dueAt: number, why: "due" | "asked" = "due"): JournalEvent => ({
   intent: null,
   by: ana,
 });
-const ended = (dueAt: number, ending: "completed" | "failed" | "cancelled" | null, then: "done" | "set-aside" = "done"): JournalEvent => ({
+const ended = (
+  dueAt: number,
+  ending: "completed" | "failed" | "cancelled" | null,
+  result: "done" | "set-aside" = "done",
+): JournalEvent => ({
   kind: "schedule.ended",
   schedule,
   dueAt: millis(dueAt),
   attempt: 1,
   session: sessionId(`s_${dueAt}`),
   ending,
-  then,
+  result,
   retryAt: null,
 });
 /** The n-th at a hundred times n. */
@@ -73,7 +77,7 @@ test("Z2 what was fired is dealt with and open until it is over; what a person a
 });
 
 test("Z9 what failed is tried again at its time, then set aside; set aside are counted in a row: a success forgets them, a cancel is none", () => {
-  const again: JournalEvent = { ...ended(1, "failed"), then: "retry", retryAt: millis(900) } as JournalEvent;
+  const again: JournalEvent = { ...ended(1, "failed"), result: "retry", retryAt: millis(900) } as JournalEvent;
   const s = stands(declared(), fired(1), again);
   expect([s.retry, s.failures, s.setAside]).toEqual([[{ dueAt: 1, attempt: 2, at: 900 }], 0, []]);
   expect(stands(declared(), fired(1), again, { ...fired(1), attempt: 2 } as JournalEvent)).toMatchObject({

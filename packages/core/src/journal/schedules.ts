@@ -71,15 +71,15 @@ function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): Stand
         failures: n.failures + (FAILS.has(e.why) ? 1 : 0),
       };
     case "schedule.ended": {
-      const { dueAt, attempt, session, ending, then, retryAt } = e;
+      const { dueAt, attempt, session, ending, result, retryAt } = e;
       const isIt = (one: Readonly<{ dueAt: Millis; attempt: number }>): boolean => one.dueAt === dueAt && one.attempt === attempt;
       if (!n.open.some(isIt)) return n;
       return {
         ...n,
         open: n.open.filter((one) => !isIt(one)),
-        retry: then === "retry" && retryAt !== null ? [...n.retry, { dueAt, attempt: attempt + 1, at: retryAt }] : n.retry,
-        setAside: then === "set-aside" ? [{ dueAt, session }, ...n.setAside].slice(0, MOST_SHOWN) : n.setAside,
-        failures: then === "set-aside" ? n.failures + 1 : ending === "completed" ? 0 : n.failures,
+        retry: result === "retry" && retryAt !== null ? [...n.retry, { dueAt, attempt: attempt + 1, at: retryAt }] : n.retry,
+        setAside: result === "set-aside" ? [{ dueAt, session }, ...n.setAside].slice(0, MOST_SHOWN) : n.setAside,
+        failures: result === "set-aside" ? n.failures + 1 : ending === "completed" ? 0 : n.failures,
         last: n.last?.session === session && n.last.dueAt === dueAt ? { ...n.last, ending } : n.last,
       };
     }

@@ -73,7 +73,8 @@ describe("G103 what the model is shown of an untrusted output", () => {
       surface: "cli",
       labels: [],
       external: null,
-      parent: null, origin: null,
+      parent: null,
+      origin: null,
     } as const;
     const held = await openSession(p, { ...opening, history });
     expect(held.begin.map((e) => e.kind)).toEqual(["session.opened", "hold.taken", "note"]);

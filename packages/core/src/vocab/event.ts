@@ -364,7 +364,7 @@ export type SystemEvent =
   | Readonly<{ kind: "schedule.queued"; schedule: string; dueAt: Millis }>
   /** Due times that were let go by, from the first to the last; `count` stops at a thousand. */
   | Readonly<{ kind: "schedule.skipped"; schedule: string; first: Millis; last: Millis; count: number; why: SkippedWhy; detail: string }>
-  /** The turn that a firing began is over; `ending` null: its session is not to be had. `then`: it is done, tried again at `retryAt`, or set aside. */
+  /** The turn that a firing began is over; `ending` null: its session is not to be had. `result`: it is done, tried again at `retryAt`, or set aside. */
   | Readonly<{
       kind: "schedule.ended";
       schedule: string;
@@ -372,7 +372,7 @@ export type SystemEvent =
       attempt: number;
       session: SessionId;
       ending: Ending | null;
-      then: "done" | "retry" | "set-aside";
+      result: "done" | "retry" | "set-aside";
       retryAt: Millis | null;
     }>
   /** It has failed too often in a row: nothing of it is fired until a person resumes it. */
