@@ -23,3 +23,4 @@ export * from "./schedule.ts";
 export * from "./tool.ts";
 export * from "./verdict.ts";
 export * from "./vote.ts";
+export * from "./wording.ts";
