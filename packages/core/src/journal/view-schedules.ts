@@ -18,7 +18,11 @@ export function scheduleLine(e: ScheduleEvent): Said {
   switch (e.kind) {
     case "schedule.declared": {
       const where = e.from === null ? "added" : `declared in ${escapeHidden(e.from)}`;
-      return say("·", "plain", `schedule ${name} ${where}: ${whenText(e.spec)}, ${escapeHidden(e.spec.agent)} for ${escapeHidden(e.spec.owner)}`);
+      return say(
+        "·",
+        "plain",
+        `schedule ${name} ${where}: ${whenText(e.spec)}, ${escapeHidden(e.spec.agent)} for ${escapeHidden(e.spec.owner)}`,
+      );
     }
     case "schedule.removed":
       return say("!", "warn", `schedule ${name} removed ${told(e.by, e.reason)}`);
