@@ -50,6 +50,7 @@ import {
 import { modelFor } from "./adapters/model-offline.ts";
 import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
+import { httpGuard } from "./adapters/running/http-guard.ts";
 import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
@@ -102,6 +103,8 @@ export { projectPlaces } from "./adapters/project-places.ts";
 export { findProject, openProject } from "./adapters/project-toml.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
+/** How hosts are reached that somebody else names, by the guard of HTTP tools. */
+export const httpReach = httpGuard();
 export { nameOf as nameOfHolding } from "./adapters/running/sandbox-proof.ts";
 export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
