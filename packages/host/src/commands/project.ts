@@ -1,7 +1,7 @@
 /** What several commands need: the project, the person, the session that was meant. */
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
-import { type Agent, type Attachment, FaultError, isFault, isSessionId, type SessionId } from "@orgate/core";
+import { type Agent, type Attachment, FaultError, isFault, isSessionId, type SessionId, type Surface } from "@orgate/core";
 import { isPersonName, type Journal, type SessionSummary } from "@orgate/core/journal";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
@@ -69,13 +69,13 @@ export type Desk = Readonly<{
 export async function deskOf(config: Config): Promise<Desk> {
   const loaded = await loadProjectAgents(config);
   const agents = loaded.agents.map(({ agent }) => agent);
-  return { config, agents, gate: policiesFor(config, agents), mcp: loaded.mcp };
+  return { config, agents, gate: policiesFor(config, agents, "cli"), mcp: loaded.mcp };
 }
 
 /** A policy about a server's tools does not load without them: then that is what is wrong, and not the policy. */
-function policiesFor(config: Config, agents: readonly Agent[]): Policies {
+export function policiesFor(config: Config, agents: readonly Agent[], surface: Surface): Policies {
   try {
-    return openPolicies(config, agents, "cli");
+    return openPolicies(config, agents, surface);
   } catch (error) {
     if (isFault(error, "policies-refused")) agents.filter((a) => a.missingServers.length > 0).forEach(mustHaveSkills);
     throw error;
