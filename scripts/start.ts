@@ -20,5 +20,5 @@ if (!existsSync(join(home, "keys", `${OPERATOR}.key`))) {
     process.exit(made.status ?? 1);
   }
 }
-process.argv = [process.execPath, orgate, "up", "--project", desk, ...process.argv.slice(2)];
+process.argv = [process.execPath, orgate, "up", "--link", "--project", desk, ...process.argv.slice(2)];
 await import(pathToFileURL(orgate).href); // in this process: what a terminal or npm tells it, the server hears

@@ -8,7 +8,7 @@ import { visible } from "./cli/visible.ts";
 import { version } from "./version.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
-  const code = await command(argv);
+  const code = await runCommand(argv, { cwd: process.cwd(), env: process.env }, processScreen(process.env));
   // a tool that was given up may go on for ever; nobody waits for it
   setTimeout(() => process.exit(code), PATIENCE_MS).unref();
   return code;
@@ -16,10 +16,10 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 const PATIENCE_MS = 250;
 
-async function command(argv: readonly string[]): Promise<number> {
-  const screen = processScreen(process.env);
+/** One command in this process: for tests that need no process of its own to see what it does. */
+export async function runCommand(argv: readonly string[], around: Parameters<typeof parse>[1], screen: Screen): Promise<number> {
   try {
-    const parsed = parse(argv, { cwd: process.cwd(), env: process.env });
+    const parsed = parse(argv, around);
     switch (parsed.kind) {
       case "version":
         screen.line(version());

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { KINDS, type Kind } from "../starter/project.ts";
+import { inProcess } from "./fixtures/desk.ts";
 
 const entry = join(import.meta.dirname, "..", "..", "bin", "orgate.js");
 let folder = "";
@@ -13,11 +14,14 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 type Ended = Readonly<{ code: number | null; stdout: string; stderr: string }>;
-/** Far from any node_modules: what a project imports must be found all the same. */
-function orgate(cwd: string, ...args: readonly string[]): Promise<Ended> {
+const envOf = (): NodeJS.ProcessEnv => {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const env = { PATH, NODE_COMPILE_CACHE, ORGATE_HOME: join(folder, "home") };
-  const child = spawn(process.execPath, [entry, ...args], { cwd: join(folder, cwd), env, stdio: ["ignore", "pipe", "pipe"] });
+  return { PATH, NODE_COMPILE_CACHE, ORGATE_HOME: join(folder, "home") };
+};
+/** Far from any node_modules: what a project imports must be found all the same. */
+const orgate = (cwd: string, ...args: readonly string[]): Promise<Ended> => inProcess(args, join(folder, cwd), envOf());
+function started(cwd: string, ...args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [entry, ...args], { cwd: join(folder, cwd), env: envOf(), stdio: ["ignore", "pipe", "pipe"] });
   let [stdout, stderr] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;
@@ -57,7 +61,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
   });
 
   test("A23 A24 A25 its agents run at once, module and TOML alike, and nothing needs to be installed", async () => {
-    const run = await orgate(kind, "run", kind, "--input", reads, "--json");
+    const run = await started(kind, "run", kind, "--input", reads, "--json"); // as its owner does: in a process of its own
     expect([run.code, JSON.parse(run.stdout)]).toMatchObject([0, { ending: "completed", calls: 1 }]);
     expect(run.stderr).not.toMatch(/warning/i);
     const helper = await orgate(kind, "run", "helper", "--input", says, "--json");

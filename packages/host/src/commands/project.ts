@@ -24,6 +24,7 @@ import { fileAt } from "../file-input.ts";
 import { openPolicies, type Policies } from "../policies.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import type { ProjectMcp } from "../project-mcp.ts";
+import type { Env } from "../secrets.ts";
 
 export const projectOf = (given: Given): Config => openProject(given.project, given.cwd);
 
@@ -66,8 +67,8 @@ export type Desk = Readonly<{
 }>;
 
 /** Everything that can be wrong with a project is found here, before anything is opened for writing. */
-export async function deskOf(config: Config): Promise<Desk> {
-  const loaded = await loadProjectAgents(config);
+export async function deskOf(config: Config, env: Env): Promise<Desk> {
+  const loaded = await loadProjectAgents(config, "wanted", env);
   const agents = loaded.agents.map(({ agent }) => agent);
   return { config, agents, gate: policiesFor(config, agents, "cli"), mcp: loaded.mcp };
 }

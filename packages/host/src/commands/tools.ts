@@ -41,7 +41,7 @@ export const list: Run = async (given, screen) => {
   const config = projectOf(given);
   const { problems } = manifestsIn(config);
   if (problems.length > 0) throw refused(problems, config.root);
-  const { agents: loaded } = await loadProjectAgents(config);
+  const { agents: loaded } = await loadProjectAgents(config, "wanted", given.env);
   const agents = loaded.map(({ agent }) => agent);
   const manifests = manifestsOf(config, given.env, null).tools;
   const rest = agents
@@ -280,7 +280,7 @@ export const init: Run = async (given, screen) => {
 /** T65 the person proposes it in the agent's place; everything after that is as ever. */
 export const run: Run = async (given, screen) => {
   const [name = ""] = given.args;
-  const desk = await deskOf(projectOf(given));
+  const desk = await deskOf(projectOf(given), given.env);
   const agent = agentFor(desk.agents, name, given.text("agent"));
   const { contract } = manifestNamed(given, name);
   const args = argsOf(given, contract);

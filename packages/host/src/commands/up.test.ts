@@ -2,9 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, expect, test } from "vitest";
+import { expectRefusal, makeDesk, POLICIES } from "./fixtures/desk.ts";
 
 const program = join(import.meta.dirname, "../../bin/orgate.js");
 const started: ChildProcess[] = [];
@@ -155,6 +156,18 @@ test("W76 a port that is in use is one line and what to do, as data with --json,
   });
   other.close();
 }, 60_000);
+
+test("W171 --check loads what the server would, names what is wrong with its place, and opens nothing", async () => {
+  const desk = makeDesk();
+  folders.push(dirname(desk.root));
+  expect(JSON.parse((await desk.orgate("up", "--check", "--json")).stdout)).toMatchObject({ loads: true, agents: 1 });
+  desk.write("policies/desk.cedar", "permit (principal, action, resource)\n");
+  expectRefusal(await desk.orgate("up", "--check"), 1, "policies/desk.cedar:");
+  desk.write("policies/desk.cedar", POLICIES);
+  desk.write("agents/two.toml", 'name = "two"\ninstructions = 7\n');
+  expectRefusal(await desk.orgate("up", "--check"), 1, "agents/two.toml:2");
+  expect(desk.has(".orgate")).toBe(false);
+});
 
 test("W87 a changed project starts the server again; what does not load is said with its place, and the server goes on as it was", async () => {
   const at = project();

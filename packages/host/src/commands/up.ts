@@ -37,7 +37,7 @@ export const up: Run = async (given, screen) => {
   const config = projectOf(given);
   const { host, port } = placeOf(given, config);
   const log = logOf(given, screen);
-  const loaded = await loadProjectAgents(config);
+  const loaded = await loadProjectAgents(config, "wanted", given.env);
   const agents = loaded.agents.map(({ agent }) => agent);
   const gate = policiesFor(config, agents, "api");
   if (given.flag("check")) {
