@@ -22,3 +22,4 @@ export * from "./recovery.ts";
 export * from "./tool.ts";
 export * from "./verdict.ts";
 export * from "./vote.ts";
+export * from "./wording.ts";
