@@ -1,12 +1,10 @@
-import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { KINDS, type Kind } from "../starter/project.ts";
-import { inProcess } from "./fixtures/desk.ts";
+import { warmCommand } from "./fixtures/warm.ts";
 
-const entry = join(import.meta.dirname, "..", "..", "bin", "orgate.js");
 let folder = "";
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "orgate-init-"));
@@ -14,22 +12,11 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 type Ended = Readonly<{ code: number | null; stdout: string; stderr: string }>;
-const envOf = (): NodeJS.ProcessEnv => {
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  return { PATH, NODE_COMPILE_CACHE, ORGATE_HOME: join(folder, "home") };
-};
 /** Far from any node_modules: what a project imports must be found all the same. */
-const orgate = (cwd: string, ...args: readonly string[]): Promise<Ended> => inProcess(args, join(folder, cwd), envOf());
-function started(cwd: string, ...args: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [entry, ...args], { cwd: join(folder, cwd), env: envOf(), stdio: ["ignore", "pipe", "pipe"] });
-  let [stdout, stderr] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  return new Promise((resolve) => child.on("close", (code) => resolve({ code, stdout, stderr })));
+function orgate(cwd: string, ...args: readonly string[]): Promise<Ended> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const at = join(folder, cwd);
+  return warmCommand(args, at, at, { PATH, NODE_COMPILE_CACHE, ORGATE_HOME: join(folder, "home") });
 }
 const json = async (cwd: string, ...args: readonly string[]): Promise<unknown> => {
   const { code, stdout, stderr } = await orgate(cwd, ...args, "--json");
@@ -61,7 +48,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
   });
 
   test("A23 A24 A25 its agents run at once, module and TOML alike, and nothing needs to be installed", async () => {
-    const run = await started(kind, "run", kind, "--input", reads, "--json"); // as its owner does: in a process of its own
+    const run = await orgate(kind, "run", kind, "--input", reads, "--json");
     expect([run.code, JSON.parse(run.stdout)]).toMatchObject([0, { ending: "completed", calls: 1 }]);
     expect(run.stderr).not.toMatch(/warning/i);
     const helper = await orgate(kind, "run", "helper", "--input", says, "--json");
