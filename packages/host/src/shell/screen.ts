@@ -1,0 +1,239 @@
+/**
+ * A session's view as lines of a terminal; pure. What can no longer change is settled and goes into the scrollback, in order; the rest is drawn
+ * below it until it is.
+ *
+ * S22 an item is shown once, where it stands in the conversation; nothing is settled before everything above it is.
+ * S23 a card is `● name(summary)` with `⎿ output` below it, paired by its call; red is for what failed, not for what was refused or said.
+ * S24 words in progress are never settled: they go when the reply that takes their place is there.
+ */
+import {
+  type CallItem,
+  count,
+  type DiffLine,
+  duration,
+  type EndedItem,
+  type QuestionItem,
+  type SessionView,
+  shortened,
+  tokensOf,
+  type ViewItem,
+  width,
+} from "@orgate/core/journal/view";
+import type { Paint, Tone } from "../cli/paint.ts";
+
+export type Look = Readonly<{ columns: number; paint: Paint; showThinking: boolean }>;
+
+/** How many items, from the first, are as they will be. */
+export function settledUpTo({ items }: SessionView, from: number): number {
+  let at = from;
+  while (at < items.length && isSettled(items[at])) at += 1;
+  return at;
+}
+
+const OVER: ReadonlySet<CallItem["status"]> = new Set(["denied", "done", "failed", "unknown", "dropped"]);
+function isSettled(item: ViewItem | undefined): boolean {
+  if (item === undefined) return false;
+  if (item.kind === "call") return OVER.has(item.status);
+  if (item.kind === "question") return item.state !== "open";
+  return !(item.kind === "reply" && item.withheld);
+}
+
+export function itemLines(item: ViewItem, look: Look): readonly string[] {
+  const { paint } = look;
+  switch (item.kind) {
+    case "said":
+      return [
+        "",
+        ...wrapped(item.text, look, { first: paint("accent", "› "), rest: "  ", indent: 2 }),
+        ...item.files.map((file) => paint("dim", `  + ${file}`)),
+      ];
+    case "reply":
+      return item.withheld ? [paint("dim", "  the reply is withheld: nobody has let it be told")] : ["", ...wrapped(item.text, look)];
+    case "thinking":
+      return look.showThinking ? wrapped(item.text, look, { first: "  ", rest: "  ", indent: 2 }, "dim") : [];
+    case "call":
+      return callLines(item, look);
+    case "question":
+      return questionLines(item, look);
+    case "notice":
+      return wrapped(item.text, look, { first: `${item.mark} `, rest: "  ", indent: 2 }, item.tone);
+    case "ended":
+      return endedLines(item, look);
+  }
+}
+
+const DOT: Readonly<Record<CallItem["status"], Tone>> = {
+  proposed: "dim",
+  asking: "warn",
+  deferred: "warn",
+  denied: "warn",
+  allowed: "dim",
+  running: "accent",
+  recovering: "warn",
+  done: "good",
+  failed: "bad",
+  unknown: "bad",
+  dropped: "dim",
+};
+const MOST_OUTPUT_LINES = 6;
+
+function callLines(item: CallItem, look: Look): readonly string[] {
+  const { paint, columns } = look;
+  const head = `${item.tool}(${item.summary})`;
+  const took = item.durationMs === null ? "" : `  ${duration(item.durationMs)}`;
+  const title = `${paint(DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
+  if (item.edit !== null) {
+    const { path, added, removed, lines } = item.edit;
+    return [
+      title,
+      below(`${path}  +${added} −${removed}`, look, "dim"),
+      ...lines.slice(0, MOST_DIFF).map((line) => diffLine(line, look)),
+      ...more(lines.length - MOST_DIFF, look),
+    ];
+  }
+  const status = saidOf(item);
+  const output = (item.result ?? item.live).replace(/\n+$/, "");
+  const lines = output === "" ? [] : output.split("\n");
+  const cut = item.result === null ? lines.slice(-MOST_OUTPUT_LINES) : lines.slice(0, MOST_OUTPUT_LINES);
+  const tone: Tone = item.status === "failed" ? "bad" : "plain";
+  return [
+    title,
+    ...(status === null ? [] : [below(status.text, look, status.tone)]),
+    ...cut.map((line, i) => (i === 0 && status === null ? below(line, look, tone) : `    ${paint(tone, shortened(line, columns - 4))}`)),
+    ...more(lines.length - cut.length, look),
+  ];
+}
+
+const below = (text: string, { paint, columns }: Look, tone: Tone): string =>
+  `  ${paint("dim", "⎿")} ${paint(tone, shortened(text, columns - 4))}`;
+const more = (n: number, { paint }: Look): readonly string[] => (n > 0 ? [paint("dim", `    … ${count(n, "line")} more`)] : []);
+
+function saidOf(item: CallItem): { readonly text: string; readonly tone: Tone } | null {
+  const because =
+    item.verdict === null || item.verdict.policies.length === 0 ? "" : ` (${item.verdict.policies.map(({ id }) => id).join(", ")})`;
+  switch (item.status) {
+    case "denied":
+      return { text: `refused: ${item.verdict?.reason ?? ""}${because}`, tone: "warn" };
+    case "asking":
+      return { text: `waits for an answer${because}`, tone: "warn" };
+    case "deferred":
+      return { text: `put off${because}`, tone: "warn" };
+    case "unknown":
+      return { text: "nobody knows whether it happened: `/approvals` lists what is open", tone: "bad" };
+    case "dropped":
+      return { text: "not run: its turn ended first", tone: "dim" };
+    case "recovering":
+      return { text: item.recovery.at(-1) ?? "tries again", tone: "warn" };
+    case "proposed":
+    case "allowed":
+    case "running":
+    case "done":
+    case "failed":
+      return null;
+  }
+}
+
+const MOST_DIFF = 24;
+function diffLine(line: DiffLine | null, { paint, columns }: Look): string {
+  if (line === null) return paint("dim", "    ⋮");
+  const [mark, tone] =
+    line.kind === "added" ? (["+", "good"] as const) : line.kind === "removed" ? (["-", "bad"] as const) : ([" ", "dim"] as const);
+  return paint(tone, `    ${mark} ${shortened(line.text, columns - 6)}`);
+}
+
+function questionLines(item: QuestionItem, look: Look): readonly string[] {
+  const { paint } = look;
+  const [answer] = item.answers.slice(-1);
+  if (item.state !== "open") {
+    const who = answer === undefined ? "" : ` by ${answer.by}${answer.reason === null ? "" : `: ${answer.reason}`}`;
+    return [paint("dim", shortened(`? ${item.tool}(${item.summary}) ${item.state}${who}`, look.columns))];
+  }
+  return [
+    `${paint("warn", "?")} ${shortened(`${item.tool}(${item.summary})`, look.columns - 2)}`,
+    ...item.asks.flatMap(({ question, policy }) =>
+      wrapped(`${question} (${policy.id})`, look, { first: "  ", rest: "  ", indent: 2 }, "warn"),
+    ),
+  ];
+}
+
+function endedLines(item: EndedItem, look: Look): readonly string[] {
+  const { paint } = look;
+  const cost = item.micros === null ? "" : ` · ${money(item.micros)}`;
+  const figures = `${count(tokensOf(item.usage), "token")} · ${count(item.iterations, "iteration")} · ${duration(item.activeMs)}${cost}`;
+  const isGood = item.ending === "completed";
+  return [
+    ...(item.output === null ? [] : ["", ...wrapped(item.output, look)]),
+    ...(isGood
+      ? []
+      : wrapped(
+          `${item.sentence}${item.detail === null ? "" : `: ${item.detail}`}`,
+          look,
+          { first: "! ", rest: "  ", indent: 2 },
+          item.ending === "failed" ? "bad" : "warn",
+        )),
+    ...(isGood || item.next === "" ? [] : wrapped(item.next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
+    paint("dim", figures),
+  ];
+}
+export const money = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;
+
+/** What is shown of words in progress: their end, as many rows as there are. */
+export function streamingLines({ streaming }: SessionView, look: Look, rows: number): readonly string[] {
+  if (streaming === null) return [];
+  const words = streaming.text === "" && look.showThinking ? streaming.thinking : streaming.text;
+  const tail = words.slice(-(look.columns * rows)); // what cannot be seen is not worth the breaking into lines
+  const lines = words === "" ? [] : wrapped(tail, look).slice(-rows);
+  return [
+    ...lines,
+    ...streaming.calls.map(
+      ({ tool, text }) => `${look.paint("dim", "●")} ${shortened(`${tool}(${text.replace(/\s+/g, " ")}`, look.columns - 3)}`,
+    ),
+  ];
+}
+
+type Margin = Readonly<{ first: string; rest: string; indent: number }>;
+const NO_MARGIN: Margin = { first: "", rest: "", indent: 0 };
+
+/** At blanks where there are any, else anywhere; colours are put on line by line, so that each stands for itself. */
+export function wrapped(
+  text: string,
+  { columns, paint }: Pick<Look, "columns" | "paint">,
+  margin: Margin = NO_MARGIN,
+  tone: Tone = "plain",
+): readonly string[] {
+  const room = Math.max(columns - margin.indent, 8);
+  return text
+    .replace(/\n+$/, "")
+    .split("\n")
+    .flatMap((line) => broken(line, room))
+    .map((line, i) => `${i === 0 ? margin.first : margin.rest}${paint(tone, line)}`);
+}
+
+function broken(line: string, room: number): readonly string[] {
+  const rows: string[] = [];
+  let now = "";
+  let used = 0;
+  for (const word of line.replaceAll("\t", "  ").match(/\s+|\S+/g) ?? []) {
+    const wide = width(word);
+    if (used + wide <= room) {
+      now += word;
+      used += wide;
+    } else if (word.trim() === "") {
+      rows.push(now); // blanks at a break are not shown
+      [now, used] = ["", 0];
+    } else if (wide <= room) {
+      rows.push(now.trimEnd());
+      [now, used] = [word, wide];
+    } else
+      for (const c of word) {
+        const more = width(c);
+        if (used + more > room) {
+          rows.push(now);
+          [now, used] = ["", 0];
+        }
+        now += c;
+        used += more;
+      }
+  }
+  return [...rows, now];
+}
