@@ -48,7 +48,9 @@ export function itemLines(item: ViewItem, look: Look): readonly string[] {
         ...item.files.map((file) => paint("dim", `  + ${file}`)),
       ];
     case "reply":
-      return item.withheld ? [paint("dim", "  the reply is withheld: nobody has let it be told")] : ["", ...wrapped(item.text, look)];
+      return item.withheld
+        ? [paint("dim", shortened("  the reply is withheld: nobody has let it be told", look.columns))]
+        : ["", ...wrapped(item.text, look)];
     case "thinking":
       return look.showThinking ? wrapped(item.text, look, { first: "  ", rest: "  ", indent: 2 }, "dim") : [];
     case "call":
@@ -92,7 +94,7 @@ function callLines(item: CallItem, look: Look): readonly string[] {
     ];
   }
   const status = saidOf(item);
-  const output = (item.result ?? item.live).replace(/\n+$/, "");
+  const output = item.status === "denied" ? "" : (item.result ?? item.live).replace(/\n+$/, ""); // what the model was told of it is the reason again
   const lines = output === "" ? [] : output.split("\n");
   const cut = item.result === null ? lines.slice(-MOST_OUTPUT_LINES) : lines.slice(0, MOST_OUTPUT_LINES);
   const tone: Tone = item.status === "failed" ? "bad" : "plain";
@@ -113,7 +115,7 @@ function saidOf(item: CallItem): { readonly text: string; readonly tone: Tone } 
     item.verdict === null || item.verdict.policies.length === 0 ? "" : ` (${item.verdict.policies.map(({ id }) => id).join(", ")})`;
   switch (item.status) {
     case "denied":
-      return { text: `refused: ${item.verdict?.reason ?? ""}${because}`, tone: "warn" };
+      return { text: `denied: ${item.verdict?.reason ?? ""}${item.verdict?.reason.includes(because.trim()) ? "" : because}`, tone: "warn" };
     case "asking":
       return { text: `waits for an answer${because}`, tone: "warn" };
     case "deferred":
@@ -159,7 +161,7 @@ function questionLines(item: QuestionItem, look: Look): readonly string[] {
 function endedLines(item: EndedItem, look: Look): readonly string[] {
   const { paint } = look;
   const cost = item.micros === null ? "" : ` · ${money(item.micros)}`;
-  const figures = `${count(tokensOf(item.usage), "token")} · ${count(item.iterations, "iteration")} · ${duration(item.activeMs)}${cost}`;
+  const figures = `${count(tokensOf(item), "token")} · ${count(item.iterations, "iteration")} · ${duration(item.activeMs)}${cost}`;
   const isGood = item.ending === "completed";
   return [
     ...(item.output === null ? [] : ["", ...wrapped(item.output, look)]),
@@ -172,7 +174,7 @@ function endedLines(item: EndedItem, look: Look): readonly string[] {
           item.ending === "failed" ? "bad" : "warn",
         )),
     ...(isGood || item.next === "" ? [] : wrapped(item.next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
-    paint("dim", figures),
+    paint("dim", shortened(figures, look.columns)),
   ];
 }
 export const money = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;
