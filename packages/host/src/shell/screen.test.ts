@@ -1,10 +1,11 @@
 import { sessionFold, sessionViewOf, width } from "@orgate/core/journal/view";
-import { VIEW_CASES, VIEWED } from "@orgate/core/testing";
-import { ENDINGS } from "@orgate/core/vocab";
+import { VIEW_CASES } from "@orgate/core/testing";
+import { ENDINGS, sessionId } from "@orgate/core/vocab";
 import { describe, expect, test } from "vitest";
 import { plain } from "../cli/paint.ts";
 import { itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
 
+const VIEWED = sessionId("s_viewed00001");
 const LOOK: Look = { columns: 80, paint: plain, showThinking: true };
 
 describe.each(VIEW_CASES)("$name", ({ entries, shown, hidden }) => {

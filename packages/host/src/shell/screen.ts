@@ -148,7 +148,13 @@ function questionLines(item: QuestionItem, look: Look): readonly string[] {
   const [answer] = item.answers.slice(-1);
   if (item.state !== "open") {
     const who = answer === undefined ? "" : ` by ${answer.by}${answer.reason === null ? "" : `: ${answer.reason}`}`;
-    return [paint("dim", shortened(`? ${item.tool}(${item.summary}) ${item.state}${who}`, look.columns))];
+    const question = item.asks.map((ask) => ask.question).join(" ");
+    return wrapped(
+      `${question} ${item.tool}(${item.summary}): ${item.state}${who}`,
+      look,
+      { first: paint("dim", "? "), rest: "  ", indent: 2 },
+      "dim",
+    );
   }
   return [
     `${paint("warn", "?")} ${shortened(`${item.tool}(${item.summary})`, look.columns - 2)}`,
