@@ -18,7 +18,11 @@ export function Verdict({ verdict }: Readonly<{ verdict: VerdictView }>) {
   return (
     <p className={css.verdict}>
       <Tag tone={TONES[verdict.kind]}>{WORDS[verdict.kind]}</Tag>
-      {verdict.policies.length === 0 ? <span>{verdict.kind === "deny" ? verdict.reason : "by no policy"}</span> : <Policies of={verdict.policies} />}
+      {verdict.policies.length === 0 ? (
+        <span>{verdict.kind === "deny" ? verdict.reason : "by no policy"}</span>
+      ) : (
+        <Policies of={verdict.policies} />
+      )}
       {verdict.kind === "deny" && verdict.policies.length > 0 ? <span className={css.reason}>{verdict.reason}</span> : null}
     </p>
   );

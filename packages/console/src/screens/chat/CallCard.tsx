@@ -44,7 +44,8 @@ export function CallCard({ item, session }: Readonly<{ item: CallItem; session: 
       </header>
       {item.verdict === null ? null : <Verdict verdict={item.verdict} />}
       {item.live === "" ? null : (
-        <pre className={css.live} aria-label="Output so far">
+        <pre className={css.live}>
+          <span className="unseen">Output so far: </span>
           {item.live}
         </pre>
       )}
@@ -79,7 +80,9 @@ function Details({ item, session }: Readonly<{ item: CallItem; session: SessionI
           Touches <code>{item.resource}</code>
         </p>
       )}
-      {item.result === null ? null : <Text title={item.status === "done" ? "Result" : "What came back"} text={item.result} cut={item.cut} />}
+      {item.result === null ? null : (
+        <Text title={item.status === "done" ? "Result" : "What came back"} text={item.result} cut={item.cut} />
+      )}
       <p className={css.aside}>
         {item.labels.map((label) => (
           <Tag key={label} tone="wait">

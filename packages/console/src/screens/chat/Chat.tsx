@@ -1,5 +1,5 @@
 /** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
-import type { SessionId } from "@orgate/core/vocab";
+import { type SessionId, sessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useCallback, useState } from "react";
 import { useShortcuts } from "../../app/shortcuts.ts";
@@ -26,11 +26,11 @@ const COORDINATOR = "coordinator";
 
 export default function Chat({ params }: ScreenProps) {
   const agents = useCalled("agents", { query: { limit: 500 } });
-  const session = params["session"] === undefined ? null : (params["session"] as SessionId); // what it is not, the server says
+  const session = params.session === undefined ? null : sessionId(params.session); // what it is not, the server says
   if (agents.problem !== null && agents.value === null) return <Failing problem={agents.problem} again={agents.reload} />;
   if (agents.value === null) return <Loading />;
   const all = agents.value.items;
-  const wanted = params["agent"] ?? (all.find(({ name }) => name === COORDINATOR) ?? all[0])?.name ?? null;
+  const wanted = params.agent ?? (all.find(({ name }) => name === COORDINATOR) ?? all[0])?.name ?? null;
   if (session === null && wanted === null) return <NoAgents />;
   return (
     <div className={css.screen}>
@@ -44,7 +44,8 @@ function NoAgents() {
   return (
     <Empty icon="fleet" title="There is no agent that you may talk with">
       <p>
-        Agents are files in the project's folder <code>agents/</code>: <code>orgate init</code> writes a first one. If there are some, the policies do not let you see them.
+        Agents are files in the project's folder <code>agents/</code>: <code>orgate init</code> writes a first one. If there are some, the
+        policies do not let you see them.
       </p>
     </Empty>
   );
@@ -57,7 +58,10 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
   const feed = useFeed(session);
   const cancel = useCallback(() => void cancelled(hub, session), [hub, session]);
   const isRunning = feed !== null && (feed.view.state === "running" || feed.view.state === "waiting");
-  useShortcuts([...(isRunning ? [{ keys: "mod+.", says: "Cancel the turn", run: cancel }] : []), { keys: "n", says: "New conversation", run: () => go("/chat") }]);
+  useShortcuts([
+    ...(isRunning ? [{ keys: "mod+.", says: "Cancel the turn", run: cancel }] : []),
+    { keys: "n", says: "New conversation", run: () => go("/chat") },
+  ]);
   if (feed?.ended?.problem != null) return <Failing problem={feed.ended.problem} />;
   const view = feed?.view ?? null;
   const send = (text: string, how: Speaking): Promise<boolean> => spoken(hub, { session, agent: view?.agent ?? "", text, how });
@@ -105,7 +109,13 @@ function Told({ feed }: Readonly<{ feed: FeedState }>) {
         after={<InProgress view={view} />}
       />
       <p className="unseen" role="status">
-        {last === undefined || !feed.caughtUp ? "" : last.kind === "question" && last.state === "open" ? `A question waits: ${last.asks[0]?.question ?? last.tool}` : last.kind === "ended" ? `The turn ended: ${last.ending}` : ""}
+        {last === undefined || !feed.caughtUp
+          ? ""
+          : last.kind === "question" && last.state === "open"
+            ? `A question waits: ${last.asks[0]?.question ?? last.tool}`
+            : last.kind === "ended"
+              ? `The turn ended: ${last.ending}`
+              : ""}
       </p>
     </>
   );
@@ -162,7 +172,12 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
   );
 }
 
-const STARTERS: readonly string[] = ["Which agents are there?", "What waits for me?", "Is everything healthy?", "How many tokens were used?"];
+const STARTERS: readonly string[] = [
+  "Which agents are there?",
+  "What waits for me?",
+  "Is everything healthy?",
+  "How many tokens were used?",
+];
 function Starters({ agent, send }: Readonly<{ agent: Agent; send(text: string): Promise<boolean> }>) {
   const [busy, setBusy] = useState<string | null>(null);
   if (agent.name !== COORDINATOR) return agent.tools.length === 0 ? null : <p>It has {agent.tools.join(", ")}.</p>;

@@ -1,5 +1,13 @@
 /** What a session's view is made of, one row each. */
-import { type EndedItem, type NoticeItem, type SaidItem, type SessionView, type Streaming, tokensOf, type ViewItem } from "@orgate/core/journal/view";
+import {
+  type EndedItem,
+  type NoticeItem,
+  type SaidItem,
+  type SessionView,
+  type Streaming,
+  tokensOf,
+  type ViewItem,
+} from "@orgate/core/journal/view";
 import { memo } from "react";
 import { Icon } from "../../parts/Icon.tsx";
 import { Markdown, PlainText } from "../../parts/Markdown.tsx";
@@ -110,8 +118,8 @@ function Ended({ item }: Readonly<{ item: EndedItem }>) {
 function Totals({ item }: Readonly<{ item: EndedItem }>) {
   return (
     <span className={`${css.totals} figures`}>
-      {countText(tokensOf(item))} tokens · {item.micros === null ? "cost unknown" : moneyText(item.micros)} · {item.calls} {item.calls === 1 ? "call" : "calls"} ·{" "}
-      {span(item.activeMs)} · <Time at={item.at} />
+      {countText(tokensOf(item))} tokens · {item.micros === null ? "cost unknown" : moneyText(item.micros)} · {item.calls}{" "}
+      {item.calls === 1 ? "call" : "calls"} · {span(item.activeMs)} · <Time at={item.at} />
     </span>
   );
 }
@@ -122,7 +130,11 @@ export function InProgress({ view }: Readonly<{ view: SessionView }>) {
   if (state !== "running") return null;
   return (
     <div className={`${css.row} ${css.live}`} aria-hidden="true">
-      {streaming === null ? <Working what={view.running.length > 0 ? "at work" : `${agent} is thinking`} /> : <Streamed streaming={streaming} />}
+      {streaming === null ? (
+        <Working what={view.running.length > 0 ? "at work" : `${agent} is thinking`} />
+      ) : (
+        <Streamed streaming={streaming} />
+      )}
     </div>
   );
 }
