@@ -1,4 +1,5 @@
 /** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
+import type { ViewItem } from "@orgate/core/journal/view";
 import { type SessionId, sessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useCallback, useState } from "react";
@@ -91,16 +92,17 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
 
 function Told({ feed }: Readonly<{ feed: FeedState }>) {
   const { view, version } = feed;
-  const last = view.items.at(-1);
+  const items = shownOf(view.items);
+  const last = items.at(-1);
   return (
     <>
       <VirtualList
         className={css.told}
         label="Conversation"
-        count={view.items.length}
-        keyAt={(i) => view.items[i]?.key ?? String(i)}
+        count={items.length}
+        keyAt={(i) => items[i]?.key ?? String(i)}
         row={(i) => {
-          const item = view.items[i];
+          const item = items[i];
           return item === undefined ? null : <Row item={item} view={view} />;
         }}
         follow
@@ -119,6 +121,12 @@ function Told({ feed }: Readonly<{ feed: FeedState }>) {
       </p>
     </>
   );
+}
+
+/** What was said for later is told once: when its turn has begun, there. */
+function shownOf(items: readonly ViewItem[]): readonly ViewItem[] {
+  const begun = new Set(items.flatMap((item) => (item.kind === "said" && item.how === "turn" ? [`${item.by}\n${item.text}`] : [])));
+  return items.filter((item) => item.kind !== "said" || item.how !== "queued" || !begun.has(`${item.by}\n${item.text}`));
 }
 
 function State({ state }: Readonly<{ state: "idle" | "running" | "waiting" | "closed" }>) {

@@ -146,7 +146,7 @@ function Ran({ session, step, finished }: Readonly<{ session: SessionId; step: S
   return (
     <div className={css.ran}>
       {view.items
-        .filter(({ kind }) => kind !== "notice" && kind !== "ended")
+        .filter((item) => item.kind !== "notice" && item.kind !== "ended" && (item.kind !== "said" || item.how === "turn"))
         .map((item) => (
           <Row key={item.key} item={item} view={view} />
         ))}
