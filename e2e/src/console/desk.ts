@@ -1,10 +1,11 @@
 /** The example, with an agent for the tests, served by the real command in a process of its own: it can be killed and started again. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import * as z from "zod";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
@@ -17,7 +18,7 @@ export type ConsoleDesk = Readonly<{
   root: string;
   url(): string;
   /** An address that signs somebody in, once. */
-  link(person: Operator): string;
+  link(person: Operator): Promise<string>;
   /** Its JSON; throws when it fails. */
   orgate(args: readonly string[], as?: Operator): string;
   kill(): Promise<void>;
@@ -26,7 +27,8 @@ export type ConsoleDesk = Readonly<{
   close(): Promise<void>;
 }>;
 
-const started = z.object({ url: z.string() });
+const started = z.object({ url: z.string(), signIn: z.string() });
+const linked = z.object({ link: z.string() });
 
 export async function openDesk(): Promise<ConsoleDesk> {
   const folder = mkdtempSync(join(tmpdir(), "orgate-console-"));
@@ -48,10 +50,16 @@ export async function openDesk(): Promise<ConsoleDesk> {
     if (ran.status !== 0) throw new Error(`orgate ${args.join(" ")}: ${ran.stderr}`);
     return ran.stdout;
   };
-  for (const person of OPERATORS) orgate(["keys", "create", person], person);
+  const running = promisify(execFile);
+  const inBackground = async (args: readonly string[], as: Operator): Promise<string> =>
+    (await running(process.execPath, [ORGATE, ...args, "--project", root], { env: envOf(as) })).stdout;
+  await Promise.all(OPERATORS.map((person) => inBackground(["keys", "create", person], person)));
+  const linkFor = async (person: Operator): Promise<string> =>
+    linked.parse(JSON.parse(await inBackground(["keys", "create", person, "--link", "--json"], "ana"))).link;
 
   let child: ChildProcess | null = null;
   let at = "";
+  let first: string | null = null; // what it prints for ana
   const start = async (): Promise<void> => {
     const port = at === "" ? "0" : new URL(at).port;
     const made = spawn(process.execPath, [ORGATE, "up", "--port", port, "--json", "--project", root], {
@@ -66,7 +74,8 @@ export async function openDesk(): Promise<ConsoleDesk> {
     const ended = once(made, "exit").then(() => Promise.reject(new Error(`the server went: ${said}`)));
     const [line] = await Promise.race([once(createInterface(made.stdout), "line"), ended]);
     ended.catch(() => {});
-    at = started.parse(JSON.parse(String(line))).url;
+    const { url, signIn } = started.parse(JSON.parse(String(line)));
+    [at, first] = [url, signIn];
   };
   const kill = async (): Promise<void> => {
     if (child === null) return;
@@ -83,8 +92,9 @@ export async function openDesk(): Promise<ConsoleDesk> {
   return {
     root,
     url: () => at,
-    link: (person) => {
-      const { link } = z.object({ link: z.string() }).parse(JSON.parse(orgate(["keys", "create", person, "--link", "--json"])));
+    async link(person) {
+      const link = person === "ana" && first !== null ? first : await linkFor(person);
+      if (link === first) first = null;
       return `${at}/sign-in#${link.split("#")[1] ?? ""}`;
     },
     orgate,

@@ -33,7 +33,7 @@ const CASES: readonly Case[] = [
     async run({ browser, desk }) {
       const context = await browser.newContext();
       const page = await context.newPage();
-      const link = desk.link("bo");
+      const link = await desk.link("bo");
       await page.goto(`${desk.url()}/approvals`);
       await page.getByRole("heading", { name: "Orgate" }).waitFor();
       await page.getByLabel("Sign-in link").fill(link);
@@ -105,7 +105,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O15 deny with a reason, edit and approve: the agent is told, and what runs is what was edited",
+    name: "O15 O20 deny with a reason, edit and approve: the agent is told, and what runs is what was edited",
     async run({ desk, ana }) {
       const { page } = ana;
       await say(ana, desk, "stage", "pay mallory");

@@ -46,14 +46,14 @@ export async function enter(
     const url = new URL(request.url());
     if (url.origin !== desk.url() && url.protocol !== "blob:") found.push(`asks for ${request.url()}`);
   });
-  await page.goto(desk.link(who));
+  await page.goto(await desk.link(who));
   await page.getByRole("navigation", { name: "Screens" }).first().waitFor();
   return { page, context, errors: () => found.splice(0) };
 }
 
 export const go = async ({ page }: Person, desk: ConsoleDesk, path: string): Promise<void> => {
   await page.goto(`${desk.url()}${path}`);
-  await page.getByRole("navigation", { name: "Screens" }).first().waitFor();
+  await page.locator("main h1").first().waitFor();
 };
 
 type Violation = Readonly<{ id: string; impact: string | null; nodes: readonly Readonly<{ html: string; failureSummary: string }>[] }>;
