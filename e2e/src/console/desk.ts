@@ -31,6 +31,8 @@ const started = z.object({ url: z.string(), signIn: z.string() });
 const linked = z.object({ link: z.string() });
 
 export async function openDesk(): Promise<ConsoleDesk> {
+  const built = spawnSync(process.execPath, [join(ROOT, "scripts", "build-console.ts"), "--if-needed"], { encoding: "utf8" });
+  if (built.status !== 0) throw new Error(built.stderr);
   const folder = mkdtempSync(join(tmpdir(), "orgate-console-"));
   const root = join(folder, "ops-desk");
   cpSync(join(ROOT, "examples", "ops-desk"), root, { recursive: true, filter: (path) => !LEFT.has(basename(path)) });
