@@ -24,6 +24,7 @@ import {
   type Resource,
   type Verdict,
 } from "../vocab/index.ts";
+import { scheduleLine } from "./view-schedules.ts";
 import { count, duration, shortened } from "./view-words.ts";
 
 /** What colour says, words say too. */
@@ -272,6 +273,18 @@ export function narrator(): (entry: Entry) => readonly Line[] {
             more: e.problems.map(escapeHidden),
           },
         ];
+      case "schedule.declared":
+      case "schedule.removed":
+      case "schedule.paused":
+      case "schedule.resumed":
+      case "schedule.fired":
+      case "schedule.queued":
+      case "schedule.skipped":
+      case "schedule.ended":
+      case "schedule.stopped": {
+        const { mark, tone, text } = scheduleLine(e);
+        return [line(mark, tone, text)];
+      }
       case "trust.given":
         return [line("·", "plain", `${escapeHidden(e.subject)} trusted by ${principalName(e.by)} as ${e.digest.slice(0, 12)}`)];
       case "trust.withdrawn":

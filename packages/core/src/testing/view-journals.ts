@@ -69,6 +69,7 @@ export const opened = (more: Partial<Extract<SessionEvent, { kind: "session.open
   history: [],
   external: null,
   parent: null,
+  origin: null,
   ...more,
 });
 export const held = (n: number): JournalEvent => ({ kind: "hold.taken", epoch: epoch(n), writer: writerId(`w${n}`) });
