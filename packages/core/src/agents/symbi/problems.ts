@@ -22,7 +22,7 @@ export function readable(file: string, text: string, raw: RawProblem): SymbiProb
   if (raw.kind === "unclosed") return problemAt(file, text, raw.at, "`{` is never closed", "write the `}` that ends this block");
   const { word, shown } = foundAt(text, raw.at);
   const words = literals(raw.expected).filter((one) => /^[a-z]/.test(one));
-  const meant = word === null ? null : nearest(word, words);
+  const meant = word === null || word.length < 2 ? null : nearest(word, words);
   const expected = summed(raw.expected);
   const detail = expected.length === 0 ? `${shown} cannot stand here` : `expected ${listed(expected)}, found ${shown}`;
   const hint = meant?.startsWith("did you mean") === true ? meant : odd(text, raw.at);
@@ -43,7 +43,7 @@ function summed(expected: readonly Expectation[]): readonly string[] {
     if ("description" in e && e.description !== "blank") all.add(e.description);
     else if ("text" in e && e.type === "literal") all.add(`\`${e.text}\``);
   }
-  if (all.has("a number") && all.has("a text in quotes") && all.has("a name")) {
+  if (all.has("a number") && all.has("a text in quotes")) {
     for (const one of [...EXPRESSION, "a name", "`[`", "`{`", "`(`", "`if`", '`"""`', '`"`']) all.delete(one);
     all.add("a value");
   }
