@@ -1,4 +1,5 @@
 /** The agents of a project: modules and TOML files alike, with the skills and the instructions that the project brings for those who ask. */
+import { relative } from "node:path";
 import {
   type Agent,
   describe,
@@ -65,12 +66,10 @@ export async function loadProjectAgents(
   const manifests = manifestsOf(config, env, ask);
   const desk = coordinatorTools();
   const tomlFiles = config.agents.filter(isToml);
-  const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, desk.tools);
-  const {
-    agents: symbis,
-    origins,
-    sources,
-  } = await symbiAgents(config, () => loadToolBox(config.root, config.tools, manifests.tools, desk.tools));
+  const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, desk.tools, manifests.broken);
+  const unfit = new Map(tomls.map(({ agent, unfit: tools }) => [agent.name, tools]));
+  const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, desk.tools);
+  const { agents: symbis, origins, sources } = await symbiAgents(config, loadBox, manifests.broken);
   const byName = new Map<string, ProjectAgent>();
   for (const { agent, file } of withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config)) {
     const other = byName.get(agent.name);
@@ -85,10 +84,11 @@ export async function loadProjectAgents(
   const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
   const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
   const isPriced = Object.keys(config.prices).length > 0;
+  const isUnfit = tomls.some(({ unfit: tools }) => tools.length > 0);
   const linking = manifests.servers.length > 0 || sorted.some(({ agent }) => agent.missingServers.length > 0);
   if (which === "wanted" && wanted.size === 0 && !asking && !linking)
     return {
-      agents: sorted.map((one) => finished(one, isPriced ? { ...NO_EQUIPMENT, prices: config.prices } : null)),
+      agents: sorted.map((one) => finished(one, isPriced || isUnfit ? { ...NO_EQUIPMENT, prices: config.prices } : null)),
       sources,
       skills: [],
       mcp: null,
@@ -118,7 +118,12 @@ export async function loadProjectAgents(
 
   function equipped({ agent, file }: ProjectAgent, equipment: Equipment): Agent {
     try {
-      return equipAgent(agent, equipment);
+      const missingTools = (unfit.get(agent.name) ?? []).map(({ tool, file: at, line, column, detail, hint }) => ({
+        tool,
+        detail: `${relative(config.root, at)}:${line}:${column} ${detail}`,
+        hint,
+      }));
+      return equipAgent(agent, { ...equipment, missingTools });
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
       const { message, hint } = describe(error.fault);
@@ -134,7 +139,7 @@ type SymbiAgents = Readonly<{
 }>;
 
 /** All files or none (A6). Tools are loaded only where there is an agent that could name them. */
-async function symbiAgents(config: Config, loadBox: () => Promise<ToolBox>): Promise<SymbiAgents> {
+async function symbiAgents(config: Config, loadBox: () => Promise<ToolBox>, broken: ProjectManifests["broken"]): Promise<SymbiAgents> {
   const reads = readSymbiFiles(config.root, config.agents.filter(isSymbi));
   const sources = reads.map((read) => {
     if (read.kind === "problems") throw refuseAll(read.path, read.problems);
@@ -155,7 +160,7 @@ async function symbiAgents(config: Config, loadBox: () => Promise<ToolBox>): Pro
       throw fileBad(source.path, mine ?? null, `agent \`${draft.name}\` is already defined in ${where}`, "rename one of them");
     }
     origins.set(draft.name, origin);
-    return { agent: mustBuild(buildAgent(source, draft, box, config.prices), source), file: source.path };
+    return { agent: mustBuild(buildAgent(source, draft, { box, broken, prices: config.prices }), source), file: source.path };
   });
   const open = openDelegate(origins);
   if (open !== null) throw refuseAll(open.origin.source.path, [open.problem]);

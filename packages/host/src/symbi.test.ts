@@ -65,7 +65,7 @@ function made(text: string): Made {
   const source = { symbi: read.symbi, path: "agents/worker.symbi" };
   const agents: Agent[] = [];
   for (const draft of read.symbi.agents) {
-    const built = buildAgent(source, draft, box, {});
+    const built = buildAgent(source, draft, { box, broken: new Map(), prices: {} });
     if (built.kind === "problems") return told(built.problems);
     const finished = finishAgent(built.agent, { source, draft }, GROUPS);
     if (finished.kind === "problems") return told(finished.problems);

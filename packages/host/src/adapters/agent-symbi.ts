@@ -66,17 +66,29 @@ export function refuseAll(path: string, problems: readonly [SymbiProblem, ...Sym
   return fileBad(path, { line, column }, detail, rest, cause);
 }
 
+/** What there is for agents to name; `broken` are tools that are written, and wrong. */
+export type Ground = Readonly<{
+  box: Box;
+  broken: ReadonlyMap<string, Readonly<{ file: string; line: number; detail: string; hint: string }>>;
+  prices: PriceList;
+}>;
 export type Box = ReadonlyMap<string, Readonly<{ tool: Tool }>>;
 export type BuiltAgent = Readonly<
   { kind: "agent"; agent: Agent } | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]]; cause?: unknown }
 >;
 
 /** The agent with what it names of the project's tools; what it says of policies and labels comes when all its tools are there. */
-export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, box: Box, prices: PriceList): BuiltAgent {
+export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, broken, prices }: Ground): BuiltAgent {
   const problems: SymbiProblem[] = [];
   const tools = draft.tools.flatMap(({ name, at }) => {
     const found = box.get(name);
-    if (found === undefined) problems.push(problemAt(symbi, at, `there is no tool \`${name}\``, toolHint(name, box)));
+    const wrong = broken.get(name);
+    if (found === undefined)
+      problems.push(
+        wrong === undefined
+          ? problemAt(symbi, at, `there is no tool \`${name}\``, toolHint(name, box))
+          : problemAt(symbi, at, `tool \`${name}\` cannot be used: ${wrong.detail}`, `mend ${wrong.file}:${wrong.line}: ${wrong.hint}`),
+      );
     return found === undefined ? [] : [found.tool];
   });
   const [first, ...rest] = problems;
