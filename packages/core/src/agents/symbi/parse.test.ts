@@ -99,7 +99,9 @@ test.each([
 test("Y3 a file has a size; a huge text or number is no trouble within it", () => {
   expect(parseSymbi(" ".repeat(MAX_CHARACTERS + 1), "x")).toMatchObject({ kind: "problems", problems: [{ line: 1, column: 1 }] });
   expect(parseSymbi(`metadata { x = "${"a".repeat(200_000)}" }`, "x").kind).toBe("tree");
-  expect(problemsOf(`agent a { with instructions = "x", tokens = ${"9".repeat(100_000)} { } }`)[0]?.detail).toMatch(/`tokens` takes a whole number/);
+  expect(problemsOf(`agent a { with instructions = "x", tokens = ${"9".repeat(100_000)} { } }`)[0]?.detail).toMatch(
+    /`tokens` takes a whole number/,
+  );
 });
 
 test("Y9 a letter that only looks like one of ours, or cannot be seen, is refused where it stands", () => {
