@@ -13,7 +13,7 @@ import type { Handlers } from "../coordinator/api.ts";
 import { type Identity, openIdentity } from "../coordinator/auth.ts";
 import { pagesOf } from "../coordinator/auth-pages.ts";
 import { type Coordinator, openCoordinator } from "../coordinator/coordinator.ts";
-import { connectDesk, DESK_SURFACES } from "../coordinator/desk.ts";
+import { connectDesk, DESK_SURFACES, desksOf } from "../coordinator/desk.ts";
 import { docsPage } from "../coordinator/docs-page.ts";
 import { readBody } from "../coordinator/limits.ts";
 import { type Level, type Log, openLog } from "../coordinator/logs.ts";
@@ -64,7 +64,7 @@ export const up: Run = async (given, screen) => {
       gate,
       now: () => millis(Date.now()),
       origins,
-      desks: Object.keys(DESK_SURFACES),
+      desks: desksOf(agents, loaded.desk),
     });
     at = await serving({ config, runtime, identity, desk: loaded.desk, log, host, port, origins });
     const unwatch = given.flag("watch") ? watchPolicies(gate, (told) => log("info", "policies", { what: told.kind })) : () => {};
@@ -112,7 +112,7 @@ async function serving({ config, runtime, identity, desk, log, host, port, origi
     host,
     port,
     version: version(),
-    describe: () => openApi(version()),
+    describe: memoised(() => openApi(version())), // for anybody: made once
     config,
     names: config.server.names,
     atOnce: config.server.turnsAtOnce,
@@ -121,8 +121,8 @@ async function serving({ config, runtime, identity, desk, log, host, port, origi
     more: (front) => {
       connectDesk(desk, front, identity);
       const handlers: Handlers = {
-        ticket: async ({ caller }) => {
-          const ticket = identity.ticket(caller);
+        ticket: async ({ caller, header }) => {
+          const ticket = identity.ticket(caller, header("origin"));
           if ("status" in ticket) throw refusal(ticket);
           return json(ticket);
         },
@@ -131,6 +131,11 @@ async function serving({ config, runtime, identity, desk, log, host, port, origi
       return { handlers: { ...handlers, ...live.handlers }, talks: live.talks };
     },
   });
+}
+
+function memoised<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
 }
 
 /** What it is called: by its address, and by the names that a proxy gives it. */

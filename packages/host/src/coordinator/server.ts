@@ -149,16 +149,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     refuse(to, refused.problem, { ...refused.headers, ...close });
   }
 
-  /** Who it is; and whether they ask too often. */
+  /** Who it is; and whether they ask too often. W191: what costs nothing to refuse never keeps those waiting who show something. */
   async function callerOf(asking: Asking): Promise<Caller> {
     const now = performance.now();
-    mustWait(strangers.wait(asking.remote, now));
+    const shown = shownIn(asking);
+    const bucket = `${shown} ${asking.remote}`;
+    if (shown === "key" || shown === "cookie") mustWait(strangers.wait(bucket, now));
     const caller = await access.authenticate(asking);
     if (!isProblem(caller)) {
       mustWait(rate.take(`${caller.principal.kind}:${caller.principal.id}`, now));
       return caller;
     }
-    mustWait(strangers.take(asking.remote, now));
+    if (caller.status === 401) mustWait(strangers.take(bucket, now));
     throw refusal(caller, caller.status === 401 ? { "www-authenticate": 'Bearer realm="orgate"' } : {});
   }
   function mustWait(ms: number): void {
@@ -209,6 +211,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const talk = begin(caller, id, duplexOf(ws));
     const one = { talk, alive: true };
     open.set(ws, one);
+    const unwatch = access.watch(caller, (why) => {
+      log("info", "socket.cut", { connection: id });
+      talk.leave(wireProblem("unauthenticated", why, "sign in again, or show another key"), false, CLOSE.policy);
+    });
     log("info", "socket.opened", { connection: id, path, user: caller.principal.id });
     ws.on("message", (bytes, isBinary) => {
       one.alive = true;
@@ -221,6 +227,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ws.on("error", () => ws.terminate()); // an oversize frame among them: `ws` has closed it with its code
     ws.on("close", (code) => {
       open.delete(ws);
+      unwatch();
       talk.gone();
       log("info", "socket.closed", { connection: id, code });
     });
@@ -279,6 +286,13 @@ function askingOf(message: IncomingMessage, via: Asking["via"]): Asking {
     headers: message.headers,
     remote: message.socket.remoteAddress ?? "",
   };
+}
+
+/** What somebody shows of themselves. Any page of a browser can make it ask for nothing, or for a ticket; neither is worth guessing. */
+function shownIn({ via, headers, query }: Asking): "key" | "ticket" | "cookie" | "nothing" {
+  if (headers.authorization !== undefined) return "key";
+  if (via === "socket" && query.has("token")) return "ticket";
+  return headers.cookie === undefined ? "nothing" : "cookie";
 }
 
 function memoised<T>(make: () => Promise<T>): () => Promise<T> {

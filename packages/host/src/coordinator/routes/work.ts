@@ -9,7 +9,7 @@ import { json, pageOf } from "./paging.ts";
 type Names = "breakers" | "setBreaker" | "halts" | "halt" | "resumeWork";
 
 /** Work as a whole: breakers and halts. */
-export function workHandlers({ runtime }: Front): Pick<Handlers, Names> {
+export function workHandlers({ runtime, cursors }: Front): Pick<Handlers, Names> {
   /** Of something that one of the caller's agents uses; the rest is for whoever sees the project. */
   const concerns = ({ sees, may }: Pick<Call<"breakers">, "sees" | "may">, name: string): boolean => {
     if (name === "all" || may(act("observe", "project"))) return true;
@@ -20,13 +20,14 @@ export function workHandlers({ runtime }: Front): Pick<Handlers, Names> {
     );
   };
   return {
-    breakers: async (call) => json(await pageOf(call.query, await runtime.breakers.list(), ({ breaker }) => concerns(call, breaker))),
+    breakers: async (call) =>
+      json(await pageOf(cursors, call.query, await runtime.breakers.list(), ({ breaker }) => concerns(call, breaker))),
     setBreaker: async ({ body, caller }) => {
       const { breaker, to, forMs, reason } = body;
       await runtime.breakers.set(breaker, { to, reason, ...(forMs === undefined ? {} : { forMs }) }, caller.person);
       return json((await runtime.breakers.list()).find((one) => one.breaker === breaker));
     },
-    halts: async (call) => json(await pageOf(call.query, await runtime.halts(), ({ scope }) => concerns(call, scope))),
+    halts: async (call) => json(await pageOf(cursors, call.query, await runtime.halts(), ({ scope }) => concerns(call, scope))),
     halt: async ({ body, caller }) => {
       await runtime.halt(body.scope, body.reason, caller.person);
       const found = (await runtime.halts()).find(({ scope }) => scope === body.scope);
@@ -37,7 +38,7 @@ export function workHandlers({ runtime }: Front): Pick<Handlers, Names> {
     resumeWork: async (call) => {
       const { body, caller } = call;
       await runtime.resumeWork(body.scope, body.reason, caller.person);
-      return json(await pageOf({ limit: 500 }, await runtime.halts(), ({ scope }) => concerns(call, scope)));
+      return json(await pageOf(cursors, { limit: 500 }, await runtime.halts(), ({ scope }) => concerns(call, scope)));
     },
   };
 }
