@@ -8,17 +8,11 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { openRequestKeys } from "../compose.ts";
 import type { Config } from "../config.ts";
-import { refusal } from "../coordinator/answering.ts";
-import type { Handlers } from "../coordinator/api.ts";
 import { type Identity, openIdentity } from "../coordinator/auth.ts";
-import { pagesOf } from "../coordinator/auth-pages.ts";
 import { type Coordinator, openCoordinator } from "../coordinator/coordinator.ts";
 import { connectDesk, DESK_SURFACES, desksOf } from "../coordinator/desk.ts";
-import { docsPage } from "../coordinator/docs-page.ts";
-import { readBody } from "../coordinator/limits.ts";
 import { type Level, type Log, openLog } from "../coordinator/logs.ts";
-import { json } from "../coordinator/routes/paging.ts";
-import type { Page } from "../coordinator/server.ts";
+import { identityHandlers, sitePages } from "../coordinator/site.ts";
 import { socketsOf } from "../coordinator/sockets.ts";
 import type { CoordinatorTools } from "../coordinator/tools.ts";
 import { openPolicies, type Policies } from "../policies.ts";
@@ -95,16 +89,6 @@ type Serving = Readonly<{
 }>;
 
 async function serving({ config, runtime, identity, desk, log, host, port, origins }: Serving): Promise<Coordinator> {
-  const signing = pagesOf({ ...identity, origins, now: () => millis(Date.now()) });
-  const signIn: Page = async (asking, message) => {
-    if (!asking.path.startsWith("/sign-")) return null;
-    const read = await readBody(message, 1_000);
-    if (read.kind === "refused") throw refusal(read.problem);
-    const reply = await signing(asking, read.bytes.toString());
-    if (reply === null) return null;
-    const { "content-type": type = "text/html; charset=utf-8", ...headers } = reply.headers;
-    return { status: reply.status, answer: { kind: "text", mediaType: String(type), text: reply.body, headers } };
-  };
   return openCoordinator({
     runtime,
     access: identity,
@@ -117,18 +101,11 @@ async function serving({ config, runtime, identity, desk, log, host, port, origi
     names: config.server.names,
     atOnce: config.server.turnsAtOnce,
     log,
-    pages: [docsPage(version()), signIn],
+    pages: sitePages(identity, origins, version()),
     more: (front) => {
       connectDesk(desk, front, identity);
-      const handlers: Handlers = {
-        ticket: async ({ caller, header }) => {
-          const ticket = identity.ticket(caller, header("origin"));
-          if ("status" in ticket) throw refusal(ticket);
-          return json(ticket);
-        },
-      };
       const live = socketsOf(front, identity, log);
-      return { handlers: { ...handlers, ...live.handlers }, talks: live.talks };
+      return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
     },
   });
 }

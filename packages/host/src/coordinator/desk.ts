@@ -13,10 +13,9 @@ export const DESK_SURFACES: Readonly<Record<string, Surface>> = Object.freeze({ 
  * however far away. Limited access speaks with none of them.
  */
 export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorTools, "tools">): readonly string[] {
-  const found = new Set([
-    COORDINATOR,
-    ...agents.filter((one) => toolsOf(one).some((tool) => tools.includes(tool))).map(({ name }) => name),
-  ]);
+  const names = new Set(tools.map(({ name }) => name)); // one of the project's own under such a name counts too: rather too many than one too few
+  const reaching = agents.filter((one) => toolsOf(one).some(({ name }) => names.has(name))).map(({ name }) => name);
+  const found = new Set([COORDINATOR, ...reaching]);
   for (let size = 0; size !== found.size; ) {
     size = found.size;
     for (const { name, delegates } of agents) if (delegates.some((one) => found.has(one))) found.add(name);

@@ -90,9 +90,9 @@ async function became({ journal }: RequestPorts, session: SessionId, intent: Int
 }
 
 async function resolve(ports: RequestPorts, caller: Caller, { kind, id, session, call, as, note }: Frame<"resolve">): Promise<Answer> {
-  const about = await mustBe(ports, session);
-  const tool = await ports.unknownTool(session, call);
-  if (tool === null) {
+  const about = await ports.whose(session);
+  const tool = about === null ? null : await ports.unknownTool(session, call);
+  if (about === null || tool === null) {
     const before = await became(ports, session, intentOfRequest(caller, kind, id));
     if (before !== null) return { kind: "done", id, session, entry: before }; // told twice
     throw absent({ on: "call", id: call, session });

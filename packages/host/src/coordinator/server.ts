@@ -27,7 +27,13 @@ export type Asked = Readonly<{ asking: Asking; message: IncomingMessage; caller(
 export type Answered = Readonly<{ route: RouteName; status: number; answer: Answer; caller: Caller | null }>;
 
 /** A page beside the API: the description, sign-in, the console. */
-export type Page = (asking: Asking, message: IncomingMessage) => Promise<Readonly<{ status: number; answer: Answer }> | null>;
+export type Page = Readonly<{
+  /** What it answers: `GET /docs`. Each has its row in the matrix of who may do what (W194). */
+  ways: readonly string[];
+  answer(asking: Asking, message: IncomingMessage): Promise<Readonly<{ status: number; answer: Answer }> | null>;
+}>;
+/** For anybody, whatever the rest does. */
+export const PROBES = ["/livez", "/readyz"] as const;
 
 /** One WebSocket, as whoever talks over it sees it; and as the server sees whoever talks. */
 export type SocketDuplex = Readonly<{ send(text: string): Promise<void>; close(code: number, reason: string): void }>;
@@ -171,14 +177,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 
   async function probe({ method, path }: Asking): Promise<Readonly<{ route: string; status: number; answer: Answer }> | null> {
-    if (method !== "GET" || (path !== "/livez" && path !== "/readyz")) return null;
+    if (method !== "GET" || !PROBES.some((one) => one === path)) return null;
     const checks: readonly Check[] = path === "/livez" ? await probes.live() : await probes.ready();
     const ok = checks.every((check) => check.ok);
     return { route: path, status: ok ? 200 : 503, answer: { kind: "json", value: { status: ok ? "ok" : "failing", checks } } };
   }
   async function page(asking: Asking, message: IncomingMessage) {
     for (const one of options.pages) {
-      const found = await one(asking, message);
+      const found = await one.answer(asking, message);
       if (found !== null) return { route: "page", ...found };
     }
     return null;
