@@ -38,8 +38,12 @@ export type Once = Readonly<{
   done(given: Given, work: (key: OnceKey) => Promise<Replied>): Promise<Replied>;
 }>;
 export type OnceKey = Readonly<{
-  /** For the wish that the request is. */ intent: IntentId /** For the session that it opens. */;
+  /** For the wish that the request is. */
+  intent: IntentId;
+  /** For the session that it opens. */
   external: string;
+  /** It was begun before, and nobody knows how far it came. */
+  again: boolean;
 }>;
 
 const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -73,8 +77,9 @@ export function onceOf(keys: Keys, now: () => number): Once {
       }
       const found = keptUnder(id, digest);
       if (found !== null) return found;
+      const again = keys.find(id) !== null;
       mustBeSame(keys.begin(id, digest, now()), digest);
-      const reply = work({ intent: intentId(`k-${id.slice(0, 40)}`), external: `key-${id.slice(0, 40)}` });
+      const reply = work({ intent: intentId(`k-${id.slice(0, 40)}`), external: `key-${id.slice(0, 40)}`, again });
       underWay.set(id, { digest, reply });
       try {
         const replied = await reply;
