@@ -89,6 +89,7 @@ type Serving = Readonly<{
 }>;
 
 async function serving({ config, runtime, identity, desk, log, host, port, origins }: Serving): Promise<Coordinator> {
+  const description = openApi(version());
   return openCoordinator({
     runtime,
     access: identity,
@@ -96,7 +97,7 @@ async function serving({ config, runtime, identity, desk, log, host, port, origi
     host,
     port,
     version: version(),
-    describe: memoised(() => openApi(version())), // for anybody: made once
+    describe: () => description, // for anybody: made once
     config,
     names: config.server.names,
     atOnce: config.server.turnsAtOnce,
@@ -108,11 +109,6 @@ async function serving({ config, runtime, identity, desk, log, host, port, origi
       return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
     },
   });
-}
-
-function memoised<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null;
-  return () => (made ??= { value: make() }).value;
 }
 
 /** What it is called: by its address, and by the names that a proxy gives it. */
