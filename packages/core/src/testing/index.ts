@@ -5,4 +5,6 @@ export * from "./journal-contract.ts";
 export * from "./memory-inbox.ts";
 export * from "./memory-journal.ts";
 export * from "./scripted-model.ts";
+export * from "./view-cases.ts";
+export * as viewJournals from "./view-journals.ts";
 export * from "./world.ts";

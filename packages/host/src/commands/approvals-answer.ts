@@ -6,10 +6,10 @@
  * A42 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
  */
 import { type Answer, canonical, type JsonObject, readJson } from "@orgate/core";
+import { resourceText } from "@orgate/core/journal/view";
 import { grantWish, mayAct, type QuestionView } from "../approvals.ts";
 import type { Given, Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { resourceText } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
 import { NODE } from "../compose.ts";
 import { questionOf, usage } from "./approvals.ts";
@@ -59,7 +59,7 @@ function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answ
       throw usage(`question \`${approval}\` is about ${digest}, not ${wanted}`, `look again: \`orgate approvals show ${approval}\``);
     const chosen = said(view);
     const person = personOf(given, screen);
-    const { gate } = await deskOf(config);
+    const { gate } = await deskOf(config, given.env);
     mayAct(gate, person, { kind: "approve", approval, agent, tool, requester: requester.id }, "answer it");
     if (!given.json) printAnswer(screen, view, chosen);
     return sendWish(given, screen, { look, config, session, agent, person }, { kind: "answer", approval, digest, answer: chosen });

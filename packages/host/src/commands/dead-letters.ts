@@ -1,11 +1,11 @@
 /** Calls that failed and were set aside: listed without reading a session, shown whole, seen to. */
 import { callId, type Millis } from "@orgate/core";
 import type { ListedDeadLetter } from "@orgate/core/journal";
+import { resourceText } from "@orgate/core/journal/view";
 import { mayAct } from "../approvals.ts";
 import { EXIT, type Run } from "../cli/command.ts";
 import { folded } from "../cli/fold.ts";
 import { age, type Cell, count, table } from "../cli/table.ts";
-import { resourceText } from "../cli/timeline.ts";
 import { shortened, visible } from "../cli/visible.ts";
 import { type Look, NODE } from "../compose.ts";
 import { allDeadLetters, viewDeadLetter } from "../dead-letters.ts";
@@ -65,7 +65,7 @@ export const dismiss: Run = (given, screen) =>
   looking(given, async (look, config) => {
     const { session, call, agent, tool } = await letterOf(look, given.args[0] ?? "");
     const person = personOf(given, screen);
-    const { gate } = await deskOf(config);
+    const { gate } = await deskOf(config, given.env);
     mayAct(gate, person, { kind: "resolve", call, agent, tool }, "dismiss it");
     return sendWish(given, screen, { look, config, session, agent, person }, { kind: "dismiss", call, note: given.text("note") ?? "" });
   });

@@ -6,8 +6,8 @@
  */
 import { basename, resolve } from "node:path";
 import { FaultError, type FileChange, type Principal } from "@orgate/core";
+import { diffLines, withContext } from "@orgate/core/journal/view";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
-import { diffLines, withContext } from "../cli/diff.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
@@ -21,7 +21,7 @@ import { certified, personOf, projectOf, writing } from "./project.ts";
 export const apply: Run = async (given, screen) => {
   const config = projectOf(given);
   mendPolicies(config.root);
-  const options = await optionsOf(config);
+  const options = await optionsOf(config, given.env);
   const folder = resolve(given.cwd, given.args[0] ?? "");
   const candidatePlace = { folder, label: basename(folder), within: folder }; // no path of this machine goes into the journal
   if (folder === config.policies) throw usage("that is the folder of policies itself", "name the folder that is to replace it");

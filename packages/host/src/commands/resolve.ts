@@ -8,9 +8,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Resolution, readState, type SessionId, toResult, type Unknown } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
+import { resourceText } from "@orgate/core/journal/view";
 import { mayAct } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
-import { resourceText } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
 import type { Look } from "../compose.ts";
 import { usage } from "./approvals.ts";
@@ -27,7 +27,7 @@ export const resolve: Run = (given, screen) =>
     const { session, agent, unknown } = await unknownOf(look, text, given);
     const { call, tool } = unknown;
     const person = personOf(given, screen);
-    const { gate } = await deskOf(config);
+    const { gate } = await deskOf(config, given.env);
     mayAct(gate, person, { kind: "resolve", call, agent, tool }, "resolve it");
     if (!given.json) screen.line(`${screen.paint("strong", visible(tool))} ${call} on ${resourceText(unknown.resource)}: ${resolution}`);
     const note = given.text("note") ?? "";

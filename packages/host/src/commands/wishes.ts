@@ -10,9 +10,9 @@ import {
   type Spoken,
   type Wish,
 } from "@orgate/core";
+import { narrator } from "@orgate/core/journal/view";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { narrator } from "../cli/timeline.ts";
 import { type Look, NODE, type Person, signIntent } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { type Delivered, deliver } from "../delivery.ts";
@@ -63,7 +63,7 @@ export async function deliverWish(
   const before = await look.journal.session(session);
   const takeOver = async (): Promise<"drove" | "held"> => {
     if (look.holder(session) !== null) return "held";
-    const desk = await deskOf(config);
+    const desk = await deskOf(config, given.env);
     if (wanted.kind !== "cancel" && wanted.kind !== "cancel-all") knownAgent(desk, agent, given.env); // to end a turn its agent is not needed
     try {
       drove = await withRuntime(given, screen, desk, intent.by, (runtime) =>

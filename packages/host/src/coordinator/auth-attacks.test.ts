@@ -70,9 +70,8 @@ const MADE_UP: Things = {
 
 async function asked(name: RouteName, of: Things, token: string): Promise<string> {
   const { method, path } = ROUTES[name];
-  const filled = path.replaceAll(
-    /\{(\w+)\}/g,
-    (_, key: string) => of[key === "session" && path.includes("{call}") ? "stuck" : (key as keyof Things)],
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
+    key === "seq" ? "1" : of[key === "session" && path.includes("{call}") ? "stuck" : (key as keyof Things)],
   );
   const got = method === "GET" ? await one.get(`/api/v1${filled}`, token) : await one.post(`/api/v1${filled}`, BODIES[name] ?? {}, token);
   const ids = Object.values(of).reduce((text, id) => text.replaceAll(id, "ID"), await got.text());

@@ -132,12 +132,11 @@ const BODIES: Partial<Record<RouteName, (of: Things) => unknown>> = {
 type Sent = Readonly<{ status: number; reached: readonly RouteName[] }>;
 async function send(name: RouteName, of: Things, headers: Readonly<Record<string, string>>): Promise<Sent> {
   const { method, path } = ROUTES[name];
-  const filled = path.replaceAll(
-    /\{(\w+)\}/g,
-    (_, key: string) => of[key === "session" && path.includes("{call}") ? "stuck" : (key as keyof Things)],
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
+    key === "seq" ? "1" : of[key === "session" && path.includes("{call}") ? "stuck" : (key as keyof Things)],
   );
   const takesBody = method === "POST" && name !== "ticket";
-  const response = await fetch(`${at.url}/api/v1${filled}`, {
+  const response = await fetch(`${at.url}/api/v1${filled}${name === "usage" ? "?from=0&to=1" : ""}`, {
     method,
     headers: { "idempotency-key": crypto.randomUUID(), ...(takesBody ? { "content-type": "application/json" } : {}), ...headers },
     ...(takesBody ? { body: JSON.stringify(BODIES[name]?.(of) ?? {}) } : {}),

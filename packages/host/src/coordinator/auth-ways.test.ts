@@ -40,7 +40,7 @@ const ways = (): readonly string[] => [
 /** What somebody gets who shows this: a status; 101 for a socket that opens. */
 async function tried(way: string, who: string): Promise<number> {
   const [method = "", path = ""] = way.split(" ");
-  const headers = shown[who] ?? {};
+  const headers = { accept: "text/html", ...shown[who] };
   if (method !== "WS")
     return (await fetch(`${one.at.url}${path}`, { method, headers, ...(method === "POST" ? { body: "ogl_nothing" } : {}) })).status;
   const ends = one.dial(path, headers);

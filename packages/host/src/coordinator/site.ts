@@ -4,6 +4,7 @@ import { refusal } from "./answering.ts";
 import type { Handlers } from "./api.ts";
 import type { Identity } from "./auth.ts";
 import { pagesOf, SIGN_IN_PATH, SIGN_OUT_PATH } from "./auth-pages.ts";
+import { consolePage } from "./console-page.ts";
 import { docsPage } from "./docs-page.ts";
 import { readBody } from "./limits.ts";
 import { json } from "./routes/paging.ts";
@@ -13,6 +14,7 @@ const MOST_LINK = 1_000;
 
 export const sitePages = (identity: Identity, origins: () => readonly string[], version: string): readonly Page[] => [
   docsPage(version),
+  consolePage(),
   signingPage(identity, origins),
 ];
 
