@@ -1,3 +1,10 @@
+export {
+  type KnowledgeDefinition,
+  knowledgeOf,
+  knowledgeTools,
+  type RecallArgs,
+  type StoreArgs,
+} from "./agent-knowledge.ts";
 export type { MissingServer } from "./agent-servers.ts";
 export { type Equipment, NO_EQUIPMENT, type ServerTools, type Unusable } from "./agent-skills.ts";
 export * from "./define-agent.ts";

@@ -14,7 +14,16 @@ import {
   streamId,
   writerId,
 } from "../vocab/index.ts";
-import { ACCESS_SAMPLES, GRANT_SAMPLES, KNOWN_SAMPLES, POLICY_SAMPLES, SAMPLES, TRUST_SAMPLES, WORK_SAMPLES } from "./fixtures/samples.ts";
+import {
+  ACCESS_SAMPLES,
+  GRANT_SAMPLES,
+  KNOWLEDGE_SAMPLES,
+  KNOWN_SAMPLES,
+  POLICY_SAMPLES,
+  SAMPLES,
+  TRUST_SAMPLES,
+  WORK_SAMPLES,
+} from "./fixtures/samples.ts";
 import { proofPorts, sealPorts, W1, W1_KEY } from "./fixtures/sealed.ts";
 import {
   BLOB_MIN,
@@ -128,9 +137,16 @@ test("J31 a decoded event is frozen all the way down", () => {
 
 test("J31 the closed list is the list of the samples, and of the streams that belong to no session", () => {
   const system = ["key.certified", "key.rotated", "key.withdrawn", "content.erased"];
-  const named = [SAMPLES, ACCESS_SAMPLES, POLICY_SAMPLES, TRUST_SAMPLES, GRANT_SAMPLES, KNOWN_SAMPLES, WORK_SAMPLES].flatMap((samples) =>
-    Object.keys(samples),
-  );
+  const named = [
+    SAMPLES,
+    ACCESS_SAMPLES,
+    POLICY_SAMPLES,
+    TRUST_SAMPLES,
+    GRANT_SAMPLES,
+    KNOWN_SAMPLES,
+    KNOWLEDGE_SAMPLES,
+    WORK_SAMPLES,
+  ].flatMap((samples) => Object.keys(samples));
   expect([...EVENT_KINDS].sort()).toEqual([...named, ...system].sort());
 });
 

@@ -97,4 +97,5 @@ const FACTS = {
   prices: null,
   fallbacks: [],
   charges: {},
+  knowledge: null,
 } as const;

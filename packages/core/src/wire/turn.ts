@@ -184,6 +184,8 @@ function actionName({ action }: Extract<JournalEvent, { kind: "gate.decided" }>)
     case "delegate":
     case "model":
     case "respond":
+    case "recall":
+    case "remember":
       return action.kind;
   }
 }

@@ -1,0 +1,19 @@
+export { blockOf, fitting, lineOf, type Shown, shortened } from "./block.ts";
+export { conventions, folderIn, upwards } from "./conventions.ts";
+export * from "./item.ts";
+export { learningsOf, MOST_LEARNT, withSaid } from "./learnings.ts";
+export { type Found, type Hit, type Knowledge, noKnowledge, type Put, type Search } from "./port.ts";
+export { CANDIDATES, type Candidates, ranked } from "./rank.ts";
+export {
+  type DocumentKey,
+  type Embedder,
+  type KnowledgeStats,
+  type KnowledgeStore,
+  type KnownDocument,
+  knowledgeOn,
+  LONGEST_EMBEDDED,
+  type Replaced,
+  type Vector,
+} from "./store.ts";
+export { LAST_MESSAGES, MOST_TERMS, termsIn, termsOf } from "./terms.ts";
+export { isUnspaced, plainName, wordsIn } from "./words.ts";
