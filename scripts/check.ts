@@ -12,6 +12,7 @@ export type Check = readonly [name: string, find: () => readonly Finding[]];
 export function checksOf(root: string): readonly Check[] {
   return [
     ["types of core alone", () => checkTypes(root, "packages/core")],
+    ["types of the console", () => checkTypes(root, "packages/console")],
     ["types of the whole tree", () => checkTypes(root, ".")],
     ["lint and format", () => checkBiome(root)],
     ["imports between rooms", () => checkRooms(root)],

@@ -1,4 +1,4 @@
-// `npm run release -- --out DIR`: compiles core and host, writes a publishable folder and a tarball of each into DIR. Never publishes.
+// `npm run release -- --out DIR`: compiles core and host, the console into the host, writes a publishable folder and a tarball of each into DIR. Never publishes.
 //
 // R9 a tarball holds compiled files, their types and what they read at run time: no test, no source, no script; every entry its manifest
 //    names is in it, and its dependencies are exact
@@ -38,6 +38,8 @@ export function release(root: string, out: string): readonly string[] {
       rmSync(folder, { recursive: true, force: true });
       assemble(join(root, "packages", name), join(compiled, name, "src"), folder);
       for (const [from, to] of Object.entries(PROJECTS[name] ?? {})) copyProject(join(root, from), join(folder, to));
+      if (name === "host" && existsSync(join(root, "packages", "console")))
+        run(process.execPath, [join(root, "scripts", "build-console.ts"), "--out", join(folder, "console")], root);
       for (const page of ["README.md", "LICENSE"]) cpSync(join(root, page), join(folder, page));
       return pack(folder, out);
     });

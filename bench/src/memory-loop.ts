@@ -132,6 +132,7 @@ export async function session(
     history: [],
     external: null,
     parent: null,
+    origin: null,
   });
   const start = { kind: "turn.started", turn: 1, input: "go", files: [], by: USER, limits, intent: null } as const;
   const state = await drive(ports, { ...held, begin: [...held.begin, start] }, limits, NEVER);

@@ -96,7 +96,6 @@ export {
   type PolicyFolder,
   type ReadFolder,
   readPolicyFolder,
-  SURFACES,
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
 export { type ProjectFiles, projectFiles } from "./adapters/project-files.ts";

@@ -468,6 +468,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       history: toHistory(history),
       external: null,
       parent: null,
+      origin: null,
     });
   }
 

@@ -77,6 +77,7 @@ export function sessionsOf({ journal, clock, ids, counters, principal: me, surfa
       history: toHistory(history),
       external: id,
       parent: null,
+      origin: null,
     });
   return {
     create,

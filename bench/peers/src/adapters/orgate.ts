@@ -181,6 +181,7 @@ const inMemory =
           history: [],
           external: null,
           parent: null,
+          origin: null,
         });
         const start = { kind: "turn.started", turn: 1, input: PROMPT, files: [], by: USER, limits: agent.limits, intent: null } as const;
         const state = await drive(ports, { ...held, begin: [...held.begin, start] }, agent.limits, NEVER);

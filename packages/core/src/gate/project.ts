@@ -47,9 +47,15 @@ function contextOf({ facts, call }: Told, need: Need, known: Known, tools: Reado
       tokens: counts(facts.spent, within(spent, "tokens"), facts, "tokens"),
       ...(facts.cents === null ? {} : { cents: counts(facts.cents, within(spent, "cents"), facts, "micros") }),
     };
-  if (wanted("origin") !== null) out["origin"] = { surface: facts.surface, user: actingFor(facts.onBehalfOf, known).id };
+  if (wanted("origin") !== null)
+    out["origin"] = { surface: facts.surface, user: actingFor(facts.onBehalfOf, known).id, ...originOf(facts) };
   if (wanted("onBehalfOf") !== null) out["onBehalfOf"] = { __entity: actingFor(facts.onBehalfOf, known) };
   return out;
+}
+/** A schedule by its name, a webhook's delivery by its own. */
+function originOf({ origin }: Facts): { readonly schedule?: string; readonly delivery?: string } {
+  if (origin === undefined) return {};
+  return origin.kind === "schedule" ? { schedule: origin.schedule } : { delivery: origin.delivery };
 }
 const ALL: Need = { whole: true, fields: new Map() };
 
@@ -149,7 +155,7 @@ function partsOf(need: Need, tools: ReadonlyMap<string, RecordType>): readonly P
     if (readsLately(within(spent, "tokens"))) parts.push(({ facts }) => latelyKey(facts, "tokens"));
     if (readsLately(within(spent, "cents"))) parts.push(({ facts }) => (facts.cents === null ? "" : latelyKey(facts, "micros")));
   }
-  if (wanted("origin") !== null) parts.push(({ facts }) => sized(facts.surface));
+  if (wanted("origin") !== null) parts.push(({ facts }) => sized(facts.surface) + sized(JSON.stringify(originOf(facts))));
   if (wanted("origin") !== null || wanted("onBehalfOf") !== null)
     parts.push(({ facts: { onBehalfOf } }) => onBehalfOf.kind + sized(onBehalfOf.id));
   return parts;

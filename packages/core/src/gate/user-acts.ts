@@ -5,7 +5,7 @@ import type { Member } from "./slice.ts";
 
 /** Every action of a `User`, and the types of what it is done to. */
 export const USER_ACTIONS: Readonly<Record<UserAct["kind"], readonly [string, ...string[]]>> = Object.freeze({
-  observe: ["Agent", "Session", "Approval", "Call", "Breaker", "Work", "PolicySet", "Project"],
+  observe: ["Agent", "Session", "Approval", "Call", "Breaker", "Work", "PolicySet", "Schedule", "Project"],
   run: ["Agent"],
   open: ["Agent", "Session"],
   say: ["Session"],
@@ -21,6 +21,8 @@ export const USER_ACTIONS: Readonly<Record<UserAct["kind"], readonly [string, ..
   "edit-known": ["KnownSet"],
   "edit-knowledge": ["Scope"],
   "remove-label": ["Label"],
+  "edit-schedule": ["Schedule"],
+  "run-schedule": ["Schedule"],
   "give-access": ["User"],
 });
 
@@ -63,6 +65,9 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
       return thing("Scope", act.scope);
     case "remove-label":
       return of("Label", act.label, { session: act.session, agent: act.agent });
+    case "edit-schedule":
+    case "run-schedule":
+      return of("Schedule", act.schedule, { agent: act.agent, requester: act.requester });
     case "give-access":
       return member(user(act.to));
   }
@@ -83,6 +88,8 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
         return thing("Work", what.scope);
       case "policies":
         return thing("PolicySet", what.surface);
+      case "schedule":
+        return of("Schedule", what.schedule, { agent: what.agent, requester: what.requester });
       case "project":
         return thing(PROJECT.type, PROJECT.id);
     }
@@ -147,6 +154,9 @@ export function userActOf(c: UserCase): UserAct | string {
       return { kind: action, label: id, session: "any", agent: about.agent };
     case "edit-policy":
       return { kind: action, surface: id };
+    case "edit-schedule":
+    case "run-schedule":
+      return { kind: action, schedule: id, agent: about.agent, requester: c.onBehalfOf };
     case "give-access":
       return { kind: action, to: id };
   }
@@ -166,6 +176,8 @@ function lookedOf(type: string, id: string, about: Readonly<{ agent: string; too
       return { kind: "work", scope: id };
     case "PolicySet":
       return { kind: "policies", surface: id };
+    case "Schedule":
+      return { kind: "schedule", schedule: id, agent: about.agent, requester };
     case "Project":
       return { kind: "project" };
     default:

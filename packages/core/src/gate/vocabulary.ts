@@ -42,6 +42,7 @@ const OWN_TYPES = new Set([
   "Breaker",
   "KnownSet",
   "Label",
+  "Schedule",
   "Project",
 ]);
 
@@ -105,6 +106,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     Breaker: entity(id),
     KnownSet: entity(id),
     Label: entity({ ...id, session: text, agent: text }, ofAgent),
+    Schedule: entity({ ...id, agent: text, requester: text }, ofAgent),
   };
   const spaces: Record<string, Record<string, Json>> = {};
   for (const type of resourceTypes) {

@@ -21,6 +21,7 @@ import {
   KNOWN_SAMPLES,
   POLICY_SAMPLES,
   SAMPLES,
+  SCHEDULE_SAMPLES,
   TRUST_SAMPLES,
   WORK_SAMPLES,
 } from "./fixtures/samples.ts";
@@ -146,6 +147,7 @@ test("J31 the closed list is the list of the samples, and of the streams that be
     KNOWN_SAMPLES,
     KNOWLEDGE_SAMPLES,
     WORK_SAMPLES,
+    SCHEDULE_SAMPLES,
   ].flatMap((samples) => Object.keys(samples));
   expect([...EVENT_KINDS].sort()).toEqual([...named, ...system].sort());
 });

@@ -1,6 +1,7 @@
 export * from "./access.ts";
 export * from "./breakers.ts";
 export { type ProofPorts, readKeys } from "./checks.ts";
+export * from "./claims.ts";
 export * from "./codec.ts";
 export * from "./counts.ts";
 export * from "./dead-letters.ts";
@@ -11,6 +12,7 @@ export * from "./orders.ts";
 export * from "./port.ts";
 export * from "./questions.ts";
 export { type ExportRead, type LineProblem, problemName, readExport } from "./read-export.ts";
+export * from "./schedules.ts";
 export * from "./seal.ts";
 export * from "./summary.ts";
 export * from "./unknowns.ts";

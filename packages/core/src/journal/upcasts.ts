@@ -36,8 +36,16 @@ const nothingWithheld: Upcast = (p) => {
   return change["kind"] === "input" ? { ...p, change: { ...change, files: [] } } : p;
 };
 
+/** Before schedules and webhooks opened sessions. */
+const noOrigin: Upcast = (p) => ({ ...p, origin: null });
+
 export const UPCASTS: Upcasts = {
-  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null }), withFallbacks, withCachePrices, withoutKnowledge], // and before files of what was said: an older reader would leave them out without a word
+  "session.opened": [
+    (p) => ({ ...withFacts(p), external: null, parent: null }),
+    withFallbacks,
+    withCachePrices,
+    (p) => withoutKnowledge(noOrigin(p)),
+  ], // and before files of what was said: an older reader would leave them out without a word
   "agent.changed": [withFacts, withFallbacks, withCachePrices, withoutKnowledge],
   "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } }), withoutFiles],
   "input.steered": [withoutFiles],

@@ -330,6 +330,7 @@ function state(limits: Partial<typeof DEFAULT_LIMITS> = {}, prices: typeof PRICE
     history: [],
     external: null,
     parent: null,
+    origin: null,
   } as const;
   const session = sessionId("s_000000000001");
   const events: readonly JournalEvent[] = [

@@ -74,6 +74,7 @@ describe("G103 what the model is shown of an untrusted output", () => {
       labels: [],
       external: null,
       parent: null,
+      origin: null,
     } as const;
     const held = await openSession(p, { ...opening, history });
     expect(held.begin.map((e) => e.kind)).toEqual(["session.opened", "hold.taken", "note"]);

@@ -130,6 +130,7 @@ export function openingOf(p: Pick<Ports, "children" | "ids">, s: State, t: Turn,
       deepest: deepestBelow(s, p.children.maxDepth),
       speakers: [...t.speakers],
     },
+    origin: s.origin,
   };
   const input = delegationOf(action.args).task.toWellFormed();
   const started: JournalEvent = { kind: "turn.started", turn: 1, input, files: [], by: t.by, limits, intent: null };

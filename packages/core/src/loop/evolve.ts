@@ -82,6 +82,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     agent: opened.agent,
     principal: opened.principal,
     surface: opened.surface,
+    origin: opened.origin,
     parent: opened.parent,
     closed: false,
     labels: new Set<Label>(),
@@ -349,6 +350,15 @@ export function evolve(s: State, entry: Entry): State {
     case "work.halted":
     case "work.resumed":
     case "breaker.changed":
+    case "schedule.declared":
+    case "schedule.removed":
+    case "schedule.paused":
+    case "schedule.resumed":
+    case "schedule.fired":
+    case "schedule.queued":
+    case "schedule.skipped":
+    case "schedule.ended":
+    case "schedule.stopped":
       return s; // system streams; never in a session's
   }
 }

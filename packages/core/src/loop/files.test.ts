@@ -181,7 +181,7 @@ describe("files that come from elsewhere", () => {
     const p = w.outside();
     await w.run("start");
     const { agent } = w.state();
-    const opening = { agent, principal: ANN, surface: "library", labels: [], external: null, parent: null } as const;
+    const opening = { agent, principal: ANN, surface: "library", labels: [], external: null, parent: null, origin: null } as const;
     const { session } = await createSession(p, { ...opening, history });
     const fork = await forkSession(p, session, { at: null, external: null, principal: ANN, surface: "library" });
     w.turnTo(fork.session);

@@ -220,6 +220,7 @@ function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, acti
     agent: s.agent.name,
     onBehalfOf: behind(s, action),
     surface: s.surface,
+    ...(s.origin === null ? {} : { origin: s.origin }),
     labels: [...s.labels],
     calls,
     spent: { turn, session: s.spent + turn },

@@ -8,6 +8,7 @@ import {
   FaultError,
   type JournalEvent,
   type Label,
+  type Origin,
   type Parent,
   type Principal,
   type Repeat,
@@ -33,6 +34,7 @@ export type Opening = Readonly<{
   history: readonly Said[];
   external: string | null;
   parent: Parent | null;
+  origin: Origin | null;
 }>;
 
 export async function openSession(p: Pick<Ports, "journal" | "ids" | "counters">, opening: Opening): Promise<Held> {

@@ -25,7 +25,7 @@ function factsOf(event: SessionEvent): AgentFacts {
   return event.kind === "session.opened" ? event.agent : never();
 }
 const opening = (external: string | null, more: Partial<Parameters<typeof createSession>[1]> = {}) =>
-  ({ agent: FACTS, principal: ANN, surface: "library", labels: [], history: [], external, parent: null, ...more }) as const;
+  ({ agent: FACTS, principal: ANN, surface: "library", labels: [], history: [], external, parent: null, origin: null, ...more }) as const;
 const fork = (at: number | null = null, external: string | null = null) => ({ at, external, principal: ANN, surface: "library" }) as const;
 const faultOf = (work: Promise<unknown>): Promise<Fault | null> =>
   work.then(

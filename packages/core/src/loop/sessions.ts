@@ -98,7 +98,7 @@ export async function forkSession(
   const forked = { kind: "session.forked", from, at: last, unknown } as const;
   const { agent } = state;
   const make = (): Promise<SessionSummary> =>
-    found(p, { agent, principal, surface, labels: [...state.labels], history, external, parent: null }, [forked]);
+    found(p, { agent, principal, surface, labels: [...state.labels], history, external, parent: null, origin: null }, [forked]);
   if (external === null) return make();
   return onceFor(p, checkExternal(external), make, async (one) => {
     const [, second] = await p.journal.read(one.session, seq(0), 2);

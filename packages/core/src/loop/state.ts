@@ -27,6 +27,7 @@ import {
   type Label,
   type Limits,
   type Millis,
+  type Origin,
   type Outcome,
   type OutputSpec,
   type Parent,
@@ -58,6 +59,8 @@ export type State = {
   agent: AgentFacts;
   principal: Principal;
   surface: Surface;
+  /** The schedule or the delivery that opened it, or the session that it works for. */
+  readonly origin: Origin | null;
   /** Of a delegate: whom it works for. */
   readonly parent: Parent | null;
   closed: boolean;

@@ -1,10 +1,10 @@
 /** 4. Observe: what became of a call, as one text for the model. One per call id, on every path; never more than the limit, and it says what was cut. */
-import { canonical, type Json, type Observation, type Outcome, type Verdict } from "../vocab/index.ts";
+import { type Observation, type Outcome, outputText, type Verdict } from "../vocab/index.ts";
 
 export function observeOutcome(tool: string, outcome: Outcome, limit: number): Observation {
   switch (outcome.kind) {
     case "done":
-      return { kind: "result", text: cut(toText(outcome.output), limit) };
+      return { kind: "result", text: cut(outputText(outcome.output), limit) };
     case "failed":
       return { kind: "error", text: cut(`[failed] ${tool}: ${outcome.error}`, limit) };
     case "unknown":
@@ -33,8 +33,6 @@ export const observeUnstarted = (tool: string, ending: string): Observation => (
   kind: "refusal",
   text: `[not run] ${tool}: the turn ended first (${ending})`,
 });
-
-const toText = (output: Json): string => (typeof output === "string" ? output : canonical(output));
 
 /** By characters, never inside one: a cut surrogate pair would be another text. */
 export function cut(text: string, limit: number): string {

@@ -1,5 +1,7 @@
 /** 1. Reason: a context in, a reply out. The only room that talks to a model, and nothing it brings back is trusted. */
-import type { AnswerForm, Attachment, Finish, Json, Part, ReplyPart, Seq, ToolSpec, Usage } from "../vocab/index.ts";
+import type { AnswerForm, Attachment, Finish, Json, Part, Preview, ReplyPart, Seq, ToolSpec, Usage } from "../vocab/index.ts";
+
+export type { Preview } from "../vocab/index.ts";
 
 /** One message of the conversation. Immutable; `tokens` is counted once, when it is made, and `entry` is the journal's entry that it comes from. */
 export type Message = Words & Readonly<{ tokens: number; entry: Seq }>;
@@ -37,12 +39,6 @@ export type ModelReply = Readonly<{
 }>;
 /** As its adapter counted it; what it does not say of the parts is 0. `cacheWrite` is what of the input was put into the provider's cache: it has a price of its own. */
 export type Counted = Pick<Usage, "input" | "output"> & Partial<Usage> & Readonly<{ cacheWrite?: number }>;
-
-/** Words of a reply in progress: no sequence number, never folded, replaced by `model.replied`. */
-export type Preview =
-  | Readonly<{ part: "text" | "thinking"; offset: number; text: string }>
-  /** Arguments of a call, as the model writes them: of the `call`th call of the reply, counted from 0. `offset` is within that call's own text. */
-  | Readonly<{ part: "call"; call: number; tool: string; offset: number; text: string }>;
 
 export type Model = Readonly<{
   /** `provider/name`. */

@@ -23,6 +23,7 @@ import {
   label,
   millis,
   NO_USAGE,
+  type Origin,
   PLAIN_TERMS,
   PLAIN_WINDOW,
   policyId,
@@ -72,6 +73,7 @@ export type MakeStore = () => Promise<StoreUnderTest>;
 
 export const S1: SessionId = sessionId("s_contract0001");
 export const S2: SessionId = sessionId("s_contract0002");
+const S3: SessionId = sessionId("s_contract0003");
 const NOTES = streamId("notes");
 
 export const opened = (agent: string): SessionEvent => ({
@@ -97,6 +99,7 @@ export const opened = (agent: string): SessionEvent => ({
   history: [],
   external: null,
   parent: null,
+  origin: null,
 });
 export const note = (value: Json): SessionEvent => ({ kind: "note", from: "test", call: null, name: "n", value });
 const EDITED = digest("e".repeat(64));
@@ -483,6 +486,32 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect((await faultOf(next.journal.append(append(hold, 1, [note("old hold")]))))?.kind).toBe("hold-lost");
     expect((await next.journal.take(S1)).epoch).toBe(2);
   });
+
+  rule(
+    "Z3 one due time, and one delivery by its name and by what was signed, opens one session in however many processes",
+    async (store) => {
+      const [a, b] = [await store.open(), await store.open()];
+      const by = (origin: Origin): SessionEvent => ({ ...opened("echo"), origin }) as SessionEvent;
+      const begin = (store: typeof a, session: SessionId, origin: Origin, after: number) =>
+        faultOf(
+          store.journal.append({
+            ...append(streamId("schedule:nightly"), after, [{ kind: "schedule.queued", schedule: "nightly", dueAt: millis(after) }]),
+            opens: [{ session, events: [{ at: millis(1), event: by(origin) }] }],
+          }),
+        );
+      const due = { kind: "schedule", schedule: "nightly", dueAt: millis(1_000), attempt: 1 } as const;
+      expect(await begin(a, S1, due, 0)).toBe(null);
+      expect(await begin(b, S2, due, 1)).toMatchObject({ kind: "external-taken", session: S1 });
+      expect(await b.journal.session(S2)).toBe(null);
+      expect((await b.journal.read(streamId("schedule:nightly"), seq(0), 9)).length).toBe(1); // nothing of it is there
+      const sent = { kind: "webhook", webhook: "in", provider: "github", delivery: "d-1", key: digest("a".repeat(64)) } as const;
+      expect(await begin(b, S2, sent, 1)).toBe(null);
+      const other = digest("b".repeat(64));
+      expect(await begin(a, S3, { ...sent, key: other }, 2)).toMatchObject({ kind: "external-taken", session: S2 });
+      expect(await begin(a, S3, { ...sent, delivery: "d-2" }, 2)).toMatchObject({ kind: "external-taken", session: S2 });
+      expect(await begin(a, S3, { ...sent, delivery: "d-2", key: other }, 2)).toBe(null);
+    },
+  );
 
   rule(
     "J50 a session's own id means one session: two processes that open it at once, one wins, and the other is told which",

@@ -11,6 +11,7 @@ import {
   type CountSought,
   changesOf,
   checkEnd,
+  claimsOfOpening,
   countsIn,
   deadLetterChanges,
   decodePayload,
@@ -255,6 +256,10 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     )?.session;
     if (taken !== undefined)
       throw new FaultError({ kind: "append-conflict", stream: taken, expected: seq(0), found: disk.heads.get(taken)?.seq ?? seq(0) });
+    for (const { event } of opens.flatMap((begin) => begin.events)) {
+      const claimed = claimedBy(event);
+      if (claimed !== null) throw new FaultError(claimed);
+    }
     const own = writeStream(stream, events);
     const begun = opens.map((begin) => writeStream(begin.session, begin.events));
     for (const id of consumes) {
@@ -294,7 +299,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     disk.entries.set(stream, before);
     for (const { seq } of entries) disk.order.push({ stream, seq });
     for (const { event: e } of events)
-      if (e.kind === "session.opened" && e.external !== null && isSessionStream(stream)) disk.externals.set(e.external, stream);
+      if (isSessionStream(stream)) for (const claim of claimsOfOpening(e)) disk.externals.set(claim, stream);
     disk.heads.set(stream, { seq: last.seq, hash: last.entryHash, at: last.at });
     if (isSessionStream(stream)) {
       const summary = summariseSealed(disk.sessions.get(stream) ?? null, entries, events);
@@ -348,9 +353,16 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     }
     for (const { event: e } of a.events) {
       if (e.kind === "grant.used" && disk.revoked.has(e.grant)) return { kind: "grant-revoked", grant: e.grant };
-      const session = e.kind === "session.opened" && e.external !== null ? disk.externals.get(e.external) : undefined;
-      if (e.kind === "session.opened" && e.external !== null && session !== undefined)
-        return { kind: "external-taken", external: e.external, session };
+      const claimed = claimedBy(e);
+      if (claimed !== null) return claimed;
+    }
+    return null;
+  }
+
+  function claimedBy(e: JournalEvent): Fault | null {
+    for (const external of claimsOfOpening(e)) {
+      const session = disk.externals.get(external);
+      if (session !== undefined) return { kind: "external-taken", external, session };
     }
     return null;
   }

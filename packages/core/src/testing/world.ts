@@ -309,6 +309,7 @@ export function world(options: WorldOptions): World {
       history: [],
       external: null,
       parent: null,
+      origin: null,
     });
     open = held.state.session;
     return withTurn(held, input);

@@ -36,6 +36,7 @@ import type { CheckedOutput, OutputSpec } from "./output.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Finish, Part, Usage } from "./proposal.ts";
 import type { Recovery } from "./recovery.ts";
+import type { FiredWhy, Origin, ScheduleSpec, SkippedWhy } from "./schedule.ts";
 import type { Named, Reconciled, Repeat, Resource, Tool } from "./tool.ts";
 import type { Action, Ask, Verdict } from "./verdict.ts";
 
@@ -88,6 +89,8 @@ export type SessionEvent =
       /** The caller's own name for it: unique in the project. */
       external: string | null;
       parent: Parent | null;
+      /** The schedule or the delivery that opened it. */
+      origin: Origin | null;
     }>
   /** Only its history comes along: calls that were open there are told as unknown, questions and grants are withdrawn. */
   | Readonly<{ kind: "session.forked"; from: SessionId; at: Seq; unknown: readonly CallId[] }>
@@ -379,7 +382,63 @@ export type SystemEvent =
     }>
   /** `scope` is `all`, `agent:NAME` or `tool:NAME`. */
   | Readonly<{ kind: "work.halted"; scope: string; by: Principal; reason: string }>
-  | Readonly<{ kind: "work.resumed"; scope: string; by: Principal; reason: string }>;
+  | Readonly<{ kind: "work.resumed"; scope: string; by: Principal; reason: string }>
+  /** On a stream of its own, `schedule:NAME`, like all that follows. `from` is the file it stands in; null: a person added it. `carried`: how it stood. */
+  | Readonly<{
+      kind: "schedule.declared";
+      schedule: string;
+      spec: ScheduleSpec;
+      from: string | null;
+      by: Principal;
+      carried: ScheduleStanding | null;
+    }>
+  | Readonly<{ kind: "schedule.removed"; schedule: string; by: Principal; reason: string }>
+  | Readonly<{ kind: "schedule.paused"; schedule: string; by: Principal; reason: string }>
+  | Readonly<{ kind: "schedule.resumed"; schedule: string; by: Principal; reason: string }>
+  /** In the commit that opens the session and starts its turn, or that puts the word into the inbox of the one there is: once, or not at all. */
+  | Readonly<{ kind: "schedule.fired"; schedule: string } & Firing & { why: FiredWhy; by: Principal }>
+  /** It is due while the one before it is not over, and waits for it. */
+  | Readonly<{ kind: "schedule.queued"; schedule: string; dueAt: Millis }>
+  /** Due times that were let go by, from the first to the last; `count` stops at a thousand. */
+  | Readonly<{ kind: "schedule.skipped"; schedule: string; first: Millis; last: Millis; count: number; why: SkippedWhy; detail: string }>
+  /** The turn that a firing began is over; `ending` null: its session is not to be had. `result`: it is done, tried again at `retryAt`, or set aside. */
+  | Readonly<{
+      kind: "schedule.ended";
+      schedule: string;
+      dueAt: Millis;
+      attempt: number;
+      session: SessionId;
+      ending: Ending | null;
+      result: "done" | "retry" | "set-aside";
+      retryAt: Millis | null;
+    }>
+  /** It has failed too often in a row: nothing of it is fired until a person resumes it. */
+  | Readonly<{ kind: "schedule.stopped"; schedule: string; failures: number; session: SessionId | null; reason: string }>;
+
+/** `attempt` counts from 1. `intent`: what was put into the inbox of a session that all firings share. */
+export type Firing = Readonly<{ dueAt: Millis; attempt: number; session: SessionId; intent: IntentId | null }>;
+
+/** What a schedule's past comes down to. */
+export type ScheduleStanding = Readonly<{
+  state: "active" | "paused" | "stopped" | "done" | "removed";
+  /** Due times up to this one have been dealt with. */
+  through: Millis;
+  /** Due, and waiting for the one before. */
+  queue: readonly Millis[];
+  /** Fired, and not over. */
+  open: readonly Firing[];
+  /** Failed, and to be tried again. */
+  retry: readonly Readonly<{ dueAt: Millis; attempt: number; at: Millis }>[];
+  /** Set aside, of late first, so many at the most as are worth showing. */
+  setAside: readonly Readonly<{ dueAt: Millis; session: SessionId }>[];
+  /** Set aside in a row. */
+  failures: number;
+  /** The session that all firings share, where they do. */
+  shared: SessionId | null;
+  fired: number;
+  last: Readonly<{ at: Millis; dueAt: Millis; session: SessionId; ending: Ending | null }> | null;
+  declaredAt: Millis;
+}>;
 
 /** What a grant is good for: these policies' questions, about this, for this agent on this person's behalf, as the policies stood. */
 export type GrantFacts = Readonly<{
@@ -480,6 +539,15 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "work.halted": true,
   "work.resumed": true,
   "breaker.changed": true,
+  "schedule.declared": true,
+  "schedule.removed": true,
+  "schedule.paused": true,
+  "schedule.resumed": true,
+  "schedule.fired": true,
+  "schedule.queued": true,
+  "schedule.skipped": true,
+  "schedule.ended": true,
+  "schedule.stopped": true,
 };
 export const EVENT_KINDS: readonly EventKind[] = Object.freeze(Object.keys(KNOWN) as EventKind[]);
 export const isEventKind = (text: string): text is EventKind => Object.hasOwn(KNOWN, text);

@@ -20,6 +20,8 @@ export * from "./output.ts";
 export * from "./principal.ts";
 export * from "./proposal.ts";
 export * from "./recovery.ts";
+export * from "./schedule.ts";
 export * from "./tool.ts";
 export * from "./verdict.ts";
 export * from "./vote.ts";
+export * from "./wording.ts";

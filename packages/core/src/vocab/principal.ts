@@ -5,6 +5,7 @@ export type Principal =
   | { readonly kind: "system"; readonly id: string };
 
 /** Where a session was opened; `policies/<surface>/` joins the set for its sessions. */
-export type Surface = "cli" | "library" | "coordinator" | "shell" | "api" | "schedule" | "webhook" | "mcp";
+export const SURFACES = ["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"] as const;
+export type Surface = (typeof SURFACES)[number];
 
 export const principalName = (p: Principal): string => `${p.kind}:${p.id}`;

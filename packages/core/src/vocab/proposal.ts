@@ -40,3 +40,9 @@ export const addUsage = (a: Usage, b: Usage): Usage => ({
   reasoning: a.reasoning + b.reasoning,
 });
 export const totalTokens = (u: Usage): number => u.input + u.output;
+
+/** Words of a reply in progress: no sequence number, never folded, replaced by `model.replied`. */
+export type Preview =
+  | Readonly<{ part: "text" | "thinking"; offset: number; text: string }>
+  /** Arguments of a call, as the model writes them: of the `call`th call of the reply, counted from 0. `offset` is within that call's own text. */
+  | Readonly<{ part: "call"; call: number; tool: string; offset: number; text: string }>;

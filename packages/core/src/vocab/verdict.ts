@@ -3,6 +3,7 @@ import type { Json, JsonObject } from "./canonical.ts";
 import type { ApprovalId, CallId, Digest, GrantId, Label, PolicyId } from "./ids.ts";
 import type { Scope } from "./knowledge.ts";
 import type { Principal, Surface } from "./principal.ts";
+import type { Origin } from "./schedule.ts";
 import type { Effect, Resource } from "./tool.ts";
 
 /** What is decided on. `args` is the validated form, what will run; null only for a call refused by its contract. */
@@ -51,6 +52,8 @@ export type Facts = Readonly<{
   agent: string;
   onBehalfOf: Principal;
   surface: Surface;
+  /** The schedule or the delivery that it comes from. */
+  origin?: Origin;
   labels: readonly Label[];
   /** Calls of a tool decided `allow` so far; the one in question is not counted. A look-up, so that only what a policy reads is fetched. */
   calls(tool: string): Counts;
@@ -171,8 +174,11 @@ export type Looked =
   | Readonly<{ kind: "breaker"; breaker: string }>
   | Readonly<{ kind: "work"; scope: string }>
   | Readonly<{ kind: "policies"; surface: string }>
+  | Readonly<{ kind: "schedule" } & OneSchedule>
   /** The journal and the server as a whole. */
   | Readonly<{ kind: "project" }>;
+/** `requester` is whose it is. */
+type OneSchedule = Readonly<{ schedule: string; agent: string; requester: string }>;
 type OneSession = Readonly<{ session: string; agent: string; requester: string }>;
 
 /** What a person does for themselves; decided like everything else. */
@@ -197,6 +203,10 @@ export type UserAct =
   | Readonly<{ kind: "edit-policy"; surface: string }>
   /** To put something into the store of knowledge, and to have it forgotten. */
   | Readonly<{ kind: "edit-knowledge"; scope: Scope }>
+  /** To add, remove, pause or resume it. */
+  | Readonly<{ kind: "edit-schedule" } & OneSchedule>
+  /** To have it fire now. */
+  | Readonly<{ kind: "run-schedule" } & OneSchedule>
   /** To make keys and sign-ins that stand for this person, and to revoke them. */
   | Readonly<{ kind: "give-access"; to: string }>;
 

@@ -19,6 +19,6 @@ export {
   type RouteAct,
 } from "./route.ts";
 export * as shapes from "./shapes.ts";
-export { type Decision, followTurn, type LiveSign, reasonOf, type TurnSign } from "./turn.ts";
+export { type Decision, followTurn, type LiveSign, type TurnSign } from "./turn.ts";
 export * from "./ui-stream.ts";
 export * from "./v1.ts";

@@ -27,6 +27,7 @@ import {
   type Seq,
   type SessionId,
   type StreamId,
+  SURFACES,
   type Surface,
 } from "../vocab/index.ts";
 
@@ -64,7 +65,7 @@ export const principal: z.ZodType<Principal> = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("agent"), id: name }),
   z.strictObject({ kind: z.literal("system"), id: name }),
 ]);
-export const surface: z.ZodType<Surface> = z.enum(["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"]);
+export const surface: z.ZodType<Surface> = z.enum(SURFACES);
 export const ending: z.ZodType<Ending> = z.enum(Object.keys(ENDINGS) as [Ending, ...Ending[]]);
 export const usage = z.strictObject({ input: count, output: count, cached: count, reasoning: count }).readonly();
 export const resource = z.strictObject({ type: z.string(), id: z.string() }).readonly();

@@ -9,8 +9,8 @@
 import {
   type ApprovalId,
   type Ask,
+  actionName,
   type CallId,
-  canonical,
   type Digest,
   ENDINGS,
   type Ending,
@@ -18,8 +18,12 @@ import {
   type IntentId,
   type JournalEvent,
   type Json,
+  outputText,
+  type Preview,
   type ProposedCall,
+  reasonOf,
   type SessionId,
+  unknownText,
   type Verdict,
 } from "../vocab/index.ts";
 
@@ -30,9 +34,7 @@ export type LivePreview = Readonly<{
   session: SessionId;
   iteration: number;
   attempt: number;
-  preview:
-    | Readonly<{ part: "text" | "thinking"; offset: number; text: string }>
-    | Readonly<{ part: "call"; call: number; tool: string; offset: number; text: string }>;
+  preview: Preview;
 }>;
 export type LiveSign = LiveEntry | LivePreview;
 
@@ -108,7 +110,7 @@ export function followTurn(intent: IntentId): (live: LiveSign) => readonly TurnS
         return [
           {
             kind: "decided",
-            action: actionName(e),
+            action: actionName(e.action),
             call: proposed.get(e.id) ?? null,
             decision: e.verdict.kind,
             reason: reasonOf(e.verdict),
@@ -134,13 +136,13 @@ export function followTurn(intent: IntentId): (live: LiveSign) => readonly TurnS
             kind: "settled",
             call: e.call,
             isError: false,
-            text: toText(e.outcome.output),
+            text: outputText(e.outcome.output),
             output: e.outcome.output,
           });
         return settle(e.call, settledBy(e.call, e.outcome.kind === "failed" ? e.outcome.error : unknownText(e.outcome)));
       case "recovery.applied":
         if (e.strategy === "cached")
-          return settle(e.call, { kind: "settled", call: e.call, isError: false, text: toText(e.output), output: e.output });
+          return settle(e.call, { kind: "settled", call: e.call, isError: false, text: outputText(e.output), output: e.output });
         return LAST_WORDS.has(e.strategy) ? settle(e.call, settledBy(e.call, open.get(e.call) ?? e.detail)) : NONE;
       case "child.ended": {
         const isError = e.ending !== "completed";
@@ -173,38 +175,3 @@ const LAST_WORDS: ReadonlySet<Extract<JournalEvent, { kind: "recovery.applied" }
 ]);
 
 const settledBy = (call: CallId, error: string): TurnSign => ({ kind: "settled", call, isError: true, text: error, output: null });
-const unknownText = ({ cause, detail }: Readonly<{ cause: string; detail: string }>): string =>
-  `nobody can tell whether this took effect (${cause}${detail === "" ? "" : `: ${detail}`})`;
-export const toText = (output: Json): string => (typeof output === "string" ? output : canonical(output));
-
-function actionName({ action }: Extract<JournalEvent, { kind: "gate.decided" }>): string {
-  switch (action.kind) {
-    case "call":
-      return `tool:${action.tool}`;
-    case "delegate":
-    case "model":
-    case "respond":
-    case "recall":
-    case "remember":
-      return action.kind;
-  }
-}
-
-/** In one line, naming the policies that decided. */
-export function reasonOf(verdict: Verdict): string {
-  const by = verdict.because.join(", ");
-  switch (verdict.kind) {
-    case "allow":
-      return `permitted by ${by}`;
-    case "deny": {
-      const faults = verdict.faults.map(({ policy, message }) => `${policy ?? "a policy"} erred: ${message}`);
-      return [by === "" ? verdict.reason : `${verdict.reason} (${by})`, ...faults].join("; ");
-    }
-    case "ask":
-      return `${by} asks: ${verdict.asks.map(({ question }) => question).join("; ")}`;
-    case "defer":
-      return `put off by ${by}`;
-    case "modify":
-      return `changed by ${by}: ${verdict.edits.map(({ path }) => path.join(".")).join(", ")}`;
-  }
-}

@@ -6,13 +6,11 @@
  */
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { position, readJson, type Surface } from "@orgate/core";
+import { position, readJson, SURFACES, type Surface } from "@orgate/core";
 import { type Case, casesSchema, type PolicyProblem } from "@orgate/core/gate";
 import type * as z from "zod";
 import { locate } from "../json-place.ts";
 import { isBelow, readTextFile, realPath } from "../text-file.ts";
-
-export const SURFACES: readonly Surface[] = ["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"];
 
 type Found = Readonly<{
   /** For people: with the name of its folder. */

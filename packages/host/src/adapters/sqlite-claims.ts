@@ -1,9 +1,9 @@
 /**
- * What an append may claim only while nobody has it, checked in the transaction that writes it: a session's own id, which means one session,
+ * What an append may claim only while nobody has it, checked in the transaction that writes it: what a session is opened under or by (`claims.ts`),
  * and a grant, which is used only while it is not revoked. Rows kept by the events, made again from them where the tables are missing.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { Records } from "@orgate/core/journal";
+import { claimsOfOpening, type Records } from "@orgate/core/journal";
 import { type Fault, GRANTS, type GrantId, type SessionId, type Stamped, sessionId } from "@orgate/core/vocab";
 import { eventsIn } from "./sqlite-unknowns.ts";
 
@@ -13,18 +13,18 @@ CREATE TABLE revoked (grant_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 `;
 
 /** Of one append. */
-export type Claims = Readonly<{ external: string | null; uses: readonly GrantId[]; revokes: readonly GrantId[] }>;
+export type Claims = Readonly<{ opens: readonly string[]; uses: readonly GrantId[]; revokes: readonly GrantId[] }>;
 
 export function claimsOf(events: readonly Stamped[]): Claims {
-  let external: string | null = null;
+  const opens: string[] = [];
   const uses: GrantId[] = [];
   const revokes: GrantId[] = [];
   for (const { event: e } of events) {
-    if (e.kind === "session.opened") external = e.external;
+    if (e.kind === "session.opened") opens.push(...claimsOfOpening(e));
     else if (e.kind === "grant.used") uses.push(e.grant);
     else if (e.kind === "grant.revoked") revokes.push(e.grant);
   }
-  return { external, uses, revokes };
+  return { opens, uses, revokes };
 }
 
 /** Inside the writer's transaction; the fault, when it cannot be. */
@@ -33,11 +33,12 @@ export function claimWriter(db: DatabaseSync): (session: string, claims: Claims)
   const holderOf = db.prepare("SELECT session FROM externals WHERE external = ?");
   const isRevoked = db.prepare("SELECT 1 FROM revoked WHERE grant_id = ?");
   const revoke = db.prepare("INSERT OR IGNORE INTO revoked VALUES (?)");
-  return (session, { external, uses, revokes }) => {
+  return (session, { opens, uses, revokes }) => {
     const gone = uses.find((grant) => isRevoked.get(grant) !== undefined);
     if (gone !== undefined) return { kind: "grant-revoked", grant: gone };
-    if (external !== null && claim.run(external, session).changes === 0)
-      return { kind: "external-taken", external, session: sessionId(String(holderOf.get(external)?.session)) };
+    for (const external of opens)
+      if (claim.run(external, session).changes === 0)
+        return { kind: "external-taken", external, session: sessionId(String(holderOf.get(external)?.session)) };
     for (const grant of revokes) revoke.run(grant);
     return null;
   };

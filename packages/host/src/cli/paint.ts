@@ -1,6 +1,8 @@
 /** V2 colour only on a terminal, and never against NO_COLOR; what colour says, words say too. */
 
-export type Tone = "plain" | "strong" | "dim" | "good" | "bad" | "warn" | "accent";
+import type { Tone } from "@orgate/core/journal/view";
+
+export type { Tone } from "@orgate/core/journal/view";
 export type Paint = (tone: Tone, text: string) => string;
 
 const CODES: Readonly<Record<Exclude<Tone, "plain">, readonly [number, number]>> = {

@@ -2,6 +2,8 @@
 import type { Paint, Tone } from "./paint.ts";
 import { visible, width } from "./visible.ts";
 
+export { age, count, duration } from "@orgate/core/journal/view";
+
 export type Cell = string | Readonly<{ text: string; tone: Tone }>;
 
 const textOf = (cell: Cell): string => visible(typeof cell === "string" ? cell : cell.text);
@@ -20,15 +22,3 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
       .trimEnd();
   return [line(head, "dim"), ...rows.map((row) => line(row, null))];
 }
-
-/** `3 s`, `5 min`, `2 h`, `4 d`: how long ago, or how long. */
-export function age(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1_000));
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h`;
-  return `${Math.floor(seconds / 86_400)} d`;
-}
-
-export const duration = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`);
-export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;

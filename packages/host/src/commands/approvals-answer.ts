@@ -6,10 +6,10 @@
  * A42 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
  */
 import { type Answer, canonical, type JsonObject, readJson } from "@orgate/core";
+import { resourceText } from "@orgate/core/journal/view";
 import { grantWish, mayAct, type QuestionView } from "../approvals.ts";
 import type { Given, Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { resourceText } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
 import { NODE } from "../compose.ts";
 import { questionOf, usage } from "./approvals.ts";

@@ -1,10 +1,10 @@
 /** Answers that are remembered: listed, and taken back. */
 import { grantId, type Millis, principalName } from "@orgate/core";
 import type { StandingGrant } from "@orgate/core/journal";
+import { resourceText } from "@orgate/core/journal/view";
 import { revokeGrant, standingOrders } from "../approvals.ts";
 import { EXIT, type Run } from "../cli/command.ts";
 import { age, type Cell, table } from "../cli/table.ts";
-import { resourceText } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
 import { NODE } from "../compose.ts";
 import { usage } from "./approvals.ts";

@@ -6,12 +6,12 @@
  */
 import { type ApprovalId, approvalId, FaultError, isFault, type Millis, principalName } from "@orgate/core";
 import type { ListedQuestion } from "@orgate/core/journal";
+import { resourceText } from "@orgate/core/journal/view";
 import { isExpired, type QuestionView, viewQuestion, widestText } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { folded } from "../cli/fold.ts";
 import { bell, type Screen } from "../cli/screen.ts";
 import { age, type Cell, table } from "../cli/table.ts";
-import { resourceText } from "../cli/timeline.ts";
 import { shortened, visible } from "../cli/visible.ts";
 import { type Look, NODE } from "../compose.ts";
 import { looking, positive } from "./project.ts";

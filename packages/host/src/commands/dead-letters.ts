@@ -1,11 +1,11 @@
 /** Calls that failed and were set aside: listed without reading a session, shown whole, seen to. */
 import { callId, type Millis } from "@orgate/core";
 import type { ListedDeadLetter } from "@orgate/core/journal";
+import { resourceText } from "@orgate/core/journal/view";
 import { mayAct } from "../approvals.ts";
 import { EXIT, type Run } from "../cli/command.ts";
 import { folded } from "../cli/fold.ts";
 import { age, type Cell, count, table } from "../cli/table.ts";
-import { resourceText } from "../cli/timeline.ts";
 import { shortened, visible } from "../cli/visible.ts";
 import { type Look, NODE } from "../compose.ts";
 import { allDeadLetters, viewDeadLetter } from "../dead-letters.ts";

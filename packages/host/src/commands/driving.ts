@@ -1,10 +1,10 @@
 /** Driving a session from the command line: shown as it happens, cancelled by Ctrl-C. */
 import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
+import { type Line, narrator } from "@orgate/core/journal/view";
 import { EXIT, type Given } from "../cli/command.ts";
 import { bell, type Screen } from "../cli/screen.ts";
 import { count, duration } from "../cli/table.ts";
-import { type Line, narrator } from "../cli/timeline.ts";
 import { visible, visibleLines, visibleStream } from "../cli/visible.ts";
 import { modelsWith, mustHaveSkills, type Notify, settingsOf, webhook } from "../compose.ts";
 import type { Notice } from "../notices.ts";

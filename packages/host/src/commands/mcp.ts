@@ -1,7 +1,7 @@
 /** MCP servers: which there are, what they offer, and what was accepted of it. Nothing is started but by `diff` and `trust`. */
 import { type Digest, FaultError, type Principal } from "@orgate/core";
+import { diffLines, withContext } from "@orgate/core/journal/view";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
-import { diffLines, withContext } from "../cli/diff.ts";
 import type { Paint, Tone } from "../cli/paint.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, table } from "../cli/table.ts";

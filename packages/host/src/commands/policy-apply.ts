@@ -6,8 +6,8 @@
  */
 import { basename, resolve } from "node:path";
 import { FaultError, type FileChange, type Principal } from "@orgate/core";
+import { diffLines, withContext } from "@orgate/core/journal/view";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
-import { diffLines, withContext } from "../cli/diff.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";

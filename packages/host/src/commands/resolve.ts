@@ -8,9 +8,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Resolution, readState, type SessionId, toResult, type Unknown } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
+import { resourceText } from "@orgate/core/journal/view";
 import { mayAct } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
-import { resourceText } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
 import type { Look } from "../compose.ts";
 import { usage } from "./approvals.ts";

@@ -1,10 +1,10 @@
 import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
 import { decodePayload, type SessionSummary } from "@orgate/core/journal";
+import { filesText, narrator } from "@orgate/core/journal/view";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Tone } from "../cli/paint.ts";
 import type { Screen } from "../cli/screen.ts";
 import { age, count, table } from "../cli/table.ts";
-import { filesText, narrator } from "../cli/timeline.ts";
 import { visible } from "../cli/visible.ts";
 import { type Look, NODE, tokenizers } from "../compose.ts";
 import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";

@@ -12,6 +12,7 @@ import { refusal } from "../coordinator/answering.ts";
 import type { Handlers } from "../coordinator/api.ts";
 import { type Identity, openIdentity } from "../coordinator/auth.ts";
 import { pagesOf } from "../coordinator/auth-pages.ts";
+import { consolePage } from "../coordinator/console-page.ts";
 import { type Coordinator, openCoordinator } from "../coordinator/coordinator.ts";
 import { connectDesk, DESK_SURFACES } from "../coordinator/desk.ts";
 import { docsPage } from "../coordinator/docs-page.ts";
@@ -117,7 +118,7 @@ async function serving({ config, runtime, identity, desk, log, host, port, origi
     names: config.server.names,
     atOnce: config.server.turnsAtOnce,
     log,
-    pages: [docsPage(version()), signIn],
+    pages: [docsPage(version()), consolePage(), signIn],
     more: (front) => {
       connectDesk(desk, front, identity);
       const handlers: Handlers = {

@@ -10,9 +10,9 @@ import {
   type Spoken,
   type Wish,
 } from "@orgate/core";
+import { narrator } from "@orgate/core/journal/view";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { narrator } from "../cli/timeline.ts";
 import { type Look, NODE, type Person, signIntent } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { type Delivered, deliver } from "../delivery.ts";

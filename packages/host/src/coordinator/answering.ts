@@ -26,6 +26,7 @@ export type Answer = Readonly<
   /** `passing`: what stands now, and will be told otherwise later: under an idempotency key it is not kept. */
   | { kind: "json"; value: unknown; status?: number; headers?: Readonly<Record<string, string>>; passing?: boolean }
   | { kind: "text"; mediaType: string; text: string; headers?: Readonly<Record<string, string | readonly string[]>> }
+  | { kind: "bytes"; mediaType: string; bytes: Uint8Array; headers?: Readonly<Record<string, string>> }
   /** `write` is called once the headers are out. */
   | { kind: "stream"; mediaType: string; headers?: Readonly<Record<string, string>>; write(sink: Sink, gone: AbortSignal): Promise<void> }
 >;
@@ -39,6 +40,8 @@ export async function give({ response, request }: To, answer: Answer, status: nu
       return end(response, answer.status ?? status, { ...headers, "content-type": "application/json" }, JSON.stringify(answer.value));
     case "text":
       return end(response, status, { ...headers, "content-type": answer.mediaType }, answer.text);
+    case "bytes":
+      return end(response, status, { ...headers, "content-type": answer.mediaType }, answer.bytes);
     case "stream":
       response.writeHead(status, { ...headers, "content-type": answer.mediaType, "x-accel-buffering": "no" });
       response.flushHeaders();
@@ -52,14 +55,15 @@ export function refuse({ response, request }: To, problem: Problem, headers: Rea
   end(response, problem.status, all, JSON.stringify(problem));
 }
 
-function end(response: ServerResponse, status: number, headers: Readonly<Record<string, string | readonly string[]>>, text: string): void {
+type HeaderLines = Readonly<Record<string, string | readonly string[]>>;
+function end(response: ServerResponse, status: number, headers: HeaderLines, body: string | Uint8Array): void {
   const lines = Object.entries(headers).map(([name, value]): [string, string | string[]] => [
     name,
     typeof value === "string" ? value : [...value],
   ]);
-  const length = status === 204 ? {} : { "content-length": Buffer.byteLength(text) };
+  const length = status === 204 ? {} : { "content-length": Buffer.byteLength(body) };
   response.writeHead(status, { ...Object.fromEntries(lines), ...length });
-  response.end(text);
+  response.end(body);
 }
 
 async function pour(response: ServerResponse, write: (sink: Sink, gone: AbortSignal) => Promise<void>): Promise<void> {

@@ -13,6 +13,8 @@ import {
   type Change,
   canonical,
   type Entry,
+  escapeHidden,
+  escapeHiddenLines,
   fileLine,
   type JournalEvent,
   MICROS_PER_CENT,
@@ -21,10 +23,12 @@ import {
   principalName,
   type Resource,
   type Verdict,
-} from "@orgate/core";
-import type { Tone } from "./paint.ts";
-import { count, duration } from "./table.ts";
-import { shortened, visible, visibleLines } from "./visible.ts";
+} from "../vocab/index.ts";
+import { scheduleLine } from "./view-schedules.ts";
+import { count, duration, shortened } from "./view-words.ts";
+
+/** What colour says, words say too. */
+export type Tone = "plain" | "strong" | "dim" | "good" | "bad" | "warn" | "accent";
 
 export type Line = Readonly<{
   /** One column wide. */
@@ -66,14 +70,14 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           : [line("·", "dim", `held by ${e.writer} (hold ${e.epoch})`)];
       case "turn.started":
         inTurn = true;
-        return [line("›", "strong", `turn ${e.turn}, ${principalName(e.by)}: ${visible(e.input)}${filesText(e.files)}`)];
+        return [line("›", "strong", `turn ${e.turn}, ${principalName(e.by)}: ${escapeHidden(e.input)}${filesText(e.files)}`)];
       case "model.asked":
         return [line("·", "dim", `asked ${e.model}, iteration ${e.iteration}${e.attempt > 1 ? `, attempt ${e.attempt}` : ""}`)];
       case "model.replied":
-        for (const part of e.parts) if (part.kind === "call") calls.set(part.id, { tool: visible(part.tool), args: argsOf(part) });
+        for (const part of e.parts) if (part.kind === "call") calls.set(part.id, { tool: escapeHidden(part.tool), args: argsOf(part) });
         return [replied(e)];
       case "model.failed":
-        return [live("✗", "bad", `the model call failed: ${visible(e.error)}${whenAgain(e.dueAt, at)}`)];
+        return [live("✗", "bad", `the model call failed: ${escapeHidden(e.error)}${whenAgain(e.dueAt, at)}`)];
       case "gate.decided":
         for (const [approval, action] of waiting) if (action === e.id) waiting.delete(approval);
         if (e.action.kind === "call") touched.set(e.id, resourceText(e.action.resource));
@@ -81,7 +85,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "approval.asked": {
         waiting.set(e.approval, e.action);
         const touches = touched.has(e.action) ? ` · touches ${touched.get(e.action)}` : "";
-        return [live("?", "warn", `${e.approval}: ${e.asks.map(({ question }) => visible(question)).join(" · ")}${touches}`)];
+        return [live("?", "warn", `${e.approval}: ${e.asks.map(({ question }) => escapeHidden(question)).join(" · ")}${touches}`)];
       }
       case "approval.answered":
         if (e.answer.kind === "deny") waiting.delete(e.approval);
@@ -92,23 +96,31 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "grant.used":
         return [line("·", "dim", `grant ${e.grant} was used for ${e.action}`)];
       case "turn.halted":
-        return [live("!", "bad", `halted (${visible(e.scope)}) by ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [live("!", "bad", `halted (${escapeHidden(e.scope)}) by ${principalName(e.by)}: ${escapeHidden(e.reason)}`)];
       case "unknown.resolved":
         return [
-          live("!", "accent", `${principalName(e.by)} resolved ${nameOf(e.call)}: ${e.as}${e.note === "" ? "" : `, ${visible(e.note)}`}`),
+          live(
+            "!",
+            "accent",
+            `${principalName(e.by)} resolved ${nameOf(e.call)}: ${e.as}${e.note === "" ? "" : `, ${escapeHidden(e.note)}`}`,
+          ),
         ];
       case "unknown.reconcile-asked":
         return [live("!", "accent", `${principalName(e.by)} wants the tool asked about ${nameOf(e.call)}`)];
       case "grant.given":
         return [
-          line("!", "accent", `${principalName(e.by)} granted ${visible(e.tool)} to ${visible(e.agent)} (${e.grant}, this ${e.scope})`),
+          line(
+            "!",
+            "accent",
+            `${principalName(e.by)} granted ${escapeHidden(e.tool)} to ${escapeHidden(e.agent)} (${e.grant}, this ${e.scope})`,
+          ),
         ];
       case "grant.revoked":
-        return [line("!", "warn", `${principalName(e.by)} revoked ${e.grant}: ${visible(e.reason)}`)];
+        return [line("!", "warn", `${principalName(e.by)} revoked ${e.grant}: ${escapeHidden(e.reason)}`)];
       case "work.halted":
-        return [line("!", "bad", `${principalName(e.by)} halted ${visible(e.scope)}: ${visible(e.reason)}`)];
+        return [line("!", "bad", `${principalName(e.by)} halted ${escapeHidden(e.scope)}: ${escapeHidden(e.reason)}`)];
       case "work.resumed":
-        return [line("!", "good", `${principalName(e.by)} let ${visible(e.scope)} go on`)];
+        return [line("!", "good", `${principalName(e.by)} let ${escapeHidden(e.scope)} go on`)];
       case "approval.consumed":
         return [line("·", "dim", `the answer to ${e.approval} was used for ${e.action}`)];
       case "act.started": {
@@ -121,11 +133,13 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           (e.strategy === "ask-model" ? line : live)(
             "↻",
             "accent",
-            `${nameOf(e.call)}: ${recoveryText(e)}${e.detail === "" ? "" : `, ${visible(e.detail)}`}`,
+            `${nameOf(e.call)}: ${recoveryText(e)}${e.detail === "" ? "" : `, ${escapeHidden(e.detail)}`}`,
           ),
         ];
       case "dead-letter.dismissed":
-        return [live("!", "accent", `${principalName(e.by)} has seen to ${nameOf(e.call)}${e.note === "" ? "" : `: ${visible(e.note)}`}`)];
+        return [
+          live("!", "accent", `${principalName(e.by)} has seen to ${nameOf(e.call)}${e.note === "" ? "" : `: ${escapeHidden(e.note)}`}`),
+        ];
       case "session.forked":
         return [
           line(
@@ -151,91 +165,105 @@ export function narrator(): (entry: Entry) => readonly Line[] {
               line(
                 "!",
                 "warn",
-                `the answer was not taken: ${visible(e.result.kind === "misfit" ? e.result.issues.join("; ") : e.result.detail)}`,
+                `the answer was not taken: ${escapeHidden(e.result.kind === "misfit" ? e.result.issues.join("; ") : e.result.detail)}`,
               ),
             ];
       case "calls.misread":
-        return [line("!", "warn", `its calls were not understood: ${visible(e.detail)}`)];
+        return [line("!", "warn", `its calls were not understood: ${escapeHidden(e.detail)}`)];
       case "middleware.applied":
         return [
           line(
             "·",
             "dim",
-            `middleware ${visible(e.middleware)} changed ${CHANGED[e.change.kind]}${e.call === null ? "" : ` of ${nameOf(e.call)}`}`,
+            `middleware ${escapeHidden(e.middleware)} changed ${CHANGED[e.change.kind]}${e.call === null ? "" : ` of ${nameOf(e.call)}`}`,
           ),
         ];
       case "middleware.failed":
-        return [live("✗", "bad", `middleware ${visible(e.middleware)} (${e.stage}) failed: ${visible(e.error)}`)];
+        return [live("✗", "bad", `middleware ${escapeHidden(e.middleware)} (${e.stage}) failed: ${escapeHidden(e.error)}`)];
       case "child.opened":
-        return [live("⤷", "accent", `${nameOf(e.call)}: ${visible(e.agent)} works on it in ${e.child} (${allotmentText(e.allotment)})`)];
+        return [
+          live("⤷", "accent", `${nameOf(e.call)}: ${escapeHidden(e.agent)} works on it in ${e.child} (${allotmentText(e.allotment)})`),
+        ];
       case "child.ended":
         return [live("⤶", e.ending === "completed" ? "good" : "warn", `${nameOf(e.call)}: ${e.child} ended ${e.ending}`)];
       case "input.queued":
-        return [line("›", "dim", `for after the turn, ${principalName(e.by)}: ${visible(e.text)}${filesText(e.files)}`)];
+        return [line("›", "dim", `for after the turn, ${principalName(e.by)}: ${escapeHidden(e.text)}${filesText(e.files)}`)];
       case "breaker.changed":
-        return [line("!", e.to === "closed" ? "good" : "warn", `breaker ${visible(e.breaker)} is ${e.to}: ${visible(e.reason)}`)];
+        return [line("!", e.to === "closed" ? "good" : "warn", `breaker ${escapeHidden(e.breaker)} is ${e.to}: ${escapeHidden(e.reason)}`)];
       case "act.ended":
         return [ended(nameOf(e.call), e.outcome, e.evidence.durationMs)];
       case "act.late":
         return [live("!", "accent", `${nameOf(e.call)}, unknown so far, turned out: ${outcomeText(e.outcome)}`)];
       case "labels.added":
-        return [line("·", "dim", `labels from here on: ${e.labels.map((l) => visible(l)).join(", ")}`)];
+        return [line("·", "dim", `labels from here on: ${e.labels.map((l) => escapeHidden(l)).join(", ")}`)];
       case "labels.removed":
         return [
           live(
             "!",
             "warn",
-            `no longer labelled ${e.labels.map((l) => visible(l)).join(", ")}, says ${principalName(e.by)}: ${visible(e.why)}`,
+            `no longer labelled ${e.labels.map((l) => escapeHidden(l)).join(", ")}, says ${principalName(e.by)}: ${escapeHidden(e.why)}`,
           ),
         ];
       case "known.learned":
-        return [line("·", "dim", `known from here on, in ${visible(e.set)}: ${e.values.map((v) => visible(v)).join(", ")}`)];
+        return [line("·", "dim", `known from here on, in ${escapeHidden(e.set)}: ${e.values.map((v) => escapeHidden(v)).join(", ")}`)];
       case "names.told":
-        return [line("·", "dim", `${nameOf(e.call)} named ${count(e.names.length, visible(e.of))}`)];
+        return [line("·", "dim", `${nameOf(e.call)} named ${count(e.names.length, escapeHidden(e.of))}`)];
       case "text.cleaned":
         return [line("·", "dim", `what the model sees of ${nameOf(e.call)} is without ${cleanedText(e)}`)];
       case "knowledge.recalled":
         return recalledLines(e);
       case "knowledge.keeping":
-        return [];
+        return [line("·", "dim", `what the turn came to is about to be kept as ${e.item}`)];
       case "knowledge.kept":
         return [
           e.error === null
             ? line("·", "dim", `what the turn came to is kept as ${e.item}`)
-            : line("!", "warn", `what the turn came to could not be kept: ${visible(e.error)}`),
+            : line("!", "warn", `what the turn came to could not be kept: ${escapeHidden(e.error)}`),
         ];
       case "knowledge.added":
         return [
           line(
             "·",
             "plain",
-            `${e.how === "add" ? "added" : "imported"} by ${principalName(e.by)}: ${e.documents.map(({ path, chunks }) => `${visible(path)} (${chunks})`).join(", ")}`,
+            `${e.how === "add" ? "added" : "imported"} by ${principalName(e.by)}: ${e.documents.map(({ path, chunks }) => `${escapeHidden(path)} (${chunks})`).join(", ")}`,
           ),
         ];
       case "knowledge.forgotten":
-        return [line("!", "warn", `${count(e.items.length, "item")} forgotten by ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [line("!", "warn", `${count(e.items.length, "item")} forgotten by ${principalName(e.by)}: ${escapeHidden(e.reason)}`)];
       case "access.given":
         return [line("·", "plain", accessText(e))];
       case "access.revoked":
-        return [line("!", "warn", `access ${e.access} revoked by ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [line("!", "warn", `access ${e.access} revoked by ${principalName(e.by)}: ${escapeHidden(e.reason)}`)];
       case "known.added":
-        return [line("·", "plain", `${visible(e.value)} added to ${visible(e.set)} by ${principalName(e.by)}: ${visible(e.why)}`)];
+        return [
+          line("·", "plain", `${escapeHidden(e.value)} added to ${escapeHidden(e.set)} by ${principalName(e.by)}: ${escapeHidden(e.why)}`),
+        ];
       case "known.removed":
-        return [line("·", "plain", `${visible(e.value)} taken out of ${visible(e.set)} by ${principalName(e.by)}: ${visible(e.why)}`)];
+        return [
+          line(
+            "·",
+            "plain",
+            `${escapeHidden(e.value)} taken out of ${escapeHidden(e.set)} by ${principalName(e.by)}: ${escapeHidden(e.why)}`,
+          ),
+        ];
       case "note":
-        return [line("·", "dim", `note of ${visible(e.from)}, ${visible(e.name)}: ${shortened(visible(canonical(e.value)), 120)}`)];
+        return [
+          line("·", "dim", `note of ${escapeHidden(e.from)}, ${escapeHidden(e.name)}: ${shortened(escapeHidden(canonical(e.value)), 120)}`),
+        ];
       case "input.steered":
-        return [live("›", "strong", `${principalName(e.by)} steers: ${visible(e.text)}${filesText(e.files)}`)];
+        return [live("›", "strong", `${principalName(e.by)} steers: ${escapeHidden(e.text)}${filesText(e.files)}`)];
       case "turn.cancel-asked":
-        return [live("!", "warn", `cancel${e.all ? ", and all that was to follow" : ""}, by ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [
+          live("!", "warn", `cancel${e.all ? ", and all that was to follow" : ""}, by ${principalName(e.by)}: ${escapeHidden(e.reason)}`),
+        ];
       case "intent.refused":
-        return [line("✗", "warn", `refused to ${e.wish} for ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [line("✗", "warn", `refused to ${e.wish} for ${principalName(e.by)}: ${escapeHidden(e.reason)}`)];
       case "session.closed":
-        return [live("·", "dim", `closed by ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [live("·", "dim", `closed by ${principalName(e.by)}: ${escapeHidden(e.reason)}`)];
       case "turn.ended": {
         inTurn = false;
         waiting.clear();
-        const text = `turn ${e.turn} ended: ${e.ending}${e.detail === null ? "" : `, ${visible(e.detail)}`} (${count(e.iterations, "iteration")}, ${count(e.calls, "call")}, ${duration(e.activeMs)})`;
+        const text = `turn ${e.turn} ended: ${e.ending}${e.detail === null ? "" : `, ${escapeHidden(e.detail)}`} (${count(e.iterations, "iteration")}, ${count(e.calls, "call")}, ${duration(e.activeMs)})`;
         return [{ ...line("■", e.ending === "completed" ? "good" : "warn", text), more: textLines(e.output) }];
       }
       case "key.certified":
@@ -243,9 +271,11 @@ export function narrator(): (entry: Entry) => readonly Line[] {
       case "key.rotated":
         return [line("·", "plain", `root key ${e.from} replaced by ${e.to}`)];
       case "key.withdrawn":
-        return [line("!", "warn", `key ${e.key} withdrawn by ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [line("!", "warn", `key ${e.key} withdrawn by ${principalName(e.by)}: ${escapeHidden(e.reason)}`)];
       case "content.erased":
-        return [line("!", "warn", `entries ${e.first}-${e.last} of ${e.stream} erased by ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [
+          line("!", "warn", `entries ${e.first}-${e.last} of ${e.stream} erased by ${principalName(e.by)}: ${escapeHidden(e.reason)}`),
+        ];
       case "policy.loaded":
         return [line("·", "plain", `policies ${e.digest.slice(0, 12)} in force: ${count(e.files.length, "file")}`)];
       case "policy.applied":
@@ -253,20 +283,32 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           line(
             "·",
             "plain",
-            `policies applied by ${principalName(e.by)}: ${e.changes.map((c) => `${c.change} ${visible(c.path)}`).join(", ")}`,
+            `policies applied by ${principalName(e.by)}: ${e.changes.map((c) => `${c.change} ${escapeHidden(c.path)}`).join(", ")}`,
           ),
         ];
       case "policy.refused":
         return [
           {
             ...line("✗", "warn", `policies refused on ${e.during}, ${principalName(e.by)}; those before go on`),
-            more: e.problems.map(visible),
+            more: e.problems.map(escapeHidden),
           },
         ];
+      case "schedule.declared":
+      case "schedule.removed":
+      case "schedule.paused":
+      case "schedule.resumed":
+      case "schedule.fired":
+      case "schedule.queued":
+      case "schedule.skipped":
+      case "schedule.ended":
+      case "schedule.stopped": {
+        const { mark, tone, text } = scheduleLine(e);
+        return [line(mark, tone, text)];
+      }
       case "trust.given":
-        return [line("·", "plain", `${visible(e.subject)} trusted by ${principalName(e.by)} as ${e.digest.slice(0, 12)}`)];
+        return [line("·", "plain", `${escapeHidden(e.subject)} trusted by ${principalName(e.by)} as ${e.digest.slice(0, 12)}`)];
       case "trust.withdrawn":
-        return [line("!", "warn", `trust in ${visible(e.subject)} withdrawn by ${principalName(e.by)}: ${visible(e.reason)}`)];
+        return [line("!", "warn", `trust in ${escapeHidden(e.subject)} withdrawn by ${principalName(e.by)}: ${escapeHidden(e.reason)}`)];
     }
   };
 }
@@ -274,9 +316,9 @@ export function narrator(): (entry: Entry) => readonly Line[] {
 /** As a policy would write it. */
 /** What was shown with words, by name: never its bytes. */
 export const filesText = (files: readonly Attachment[]): string =>
-  files.length === 0 ? "" : ` · with ${files.map((file) => visible(fileLine(file))).join(", ")}`;
+  files.length === 0 ? "" : ` · with ${files.map((file) => escapeHidden(fileLine(file))).join(", ")}`;
 
-export const resourceText = ({ type, id }: Resource): string => visible(`${type}::${JSON.stringify(id)}`);
+export const resourceText = ({ type, id }: Resource): string => escapeHidden(`${type}::${JSON.stringify(id)}`);
 
 const line = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, text, more: [], live: false });
 const live = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, text, more: [], live: true });
@@ -284,15 +326,15 @@ const live = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, te
 type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
 
 function accessText({ access, means, person, agents, actions, until, by }: Of<"access.given">): string {
-  const limits = [agents, actions].flatMap((list) => (list === null ? [] : [list.map((one) => visible(one)).join(", ")]));
+  const limits = [agents, actions].flatMap((list) => (list === null ? [] : [list.map((one) => escapeHidden(one)).join(", ")]));
   const within = limits.length === 0 ? "" : `, for ${limits.join("; ")}`;
   const ends = until === null ? "" : `, until ${new Date(until).toISOString()}`;
-  return `${means} ${access} for ${visible(person)} by ${principalName(by)}${within}${ends}`;
+  return `${means} ${access} for ${escapeHidden(person)} by ${principalName(by)}${within}${ends}`;
 }
 
 const ARGS_SHOWN = 100;
 function argsOf(part: Extract<Part, { kind: "call" }>): string {
-  return shortened(visible(part.args.kind === "json" ? canonical(part.args.value) : part.text), ARGS_SHOWN);
+  return shortened(escapeHidden(part.args.kind === "json" ? canonical(part.args.value) : part.text), ARGS_SHOWN);
 }
 
 const COMPACTED: Readonly<Record<Of<"context.compacted">["how"], (model: string | null) => string>> = {
@@ -315,8 +357,8 @@ function replied({ parts, usage, finish, purpose }: Of<"model.replied">): Line {
 }
 
 function recalledLines({ items, error }: Of<"knowledge.recalled">): readonly Line[] {
-  const trouble = error === null ? [] : [line("!", "warn", `what is known could not be looked up: ${visible(error)}`)];
-  if (items.length === 0) return trouble;
+  const trouble = error === null ? [] : [line("!", "warn", `what is known could not be looked up: ${escapeHidden(error)}`)];
+  if (items.length === 0) return trouble.length > 0 ? trouble : [line("·", "dim", "nothing is known that may help")];
   const names = items.map(({ id, kind, relevance }) => `${id} (${kind} ${relevance.toFixed(2)})`);
   return [...trouble, line("·", "dim", `recalled ${names.join(", ")}`)];
 }
@@ -324,9 +366,9 @@ function recalledLines({ items, error }: Of<"knowledge.recalled">): readonly Lin
 function decided({ action, verdict, id }: Of<"gate.decided">): Line {
   const what =
     action.kind === "call"
-      ? `${visible(action.tool)} ${id} ${action.args === null ? "" : shortened(visible(canonical(action.args)), ARGS_SHOWN)}`.trimEnd()
+      ? `${escapeHidden(action.tool)} ${id} ${action.args === null ? "" : shortened(escapeHidden(canonical(action.args)), ARGS_SHOWN)}`.trimEnd()
       : action.kind === "delegate"
-        ? `delegate to ${visible(action.to)} ${id}`
+        ? `delegate to ${escapeHidden(action.to)} ${id}`
         : action.kind === "model"
           ? `model ${action.model}`
           : action.kind === "recall" || action.kind === "remember"
@@ -349,7 +391,7 @@ const DENIED_BY: Readonly<Record<string, string>> = {
 };
 
 function verdictText(verdict: Verdict): { readonly word: string; readonly why: string } {
-  const by = verdict.because.length === 0 ? "" : ` by ${verdict.because.map((p) => visible(p)).join(", ")}`;
+  const by = verdict.because.length === 0 ? "" : ` by ${verdict.because.map((p) => escapeHidden(p)).join(", ")}`;
   switch (verdict.kind) {
     case "allow":
       return {
@@ -358,14 +400,14 @@ function verdictText(verdict: Verdict): { readonly word: string; readonly why: s
       };
     case "deny": {
       const who = DENIED_BY[verdict.by] ?? by;
-      return { word: "denied", why: ` ·${who === "" ? "" : `${who}:`} ${visible(verdict.reason)}` };
+      return { word: "denied", why: ` ·${who === "" ? "" : `${who}:`} ${escapeHidden(verdict.reason)}` };
     }
     case "ask":
       return { word: "asks", why: ` ·${by}` };
     case "defer":
       return { word: "put off", why: ` ·${by}: for ${verdict.ms / 1_000} s at most` };
     case "modify":
-      return { word: "changed", why: ` ·${by}: ${verdict.edits.map(({ path }) => visible(path.join("."))).join(", ")}` };
+      return { word: "changed", why: ` ·${by}: ${verdict.edits.map(({ path }) => escapeHidden(path.join("."))).join(", ")}` };
   }
 }
 
@@ -378,11 +420,11 @@ function ended(name: string, outcome: Outcome, ms: number): Line {
 function outcomeText(outcome: Outcome): string {
   switch (outcome.kind) {
     case "done":
-      return `done: ${shortened(visible(typeof outcome.output === "string" ? outcome.output : canonical(outcome.output)), 100)}`;
+      return `done: ${shortened(escapeHidden(typeof outcome.output === "string" ? outcome.output : canonical(outcome.output)), 100)}`;
     case "failed":
-      return `failed: ${visible(outcome.error)}`;
+      return `failed: ${escapeHidden(outcome.error)}`;
     case "unknown":
-      return `unknown, ${outcome.cause}: ${visible(outcome.detail)}`;
+      return `unknown, ${outcome.cause}: ${escapeHidden(outcome.detail)}`;
   }
 }
 
@@ -391,9 +433,9 @@ function answerText(answer: Answer): string {
     case "approve":
       return "approved";
     case "deny":
-      return `denied, ${visible(answer.reason)}`;
+      return `denied, ${escapeHidden(answer.reason)}`;
     case "edit":
-      return `approved with other arguments: ${visible(canonical(answer.args))}`;
+      return `approved with other arguments: ${escapeHidden(canonical(answer.args))}`;
     case "grant":
       return `approved, and remembered for this ${answer.grant.scope} ${typeof answer.grant.until === "number" ? `until ${new Date(answer.grant.until).toISOString()}` : `for the ${answer.grant.until}`}`;
   }
@@ -403,7 +445,7 @@ function holderText({ of }: Of<"key.certified">): string {
   return of.kind === "root" ? "the project's root" : of.kind === "writer" ? `writer ${of.writer}` : of.name;
 }
 
-const textLines = (text: string | null): readonly string[] => (text === null || text === "" ? [] : visibleLines(text).split("\n"));
+const textLines = (text: string | null): readonly string[] => (text === null || text === "" ? [] : escapeHiddenLines(text).split("\n"));
 
 const CHANGED: Readonly<Record<Change["kind"], string>> = {
   input: "what was said",
@@ -417,14 +459,14 @@ const CHANGED: Readonly<Record<Change["kind"], string>> = {
 const allotmentText = (a: Allotment): string =>
   `${a.iterations} iterations, ${a.tokens} tokens, ${a.calls} calls${a.micros === null ? "" : `, ${(a.micros / MICROS_PER_CENT).toFixed(2)} cents`}`;
 
-function recoveryText(e: Extract<JournalEvent, { kind: "recovery.applied" }>): string {
+export function recoveryText(e: Extract<JournalEvent, { kind: "recovery.applied" }>): string {
   switch (e.strategy) {
     case "reconcile":
       return `the tool was asked what became of it: ${e.found}`;
     case "retry":
       return `it is run again (retry ${e.tries})`;
     case "fallback":
-      return `${visible(e.tool ?? "another tool")} stands in`;
+      return `${escapeHidden(e.tool ?? "another tool")} stands in`;
     case "cached":
       return `the result of entry ${e.from} stands in`;
     case "ask-model":

@@ -1,0 +1,87 @@
+/**
+ * The frame around every screen.
+ * O1 whoever is not signed in sees the sign-in, at whatever address they are, and goes on there once they are.
+ * O9 a screen that fails to load or to draw says so in its place; navigation, connection and the other screens go on.
+ */
+import { CSPProvider } from "@base-ui/react/csp-provider";
+import { type ComponentType, lazy, Suspense, useEffect } from "react";
+import { useCell } from "../link/cell.ts";
+import type { Hub } from "../link/hub.ts";
+import { HubContext } from "../link/use.ts";
+import { Link } from "../parts/Link.tsx";
+import { Empty, Loading } from "../parts/States.tsx";
+import { Toasts } from "../parts/Toasts.tsx";
+import { go, usePlace } from "../router.ts";
+import { HOME, SCREENS, type ScreenProps, screenAt } from "../screens/index.ts";
+import { SignIn } from "../screens/SignIn.tsx";
+import css from "./App.module.css";
+import { Fence } from "./Fence.tsx";
+import { Help } from "./Help.tsx";
+import { Bar, Rail } from "./Navigation.tsx";
+import { Palette } from "./Palette.tsx";
+import { listenToKeys } from "./shortcuts.ts";
+
+const LOADED: Readonly<Record<string, ComponentType<ScreenProps>>> = Object.fromEntries(SCREENS.map(({ id, load }) => [id, lazy(load)]));
+
+export function App({ hub }: Readonly<{ hub: Hub }>) {
+  const who = useCell(hub.who);
+  useEffect(listenToKeys, []);
+  useEffect(() => {
+    if (location.pathname !== "/sign-in") void hub.begin();
+  }, [hub]);
+  return (
+    <CSPProvider disableStyleElements>
+      <HubContext value={hub}>
+        {who.kind === "in" ? <Frame /> : <SignIn who={who} />}
+        <Toasts />
+      </HubContext>
+    </CSPProvider>
+  );
+}
+
+function Frame() {
+  const { path, query } = usePlace();
+  const isHome = path === "/" || path === "/sign-in";
+  useEffect(() => {
+    if (isHome) go(HOME, { replace: true });
+  }, [isHome]);
+  const found = screenAt(path);
+  const Screen = found === null ? undefined : LOADED[found.screen.id];
+  useEffect(() => {
+    document.title = found === null ? "Orgate" : `${found.screen.title} · Orgate`;
+  }, [found]);
+  return (
+    <div className={css.frame}>
+      <a className={css.skip} href="#main">
+        Skip to the screen
+      </a>
+      <Rail at={found?.screen.id ?? null} />
+      <main id="main" className={css.main} tabIndex={-1}>
+        <Fence key={path}>
+          <Suspense fallback={<Loading />}>
+            {found === null || Screen === undefined ? (
+              isHome ? null : (
+                <Nowhere />
+              )
+            ) : (
+              <Screen params={found.params} query={new URLSearchParams(query)} />
+            )}
+          </Suspense>
+        </Fence>
+      </main>
+      <Bar at={found?.screen.id ?? null} />
+      <Palette />
+      <Help />
+    </div>
+  );
+}
+
+function Nowhere() {
+  return (
+    <Empty icon="link" title="There is nothing at this address">
+      <p>
+        It may have been mistyped, or be of another version of the console. <Link to={HOME}>Go to Chat</Link>.
+      </p>
+    </Empty>
+  );
+}

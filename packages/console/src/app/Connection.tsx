@@ -1,0 +1,34 @@
+/** Whether what is on screen is the present. O10 what is shown while the connection is lost stays, and is said to be as of then. */
+import { useEffect, useState } from "react";
+import { useCell } from "../link/cell.ts";
+import { useHub } from "../link/use.ts";
+import css from "./Connection.module.css";
+
+/** A connection that comes back at once is not worth a word. */
+const PATIENCE_MS = 700;
+
+export function Connection() {
+  const hub = useHub();
+  const state = useCell(hub.connection);
+  const [isLate, setLate] = useState(false);
+  const isOpen = state.kind === "open";
+  useEffect(() => {
+    if (isOpen) {
+      setLate(false);
+      return;
+    }
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [isOpen]);
+  const lost = !isOpen && isLate;
+  const text = !lost ? "Live" : state.kind === "connecting" ? "Reconnecting…" : "Not connected";
+  const title = lost
+    ? "What you see is as of the last word from the server. It goes on from there by itself."
+    : "Everything on this page is told as it happens";
+  return (
+    <p className={`${css.connection} ${lost ? css.lost : ""}`} role="status" title={title}>
+      <span aria-hidden="true" />
+      {text}
+    </p>
+  );
+}

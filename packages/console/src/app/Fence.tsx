@@ -1,0 +1,29 @@
+/** Stops what a screen throws: React has no other form for this than a class. */
+import { Component, type ReactNode } from "react";
+import { Button } from "../parts/Button.tsx";
+import { Empty } from "../parts/States.tsx";
+
+type Props = Readonly<{ children: ReactNode }>;
+type State = Readonly<{ error: Error | null }>;
+
+export class Fence extends Component<Props, State> {
+  override state: State = { error: null };
+
+  static getDerivedStateFromError(error: unknown): State {
+    return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    return (
+      <Empty icon="warning" title="This screen could not be shown">
+        <p>{error.message}</p>
+        <p>Nothing was changed on the server. If the console has been updated since this page was opened, load it again.</p>
+        <Button tone="first" onClick={() => location.reload()}>
+          Load the page again
+        </Button>
+      </Empty>
+    );
+  }
+}

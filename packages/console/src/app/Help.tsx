@@ -1,0 +1,52 @@
+/** Every key that does something right now. */
+import { cell, useCell } from "../link/cell.ts";
+import { Dialog } from "../parts/Dialog.tsx";
+import { go } from "../router.ts";
+import { SCREENS } from "../screens/index.ts";
+import css from "./Help.module.css";
+import { singleKeys } from "./kept.ts";
+import { keysText, shortcuts, useShortcuts } from "./shortcuts.ts";
+
+export const isHelpOpen = cell(false);
+
+export function Help() {
+  const open = useCell(isHelpOpen);
+  const all = useCell(shortcuts);
+  const single = useCell(singleKeys);
+  useShortcuts([
+    { keys: "?", says: "These shortcuts", run: () => isHelpOpen.set(true), group: "Everywhere" },
+    ...SCREENS.flatMap(({ shortcut, title, paths }) =>
+      shortcut === null ? [] : [{ keys: shortcut, says: `Go to ${title}`, run: () => go(paths[0]), group: "Everywhere" }],
+    ),
+  ]);
+  const groups = [...new Set(all.map(({ group = "On this screen" }) => group))].sort(
+    (a, b) => Number(a === "Everywhere") - Number(b === "Everywhere"),
+  );
+  return (
+    <Dialog open={open} onClose={() => isHelpOpen.set(false)} title="Keyboard shortcuts">
+      {groups.map((group) => (
+        <section key={group} className={css.group}>
+          <h3>{group}</h3>
+          <dl>
+            {all
+              .filter((one, i) => (one.group ?? "On this screen") === group && all.findIndex(({ keys }) => keys === one.keys) === i)
+              .map(({ keys, says }) => (
+                <div key={keys} className={css.row}>
+                  <dt>
+                    {keysText(keys).map((key) => (
+                      <kbd key={key}>{key}</kbd>
+                    ))}
+                  </dt>
+                  <dd>{says}</dd>
+                </div>
+              ))}
+          </dl>
+        </section>
+      ))}
+      <label className={css.switch}>
+        <input type="checkbox" checked={single === "on"} onChange={({ target }) => singleKeys.set(target.checked ? "on" : "off")} />
+        Single keys do something (those with Ctrl or ⌘ always do)
+      </label>
+    </Dialog>
+  );
+}

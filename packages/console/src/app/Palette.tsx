@@ -1,0 +1,130 @@
+/** Find anything, do anything: screens, agents, sessions, colours. `Ctrl K`. */
+import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import { cell, useCell } from "../link/cell.ts";
+import { useCalled } from "../link/use.ts";
+import { Dialog } from "../parts/Dialog.tsx";
+import { Icon, type IconName } from "../parts/Icon.tsx";
+import { shortTime } from "../parts/time.ts";
+import { go, pathTo } from "../router.ts";
+import { SCREENS } from "../screens/index.ts";
+import { isHelpOpen } from "./Help.tsx";
+import { theme } from "./kept.ts";
+import css from "./Palette.module.css";
+import { keysText, useShortcuts } from "./shortcuts.ts";
+
+export const isPaletteOpen = cell(false);
+
+type Choice = Readonly<{ id: string; icon: IconName; text: string; aside: string; run(): void }>;
+
+export function Palette() {
+  const open = useCell(isPaletteOpen);
+  useShortcuts([{ keys: "mod+k", says: "Find anything", run: () => isPaletteOpen.set(true), group: "Everywhere" }]);
+  return (
+    <Dialog open={open} onClose={() => isPaletteOpen.set(false)} title="Find anything" titleHidden>
+      {open ? <Finder /> : null}
+    </Dialog>
+  );
+}
+
+const MOST = 12;
+
+function Finder() {
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const list = useId();
+  const choices = useChoices(text);
+  useEffect(() => setAt((now) => Math.min(now, Math.max(0, choices.length - 1))), [choices.length]);
+  const take = (choice: Choice | undefined): void => {
+    if (choice === undefined) return;
+    isPaletteOpen.set(false);
+    choice.run();
+  };
+  const press = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0) {
+      event.preventDefault();
+      setAt((now) => (now + step + choices.length) % Math.max(1, choices.length));
+    } else if (event.key === "Enter" && !event.nativeEvent.isComposing) {
+      event.preventDefault();
+      take(choices[at]);
+    }
+  };
+  return (
+    <>
+      <input
+        className={css.field}
+        role="combobox"
+        aria-label="Find a screen, an agent or a session"
+        aria-expanded="true"
+        aria-controls={list}
+        aria-activedescendant={choices[at] === undefined ? undefined : `${list}-${at}`}
+        placeholder="Find a screen, an agent or a session"
+        value={text}
+        onChange={({ target }) => {
+          setText(target.value);
+          setAt(0);
+        }}
+        onKeyDown={press}
+      />
+      <div id={list} role="listbox" aria-label="Found" className={css.list}>
+        {choices.map((choice, i) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's, as in every combobox
+          <div
+            key={choice.id}
+            id={`${list}-${i}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={i === at}
+            className={css.choice}
+            onClick={() => take(choice)}
+          >
+            <Icon name={choice.icon} />
+            <span className={css.text}>{choice.text}</span>
+            <span className={css.aside}>{choice.aside}</span>
+          </div>
+        ))}
+        {choices.length === 0 ? <p className={css.none}>Nothing of that name.</p> : null}
+      </div>
+    </>
+  );
+}
+
+function useChoices(text: string): readonly Choice[] {
+  const agents = useCalled("agents", { query: { limit: 500 } });
+  const sessions = useCalled("sessions", { query: { limit: 50 } });
+  const all: Choice[] = [
+    ...SCREENS.map(
+      ({ id, title, says, icon, shortcut, paths }): Choice => ({
+        id: `screen ${id}`,
+        icon,
+        text: `${title}: ${says}`,
+        aside: shortcut === null ? "" : keysText(shortcut).join(" "),
+        run: () => go(paths[0]),
+      }),
+    ),
+    ...(agents.value?.items ?? []).map(
+      ({ name, description }): Choice => ({
+        id: `agent ${name}`,
+        icon: "fleet",
+        text: `Talk with ${name}${description === "" ? "" : `: ${description}`}`,
+        aside: "agent",
+        run: () => go(pathTo("/chat/with/{agent}", { agent: name })),
+      }),
+    ),
+    ...(sessions.value?.items ?? []).map(
+      ({ session, agent, lastAt, state }): Choice => ({
+        id: `session ${session}`,
+        icon: "sessions",
+        text: `${agent} · ${session}`,
+        aside: `${state}, ${shortTime(lastAt, Date.now())}`,
+        run: () => go(pathTo("/chat/{session}", { session })),
+      }),
+    ),
+    ...(["light", "dark", "system"] as const).map(
+      (name): Choice => ({ id: `theme ${name}`, icon: name, text: `Colours: ${name}`, aside: "", run: () => theme.set(name) }),
+    ),
+    { id: "help", icon: "guide", text: "Keyboard shortcuts", aside: "?", run: () => isHelpOpen.set(true) },
+  ];
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return all.filter((choice) => words.every((word) => `${choice.text} ${choice.id}`.toLowerCase().includes(word))).slice(0, MOST);
+}

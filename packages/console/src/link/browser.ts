@@ -1,0 +1,70 @@
+/** What a browser has to reach the server with: `fetch` and its cookie, and a socket. */
+import type { Dial, HttpTransport, Problem } from "@orgate/core/wire";
+import { problemSchema, wireProblem } from "@orgate/core/wire";
+
+/** The word of this sign-in that only this site's pages can read; what changes something carries it. */
+function csrfWord(): string {
+  const { protocol, port } = location;
+  const name = protocol === "https:" ? "__Host-orgate-csrf" : `orgate-csrf-${port || "80"}`;
+  const found = document.cookie.split("; ").find((pair) => pair.startsWith(`${name}=`));
+  return found?.slice(name.length + 1) ?? "";
+}
+
+export const transport: HttpTransport = async ({ method, path, headers, body, signal }) => {
+  const answer = await fetch(path, {
+    method,
+    headers: { ...headers, ...(method === "GET" ? {} : { "x-orgate-csrf": csrfWord() }) },
+    body,
+    signal,
+    credentials: "same-origin",
+    redirect: "error",
+  });
+  return { status: answer.status, mediaType: answer.headers.get("content-type") ?? "", text: () => answer.text() };
+};
+
+export const dial: Dial = (events) => {
+  const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/v1`);
+  socket.addEventListener("open", () => events.opened());
+  socket.addEventListener("message", ({ data }) => events.heard(String(data)));
+  socket.addEventListener("close", () => events.closed());
+  return {
+    send: (text) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(text);
+    },
+    close: () => socket.close(),
+  };
+};
+
+export function later(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+}
+
+export const makeId = (): string => crypto.randomUUID();
+
+/** Null when it went well. */
+export async function signIn(link: string): Promise<Problem | null> {
+  return posted("/sign-in", link);
+}
+export async function signOut(): Promise<Problem | null> {
+  return posted("/sign-out", "");
+}
+
+async function posted(path: string, body: string): Promise<Problem | null> {
+  try {
+    const answer = await fetch(path, {
+      method: "POST",
+      body,
+      headers: { "content-type": "text/plain", "x-orgate-csrf": csrfWord() },
+      credentials: "same-origin",
+    });
+    if (answer.ok) return null;
+    const read = problemSchema.safeParse(await answer.json());
+    return read.success ? read.data : wireProblem("internal", `the server answered with ${answer.status}`, "try again");
+  } catch {
+    return unreachable();
+  }
+}
+
+export const unreachable = (): Problem =>
+  wireProblem("unavailable", "the server cannot be reached", "is `orgate up` running? this page goes on by itself once it is");

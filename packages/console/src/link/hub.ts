@@ -1,0 +1,149 @@
+/**
+ * The one store over the server: who is signed in, the link, what is followed, and what was asked for. Screens read cells and send wishes; nothing in here
+ * makes up state of its own.
+ *
+ * O5 a sign-in that has ended is noticed wherever it shows (an answer, a socket that is not opened), and the page asks to sign in again where it is.
+ * O6 a feed holds exactly the entries of its session, in order, each once, from the first; after a lost connection it goes on from the last.
+ */
+
+import type { SessionId } from "@orgate/core/vocab";
+import {
+  type Asking,
+  type CallableRoute,
+  type Called,
+  type Client,
+  createClient,
+  type Item,
+  type Link,
+  type LinkState,
+  openLink,
+  type Problem,
+  type Reply,
+  type RouteInput,
+  type RouteOutput,
+} from "@orgate/core/wire";
+import { dial, later, makeId, transport, unreachable } from "./browser.ts";
+import { type Cell, cell, type Watched } from "./cell.ts";
+import { type Feed, openFeed } from "./feed.ts";
+
+export type Me = RouteOutput<"whoami">;
+export type SignedIn = Readonly<{ kind: "finding-out" } | { kind: "out"; problem: Problem | null } | { kind: "in"; me: Me }>;
+
+export type Hub = Readonly<{
+  who: Watched<SignedIn>;
+  connection: Watched<LinkState>;
+  /** Finds out who is signed in, and connects. */
+  begin(): Promise<void>;
+  leave(): void;
+  call<K extends CallableRoute>(
+    name: K,
+    input: RouteInput<K>,
+    options?: Readonly<{ key?: string; signal?: AbortSignal }>,
+  ): Promise<Called<RouteOutput<K>>>;
+  /** A wish over the link: sent until it is answered, done once. */
+  wish(frame: Asking): Promise<Reply>;
+  /** Everything that happens from now on, as far as this person may see it. */
+  hear(items: (items: readonly Item[]) => void): () => void;
+  /** Of one session. Call what comes back when it is not needed any more. */
+  session(id: SessionId): Readonly<{ feed: Feed; release(): void }>;
+}>;
+
+/** After so many attempts in a row that failed, the sign-in itself is in doubt. */
+const IN_DOUBT = 2;
+
+export type Surroundings = Readonly<{ client: Client; open(changed: (state: LinkState) => void): Link }>;
+const inBrowser: Surroundings = {
+  client: createClient(transport, makeId),
+  open: (changed) => openLink({ dial, makeId, later, changed, client: "console" }),
+};
+
+export function createHub({ client, open }: Surroundings = inBrowser): Hub {
+  const who: Cell<SignedIn> = cell<SignedIn>({ kind: "finding-out" });
+  const connection: Cell<LinkState> = cell<LinkState>({ kind: "connecting", attempt: 1 });
+  const hearers = new Set<(items: readonly Item[]) => void>();
+  const feeds = new Map<SessionId, { feed: Feed; users: number; stop: () => void }>();
+  let link: Link | null = null;
+
+  function out(problem: Problem | null): void {
+    link?.close();
+    link = null;
+    for (const { stop } of feeds.values()) stop();
+    feeds.clear();
+    who.set({ kind: "out", problem });
+  }
+
+  async function call<K extends CallableRoute>(
+    name: K,
+    input: RouteInput<K>,
+    options: Readonly<{ key?: string; signal?: AbortSignal }> = {},
+  ) {
+    try {
+      const came = await client.call(name, input, options);
+      if (came.kind === "problem" && came.problem.status === 401 && who.get().kind !== "out") out(came.problem);
+      return came;
+    } catch (error) {
+      if (options.signal?.aborted === true) throw error;
+      return { kind: "problem", problem: unreachable() } as const;
+    }
+  }
+
+  async function begin(): Promise<void> {
+    const came = await call("whoami", {});
+    if (came.kind === "problem") {
+      if (came.problem.status !== 401) who.set({ kind: "out", problem: came.problem });
+      else who.set({ kind: "out", problem: null });
+      return;
+    }
+    who.set({ kind: "in", me: came.value });
+    link ??= open(changed);
+    link.follow({ kind: "all" }, "now", { entries: (items) => tell(items) }, { previews: false });
+  }
+
+  function tell(items: readonly Item[]): void {
+    if (items.length > 0) for (const heard of [...hearers]) heard(items);
+  }
+
+  function changed(state: LinkState): void {
+    connection.set(state);
+    if (state.kind === "connecting" && state.attempt > IN_DOUBT) void call("whoami", {}); // 401 signs out
+    if (state.kind === "closed" && who.get().kind === "in") void call("whoami", {});
+  }
+
+  function session(id: SessionId) {
+    const there = feeds.get(id) ?? follow(id);
+    there.users += 1;
+    feeds.set(id, there);
+    let isReleased = false;
+    return {
+      feed: there.feed,
+      release(): void {
+        if (isReleased) return;
+        isReleased = true;
+        there.users -= 1;
+        if (there.users > 0) return;
+        there.stop();
+        if (feeds.get(id) === there) feeds.delete(id);
+      },
+    };
+  }
+
+  function follow(id: SessionId) {
+    const { feed, follower } = openFeed(id);
+    const stop = link?.follow({ kind: "session", session: id }, { after: 0 }, follower) ?? (() => {});
+    return { feed, users: 0, stop };
+  }
+
+  return {
+    who,
+    connection,
+    begin,
+    leave: () => out(null),
+    call,
+    wish: (frame) => link?.ask(frame) ?? Promise.resolve({ kind: "error", id: null, problem: unreachable() }),
+    hear(items) {
+      hearers.add(items);
+      return () => hearers.delete(items);
+    },
+    session,
+  };
+}

@@ -1,0 +1,109 @@
+/** The hub, as components use it. */
+import type { SessionId } from "@orgate/core/vocab";
+import type { CallableRoute, Item, Problem, RouteInput, RouteOutput } from "@orgate/core/wire";
+import { createContext, use, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { cell, type Watched } from "./cell.ts";
+import type { FeedState } from "./feed.ts";
+import type { Hub } from "./hub.ts";
+
+export const HubContext = createContext<Hub | null>(null);
+
+export function useHub(): Hub {
+  const hub = use(HubContext);
+  if (hub === null) throw new Error("there is no hub above this component");
+  return hub;
+}
+
+export type Called<T> = Readonly<{ value: T | null; problem: Problem | null; isLoading: boolean; reload(): void }>;
+
+/** Entries of these kinds make what was asked for worth asking for again. */
+export type Topics = readonly string[];
+const SETTLE_MS = 120;
+
+/**
+ * Asks a route, and asks it again when something happens that changes its answer, and after the connection was lost. What stood before stays until the
+ * new answer is there: nothing jumps.
+ */
+export function useCalled<K extends CallableRoute>(name: K | null, input: RouteInput<K>, topics: Topics = []): Called<RouteOutput<K>> {
+  const hub = useHub();
+  const key = JSON.stringify([name, input]);
+  const [state, setState] = useState<Readonly<{ key: string; value: RouteOutput<K> | null; problem: Problem | null }>>({
+    key,
+    value: null,
+    problem: null,
+  });
+  const [round, setRound] = useState(0);
+  const reload = useCallback(() => setRound((n) => n + 1), []);
+  const given = useRef(input);
+  given.current = input;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `key` stands for name and input, `round` asks again
+  useEffect(() => {
+    if (name === null) return;
+    const stop = new AbortController();
+    hub.call(name, given.current, { signal: stop.signal }).then(
+      (came) => {
+        if (stop.signal.aborted) return;
+        if (came.kind === "ok") setState({ key, value: came.value, problem: null });
+        else setState((before) => ({ key, value: before.key === key ? before.value : null, problem: came.problem }));
+      },
+      () => {}, // aborted
+    );
+    return () => stop.abort();
+  }, [hub, key, round]);
+
+  const wanted = topics.join(" ");
+  useEffect(() => {
+    const kinds = new Set(wanted.split(" "));
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const soon = (): void => {
+      timer ??= setTimeout(() => {
+        timer = null;
+        reload();
+      }, SETTLE_MS);
+    };
+    const stop = wanted === "" ? () => {} : hub.hear((items) => items.some((item) => touches(item, kinds)) && soon());
+    let wasLost = false;
+    const unwatch = hub.connection.watch(() => {
+      const { kind } = hub.connection.get();
+      if (kind === "connecting") wasLost = true;
+      else if (kind === "open" && wasLost) {
+        wasLost = false;
+        reload();
+      }
+    });
+    return () => {
+      stop();
+      unwatch();
+      if (timer !== null) clearTimeout(timer);
+    };
+  }, [hub, wanted, reload]);
+
+  const mine = state.key === key;
+  return {
+    value: mine ? state.value : null,
+    problem: mine ? state.problem : null,
+    isLoading: !mine || (state.value === null && state.problem === null),
+    reload,
+  };
+}
+
+const touches = (item: Item, kinds: ReadonlySet<string>): boolean => item.kind === "entry" && kinds.has(item.entry.event.kind);
+
+const NOTHING: Watched<FeedState> = cell<FeedState>({ items: [], count: 0, words: null, caughtUp: false, ended: null });
+
+/** Follows a session for as long as the component is there. */
+export function useFeed(session: SessionId | null): FeedState {
+  const hub = useHub();
+  const [feed, setFeed] = useState<Watched<FeedState>>(NOTHING);
+  useEffect(() => {
+    if (session === null) return;
+    const { feed: found, release } = hub.session(session);
+    setFeed(found);
+    return () => {
+      release();
+      setFeed(NOTHING);
+    };
+  }, [hub, session]);
+  return useSyncExternalStore(feed.watch, feed.get);
+}

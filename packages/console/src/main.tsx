@@ -1,0 +1,18 @@
+import "./without-eval.ts"; // first
+
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./app/App.tsx";
+import { applyTheme } from "./app/kept.ts";
+import { createHub } from "./link/hub.ts";
+import "./tokens.css";
+import "./ground.css";
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("the page has no root");
+applyTheme();
+createRoot(root).render(
+  <StrictMode>
+    <App hub={createHub()} />
+  </StrictMode>,
+);

@@ -1,0 +1,13 @@
+import type { AnchorHTMLAttributes, MouseEvent } from "react";
+import { go } from "../router.ts";
+
+/** A place of this console. A new tab, a copied address and the like work as everywhere. */
+export function Link({ to, onClick, ...rest }: Readonly<{ to: string }> & AnchorHTMLAttributes<HTMLAnchorElement>) {
+  const follow = (event: MouseEvent<HTMLAnchorElement>): void => {
+    onClick?.(event);
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(to);
+  };
+  return <a {...rest} href={to} onClick={follow} />;
+}

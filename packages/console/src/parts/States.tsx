@@ -1,0 +1,49 @@
+/** What stands where there is nothing to show: nothing yet, nothing any more, or something went wrong. Each says what to do next. */
+import type { Problem } from "@orgate/core/wire";
+import type { ReactNode } from "react";
+import { Button } from "./Button.tsx";
+import { Icon, type IconName } from "./Icon.tsx";
+import css from "./States.module.css";
+
+export function Empty({ icon, title, children }: Readonly<{ icon: IconName; title: string; children?: ReactNode }>) {
+  return (
+    <div className={css.state}>
+      <span className={css.mark}>
+        <Icon name={icon} size={28} />
+      </span>
+      <p className={css.title}>{title}</p>
+      {children === undefined ? null : <div className={css.what}>{children}</div>}
+    </div>
+  );
+}
+
+export function Failing({ problem, again }: Readonly<{ problem: Problem; again?: () => void }>) {
+  return (
+    <div className={`${css.state} ${css.failing}`} role="alert">
+      <span className={css.mark}>
+        <Icon name="warning" size={28} />
+      </span>
+      <p className={css.title}>{sentence(problem.detail)}</p>
+      <div className={css.what}>{sentence(problem.hint)}</div>
+      {again === undefined ? null : <Button onClick={again}>Try again</Button>}
+    </div>
+  );
+}
+
+/** Shown only when it takes long enough to be noticed. */
+export function Loading({ what = "Loading" }: Readonly<{ what?: string }>) {
+  return (
+    <p className={css.loading} role="status">
+      <span className={css.dots} aria-hidden="true" />
+      {what}…
+    </p>
+  );
+}
+
+/** Faults speak in lower case and without a full stop: on a page they are sentences. */
+export function sentence(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed === "") return "";
+  const first = trimmed.startsWith("`") ? trimmed : trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
+  return /[.!?…]$/.test(first) ? first : `${first}.`;
+}

@@ -1,0 +1,22 @@
+import { useCell } from "../link/cell.ts";
+import { Button } from "./Button.tsx";
+import { sentence } from "./States.tsx";
+import css from "./Toasts.module.css";
+import { dismiss, toasts } from "./toasts.ts";
+
+export function Toasts() {
+  const all = useCell(toasts);
+  return (
+    <section aria-label="Notices" className={css.toasts} aria-live="polite">
+      {all.map(({ id, tone, title, detail }) => (
+        <div key={id} className={`${css.toast} ${css[tone]}`} role={tone === "bad" ? "alert" : "status"}>
+          <div>
+            <p className={css.title}>{title}</p>
+            {detail === "" ? null : <p>{sentence(detail)}</p>}
+          </div>
+          <Button tone="quiet" size="small" icon="close" aria-label="Put this notice away" onClick={() => dismiss(id)} />
+        </div>
+      ))}
+    </section>
+  );
+}

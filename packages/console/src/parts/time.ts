@@ -1,0 +1,41 @@
+/** Times as people read them: near ones by how long ago, others by the clock; the exact one is always there too. */
+const DAY_MS = 86_400_000;
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const year = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+
+export const exactTime = (at: number): string => `${exact.format(at)} · ${new Date(at).toISOString()}`;
+
+export function shortTime(at: number, now: number): string {
+  const ago = now - at;
+  if (ago >= 0 && ago < 45_000) return "just now";
+  if (ago >= 0 && ago < 3_600_000) return `${Math.max(1, Math.round(ago / 60_000))} min ago`;
+  if (new Date(at).toDateString() === new Date(now).toDateString()) return clock.format(at);
+  if (Math.abs(ago) < 300 * DAY_MS) return `${day.format(at)}, ${clock.format(at)}`;
+  return year.format(at);
+}
+
+/** How long something took, or is still to take. */
+export function span(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1_000)} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** What is left, on a clock: `4:07`, `1:02:09`. */
+export function leftClock(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000));
+  const [h, m, s] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const two = (n: number): string => String(n).padStart(2, "0");
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+}
+
+const number = new Intl.NumberFormat("en", { maximumFractionDigits: 1, notation: "compact" });
+export const countText = (n: number): string => (n < 10_000 ? String(n) : number.format(n));
+/** Of an amount in millionths of a dollar. */
+export const moneyText = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;

@@ -1,0 +1,68 @@
+/**
+ * Every screen, one row each: its addresses, what it is called, its sign, and what is loaded for it when it is opened. A new screen is a row and a file.
+ * `nav`: `first` stands in the rail and in the phone's bar, `rest` in the rail and under More, `none` nowhere (it is reached from others).
+ */
+import type { ComponentType } from "react";
+import type { IconName } from "../parts/Icon.tsx";
+import { fit, type Params } from "../router.ts";
+
+export type ScreenProps = Readonly<{ params: Params; query: URLSearchParams }>;
+export type Screen = Readonly<{
+  id: string;
+  /** The first is where its entry in the navigation leads. */
+  paths: readonly [string, ...string[]];
+  title: string;
+  /** One line, for the palette. */
+  says: string;
+  icon: IconName;
+  /** `g c`; null: none. */
+  shortcut: string | null;
+  nav: "first" | "rest" | "none";
+  load(): Promise<Readonly<{ default: ComponentType<ScreenProps> }>>;
+}>;
+
+export const SCREENS: readonly Screen[] = [
+  {
+    id: "chat",
+    paths: ["/chat", "/chat/with/{agent}", "/chat/{session}"],
+    title: "Chat",
+    says: "Talk with the coordinator or any agent",
+    icon: "chat",
+    shortcut: "g c",
+    nav: "first",
+    load: () => import("./chat/Chat.tsx"),
+  },
+  {
+    id: "approvals",
+    paths: ["/approvals", "/approvals/{approval}"],
+    title: "Approvals",
+    says: "What waits for a person, grants, unknown outcomes",
+    icon: "approvals",
+    shortcut: "g a",
+    nav: "first",
+    load: () => import("./approvals/Approvals.tsx"),
+  },
+  {
+    id: "guide",
+    paths: ["/guide"],
+    title: "First run",
+    says: "See an allow, a denial and an approval within a minute",
+    icon: "guide",
+    shortcut: "g i",
+    nav: "rest",
+    load: () => import("./guide/Guide.tsx"),
+  },
+];
+
+/** Where `/` leads. */
+export const HOME = "/chat";
+
+export function screenAt(path: string): Readonly<{ screen: Screen; params: Params }> | null {
+  for (const screen of SCREENS) {
+    for (const pattern of screen.paths) {
+      const params = fit(pattern, path);
+      if (params !== null) return { screen, params };
+    }
+  }
+  return null;
+}

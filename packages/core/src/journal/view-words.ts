@@ -1,0 +1,36 @@
+/** How much room a text takes, and how it is made to fit. */
+
+/** At most `most` columns, with a mark where something was left out. */
+export function shortened(text: string, most: number): string {
+  let kept = "";
+  let used = 0;
+  for (const c of text) {
+    used += width(c);
+    if (used > most) return `${kept}…`;
+    if (used < most) kept += c;
+  }
+  return text;
+}
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const NARROWEST = /\p{Mn}|\p{Me}|\u200d/u;
+
+/** Columns on a terminal. */
+export function width(text: string): number {
+  let columns = 0;
+  for (const c of text) columns += NARROWEST.test(c) ? 0 : WIDE.test(c) ? 2 : 1;
+  return columns;
+}
+
+/** `3 s`, `5 min`, `2 h`, `4 d`: how long ago, or how long. */
+export function age(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+
+export const duration = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`);
+export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
