@@ -72,12 +72,13 @@ export async function deskOf(config: Config): Promise<Desk> {
   return { config, agents, gate: policiesFor(config, agents), mcp: loaded.mcp };
 }
 
-/** A policy about a server's tools does not load without them: then that is what is wrong, and not the policy. */
+/** A policy about a server's tools, or about one that is wrong as it is written, may not load: then that is what is wrong, and not the policy. */
 function policiesFor(config: Config, agents: readonly Agent[]): Policies {
   try {
     return openPolicies(config, agents, "cli");
   } catch (error) {
-    if (isFault(error, "policies-refused")) agents.filter((a) => a.missingServers.length > 0).forEach(mustHaveSkills);
+    if (isFault(error, "policies-refused"))
+      agents.filter((a) => a.missingServers.length + a.missingTools.length > 0).forEach(mustHaveSkills);
     throw error;
   }
 }
