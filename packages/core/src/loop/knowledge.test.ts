@@ -77,7 +77,10 @@ describe("before the model", () => {
     const store = withFacts(FACT);
     const known: Knowledge = {
       ...knowledgeOn(store, null),
-      search: (s) => (asked.push(s), knowledgeOn(store, null).search(s, new AbortController().signal)),
+      search: (s) => {
+        asked.push(s);
+        return knowledgeOn(store, null).search(s, new AbortController().signal);
+      },
     };
     const { w, model } = stage([reply.text("yes")], store, { known });
     await w.run("is it so?");
@@ -371,7 +374,13 @@ describe("after the turn", () => {
     const store = withFacts(FACT);
     const puts: string[] = [];
     const base = knowledgeOn(store, null);
-    const known: Knowledge = { ...base, put: (item, signal) => (puts.push(item.id), base.put(item, signal)) };
+    const known: Knowledge = {
+      ...base,
+      put: (item, signal) => {
+        puts.push(item.id);
+        return base.put(item, signal);
+      },
+    };
     const model = {
       id: "placed/model",
       ask: async (r: { messages: readonly { role: string }[] }) =>
