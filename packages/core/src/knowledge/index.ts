@@ -7,6 +7,7 @@ export { CANDIDATES, type Candidates, ranked } from "./rank.ts";
 export {
   type DocumentKey,
   type Embedder,
+  type Forgotten,
   type KnowledgeStats,
   type KnowledgeStore,
   type KnownDocument,
@@ -16,4 +17,4 @@ export {
   type Vector,
 } from "./store.ts";
 export { LAST_MESSAGES, MOST_TERMS, termsIn, termsOf } from "./terms.ts";
-export { isUnspaced, plainName, wordsIn } from "./words.ts";
+export { isUnspaced, plainName, stem, wordsIn } from "./words.ts";

@@ -7,7 +7,7 @@
 import { isMemory, type StoredItem } from "../vocab/index.ts";
 import { textOf } from "./item.ts";
 import type { Hit, Search } from "./port.ts";
-import { wordsIn } from "./words.ts";
+import { stem, wordsIn } from "./words.ts";
 
 /** Candidates, the best first; `nearest` with the cosine of its vector and the question's. */
 export type Candidates = Readonly<{ lexical: readonly StoredItem[]; nearest: readonly Readonly<{ item: StoredItem; cosine: number }>[] }>;
@@ -53,10 +53,4 @@ function coverage(items: readonly StoredItem[], terms: readonly string[]): (i: n
   });
   const whole = weights.reduce((n, w) => n + w, 0);
   return (i) => (whole === 0 ? 0 : Math.sqrt(weights.reduce((n, w, t) => n + (has[i]?.[t] === true ? w : 0), 0) / whole));
-}
-
-/** As rough as an index's own: `deploys` and `deployed` are about the same as `deploy`. Only what is plain Latin has such endings. */
-export function stem(word: string): string {
-  if (word.length < 5 || !/^[a-z]+$/.test(word)) return word;
-  return word.replace(/(?:ing|edly|ed|ies|es|s|ly)$/, "");
 }

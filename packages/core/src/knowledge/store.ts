@@ -41,7 +41,7 @@ export type KnowledgeStore = Readonly<{
   /** Which items a document has, superseded ones included. */
   piecesOf(document: DocumentKey): readonly KnowledgeId[];
   /** From tables, index and vectors; what is left of it on disk is overwritten. */
-  forget(ids: readonly KnowledgeId[]): number;
+  forget(ids: readonly KnowledgeId[]): Forgotten;
   /** Of the items that have no vector of this model: some. */
   unembedded(model: string, most: number): readonly StoredItem[];
   /** Refused with a reason where it is of another model or length than those that are there. */
@@ -51,6 +51,8 @@ export type KnowledgeStore = Readonly<{
   stats(): KnowledgeStats;
   close(): void;
 }>;
+/** `clean`: nothing of it is left in a file; otherwise a reader was in the way, and it goes when that one ends. */
+export type Forgotten = Readonly<{ gone: number; clean: boolean }>;
 export type Replaced = Readonly<{ added: number; kept: number; gone: number }>;
 
 /** Makes vectors of texts. */

@@ -14,12 +14,34 @@ let segmenter: Intl.Segmenter | null = null;
 export function* wordsIn(text: string): Generator<string> {
   const plain = text.toWellFormed().normalize("NFKC").toLowerCase();
   for (const [, unspaced, spaced] of plain.matchAll(RUNS)) {
-    if (spaced !== undefined) yield* parts(spaced);
+    if (spaced !== undefined) yield* parts(bare(spaced));
     else if (unspaced !== undefined) {
       segmenter ??= new Intl.Segmenter(undefined, { granularity: "word" });
       for (const { segment, isWordLike } of segmenter.segment(unspaced)) if (isWordLike === true) yield segment;
     }
   }
+}
+
+/** Accents of letters that are found without them too. Marks of other scripts are part of their letters, and stay. */
+const bare = (word: string): string =>
+  word
+    .normalize("NFD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .normalize("NFC");
+
+/**
+ * What close forms of a word have in common: `deploys`, `deployed`, `deployment`. Rough, and the same everywhere: whatever an index finds by it, a
+ * relevance counts by it. Only plain Latin has such endings.
+ */
+export function stem(word: string): string {
+  if (word.length < 5 || !/^[a-z]+$/.test(word)) return word;
+  const single = word.replace(/(?:sses|ies|[^s]s)$/, (end) => (end === "sses" ? "ss" : end === "ies" ? "y" : end.slice(0, -1)));
+  const bare = single.replace(/(?<=[aeiouy].*)(?:ing|ed|ment|ly)$/, "");
+  const root = bare.length >= 3 ? bare : single;
+  return root
+    .replace(/([b-df-hj-np-tv-z])\1$/, "$1")
+    .replace(/(?<=..)e$/, "")
+    .replace(/(?<=..)y$/, "i");
 }
 
 /** A name with underscores is several words, as it is in an index. */

@@ -80,7 +80,8 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     store.put(factOf("Café", "liegt in der", "Straße"));
     expect(texts(store, "BILLING ledger")).toEqual(["Billing uses PostgreSQL for ledgers"]);
     expect(texts(store, "東京")).toHaveLength(1);
-    expect(texts(store, "cafe straße")).toHaveLength(1);
+    expect(texts(store, "cafe")).toHaveLength(1);
+    expect(texts(store, "straße")).toHaveLength(1);
     expect(texts(store, "nothing of this")).toEqual([]);
     expect(texts(store, "")).toEqual([]);
   });
@@ -202,7 +203,7 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     const one = factOf("canary", "sings", "loudly");
     store.put(one);
     store.embed(new Map([[one.id, new Float32Array([1, 0])]]), "test/two");
-    expect(store.forget([one.id, knowledgeId(`k_${"9".repeat(24)}`)])).toBe(1);
+    expect(store.forget([one.id, knowledgeId(`k_${"9".repeat(24)}`)])).toEqual({ gone: 1, clean: true });
     expect(texts(store, "canary")).toEqual([]);
     expect(store.search(asking("x", { terms: [] }), { model: "test/two", values: new Float32Array([1, 0]) }).hits).toEqual([]);
     expect(store.get(one.id)).toBe(null);

@@ -1,9 +1,9 @@
 /** A store of knowledge in memory: small, exact, and slow with many items. What it does is what every store does. */
 import { holdsAt, maySupersede, slotOf, textOf } from "../knowledge/item.ts";
 import type { Search } from "../knowledge/port.ts";
-import { CANDIDATES, ranked, stem } from "../knowledge/rank.ts";
+import { CANDIDATES, ranked } from "../knowledge/rank.ts";
 import type { DocumentKey, KnowledgeStore, KnownDocument, Vector } from "../knowledge/store.ts";
-import { wordsIn } from "../knowledge/words.ts";
+import { stem, wordsIn } from "../knowledge/words.ts";
 import { type KnowledgeId, type KnowledgeItem, type StoredItem, scopesWithin } from "../vocab/index.ts";
 
 export function memoryKnowledge(): KnowledgeStore {
@@ -107,7 +107,7 @@ export function memoryKnowledge(): KnowledgeStore {
       for (const id of ids) forgotten.add(id);
       const gone = ids.filter(drop).length;
       for (const [key, document] of documents) if (piecesOf(document).length === 0) documents.delete(key);
-      return gone;
+      return { gone, clean: true };
     },
     unembedded: (of, most) =>
       model !== null && model !== of
