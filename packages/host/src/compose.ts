@@ -55,6 +55,7 @@ import {
 import { modelFor } from "./adapters/model-offline.ts";
 import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
+import { httpGuard } from "./adapters/running/http-guard.ts";
 import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
 import { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
@@ -63,7 +64,7 @@ export { loadAgents } from "./adapters/agent-modules.ts";
 export { loadCodeSkills, loadTomlAgents } from "./adapters/agent-toml.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
-export { watchFolder } from "./adapters/folder-watch.ts";
+export { type Watching, watchFolder } from "./adapters/folder-watch.ts";
 export { hiddenPrompt } from "./adapters/hidden-prompt.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
@@ -109,17 +110,21 @@ export { projectPlaces } from "./adapters/project-places.ts";
 export { findProject, openProject } from "./adapters/project-toml.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
+/** How hosts are reached that somebody else names, by the guard of HTTP tools. */
+export const httpReach = httpGuard();
 export { nameOf as nameOfHolding } from "./adapters/running/sandbox-proof.ts";
 export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
-export { openViews, type Views } from "./adapters/sqlite-views.ts";
 export { hasKnowledge, openKnowledge } from "./adapters/sqlite-knowledge.ts";
+export { openViews, type Views } from "./adapters/sqlite-views.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,
   foldTrust,
+  INSTRUCTIONS,
   projectInstructions,
   type Standing,
   skillFolders,
+  skillPlaces,
   standingOf,
   type Trusted,
   type TrustPlace,
@@ -300,7 +305,12 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
 }
 
 /** What a test or an embedder may bring of its own. */
-export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: Ids /** Null: knowledge is found by its words alone. */; embedder: Embedder | null }>;
+export type Outside = Readonly<{
+  model(agent: Agent): Model;
+  clock: Clock;
+  ids: Ids /** Null: knowledge is found by its words alone. */;
+  embedder: Embedder | null;
+}>;
 type Named = Pick<Agent, "model" | "modelOptions">;
 export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds, embedder: null };
 

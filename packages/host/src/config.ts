@@ -35,7 +35,12 @@ const projectSchema = z.strictObject({
   groups: z.strictObject({ agents: groups, users: groups }).prefault({}),
   prices: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`"), price).default({}),
   knowledge: z
-    .strictObject({ embedding: z.string().regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`").exactOptional() })
+    .strictObject({
+      embedding: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`")
+        .exactOptional(),
+    })
     .prefault({}),
   coordinator: z
     .strictObject({

@@ -400,6 +400,7 @@ export async function drive(
     tell,
     outliving,
     toolDigest,
+    factsFor: decide.factsFor,
     chooseFor,
   };
   const { announce, prepare, recall, abandon } = launcher(cockpit);

@@ -30,22 +30,31 @@ let env: Record<string, string> = {};
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  env = { OPENAI_COMPATIBLE_BASE_URL: base, OPENAI_COMPATIBLE_API_KEY: "sk-test-0123456789abcdef", OPENAI_API_KEY: "sk-test-0123456789abcdef", OPENAI_BASE_URL: base, OLLAMA_BASE_URL: base };
+  env = {
+    OPENAI_COMPATIBLE_BASE_URL: base,
+    OPENAI_COMPATIBLE_API_KEY: "sk-test-0123456789abcdef",
+    OPENAI_API_KEY: "sk-test-0123456789abcdef",
+    OPENAI_BASE_URL: base,
+    OLLAMA_BASE_URL: base,
+  };
 });
 afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())));
 const signal = () => new AbortController().signal;
 const embedder = (id: string) => embedderFor(id, settingsOf(env, null), 2_000);
 
-test.each(["openai-compatible/e5", "openai/text-embedding-3-small", "ollama/nomic-embed-text"])("N25 %s is asked in the wire's own form, and its vectors come back", async (id) => {
-  asked.length = 0;
-  answer = (input) => listOf(input.map((text) => [text.length, 0.5, -0.25]));
-  const vectors = await embedder(id).embed(["one", "three"], signal());
-  expect(vectors.map((v) => [...v])).toEqual([
-    [3, 0.5, -0.25],
-    [5, 0.5, -0.25],
-  ]);
-  expect(asked).toMatchObject([{ url: "/v1/embeddings", body: { model: id.slice(id.indexOf("/") + 1), input: ["one", "three"] } }]);
-});
+test.each(["openai-compatible/e5", "openai/text-embedding-3-small", "ollama/nomic-embed-text"])(
+  "N25 %s is asked in the wire's own form, and its vectors come back",
+  async (id) => {
+    asked.length = 0;
+    answer = (input) => listOf(input.map((text) => [text.length, 0.5, -0.25]));
+    const vectors = await embedder(id).embed(["one", "three"], signal());
+    expect(vectors.map((v) => [...v])).toEqual([
+      [3, 0.5, -0.25],
+      [5, 0.5, -0.25],
+    ]);
+    expect(asked).toMatchObject([{ url: "/v1/embeddings", body: { model: id.slice(id.indexOf("/") + 1), input: ["one", "three"] } }]);
+  },
+);
 
 test("N25 many texts are several requests, in order", async () => {
   asked.length = 0;
