@@ -76,7 +76,8 @@ export function openKnowledgeDatabase(directory: string): DatabaseSync {
 function patiently(work: () => void): void {
   for (let left = 200; ; left -= 1) {
     try {
-      return work();
+      work();
+      return;
     } catch (error) {
       if (left === 0 || !/locked|busy/i.test(String(error))) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
