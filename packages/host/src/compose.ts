@@ -61,7 +61,17 @@ import { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
-export { loadCodeSkills, loadTomlAgents } from "./adapters/agent-toml.ts";
+export {
+  type BuiltAgent,
+  buildAgent,
+  isSymbi,
+  problemAt as symbiProblemAt,
+  type ReadSource,
+  readSymbiFiles,
+  refuseAll,
+  type SymbiSource,
+} from "./adapters/agent-symbi.ts";
+export { loadCodeSkills, loadTomlAgents, loadToolBox } from "./adapters/agent-toml.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { type Watching, watchFolder } from "./adapters/folder-watch.ts";
