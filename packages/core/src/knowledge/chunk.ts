@@ -61,7 +61,7 @@ function sections(text: string): readonly Piece[] {
   for (const line of text.split("\n")) {
     const mark = FENCE.exec(line)?.[1] ?? null;
     if (fence === null && mark !== null) fence = mark;
-    else if (fence !== null && mark !== null && mark.startsWith(fence)) fence = null;
+    else if (fence !== null && mark?.startsWith(fence) === true) fence = null;
     const heading = fence === null && mark === null ? HEADING.exec(line) : null;
     if (heading === null) {
       lines.push(line);
@@ -85,7 +85,7 @@ function paragraphs(text: string): readonly string[] {
   for (const line of text.split("\n")) {
     const mark = FENCE.exec(line)?.[1] ?? null;
     if (fence === null && mark !== null) fence = mark;
-    else if (fence !== null && mark !== null && mark.startsWith(fence)) fence = null;
+    else if (fence !== null && mark?.startsWith(fence) === true) fence = null;
     if (line.trim() === "" && fence === null) {
       if (lines.length > 0) found.push(lines.join("\n"));
       lines = [];
