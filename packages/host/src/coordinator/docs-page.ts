@@ -11,10 +11,13 @@ export function docsPage(version: string): Page {
     "content-security-policy": `default-src 'none'; style-src ${sourceOf(STYLE)}; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`,
   };
   const text = docsText(version);
-  return async ({ method, path }) =>
-    (method === "GET" || method === "HEAD") && path === "/docs"
-      ? { status: 200, answer: { kind: "text", mediaType: "text/html; charset=utf-8", text, headers } }
-      : null;
+  return {
+    ways: ["GET /docs"],
+    answer: async ({ method, path }) =>
+      method === "GET" && path === "/docs"
+        ? { status: 200, answer: { kind: "text", mediaType: "text/html; charset=utf-8", text, headers } }
+        : null,
+  };
 }
 
 function docsText(version: string): string {
