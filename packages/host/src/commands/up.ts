@@ -55,6 +55,7 @@ export const up: Run = async (given, screen) => {
     folder: config.root,
     project: config.name,
     ...(notify === null ? {} : { notify }),
+    ...(config.knowledge.embedding === null ? {} : { embedding: config.knowledge.embedding }),
   });
   let at: Coordinator | null = null;
   try {
