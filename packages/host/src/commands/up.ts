@@ -55,6 +55,7 @@ export const up: Run = async (given, screen) => {
     folder: config.root,
     project: config.name,
     ...(notify === null ? {} : { notify }),
+    ...(config.knowledge.embedding === null ? {} : { embedding: config.knowledge.embedding }),
   });
   let at: Coordinator | null = null;
   try {
@@ -131,7 +132,14 @@ function placeOf(given: Given, { server }: Config): Readonly<{ host: string; por
   const port = text === null ? server.port : text === "0" ? 0 : positive(text, "--port");
   if (port > 65_535)
     throw new FaultError({ kind: "usage", detail: `--port is \`${port}\``, hint: "use a number up to 65535; 0 takes a free one" });
-  return { host: given.text("host") ?? server.host, port };
+  const host = given.text("host") ?? server.host;
+  if (!/^[^\s/]+$/.test(host))
+    throw new FaultError({
+      kind: "usage",
+      detail: `--host is \`${host}\``,
+      hint: "name an address or a name of this machine: 127.0.0.1, or 0.0.0.0 for all",
+    });
+  return { host, port };
 }
 
 function logOf(given: Given, screen: Screen): Log {
