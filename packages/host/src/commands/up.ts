@@ -4,128 +4,48 @@
  * W171 `--check` loads all that the server would, says what is wrong and where, and opens nothing.
  * W86 the first SIGTERM or SIGINT lets turns finish or parks them and closes with a reason; the second leaves at once, which loses nothing (rule 3).
  */
-import { FaultError, millis } from "@orgate/core";
-import { openApi } from "@orgate/core/wire";
+import { FaultError } from "@orgate/core";
 import { hasSignedIn } from "../access-book.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
-import { openRequestKeys } from "../compose.ts";
 import type { Config } from "../config.ts";
-import { type Identity, openIdentity } from "../coordinator/auth.ts";
-import { type Coordinator, openCoordinator } from "../coordinator/coordinator.ts";
-import { connectDesk, DESK_SURFACES, desksOf } from "../coordinator/desk.ts";
+import type { Identity } from "../coordinator/auth.ts";
+import type { Coordinator } from "../coordinator/coordinator.ts";
 import { type Level, type Log, openLog } from "../coordinator/logs.ts";
-import { identityHandlers, sitePages } from "../coordinator/site.ts";
-import { socketsOf } from "../coordinator/sockets.ts";
-import type { CoordinatorTools } from "../coordinator/tools.ts";
 import type { Policies } from "../policies.ts";
 import { watchPolicies } from "../policy-record.ts";
-import { loadProjectAgents } from "../project-agents.ts";
-import { createRuntime, type Runtime } from "../runtime.ts";
-import { version } from "../version.ts";
-import { notifyOf, tellReload } from "./driving.ts";
-import { certified, personOf, policiesFor, positive, projectOf } from "./project.ts";
+import { tellReload } from "./driving.ts";
+import { positive, projectOf } from "./project.ts";
+import { loadedFor, openServing } from "./serving.ts";
 
 export const up: Run = async (given, screen) => {
   const config = projectOf(given);
   const { host, port } = placeOf(given, config);
   const log = logOf(given, screen);
-  const loaded = await loadProjectAgents(config, "wanted", given.env);
-  const agents = loaded.agents.map(({ agent }) => agent);
-  const gate = policiesFor(config, agents, "api");
+  const loaded = await loadedFor(config, given.env, "api");
   if (given.flag("check")) {
-    await loaded.mcp?.hub.close();
-    return would(given, screen, loaded.agents.length, gate);
+    await loaded.project.mcp?.hub.close();
+    return would(given, screen, loaded.agents.length, loaded.gate);
   }
-  const person = personOf(given, screen);
-  const principal = { kind: "user", id: person.name } as const;
-  const { directory, synchronous } = config.journal;
-  const notify = notifyOf(given, screen, config);
-  const runtime = await createRuntime({
-    directory,
-    agents,
-    gate,
-    principal,
-    surface: "api",
-    surfaces: DESK_SURFACES,
-    thread: "worker",
-    synchronous,
-    env: given.env,
-    folder: config.root,
-    project: config.name,
-    ...(notify === null ? {} : { notify }),
-    ...(config.knowledge.embedding === null ? {} : { embedding: config.knowledge.embedding }),
-  });
-  let at: Coordinator | null = null;
+  const served = await openServing(given, screen, { loaded, host, port, log });
+  const { at, identity, person } = served;
   try {
-    await certified(given, screen, runtime.place, person);
-    const origins = (): readonly string[] => originsOf(config, at?.url ?? `http://${host}:${port}`);
-    const identity = await openIdentity({
-      place: runtime.place,
-      directory,
-      gate,
-      now: () => millis(Date.now()),
-      origins,
-      desks: desksOf(agents, loaded.desk),
-    });
-    at = await serving({ config, runtime, identity, desk: loaded.desk, log, host, port, origins });
-    const unwatch = given.flag("watch") ? watchPolicies(gate, tellReload(given, screen)) : () => {};
+    const unwatch = given.flag("watch") ? watchPolicies(loaded.gate, tellReload(given, screen)) : () => {};
     await announce(given, screen, { at, identity, person: person.name, config });
     const landed = await untilTold(log, at);
     unwatch();
-    identity.close();
-    await loaded.mcp?.hub.close();
-    if (!landed) process.exit(EXIT.failure); // what is in flight ends with the process, and is dealt with at the next start
-    await runtime.close();
+    if (!landed) {
+      await served.letGo();
+      process.exit(EXIT.failure); // what is in flight ends with the process, and is dealt with at the next start
+    }
+    await served.close();
     return EXIT.success;
   } catch (error) {
-    await loaded.mcp?.hub.close();
-    await runtime.close();
+    await served.close();
     throw error;
   }
 };
-
-type Serving = Readonly<{
-  config: Config;
-  runtime: Runtime;
-  identity: Identity;
-  desk: CoordinatorTools;
-  log: Log;
-  host: string;
-  port: number;
-  origins(): readonly string[];
-}>;
-
-async function serving({ config, runtime, identity, desk, log, host, port, origins }: Serving): Promise<Coordinator> {
-  const description = openApi(version());
-  return openCoordinator({
-    runtime,
-    access: identity,
-    keys: openRequestKeys(config.journal.directory),
-    host,
-    port,
-    version: version(),
-    describe: () => description, // for anybody: made once
-    config,
-    names: config.server.names,
-    atOnce: config.server.turnsAtOnce,
-    log,
-    pages: sitePages(identity, origins, version()),
-    more: (front) => {
-      connectDesk(desk, front, identity);
-      const live = socketsOf(front, identity, log);
-      return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
-    },
-  });
-}
-
-/** What it is called: by its address, and by the names that a proxy gives it. */
-function originsOf({ server }: Config, url: string): readonly string[] {
-  const port = new URL(url).port;
-  const local = ["127.0.0.1", "localhost", "[::1]"].map((name) => `http://${name}:${port}`);
-  return [...new Set([url, ...local, ...server.names.filter((name) => name !== "*").map((name) => `https://${name}`)])];
-}
 
 function placeOf(given: Given, { server }: Config): Readonly<{ host: string; port: number }> {
   const text = given.text("port");

@@ -1,0 +1,132 @@
+/**
+ * A project that is served from this process: its agents and policies loaded, its runtime opened, a coordinator around it. `orgate up` serves everybody,
+ * the shell serves itself; what they serve is the same.
+ */
+import { type Agent, millis, type Surface } from "@orgate/core";
+import { openApi } from "@orgate/core/wire";
+import type { Given } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { openRequestKeys, type Person } from "../compose.ts";
+import type { Config } from "../config.ts";
+import type { Access } from "../coordinator/access.ts";
+import { type Identity, openIdentity } from "../coordinator/auth.ts";
+import { type Coordinator, openCoordinator } from "../coordinator/coordinator.ts";
+import { connectDesk, DESK_SURFACES, desksOf } from "../coordinator/desk.ts";
+import type { Log } from "../coordinator/logs.ts";
+import { identityHandlers, sitePages } from "../coordinator/site.ts";
+import { socketsOf } from "../coordinator/sockets.ts";
+import type { Policies } from "../policies.ts";
+import { loadProjectAgents, type ProjectAgents } from "../project-agents.ts";
+import { createRuntime, type Runtime } from "../runtime.ts";
+import { version } from "../version.ts";
+import { notifyOf } from "./driving.ts";
+import { certified, personOf, policiesFor } from "./project.ts";
+
+/** Everything that can be wrong with a project is found here; nothing is opened yet. */
+export type Loaded = Readonly<{ config: Config; project: ProjectAgents; agents: readonly Agent[]; gate: Policies; surface: Surface }>;
+export async function loadedFor(config: Config, env: Given["env"], surface: Surface): Promise<Loaded> {
+  const project = await loadProjectAgents(config, "wanted", env);
+  const agents = project.agents.map(({ agent }) => agent);
+  return { config, project, agents, gate: policiesFor(config, agents, surface), surface };
+}
+
+export type ServingOptions = Readonly<{
+  loaded: Loaded;
+  host: string;
+  port: number;
+  log: Log;
+  /** Who else is let in; the project's identities unless given. */
+  access?(identity: Identity, person: Person): Promise<Access>;
+}>;
+export type Served = Readonly<{
+  at: Coordinator;
+  runtime: Runtime;
+  identity: Identity;
+  person: Person;
+  /** After the coordinator has left. */
+  close(): Promise<void>;
+  /** The same where something has not landed, and the process has to end: the journal stays open until it does. */
+  letGo(): Promise<void>;
+}>;
+
+export async function openServing(given: Given, screen: Screen, { loaded, host, port, log, access }: ServingOptions): Promise<Served> {
+  const { config, project, agents, gate } = loaded;
+  const person = personOf(given, screen);
+  const runtime = await runtimeOf(given, screen, loaded, person);
+  const origins = (): readonly string[] => originsOf(config, at?.url ?? `http://${host}:${port}`);
+  let at: Coordinator | null = null;
+  try {
+    await certified(given, screen, runtime.place, person);
+    const { directory } = config.journal;
+    const desks = desksOf(agents, project.desk);
+    const identity = await openIdentity({ place: runtime.place, directory, gate, now: () => millis(Date.now()), origins, desks });
+    const door = access === undefined ? identity : await access(identity, person);
+    at = await coordinatorOf({ loaded, runtime, identity, door, log, host, port, origins });
+    const letGo = async (): Promise<void> => {
+      identity.close();
+      await project.mcp?.hub.close();
+    };
+    const close = async (): Promise<void> => {
+      await letGo();
+      await runtime.close();
+    };
+    return { at, runtime, identity, person, letGo, close };
+  } catch (error) {
+    await project.mcp?.hub.close();
+    await runtime.close();
+    throw error;
+  }
+}
+
+function runtimeOf(given: Given, screen: Screen, { config, agents, gate, surface }: Loaded, { name }: Person): Promise<Runtime> {
+  const notify = notifyOf(given, screen, config);
+  const { embedding } = config.knowledge;
+  return createRuntime({
+    directory: config.journal.directory,
+    agents,
+    gate,
+    principal: { kind: "user", id: name },
+    surface,
+    surfaces: DESK_SURFACES,
+    thread: "worker",
+    synchronous: config.journal.synchronous,
+    env: given.env,
+    folder: config.root,
+    project: config.name,
+    ...(notify === null ? {} : { notify }),
+    ...(embedding === null ? {} : { embedding }),
+  });
+}
+
+type Around = Pick<ServingOptions, "loaded" | "log" | "host" | "port"> &
+  Readonly<{ runtime: Runtime; identity: Identity; door: Access; origins(): readonly string[] }>;
+
+function coordinatorOf({ loaded: { config, project }, runtime, identity, door, log, host, port, origins }: Around): Promise<Coordinator> {
+  const description = openApi(version());
+  return openCoordinator({
+    runtime,
+    access: door,
+    keys: openRequestKeys(config.journal.directory),
+    host,
+    port,
+    version: version(),
+    describe: () => description, // for anybody: made once
+    config,
+    names: config.server.names,
+    atOnce: config.server.turnsAtOnce,
+    log,
+    pages: sitePages(identity, origins, version()),
+    more: (front) => {
+      connectDesk(project.desk, front, identity);
+      const live = socketsOf(front, door, log);
+      return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
+    },
+  });
+}
+
+/** What it is called: by its address, and by the names that a proxy gives it. */
+function originsOf({ server }: Config, url: string): readonly string[] {
+  const port = new URL(url).port;
+  const local = ["127.0.0.1", "localhost", "[::1]"].map((name) => `http://${name}:${port}`);
+  return [...new Set([url, ...local, ...server.names.filter((name) => name !== "*").map((name) => `https://${name}`)])];
+}
