@@ -1,0 +1,147 @@
+/**
+ * The picture at the bottom of the screen: what is in progress, the question, the line that is written, the footer. Pure.
+ * S26 the region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
+ */
+import { count, type SessionView, shortened, width } from "@orgate/core/journal/view";
+import { visible } from "../cli/visible.ts";
+import type { Completion } from "./complete.ts";
+import type { Editor, Line } from "./editor.ts";
+import type { Region } from "./live-region.ts";
+import type { Panel } from "./panel.ts";
+import { itemLines, type Look, money, streamingLines } from "./screen.ts";
+
+export type Footer = Readonly<{
+  /** `local`, or the server's name. */
+  where: string;
+  state: "starting" | "connected" | "connecting" | "closed";
+  addressee: string | null;
+  model: string;
+  contextTokens: number;
+  micros: number | null;
+  /** Questions that wait, in all sessions that this person may see. */
+  waiting: number;
+  isRunning: boolean;
+}>;
+export type Picture = Readonly<{
+  talks: readonly Readonly<{ view: SessionView; settled: number }>[];
+  editor: Editor;
+  panel: Panel | null;
+  completion: Completion | null;
+  /** One line above the footer: what a key just did, or would do. */
+  hint: string;
+  footer: Footer;
+}>;
+
+const MOST_LINE_ROWS = 8;
+
+export function regionOf(picture: Picture, look: Look, rows: number): Region {
+  const most = Math.max(rows - 1, 4);
+  const below = [...completionRows(picture.completion, look), ...hintRows(picture.hint, look), footerRow(picture.footer, look)].slice(-(most - 1));
+  const line = lineRows(picture.editor, look, Math.max(1, Math.min(MOST_LINE_ROWS, most - below.length)), promptOf(picture));
+  const room = most - below.length - line.rows.length;
+  const panel = picture.panel === null ? [] : panelRows(picture.panel, look).slice(0, Math.max(room, 0));
+  const live = picture.talks.flatMap((talk) => liveRows(talk, look, Math.max(room - panel.length, 0)));
+  const above = [...live.slice(-Math.max(room - panel.length, 0) || live.length), ...panel].slice(0, Math.max(room, 0));
+  return {
+    rows: [...above, ...line.rows, ...below],
+    cursor: { row: above.length + line.cursor.row, column: line.cursor.column },
+  };
+}
+
+function liveRows({ view, settled }: Picture["talks"][number], look: Look, most: number): readonly string[] {
+  if (most === 0) return [];
+  const items = view.items.slice(settled).flatMap((item) => itemLines(item, look));
+  return [...items, ...streamingLines(view, look, most)].slice(-most);
+}
+
+const promptOf = ({ panel, editor }: Picture): string =>
+  editor.search !== null
+    ? `search \`${visible(editor.search.query)}\`: `
+    : panel?.writing === "reason"
+      ? "why not? "
+      : panel?.writing === "arguments"
+        ? "arguments: "
+        : "› ";
+
+const characters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/** As many rows as are shown, around the one that the cursor is in. */
+export function lineRows(
+  { line, search }: Pick<Editor, "line" | "search">,
+  { columns, paint }: Look,
+  most: number,
+  prompt: string,
+): Readonly<{ rows: readonly string[]; cursor: Readonly<{ row: number; column: number }> }> {
+  const { rows, cursor } = laidOut(line, columns, width(prompt));
+  const first = Math.min(Math.max(0, cursor.row - most + 1), Math.max(0, rows.length - most));
+  const shown = rows.slice(first, first + most);
+  return {
+    rows: shown.map((row, i) => (first + i === 0 ? paint(search === null ? "accent" : "dim", prompt) : "  ") + row),
+    cursor: { row: cursor.row - first, column: cursor.column },
+  };
+}
+
+function laidOut({ text, at }: Line, columns: number, indent: number): Readonly<{ rows: string[]; cursor: { row: number; column: number } }> {
+  const rows = [""];
+  let used = indent;
+  let cursor = { row: 0, column: used };
+  for (const { segment, index } of characters.segment(text)) {
+    if (index === at) cursor = { row: rows.length - 1, column: used };
+    if (segment === "\n") {
+      rows.push("");
+      used = 2;
+      continue;
+    }
+    const shown = segment === "\t" ? "  " : visible(segment);
+    const wide = width(shown);
+    if (used + wide >= columns) {
+      rows.push("");
+      used = 2;
+      if (index === at) cursor = { row: rows.length - 1, column: used };
+    }
+    rows[rows.length - 1] += shown;
+    used += wide;
+  }
+  if (at >= text.length) cursor = { row: rows.length - 1, column: Math.min(used, columns - 1) };
+  return { rows, cursor };
+}
+
+function panelRows({ asked: { agent, item }, focus, writing }: Panel, look: Look): readonly string[] {
+  const { paint, columns } = look;
+  const keys =
+    writing !== null
+      ? "Enter sends it · Esc goes back"
+      : focus === "panel"
+        ? `y once · e edit · ${item.asks.some(({ grant }) => grant !== null) ? "g grant · " : ""}n no · ? why · Esc later`
+        : "Tab answers it";
+  return [
+    paint("warn", shortened(`── ${agent} asks · ${item.approval} ${"─".repeat(columns)}`, columns - 1)),
+    shortened(`   ${item.tool}(${item.summary})`, columns - 1),
+    ...item.asks.map(({ question }) => shortened(`   ${question}`, columns - 1)),
+    paint("dim", shortened(`   ${keys}`, columns - 1)),
+  ];
+}
+
+const completionRows = (completion: Completion | null, { paint, columns }: Look): readonly string[] =>
+  completion === null
+    ? []
+    : completion.offers.map(({ word, about }, i) => {
+        const text = shortened(`  ${i === completion.chosen ? "▸" : " "} ${visible(word)}${about === "" ? "" : `  ${visible(about)}`}`, columns - 1);
+        return paint(i === completion.chosen ? "accent" : "dim", text);
+      });
+const hintRows = (hint: string, { paint, columns }: Look): readonly string[] => (hint === "" ? [] : [paint("dim", shortened(`  ${hint}`, columns - 1))]);
+
+export function footerRow(footer: Footer, { paint, columns }: Look): string {
+  const { where, state, addressee, model, contextTokens, micros, waiting, isRunning } = footer;
+  const parts = [
+    `${where}${state === "connected" ? "" : ` (${state})`}`,
+    addressee === null ? "nobody addressed: @agent or /agent use" : `@${addressee}`,
+    ...(model === "" ? [] : [model]),
+    ...(contextTokens === 0 ? [] : [`context ${thousands(contextTokens)}`]),
+    ...(micros === null || micros === 0 ? [] : [money(micros)]),
+    ...(isRunning ? ["Esc cancels"] : []),
+  ];
+  const waits = waiting === 0 ? "" : `${count(waiting, "approval")} ${waiting === 1 ? "waits" : "wait"} · `;
+  return `  ${paint("warn", waits)}${paint("dim", shortened(parts.join(" · "), Math.max(columns - 3 - width(waits), 8)))}`;
+}
+export const thousands = (n: number): string => (n < 1_000 ? String(n) : `${(n / 1_000).toFixed(n < 10_000 ? 1 : 0)}k`);

@@ -1,0 +1,52 @@
+/**
+ * A coordinator of the shell's own: in this process, on a free port of this machine, for one person who shows a key that lives in memory only.
+ * S2 the key of a shell's own server is nowhere but in this process, stands for the person who started it, and is worth what the policies let that person do.
+ */
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import type { Given } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { projectOf } from "../commands/project.ts";
+import { loadedFor, openServing } from "../commands/serving.ts";
+import type { Access, Asking } from "../coordinator/access.ts";
+import type { Identity } from "../coordinator/auth.ts";
+import { openLog } from "../coordinator/logs.ts";
+import { type Reach, reachAt } from "./reach.ts";
+
+export async function openHere(given: Given, screen: Screen): Promise<Reach> {
+  const config = projectOf(given);
+  const loaded = await loadedFor(config, given.env, "shell");
+  const token = randomBytes(32).toString("base64url");
+  const log = openLog({ write: (line) => screen.aside(line.trimEnd()), now: Date.now, least: "error" });
+  const served = await openServing(given, screen, {
+    loaded,
+    host: "127.0.0.1",
+    port: 0,
+    log,
+    access: (identity, { name }) => withOwnKey(identity, name, token),
+  });
+  return {
+    ...reachAt(served.at.url, token),
+    name: config.name,
+    isLocal: true,
+    async close() {
+      // a turn in progress is parked, and goes on at the next start: nobody is here to see its end
+      const landed = await served.at.leave({ finishMs: 0 });
+      await (landed ? served.close() : served.letGo());
+    },
+  };
+}
+
+/** Beside what the project's identities let in. */
+export async function withOwnKey(identity: Identity, person: string, token: string): Promise<Access> {
+  const expected = Buffer.from(`Bearer ${token}`);
+  const caller = await identity.operator(person);
+  const isOwn = ({ headers }: Asking): boolean => {
+    const shown = Buffer.from(headers.authorization ?? "");
+    return shown.length === expected.length && timingSafeEqual(shown, expected);
+  };
+  return {
+    authenticate: async (asking) => (isOwn(asking) ? caller : identity.authenticate(asking)),
+    mayDo: identity.mayDo,
+    watch: identity.watch,
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * The gate panel: a question that a person answers with a key. A state, a key and the time in; what is to be done out. Draws nothing, sends nothing.
+ *
+ * S40 a key answers only after the question has been on screen and no key has come for a moment: what was being typed when it appeared is no answer.
+ * S41 an answer is bound to the approval and the digest that were shown; a question that has gone takes its keys with it.
+ * S42 while something is written in the line, keys go there; Tab goes to the question.
+ */
+import type { QuestionItem } from "@orgate/core/journal/view";
+import type { ApprovalId, Digest, SessionId } from "@orgate/core/vocab";
+import type { Key } from "./keys.ts";
+
+export type Asked = Readonly<{ session: SessionId; agent: string; item: QuestionItem }>;
+export type Panel = Readonly<{
+  asked: Asked;
+  /** A key that comes sooner is no answer. */
+  armedAt: number;
+  focus: "panel" | "line";
+  /** What enter sends the line as; null: the line is a message. */
+  writing: "reason" | "arguments" | null;
+}>;
+export type Choice = "approve" | "edit" | "grant" | "deny" | "why";
+export type Pressed =
+  /** For the line. */
+  | Readonly<{ kind: "passed"; panel: Panel }>
+  | Readonly<{ kind: "taken"; panel: Panel }>
+  | Readonly<{ kind: "chosen"; panel: Panel; choice: Choice }>;
+/** What an answer is bound to. */
+export type Bound = Readonly<{ session: SessionId; approval: ApprovalId; digest: Digest }>;
+
+/** So long after the question appeared, or the last key, whichever is later. */
+export const QUIET_MS = 400;
+const CHOICES: Readonly<Record<string, Choice>> = { y: "approve", e: "edit", g: "grant", n: "deny", "?": "why" };
+
+/** `drawnAt`: when it was first on screen. */
+export const openPanel = (asked: Asked, drawnAt: number, lastKeyAt: number, isLineEmpty: boolean): Panel => ({
+  asked,
+  armedAt: Math.max(drawnAt, lastKeyAt) + QUIET_MS,
+  focus: isLineEmpty ? "panel" : "line",
+  writing: null,
+});
+
+/** The first that is open; null closes. One that was put aside is not shown again unless there is no other. */
+export function panelFor(
+  current: Panel | null,
+  open: readonly Asked[],
+  at: Readonly<{ now: number; lastKeyAt: number; isLineEmpty: boolean }>,
+): Panel | null {
+  const isStill = current !== null && open.some(({ item }) => item.approval === current.asked.item.approval && item.digest === current.asked.item.digest);
+  if (isStill) return current;
+  const [next] = open;
+  return next === undefined ? null : openPanel(next, at.now, at.lastKeyAt, at.isLineEmpty);
+}
+
+export const boundTo = ({ asked: { session, item } }: Panel): Bound => ({ session, approval: item.approval, digest: item.digest });
+
+export function press(panel: Panel, key: Key, now: number, isLineEmpty: boolean): Pressed {
+  if (panel.writing !== null) {
+    const isGivenUp = key.kind === "named" && key.name === "escape";
+    return isGivenUp ? { kind: "taken", panel: { ...panel, writing: null, focus: "panel", armedAt: now + QUIET_MS } } : { kind: "passed", panel };
+  }
+  if (key.kind === "named" && key.name === "tab" && panel.focus === "line")
+    return { kind: "taken", panel: { ...panel, focus: "panel", armedAt: now + QUIET_MS } };
+  if (panel.focus === "line") return { kind: "passed", panel };
+  // what is being typed is a message, and goes on to be one
+  if (now < panel.armedAt) return { kind: "passed", panel: { ...panel, focus: key.kind === "text" || !isLineEmpty ? "line" : "panel", armedAt: now + QUIET_MS } };
+  if (key.kind === "named" && key.name === "escape") return { kind: "taken", panel: { ...panel, focus: "line" } };
+  if (key.kind !== "text") return { kind: "passed", panel };
+  const choice = CHOICES[key.text.toLowerCase()];
+  // a word, or a letter that means nothing here, is the beginning of a message
+  return choice === undefined ? { kind: "passed", panel: { ...panel, focus: "line" } } : { kind: "chosen", panel, choice };
+}

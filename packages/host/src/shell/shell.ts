@@ -1,0 +1,255 @@
+/**
+ * What a shell does, whatever it is shown on: conversations with agents over one link, commands, answers. It keeps what a person chose (whom they talk to)
+ * and nothing that the journal knows.
+ *
+ * S31 `@agent message` goes to that agent's conversation of this shell, anything else to the one addressed; a session is opened with the first message.
+ * S32 what could not be sent is said, with what to do, and comes back to be sent again: nothing is lost and nothing is sent twice.
+ * S33 what is cancelled is the turn that runs, really: the model call and its tools.
+ */
+import type { Answer, SessionId } from "@orgate/core/vocab";
+import type { Called, Link, LinkState, Problem, RouteOutput } from "@orgate/core/wire";
+import { visible } from "../cli/visible.ts";
+import type { Choices, Offer } from "./complete.ts";
+import type { Footer } from "./frame.ts";
+import type { Asked, Bound } from "./panel.ts";
+import type { Reach } from "./reach.ts";
+import { itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
+import { commandIn, SHELL_COMMANDS } from "./table.ts";
+import { openTalks, type Talk, type Talks } from "./talks.ts";
+
+/** What a shell is shown on. */
+export type Face = Readonly<{
+  look(): Look;
+  /** Into the scrollback, at once. */
+  print(lines: readonly string[]): void;
+  /** Something is to be drawn anew, soon. */
+  changed(): void;
+  leave(): void;
+  /** Names of a folder below where the shell was started; a folder's end in a slash. */
+  files(folder: string): readonly string[];
+}>;
+export type Agents = RouteOutput<"agents">["items"];
+
+export type Shell = Readonly<{
+  reach: Reach;
+  link: Link;
+  face: Face;
+  talks: Talks;
+  agents(): Agents;
+  refreshAgents(): Promise<void>;
+  addressee(): string | null;
+  address(agent: string | null): void;
+  /** The conversation with whom is addressed. */
+  current(): Talk | null;
+  /** Goes on in it, and addresses its agent. */
+  take(session: SessionId, agent: string): Talk;
+  /** The next message to the addressed agent opens a session. */
+  startAnew(): void;
+  /** True when it was taken: there is nothing to give back. */
+  submit(text: string): Promise<boolean>;
+  tell(agent: string, text: string): Promise<boolean>;
+  cancel(reason: string): Promise<boolean>;
+  answer(bound: Bound, answer: Answer): Promise<boolean>;
+  questions(): readonly Asked[];
+  settled(): readonly string[];
+  footer(): Footer;
+  choices(): Choices;
+  problem(problem: Problem): void;
+  say(text: string): void;
+  /** What was asked for, or null when it was refused, which has been said then. */
+  asked<T>(called: Promise<Called<T>>): Promise<T | null>;
+  close(): Promise<void>;
+}>;
+
+export async function openShell(reach: Reach, face: Face): Promise<Shell> {
+  let state: LinkState = { kind: "connecting", attempt: 1 };
+  let agents: Agents = [];
+  let addressee: string | null = null;
+  let waiting = 0;
+  let last: SessionId | null = null; // whose lines were printed last
+  /** Of this shell, by agent. */
+  const sessions = new Map<string, SessionId>();
+
+  const link = reach.open((now) => {
+    state = now;
+    face.changed();
+  });
+  const talks = openTalks(link, face.changed);
+
+  const say = (text: string): void => face.print(wrapped(text, face.look()));
+  function problem({ detail, hint, title }: Problem): void {
+    const look = face.look();
+    face.print([
+      ...wrapped(visible(detail === "" ? title : detail), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }),
+      ...(hint === "" ? [] : wrapped(visible(hint), look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
+    ]);
+  }
+  async function asked<T>(called: Promise<Called<T>>): Promise<T | null> {
+    try {
+      const found = await called;
+      if (found.kind === "ok") return found.value;
+      problem(found.problem);
+    } catch (error) {
+      const look = face.look();
+      const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+      face.print(wrapped(visible(`the server cannot be reached: ${why}`), look, { first: look.paint("bad", "✗ "), rest: "  ", indent: 2 }));
+    }
+    return null;
+  }
+
+  async function refreshAgents(): Promise<void> {
+    agents = (await asked(reach.client.call("agents", { query: { limit: 500 } })))?.items ?? agents;
+  }
+  async function countWaiting(): Promise<void> {
+    const found = await reach.client.call("approvals", { query: { limit: 500 } }).catch(() => null);
+    if (found?.kind === "ok") waiting = found.value.items.length;
+    face.changed();
+  }
+  let counting: Promise<void> | null = null;
+  link.follow({ kind: "all" }, "now", {
+    entries(items) {
+      const isAboutQuestions = items.some((item) => item.kind === "entry" && item.entry.event.kind.startsWith("approval."));
+      if (!isAboutQuestions || counting !== null) return;
+      counting = countWaiting().finally(() => {
+        counting = null;
+      });
+    },
+  });
+
+  const sessionOf = (agent: string | null): Talk | null => {
+    const session = agent === null ? undefined : sessions.get(agent);
+    return session === undefined ? null : talks.of(session);
+  };
+  const current = (): Talk | null => sessionOf(addressee);
+
+  function take(session: SessionId, agent: string): Talk {
+    sessions.set(agent, session);
+    addressee = agent;
+    return talks.follow(session);
+  }
+
+  async function tell(agent: string, text: string): Promise<boolean> {
+    const reply = await link.ask({ kind: "chat", agent, session: sessions.get(agent) ?? null, text });
+    if (reply.kind === "error") {
+      problem(reply.problem);
+      return false;
+    }
+    if (reply.kind === "done") {
+      sessions.set(agent, reply.session);
+      talks.follow(reply.session);
+    }
+    return true;
+  }
+
+  async function submit(text: string): Promise<boolean> {
+    const command = commandIn(text);
+    if (command.kind === "command") {
+      await command.command.run(command.rest, shell);
+      return true;
+    }
+    if (command.kind === "unknown") {
+      say(command.said);
+      return false;
+    }
+    const [, named, message] = /^@([\w.-]+)\s+([\s\S]+)$/.exec(text) ?? [];
+    if (named !== undefined && message !== undefined && agents.some(({ name }) => name === named)) return tell(named, message);
+    if (named !== undefined && agents.length > 0 && message !== undefined) {
+      say(`there is no agent \`${visible(named)}\`; there are: ${agents.map(({ name }) => visible(name)).join(", ")}`);
+      return false;
+    }
+    if (addressee !== null) return tell(addressee, text);
+    say(`whom do you mean? \`@agent message\` tells one agent, \`/agent use NAME\` addresses it; there are: ${agents.map(({ name }) => visible(name)).join(", ")}`);
+    return false;
+  }
+
+  /** Also where the one addressed is idle: what runs is what is to be cancelled. */
+  const running = (): Talk | null => [current(), ...talks.all()].find((talk) => talk !== null && isBusy(talk)) ?? null;
+
+  const shell: Shell = {
+    reach,
+    link,
+    face,
+    talks,
+    agents: () => agents,
+    refreshAgents,
+    addressee: () => addressee,
+    address: (agent) => {
+      addressee = agent;
+      face.changed();
+    },
+    current,
+    take,
+    startAnew: () => {
+      if (addressee !== null) sessions.delete(addressee);
+    },
+    submit,
+    tell,
+    async cancel(reason) {
+      const talk = running();
+      if (talk === null) return false;
+      const reply = await link.ask({ kind: "cancel", session: talk.session, reason });
+      if (reply.kind === "error") problem(reply.problem);
+      return reply.kind !== "error";
+    },
+    async answer({ session, approval, digest }, answer) {
+      const reply = await link.ask({ kind: "answer", session, approval, digest, answer });
+      if (reply.kind === "error") problem(reply.problem);
+      return reply.kind !== "error";
+    },
+    questions: () =>
+      talks.all().flatMap(({ session, view }) =>
+        view.openQuestions.length === 0 // an old session has many items, and nobody is asked most of the time
+          ? []
+          : view.items.flatMap((item) => (item.kind === "question" && item.state === "open" ? [{ session, agent: view.agent, item }] : [])),
+      ),
+    settled() {
+      const look = face.look();
+      return talks.all().flatMap((talk) => {
+        if (!talk.isCaughtUp()) return [];
+        const [from, upTo] = [talk.settled(), settledUpTo(talk.view, talk.settled())];
+        if (upTo === from) return [];
+        talk.settle(upTo);
+        const heading = last === talk.session || (last === null && talks.all().length === 1) ? [] : ["", look.paint("dim", `── ${visible(talk.view.agent)} ──`)];
+        last = talk.session;
+        return [...heading, ...itemsFrom(talk, from, upTo, look)];
+      });
+    },
+    footer() {
+      const talk = current();
+      const known = agents.find(({ name }) => name === addressee);
+      return {
+        where: reach.isLocal ? `${reach.name} · local` : reach.name,
+        state: state.kind === "open" ? "connected" : state.kind,
+        addressee,
+        model: talk?.view.model || known?.model || "",
+        contextTokens: talk?.contextTokens() ?? 0,
+        micros: talk?.view.totals.micros ?? null,
+        waiting,
+        isRunning: running() !== null,
+      };
+    },
+    choices: () => ({ commands: OFFERS, agents: agents.map(({ name, description }) => ({ word: name, about: description })), files: face.files }),
+    problem,
+    say,
+    asked,
+    async close() {
+      link.close();
+      await reach.close();
+    },
+  };
+  await Promise.all([refreshAgents(), countWaiting()]);
+  const [only, ...others] = agents;
+  addressee = agents.find(({ name }) => name === "shell")?.name ?? (others.length === 0 ? (only?.name ?? null) : null);
+  return shell;
+}
+
+const OFFERS: readonly Offer[] = SHELL_COMMANDS.map(({ name, summary }) => ({ word: name, about: summary }));
+const isBusy = ({ view: { state } }: Talk): boolean => state === "running" || state === "waiting";
+
+/** So many of the items that were there before are printed at the most. */
+const MOST_EARLIER = 400;
+function itemsFrom({ view }: Talk, from: number, upTo: number, look: Look): readonly string[] {
+  const first = from === 0 ? Math.max(0, upTo - MOST_EARLIER) : from;
+  const lines = view.items.slice(first, upTo).flatMap((item) => itemLines(item, look));
+  return first === from ? lines : [look.paint("dim", `… ${first} items before this are in the journal: orgate sessions show ${view.session}`), ...lines];
+}

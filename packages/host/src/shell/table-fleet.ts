@@ -1,0 +1,153 @@
+/** Commands about the agents, and about work as a whole. */
+import { narrator } from "@orgate/core/journal/view";
+import { age, count, table } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
+import type { ShellCommand } from "./command.ts";
+import { wrapped } from "./screen.ts";
+import type { Shell } from "./shell.ts";
+
+async function monitor(_: string, shell: Shell): Promise<void> {
+  const { asked, reach, face } = shell;
+  await shell.refreshAgents();
+  const found = await Promise.all(shell.agents().map(({ name }) => asked(reach.client.call("agentStatus", { params: { agent: name } }))));
+  const now = Date.now();
+  const rows = found.flatMap((status) =>
+    status === null
+      ? []
+      : [
+          [
+            status.agent,
+            String(status.sessions.running),
+            { text: String(status.sessions.waiting), tone: status.sessions.waiting > 0 ? "warn" : "plain" } as const,
+            String(status.sessions.idle),
+            status.lastAt === null ? "-" : `${age(now - status.lastAt)} ago`,
+            status.lastEnding ?? "-",
+            status.halted === null ? "" : ({ text: `halted: ${status.halted.reason}`, tone: "bad" } as const),
+          ],
+        ],
+  );
+  face.print(table(["agent", "running", "waiting", "idle", "last", "ended", ""], rows, face.look().paint));
+}
+
+async function tools(rest: string, shell: Shell): Promise<void> {
+  const agent = rest === "" ? shell.addressee() : rest;
+  if (agent === null) return shell.say("`/tools AGENT`");
+  const found = await shell.asked(shell.reach.client.call("agent", { params: { agent } }));
+  if (found === null) return;
+  if (found.tools.length === 0) return shell.say(`${visible(agent)} has no tools`);
+  const { paint } = shell.face.look();
+  shell.face.print(
+    table(
+      ["tool", "repeat", "effects", "what it does"],
+      found.tools.map((tool) => [tool.name, tool.repeat, tool.effects.join(", "), tool.description.split("\n", 1)[0] ?? ""]),
+      paint,
+    ),
+  );
+}
+
+/** The last so many. */
+const AUDITED = 20;
+async function audit(rest: string, shell: Shell): Promise<void> {
+  const most = rest === "" ? AUDITED : Number(rest);
+  if (!Number.isInteger(most) || most < 1 || most > 500) return shell.say("`/audit N`, at most 500");
+  const talk = shell.current();
+  if (talk === null) return shell.say("`/audit` shows the entries of the conversation, and there is none yet");
+  const reply = await shell.link.ask({ kind: "history", session: talk.session, before: null, most: Math.min(most, 200) });
+  if (reply.kind === "error") return shell.problem(reply.problem);
+  if (reply.kind !== "page") return;
+  const look = shell.face.look();
+  const tell = narrator();
+  shell.face.print(
+    reply.entries.flatMap((entry) =>
+      tell(entry).flatMap((line) =>
+        wrapped(`${line.mark} ${line.text}`, look, { first: look.paint("dim", `${String(entry.seq).padStart(5)} `), rest: "      ", indent: 6 }, line.tone),
+      ),
+    ),
+  );
+}
+
+async function verify(_: string, shell: Shell): Promise<void> {
+  const found = await shell.asked(shell.reach.client.call("verify", {}));
+  if (found === null) return;
+  const { paint } = shell.face.look();
+  const what = `${count(found.entries, "entry", "entries")} of ${count(found.streams, "stream")}, ${count(found.commits, "commit")} of ${count(found.writers, "writer")}`;
+  shell.face.print([
+    found.ok ? `${paint("good", "the journal is what was written")}: ${what}` : paint("bad", `the journal is not what was written: ${what}`),
+    ...found.problems.map((problem) => paint("bad", `  ${visible(problem)}`)),
+    paint("dim", `head ${found.head}`),
+  ]);
+}
+
+/** `all`, `agent NAME` or `tool NAME`, and why. */
+function scopeIn(rest: string): Readonly<{ scope: string; reason: string }> | null {
+  const [, what, named, reason = ""] = /^(?:(all)|(?:agent|tool)[ :](\S+))(?:\s+([\s\S]+))?$/.exec(rest) ?? [];
+  if (what === "all") return { scope: "all", reason };
+  return named === undefined ? null : { scope: `${rest.startsWith("tool") ? "tool" : "agent"}:${named}`, reason };
+}
+async function halt(rest: string, shell: Shell): Promise<void> {
+  const wish = scopeIn(rest);
+  if (wish === null) return shell.say("`/halt all`, `/halt agent NAME` or `/halt tool NAME`, and why");
+  const made = await shell.asked(shell.reach.client.call("halt", { body: wish }));
+  if (made !== null) shell.say(`halted ${visible(made.scope)}: nothing of it begins any more, until \`/resume-work ${visible(rest.split(/\s+/).slice(0, 2).join(" "))}\``);
+}
+async function resumeWork(rest: string, shell: Shell): Promise<void> {
+  const wish = scopeIn(rest);
+  if (wish === null) return shell.say("`/resume-work all`, `/resume-work agent NAME` or `/resume-work tool NAME`");
+  const left = await shell.asked(shell.reach.client.call("resumeWork", { body: wish }));
+  if (left !== null) shell.say(left.items.length === 0 ? "nothing is halted any more" : `still halted: ${left.items.map(({ scope }) => visible(scope)).join(", ")}`);
+}
+
+export const FLEET_COMMANDS: readonly ShellCommand[] = [
+  {
+    name: "agents",
+    usage: "",
+    summary: "the agents that you may see",
+    more: [],
+    async run(_, shell) {
+      await shell.refreshAgents();
+      const rows = shell.agents().map(({ name, model, tools: has, description }) => [name, model, count(has.length, "tool"), description]);
+      shell.face.print(rows.length === 0 ? ["there is no agent that you may see"] : table(["agent", "model", "tools", ""], rows, shell.face.look().paint));
+    },
+  },
+  { name: "monitor", usage: "", summary: "what each agent is doing", more: [], run: monitor },
+  { name: "tools", usage: "[AGENT]", summary: "an agent's tools", more: [], run: tools },
+  { name: "audit", usage: "[N]", summary: "the last entries of this conversation, as the journal has them", more: ["Decisions with their policies, acts with their outcomes."], run: audit },
+  { name: "verify", usage: "", summary: "prove that the journal is what was written", more: ["As `orgate journal verify`."], run: verify },
+  {
+    name: "halt",
+    usage: "all | agent NAME | tool NAME [REASON]",
+    summary: "the kill switch: nothing new begins, what runs is stopped",
+    more: ["As `orgate halt`."],
+    run: halt,
+  },
+  { name: "resume-work", usage: "all | agent NAME | tool NAME", summary: "let halted work go on", more: ["As `orgate resume-work`."], run: resumeWork },
+  {
+    name: "pause",
+    usage: "AGENT [REASON]",
+    summary: "halt one agent",
+    more: ["As `orgate halt agent NAME`."],
+    run: (rest, shell) => (rest === "" ? Promise.resolve(shell.say("`/pause AGENT`")) : halt(`agent ${rest}`, shell)),
+  },
+  {
+    name: "resume-agent",
+    usage: "AGENT",
+    summary: "let it go on",
+    more: [],
+    run: (rest, shell) => (rest === "" ? Promise.resolve(shell.say("`/resume-agent AGENT`")) : resumeWork(`agent ${rest}`, shell)),
+  },
+  {
+    name: "status",
+    usage: "",
+    summary: "whether the server can do its work",
+    more: [],
+    async run(_, { asked, reach, face }) {
+      const found = await asked(reach.client.call("health", {}));
+      if (found === null) return;
+      const { paint } = face.look();
+      face.print([
+        `${found.status === "ok" ? paint("good", "ok") : paint("bad", found.status)} · version ${found.version} · up for ${age(found.uptimeMs)}`,
+        ...found.checks.map(({ name, ok, detail }) => `  ${ok ? paint("good", "✓") : paint("bad", "✗")} ${name}${detail === "" ? "" : `: ${visible(detail)}`}`),
+      ]);
+    },
+  },
+];

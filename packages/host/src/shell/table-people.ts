@@ -1,0 +1,100 @@
+/** Commands about what waits for people. */
+import { approvalRow, timeLeft } from "@orgate/core/journal/view";
+import { type Answer, approvalId, grantId } from "@orgate/core/vocab";
+import { age, table } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
+import type { ShellCommand } from "./command.ts";
+import type { Shell } from "./shell.ts";
+
+async function list(_: string, { asked, reach, face }: Shell): Promise<void> {
+  const found = await asked(reach.client.call("approvals", { query: { limit: 100 } }));
+  if (found === null) return;
+  const now = Date.now();
+  const rows = found.items.map(approvalRow).map((row) => [
+    row.approval,
+    row.agent,
+    `${row.tool}${row.touches === null ? "" : ` ${row.touches}`}`,
+    row.asks.map(({ question }) => question).join(" / "),
+    timeLeft(row.expiresAt, now) ?? "-",
+    `${age(now - row.askedAt)} ago`,
+  ]);
+  if (rows.length === 0) return face.print(["nothing waits for an answer"]);
+  face.print([
+    ...table(["id", "agent", "wants", "question", "expires", "asked"], rows, face.look().paint),
+    face.look().paint("dim", "`/why ID` shows all of one; `/approve ID`, `/deny ID REASON`"),
+  ]);
+}
+
+/** Read first, so that the answer is bound to what was there to be seen. */
+async function answered(id: string, answer: Answer, shell: Shell): Promise<void> {
+  if (id === "") return shell.say("which one? `/approvals` lists them");
+  const found = await shell.asked(shell.reach.client.call("approval", { params: { approval: approvalId(id) } }));
+  if (found === null) return;
+  await shell.answer({ session: found.session, approval: found.approval, digest: found.digest }, answer);
+}
+
+/** All there is to see before answering. */
+export async function why(id: string, shell: Shell): Promise<void> {
+  if (id === "") return shell.say("`/why ID`: `/approvals` lists them");
+  const found = await shell.asked(shell.reach.client.call("approval", { params: { approval: approvalId(id) } }));
+  if (found === null) return;
+  const { paint } = shell.face.look();
+  const row = approvalRow(found);
+  const args = found.args === null ? [] : JSON.stringify(found.args, null, 2).split("\n");
+  shell.face.print([
+    "",
+    `${paint("warn", "?")} ${row.agent} wants ${row.tool}${row.touches === null ? "" : ` on ${row.touches}`}`,
+    ...row.asks.flatMap(({ question, policy }) => [`  ${question}`, paint("dim", `  because of ${policy.id}${policy.file === null ? "" : ` in ${policy.file}`}`)]),
+    ...args.map((line) => `  ${visible(line)}`),
+    ...(found.text === null ? [] : visible(found.text).split("\n").map((line) => `  ${line}`)),
+    paint("dim", `  for ${visible(found.requester.id)}${found.lineage.length === 0 ? "" : `, by way of ${found.lineage.map(visible).join(" → ")}`} · may be answered by ${row.approvers}`),
+    paint("dim", `  ${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`),
+  ]);
+}
+
+export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
+  { name: "approvals", usage: "", summary: "what waits for a person", more: ["As `orgate approvals list`. Those of your conversations are also asked here, with keys."], run: list },
+  { name: "why", usage: "ID", summary: "all of one question: arguments, policies, who may answer", more: ["As `orgate approvals show`."], run: why },
+  {
+    name: "approve",
+    usage: "ID",
+    summary: "yes, once",
+    more: ["Bound to what the question is about at this moment. As `orgate approvals approve`."],
+    run: (rest, shell) => answered(rest, { kind: "approve" }, shell),
+  },
+  {
+    name: "deny",
+    usage: "ID [REASON]",
+    summary: "no; the agent is told why",
+    more: ["As `orgate approvals deny`."],
+    run: (rest, shell) => {
+      const [, id = "", reason = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
+      return answered(id, { kind: "deny", reason }, shell);
+    },
+  },
+  {
+    name: "grants",
+    usage: "",
+    summary: "remembered approvals in force",
+    more: ["As `orgate approvals grants`; `/revoke ID REASON` takes one back."],
+    async run(_, { asked, reach, face }) {
+      const found = await asked(reach.client.call("grants", { query: { limit: 100 } }));
+      if (found === null) return;
+      const now = Date.now();
+      const rows = found.items.map((g) => [g.grant, g.agent, `${g.tool} (${g.scope})`, g.until === null ? "-" : age(g.until - now), g.by.id]);
+      face.print(rows.length === 0 ? ["no answer is remembered"] : table(["grant", "agent", "may use", "for", "given by"], rows, face.look().paint));
+    },
+  },
+  {
+    name: "revoke",
+    usage: "ID REASON",
+    summary: "take a remembered approval back",
+    more: ["As `orgate approvals revoke`."],
+    async run(rest, { asked, reach, say }) {
+      const [, id, reason] = /^(\S+)\s+([\s\S]+)$/.exec(rest) ?? [];
+      if (id === undefined || reason === undefined) return say("`/revoke ID REASON`: the journal keeps why");
+      const done = await asked(reach.client.call("revoke", { params: { grant: grantId(id) }, body: { reason } }));
+      if (done !== null) say(`revoked ${id}: ${visible(done.agent)} asks again`);
+    },
+  },
+];

@@ -1,0 +1,205 @@
+/** Commands about the conversation, and with whom it is. */
+import { count, duration, tokensOf } from "@orgate/core/journal/view";
+import { isSessionId, seq } from "@orgate/core/vocab";
+import type { RouteOutput } from "@orgate/core/wire";
+import { age, table } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
+import type { ShellCommand } from "./command.ts";
+import { money } from "./screen.ts";
+import type { Shell } from "./shell.ts";
+
+type Summary = RouteOutput<"session">;
+
+const NOBODY = "nothing has been said in this conversation yet";
+
+/** A15, over the API: the id, one's own name of it, or enough of its beginning or end. */
+export async function sessionNamed({ asked, reach, say }: Pick<Shell, "asked" | "reach" | "say">, text: string): Promise<Summary | null> {
+  if (isSessionId(text)) return asked(reach.client.call("session", { params: { session: text } }));
+  const page = await asked(reach.client.call("sessions", { query: { limit: 500 } }));
+  if (page === null) return null;
+  const part = text.replace(/^s_/, "");
+  const isMeant = ({ session, external }: Summary): boolean =>
+    external === text || (part.length >= 4 && (session.startsWith(`s_${part}`) || (!text.startsWith("s_") && session.endsWith(part))));
+  const found = page.items.filter(isMeant);
+  const [one, ...others] = found.some(({ external }) => external === text) ? found.filter(({ external }) => external === text) : found;
+  if (one !== undefined && others.length === 0) return one;
+  say(one === undefined ? `there is no session \`${visible(text)}\`: \`/sessions\` lists them` : `\`${visible(text)}\` means ${found.length} sessions: write more of it`);
+  return null;
+}
+
+export function sessionTable(items: readonly Summary[], now: number, paint: Parameters<typeof table>[2]): readonly string[] {
+  if (items.length === 0) return ["no sessions yet"];
+  return table(
+    ["session", "state", "agent", "age", "turns", "ending", "id"],
+    items.map((s) => [
+      s.session,
+      { text: s.state, tone: s.state === "waiting" ? "warn" : s.state === "running" ? "accent" : s.state === "closed" ? "dim" : "plain" },
+      s.agent,
+      age(now - s.lastAt),
+      String(s.turns),
+      s.ending ?? "-",
+      s.external ?? "-",
+    ]),
+    paint,
+  );
+}
+
+async function useAgent(rest: string, shell: Shell): Promise<void> {
+  const [verb = "", name = "", ...more] = rest.split(/\s+/);
+  if (verb === "clear" && name === "") {
+    shell.address(null);
+    return shell.say("nobody is addressed: `@agent message` tells one agent");
+  }
+  if (verb !== "use" || name === "" || more.length > 0) return shell.say("`/agent use NAME` or `/agent clear`");
+  await shell.refreshAgents();
+  const names = shell.agents().map((agent) => agent.name);
+  if (!names.includes(name)) return shell.say(`there is no agent \`${visible(name)}\`; there are: ${names.map(visible).join(", ")}`);
+  shell.address(name);
+  shell.say(`you talk to ${visible(name)}`);
+}
+
+async function resume(rest: string, shell: Shell): Promise<void> {
+  if (rest === "") return shell.say("`/resume ID`: `/sessions` lists them");
+  const found = await sessionNamed(shell, rest);
+  if (found === null) return;
+  shell.take(found.session, found.agent);
+  if (found.state === "closed") shell.say("this session is closed: it can be read, and `/branch` goes on from it");
+}
+
+async function branch(rest: string, shell: Shell): Promise<void> {
+  const talk = shell.current();
+  if (talk === null) return shell.say(NOBODY);
+  const at = /^\d+$/.test(rest) ? { at: seq(Number(rest)) } : {};
+  const made = await shell.asked(shell.reach.client.call("fork", { params: { session: talk.session }, body: at }));
+  if (made === null) return;
+  shell.take(made.session, made.agent);
+  shell.say(`${made.session} goes on from ${talk.session}${"at" in at ? ` at entry ${rest}` : ""}; the other one stays as it is`);
+}
+
+async function figures(_: string, shell: Shell): Promise<void> {
+  const talk = shell.current();
+  if (talk === null) return shell.say(NOBODY);
+  const { totals, turn, model } = talk.view;
+  const { input, output, cached } = totals.usage;
+  shell.face.print([
+    `${count(turn, "turn")} · ${count(totals.iterations, "iteration")} · ${count(totals.calls, "call")} · ${duration(totals.activeMs)} at work`,
+    `${count(tokensOf(totals), "token")}: ${input} in (${cached} from the cache), ${output} out`,
+    totals.micros === null ? `what ${model} costs is not known: \`orgate.toml\` may say its price` : `cost ${money(totals.micros)}`,
+  ]);
+}
+
+async function steer(rest: string, shell: Shell): Promise<void> {
+  const talk = shell.current();
+  if (rest === "") return shell.say("`/steer TEXT`: what the agent hears next");
+  if (talk === null) return shell.say(NOBODY);
+  const reply = await shell.link.ask({ kind: "steer", session: talk.session, text: rest });
+  if (reply.kind === "error") shell.problem(reply.problem);
+}
+
+async function debug(rest: string, shell: Shell): Promise<void> {
+  const named = rest === "" ? null : await sessionNamed(shell, rest);
+  const session = rest === "" ? shell.current()?.session : named?.session;
+  if (session === undefined) return rest === "" ? shell.say(NOBODY) : undefined;
+  const found = await shell.asked(shell.reach.client.call("session", { params: { session } }));
+  if (found === null) return;
+  const view = shell.talks.of(session)?.view;
+  const fields: readonly (readonly [string, string])[] = [
+    ["session", found.session],
+    ["agent", found.agent],
+    ["state", found.state],
+    ["entries", String(found.seq)],
+    ["turns", `${found.turns}${found.ending === null ? "" : `, the last ended ${found.ending}`}`],
+    ["open", `${count(found.openQuestions, "question")}, ${count(found.openUnknowns, "unknown outcome")}`],
+    ["children", found.children.length === 0 ? "none" : found.children.join(", ")],
+    ...(view === undefined
+      ? []
+      : ([
+          ["labels", view.labels.length === 0 ? "none" : view.labels.join(", ")],
+          ["held by", `${view.writer ?? "nobody"} (hold ${view.epoch})`],
+          ["running", view.running.length === 0 ? "no call" : view.running.join(", ")],
+        ] as const)),
+  ];
+  shell.face.print(fields.map(([name, value]) => `${shell.face.look().paint("dim", name.padEnd(9))}${visible(value)}`));
+}
+
+export const SESSION_COMMANDS: readonly ShellCommand[] = [
+  {
+    name: "agent",
+    usage: "use NAME | clear",
+    summary: "whom you talk to",
+    more: ["What you write without `@` goes there. Each agent has a conversation of its own in this shell."],
+    run: useAgent,
+  },
+  {
+    name: "new",
+    usage: "",
+    summary: "begin another conversation with whom you talk to",
+    more: ["The one before stays in the journal: `/sessions`, `/resume ID`."],
+    async run(_, shell) {
+      shell.startAnew();
+      shell.say("the next message begins a conversation");
+    },
+  },
+  {
+    name: "sessions",
+    usage: "[running|waiting|idle|closed]",
+    summary: "sessions, newest first",
+    more: ["As `orgate sessions list`."],
+    async run(rest, { asked, reach, face, say }) {
+      const state = (["idle", "running", "waiting", "closed"] as const).find((one) => one === rest);
+      if (rest !== "" && state === undefined) return say("`/sessions`, or with one of: idle, running, waiting, closed");
+      const found = await asked(reach.client.call("sessions", { query: { limit: 50, ...(state === undefined ? {} : { state }) } }));
+      if (found !== null) face.print(sessionTable(found.items, Date.now(), face.look().paint));
+    },
+  },
+  { name: "resume", usage: "ID", summary: "go on in another session", more: ["Its id, your own name of it, or enough of its beginning or end."], run: resume },
+  {
+    name: "branch",
+    usage: "[ENTRY]",
+    summary: "another session that begins with what was said in this one",
+    more: ["Up to that entry, if one is given. As `orgate sessions fork`."],
+    run: branch,
+  },
+  {
+    name: "snapshot",
+    usage: "",
+    summary: "where this conversation stands in the journal",
+    more: ["Nothing is copied: the journal keeps all of it. `/branch ENTRY` goes on from there, at any time."],
+    async run(_, shell) {
+      const talk = shell.current();
+      shell.say(talk === null ? NOBODY : `${talk.session} at entry ${talk.view.seq}: \`/branch ${talk.view.seq}\` goes on from here`);
+    },
+  },
+  { name: "steer", usage: "TEXT", summary: "say something while a turn is in progress", more: ["As `orgate sessions steer`."], run: steer },
+  {
+    name: "stop",
+    usage: "[REASON]",
+    summary: "cancel the turn in progress, as Esc does",
+    more: ["The model call and the tools, really. As `orgate sessions cancel`."],
+    async run(rest, shell) {
+      if (!(await shell.cancel(rest))) shell.say("nothing is running");
+    },
+  },
+  { name: "cost", usage: "", summary: "what this conversation has used", more: [], run: figures },
+  { name: "tokens", usage: "", summary: "the same", more: [], run: figures },
+  {
+    name: "context",
+    usage: "",
+    summary: "how full the model's context is",
+    more: [],
+    async run(_, shell) {
+      const tokens = shell.current()?.contextTokens() ?? 0;
+      shell.say(tokens === 0 ? NOBODY : `the last request and its reply were ${count(tokens, "token")}; the next one begins with them`);
+    },
+  },
+  { name: "debug", usage: "[ID]", summary: "a session's state", more: ["As `orgate sessions show`, in short."], run: debug },
+  {
+    name: "quit",
+    usage: "",
+    summary: "leave; nothing is lost",
+    more: ["A turn in progress is parked and goes on at the next start, or goes on at the server."],
+    async run(_, { face }) {
+      face.leave();
+    },
+  },
+];

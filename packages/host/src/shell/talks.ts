@@ -1,0 +1,85 @@
+/**
+ * The conversations of a shell: each one a session that is followed, folded as everybody folds it.
+ * S30 what is shown of a session is a fold of the entries that were told, from the first; there is no state of the shell's own beside it.
+ */
+import { type SessionView, sessionFold } from "@orgate/core/journal/view";
+import type { SessionId } from "@orgate/core/vocab";
+import type { Link, Problem } from "@orgate/core/wire";
+
+export type Talk = Readonly<{
+  session: SessionId;
+  view: SessionView;
+  /** How many of its items stand in the scrollback. */
+  settled(): number;
+  settle(upTo: number): void;
+  /** All that there was when it was begun to be followed has been told. */
+  isCaughtUp(): boolean;
+  ended(): Problem | "closed" | null;
+  /** Tokens of the last request and its reply: what the next one begins with. */
+  contextTokens(): number;
+}>;
+export type Talks = Readonly<{
+  all(): readonly Talk[];
+  of(session: SessionId): Talk | null;
+  /** The same again is the same one. */
+  follow(session: SessionId): Talk;
+  drop(session: SessionId): void;
+}>;
+
+export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talks {
+  const talks = new Map<SessionId, Readonly<{ talk: Talk; stop: () => void }>>();
+
+  function begin(session: SessionId): Talk {
+    const fold = sessionFold(session);
+    let [settled, caughtUp, context] = [0, false, 0];
+    let ended: Problem | "closed" | null = null;
+    const stop = link.follow({ kind: "session", session }, { after: 0 }, {
+      entries(items) {
+        for (const item of items) {
+          if (item.kind !== "entry")
+            fold.miss(item, item.kind === "erased" ? "an entry was erased on request" : `an entry cannot be read: ${item.detail}`);
+          else {
+            fold.add(item.entry);
+            const { event } = item.entry;
+            if (event.kind === "model.replied") context = event.usage.input + event.usage.output;
+          }
+        }
+        changed();
+      },
+      preview({ iteration, attempt, preview }) {
+        fold.preview({ iteration, attempt, preview });
+        changed();
+      },
+      caughtUp() {
+        caughtUp = true;
+        changed();
+      },
+      ended(problem) {
+        [ended, caughtUp] = [problem ?? "closed", true];
+        changed();
+      },
+    });
+    const talk: Talk = {
+      session,
+      view: fold.view,
+      settled: () => settled,
+      settle: (upTo) => {
+        settled = upTo;
+      },
+      isCaughtUp: () => caughtUp,
+      ended: () => ended,
+      contextTokens: () => context,
+    };
+    talks.set(session, { talk, stop });
+    return talk;
+  }
+  return {
+    all: () => [...talks.values()].map(({ talk }) => talk),
+    of: (session) => talks.get(session)?.talk ?? null,
+    follow: (session) => talks.get(session)?.talk ?? begin(session),
+    drop(session) {
+      talks.get(session)?.stop();
+      talks.delete(session);
+    },
+  };
+}
