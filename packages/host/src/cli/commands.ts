@@ -959,6 +959,29 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/dev.ts")).dev,
   },
   {
+    name: "shell",
+    summary: "talk to agents, watch them and answer them, in a terminal",
+    args: [],
+    options: {
+      resume: { type: "string", value: "ID", help: "go on in this session: its id, your own name of it, or enough of either end" },
+      list: { type: "boolean", help: "the sessions that you may see, and nothing else" },
+      attach: {
+        type: "string",
+        value: "URL",
+        help: "a server's address; $ORGATE_API_KEY says who you are (default: a server of the shell's own)",
+      },
+      plain: { type: "boolean", help: "lines in, lines out: nothing is drawn; also when stdin or stdout is no terminal" },
+      theme: { type: "string", value: "THEME", help: "colour (default) or plain", choices: ["colour", "plain"] },
+      as: AS,
+    },
+    notes: [
+      "`/help` lists the commands; `@agent message` tells one agent; Esc cancels what runs; Ctrl-C twice leaves, and loses nothing.",
+      "In lines it exits 3 when something waits for a person.",
+    ],
+    examples: ["orgate shell", "orgate shell --resume s_0mh3k2", 'echo "@ops why is checkout slow?" | orgate shell --plain'],
+    load: async () => (await import("../commands/shell.ts")).shell,
+  },
+  {
     name: "demo",
     summary: "see it work: a denial, a question, a kill -9, a resume, a proof. No key, no network, 15 seconds",
     args: [],

@@ -5,7 +5,11 @@
  */
 import type { Line } from "./editor.ts";
 
-export type Choices = Readonly<{ commands: readonly Offer[]; agents: readonly Offer[]; /** Below a folder, `src/` for one. */ files(folder: string): readonly string[] }>;
+export type Choices = Readonly<{
+  commands: readonly Offer[];
+  agents: readonly Offer[] /** Below a folder, `src/` for one. */;
+  files(folder: string): readonly string[];
+}>;
 export type Offer = Readonly<{ word: string; about: string }>;
 export type Completion = Readonly<{ from: number; offers: readonly Offer[]; chosen: number }>;
 
@@ -40,21 +44,37 @@ export function completionOf({ text, at }: Line, choices: Choices): Completion |
   const before = text.slice(0, at);
   const word = /\S*$/.exec(before)?.[0] ?? "";
   const from = at - word.length;
-  const offered = (start: number, offers: readonly Offer[]): Completion | null => (offers.length === 0 ? null : { from: start, offers, chosen: 0 });
-  if (from === 0 && word.startsWith("/")) return offered(0, fitting(word.slice(1), choices.commands).map(({ word: name, about }) => ({ word: `/${name}`, about })));
+  const offered = (start: number, offers: readonly Offer[]): Completion | null =>
+    offers.length === 0 ? null : { from: start, offers, chosen: 0 };
+  if (from === 0 && word.startsWith("/"))
+    return offered(
+      0,
+      fitting(word.slice(1), choices.commands).map(({ word: name, about }) => ({ word: `/${name}`, about })),
+    );
   if (word.startsWith("@")) {
     const agents = fitting(word.slice(1), choices.agents).map(({ word: name, about }) => ({ word: `@${name}`, about }));
     if (agents.length > 0 && from === 0) return offered(from, agents);
-    return offered(from, filesFor(word.slice(1), choices).map((file) => ({ word: `@${file}`, about: "" })));
+    return offered(
+      from,
+      filesFor(word.slice(1), choices).map((file) => ({ word: `@${file}`, about: "" })),
+    );
   }
   if (/^\/(agent use|ask|run|agent) /.test(before) && !word.includes("/")) return offered(from, fitting(word, choices.agents));
-  return word.includes("/") && word.length > 1 ? offered(from, filesFor(word, choices).map((file) => ({ word: file, about: "" }))) : null;
+  return word.includes("/") && word.length > 1
+    ? offered(
+        from,
+        filesFor(word, choices).map((file) => ({ word: file, about: "" })),
+      )
+    : null;
 }
 
 function filesFor(word: string, { files }: Choices): readonly string[] {
   const cut = word.lastIndexOf("/") + 1;
   const [folder, rest] = [word.slice(0, cut), word.slice(cut)];
-  return fitting(rest, files(folder).map((name) => ({ word: name, about: "" }))).map(({ word: name }) => folder + name);
+  return fitting(
+    rest,
+    files(folder).map((name) => ({ word: name, about: "" })),
+  ).map(({ word: name }) => folder + name);
 }
 
 export function completed({ text, at }: Line, { from, offers, chosen }: Completion): Line {

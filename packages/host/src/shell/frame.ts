@@ -36,7 +36,9 @@ const MOST_LINE_ROWS = 8;
 
 export function regionOf(picture: Picture, look: Look, rows: number): Region {
   const most = Math.max(rows - 1, 4);
-  const below = [...completionRows(picture.completion, look), ...hintRows(picture.hint, look), footerRow(picture.footer, look)].slice(-(most - 1));
+  const below = [...completionRows(picture.completion, look), ...hintRows(picture.hint, look), footerRow(picture.footer, look)].slice(
+    -(most - 1),
+  );
   const line = lineRows(picture.editor, look, Math.max(1, Math.min(MOST_LINE_ROWS, most - below.length)), promptOf(picture));
   const room = most - below.length - line.rows.length;
   const panel = picture.panel === null ? [] : panelRows(picture.panel, look).slice(0, Math.max(room, 0));
@@ -81,7 +83,11 @@ export function lineRows(
   };
 }
 
-function laidOut({ text, at }: Line, columns: number, indent: number): Readonly<{ rows: string[]; cursor: { row: number; column: number } }> {
+function laidOut(
+  { text, at }: Line,
+  columns: number,
+  indent: number,
+): Readonly<{ rows: string[]; cursor: { row: number; column: number } }> {
   const rows = [""];
   let used = indent;
   let cursor = { row: 0, column: used };
@@ -126,10 +132,14 @@ const completionRows = (completion: Completion | null, { paint, columns }: Look)
   completion === null
     ? []
     : completion.offers.map(({ word, about }, i) => {
-        const text = shortened(`  ${i === completion.chosen ? "▸" : " "} ${visible(word)}${about === "" ? "" : `  ${visible(about)}`}`, columns - 1);
+        const text = shortened(
+          `  ${i === completion.chosen ? "▸" : " "} ${visible(word)}${about === "" ? "" : `  ${visible(about)}`}`,
+          columns - 1,
+        );
         return paint(i === completion.chosen ? "accent" : "dim", text);
       });
-const hintRows = (hint: string, { paint, columns }: Look): readonly string[] => (hint === "" ? [] : [paint("dim", shortened(`  ${hint}`, columns - 1))]);
+const hintRows = (hint: string, { paint, columns }: Look): readonly string[] =>
+  hint === "" ? [] : [paint("dim", shortened(`  ${hint}`, columns - 1))];
 
 export function footerRow(footer: Footer, { paint, columns }: Look): string {
   const { where, state, addressee, model, contextTokens, micros, waiting, isRunning } = footer;

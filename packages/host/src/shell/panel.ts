@@ -45,7 +45,8 @@ export function panelFor(
   open: readonly Asked[],
   at: Readonly<{ now: number; lastKeyAt: number; isLineEmpty: boolean }>,
 ): Panel | null {
-  const isStill = current !== null && open.some(({ item }) => item.approval === current.asked.item.approval && item.digest === current.asked.item.digest);
+  const isStill =
+    current !== null && open.some(({ item }) => item.approval === current.asked.item.approval && item.digest === current.asked.item.digest);
   if (isStill) return current;
   const [next] = open;
   return next === undefined ? null : openPanel(next, at.now, at.lastKeyAt, at.isLineEmpty);
@@ -56,13 +57,16 @@ export const boundTo = ({ asked: { session, item } }: Panel): Bound => ({ sessio
 export function press(panel: Panel, key: Key, now: number, isLineEmpty: boolean): Pressed {
   if (panel.writing !== null) {
     const isGivenUp = key.kind === "named" && key.name === "escape";
-    return isGivenUp ? { kind: "taken", panel: { ...panel, writing: null, focus: "panel", armedAt: now + QUIET_MS } } : { kind: "passed", panel };
+    return isGivenUp
+      ? { kind: "taken", panel: { ...panel, writing: null, focus: "panel", armedAt: now + QUIET_MS } }
+      : { kind: "passed", panel };
   }
   if (key.kind === "named" && key.name === "tab" && panel.focus === "line")
     return { kind: "taken", panel: { ...panel, focus: "panel", armedAt: now + QUIET_MS } };
   if (panel.focus === "line") return { kind: "passed", panel };
   // what is being typed is a message, and goes on to be one
-  if (now < panel.armedAt) return { kind: "passed", panel: { ...panel, focus: key.kind === "text" || !isLineEmpty ? "line" : "panel", armedAt: now + QUIET_MS } };
+  if (now < panel.armedAt)
+    return { kind: "passed", panel: { ...panel, focus: key.kind === "text" || !isLineEmpty ? "line" : "panel", armedAt: now + QUIET_MS } };
   if (key.kind === "named" && key.name === "escape") return { kind: "taken", panel: { ...panel, focus: "line" } };
   if (key.kind !== "text") return { kind: "passed", panel };
   const choice = CHOICES[key.text.toLowerCase()];

@@ -158,7 +158,9 @@ export async function openShell(reach: Reach, face: Face): Promise<Shell> {
       return false;
     }
     if (addressee !== null) return tell(addressee, text);
-    say(`whom do you mean? \`@agent message\` tells one agent, \`/agent use NAME\` addresses it; there are: ${agents.map(({ name }) => visible(name)).join(", ")}`);
+    say(
+      `whom do you mean? \`@agent message\` tells one agent, \`/agent use NAME\` addresses it; there are: ${agents.map(({ name }) => visible(name)).join(", ")}`,
+    );
     return false;
   }
 
@@ -209,7 +211,10 @@ export async function openShell(reach: Reach, face: Face): Promise<Shell> {
         const [from, upTo] = [talk.settled(), settledUpTo(talk.view, talk.settled())];
         if (upTo === from) return [];
         talk.settle(upTo);
-        const heading = last === talk.session || (last === null && talks.all().length === 1) ? [] : ["", look.paint("dim", `── ${visible(talk.view.agent)} ──`)];
+        const heading =
+          last === talk.session || (last === null && talks.all().length === 1)
+            ? []
+            : ["", look.paint("dim", `── ${visible(talk.view.agent)} ──`)];
         last = talk.session;
         return [...heading, ...itemsFrom(talk, from, upTo, look)];
       });
@@ -228,7 +233,11 @@ export async function openShell(reach: Reach, face: Face): Promise<Shell> {
         isRunning: running() !== null,
       };
     },
-    choices: () => ({ commands: OFFERS, agents: agents.map(({ name, description }) => ({ word: name, about: description })), files: face.files }),
+    choices: () => ({
+      commands: OFFERS,
+      agents: agents.map(({ name, description }) => ({ word: name, about: description })),
+      files: face.files,
+    }),
     problem,
     say,
     asked,
@@ -251,5 +260,7 @@ const MOST_EARLIER = 400;
 function itemsFrom({ view }: Talk, from: number, upTo: number, look: Look): readonly string[] {
   const first = from === 0 ? Math.max(0, upTo - MOST_EARLIER) : from;
   const lines = view.items.slice(first, upTo).flatMap((item) => itemLines(item, look));
-  return first === from ? lines : [look.paint("dim", `… ${first} items before this are in the journal: orgate sessions show ${view.session}`), ...lines];
+  return first === from
+    ? lines
+    : [look.paint("dim", `… ${first} items before this are in the journal: orgate sessions show ${view.session}`), ...lines];
 }

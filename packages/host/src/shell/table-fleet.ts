@@ -49,10 +49,10 @@ async function tools(rest: string, shell: Shell): Promise<void> {
 const AUDITED = 20;
 async function audit(rest: string, shell: Shell): Promise<void> {
   const most = rest === "" ? AUDITED : Number(rest);
-  if (!Number.isInteger(most) || most < 1 || most > 500) return shell.say("`/audit N`, at most 500");
+  if (!Number.isInteger(most) || most < 1 || most > 200) return shell.say("`/audit N`, at most 200");
   const talk = shell.current();
   if (talk === null) return shell.say("`/audit` shows the entries of the conversation, and there is none yet");
-  const reply = await shell.link.ask({ kind: "history", session: talk.session, before: null, most: Math.min(most, 200) });
+  const reply = await shell.link.ask({ kind: "history", session: talk.session, before: null, most });
   if (reply.kind === "error") return shell.problem(reply.problem);
   if (reply.kind !== "page") return;
   const look = shell.face.look();
@@ -60,7 +60,12 @@ async function audit(rest: string, shell: Shell): Promise<void> {
   shell.face.print(
     reply.entries.flatMap((entry) =>
       tell(entry).flatMap((line) =>
-        wrapped(`${line.mark} ${line.text}`, look, { first: look.paint("dim", `${String(entry.seq).padStart(5)} `), rest: "      ", indent: 6 }, line.tone),
+        wrapped(
+          `${line.mark} ${line.text}`,
+          look,
+          { first: look.paint("dim", `${String(entry.seq).padStart(5)} `), rest: "      ", indent: 6 },
+          line.tone,
+        ),
       ),
     ),
   );
@@ -72,7 +77,9 @@ async function verify(_: string, shell: Shell): Promise<void> {
   const { paint } = shell.face.look();
   const what = `${count(found.entries, "entry", "entries")} of ${count(found.streams, "stream")}, ${count(found.commits, "commit")} of ${count(found.writers, "writer")}`;
   shell.face.print([
-    found.ok ? `${paint("good", "the journal is what was written")}: ${what}` : paint("bad", `the journal is not what was written: ${what}`),
+    found.ok
+      ? `${paint("good", "the journal is what was written")}: ${what}`
+      : paint("bad", `the journal is not what was written: ${what}`),
     ...found.problems.map((problem) => paint("bad", `  ${visible(problem)}`)),
     paint("dim", `head ${found.head}`),
   ]);
@@ -88,13 +95,19 @@ async function halt(rest: string, shell: Shell): Promise<void> {
   const wish = scopeIn(rest);
   if (wish === null) return shell.say("`/halt all`, `/halt agent NAME` or `/halt tool NAME`, and why");
   const made = await shell.asked(shell.reach.client.call("halt", { body: wish }));
-  if (made !== null) shell.say(`halted ${visible(made.scope)}: nothing of it begins any more, until \`/resume-work ${visible(rest.split(/\s+/).slice(0, 2).join(" "))}\``);
+  if (made !== null)
+    shell.say(
+      `halted ${visible(made.scope)}: nothing of it begins any more, until \`/resume-work ${visible(rest.split(/\s+/).slice(0, 2).join(" "))}\``,
+    );
 }
 async function resumeWork(rest: string, shell: Shell): Promise<void> {
   const wish = scopeIn(rest);
   if (wish === null) return shell.say("`/resume-work all`, `/resume-work agent NAME` or `/resume-work tool NAME`");
   const left = await shell.asked(shell.reach.client.call("resumeWork", { body: wish }));
-  if (left !== null) shell.say(left.items.length === 0 ? "nothing is halted any more" : `still halted: ${left.items.map(({ scope }) => visible(scope)).join(", ")}`);
+  if (left !== null)
+    shell.say(
+      left.items.length === 0 ? "nothing is halted any more" : `still halted: ${left.items.map(({ scope }) => visible(scope)).join(", ")}`,
+    );
 }
 
 export const FLEET_COMMANDS: readonly ShellCommand[] = [
@@ -106,12 +119,20 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     async run(_, shell) {
       await shell.refreshAgents();
       const rows = shell.agents().map(({ name, model, tools: has, description }) => [name, model, count(has.length, "tool"), description]);
-      shell.face.print(rows.length === 0 ? ["there is no agent that you may see"] : table(["agent", "model", "tools", ""], rows, shell.face.look().paint));
+      shell.face.print(
+        rows.length === 0 ? ["there is no agent that you may see"] : table(["agent", "model", "tools", ""], rows, shell.face.look().paint),
+      );
     },
   },
   { name: "monitor", usage: "", summary: "what each agent is doing", more: [], run: monitor },
   { name: "tools", usage: "[AGENT]", summary: "an agent's tools", more: [], run: tools },
-  { name: "audit", usage: "[N]", summary: "the last entries of this conversation, as the journal has them", more: ["Decisions with their policies, acts with their outcomes."], run: audit },
+  {
+    name: "audit",
+    usage: "[N]",
+    summary: "the last entries of this conversation, as the journal has them",
+    more: ["Decisions with their policies, acts with their outcomes."],
+    run: audit,
+  },
   { name: "verify", usage: "", summary: "prove that the journal is what was written", more: ["As `orgate journal verify`."], run: verify },
   {
     name: "halt",
@@ -120,7 +141,13 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     more: ["As `orgate halt`."],
     run: halt,
   },
-  { name: "resume-work", usage: "all | agent NAME | tool NAME", summary: "let halted work go on", more: ["As `orgate resume-work`."], run: resumeWork },
+  {
+    name: "resume-work",
+    usage: "all | agent NAME | tool NAME",
+    summary: "let halted work go on",
+    more: ["As `orgate resume-work`."],
+    run: resumeWork,
+  },
   {
     name: "pause",
     usage: "AGENT [REASON]",
@@ -146,7 +173,10 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
       const { paint } = face.look();
       face.print([
         `${found.status === "ok" ? paint("good", "ok") : paint("bad", found.status)} · version ${found.version} · up for ${age(found.uptimeMs)}`,
-        ...found.checks.map(({ name, ok, detail }) => `  ${ok ? paint("good", "✓") : paint("bad", "✗")} ${name}${detail === "" ? "" : `: ${visible(detail)}`}`),
+        ...found.checks.map(
+          ({ name, ok, detail }) =>
+            `  ${ok ? paint("good", "✓") : paint("bad", "✗")} ${name}${detail === "" ? "" : `: ${visible(detail)}`}`,
+        ),
       ]);
     },
   },

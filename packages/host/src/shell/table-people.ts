@@ -10,14 +10,16 @@ async function list(_: string, { asked, reach, face }: Shell): Promise<void> {
   const found = await asked(reach.client.call("approvals", { query: { limit: 100 } }));
   if (found === null) return;
   const now = Date.now();
-  const rows = found.items.map(approvalRow).map((row) => [
-    row.approval,
-    row.agent,
-    `${row.tool}${row.touches === null ? "" : ` ${row.touches}`}`,
-    row.asks.map(({ question }) => question).join(" / "),
-    timeLeft(row.expiresAt, now) ?? "-",
-    `${age(now - row.askedAt)} ago`,
-  ]);
+  const rows = found.items
+    .map(approvalRow)
+    .map((row) => [
+      row.approval,
+      row.agent,
+      `${row.tool}${row.touches === null ? "" : ` ${row.touches}`}`,
+      row.asks.map(({ question }) => question).join(" / "),
+      timeLeft(row.expiresAt, now) ?? "-",
+      `${age(now - row.askedAt)} ago`,
+    ]);
   if (rows.length === 0) return face.print(["nothing waits for an answer"]);
   face.print([
     ...table(["id", "agent", "wants", "question", "expires", "asked"], rows, face.look().paint),
@@ -44,17 +46,42 @@ export async function why(id: string, shell: Shell): Promise<void> {
   shell.face.print([
     "",
     `${paint("warn", "?")} ${row.agent} wants ${row.tool}${row.touches === null ? "" : ` on ${row.touches}`}`,
-    ...row.asks.flatMap(({ question, policy }) => [`  ${question}`, paint("dim", `  because of ${policy.id}${policy.file === null ? "" : ` in ${policy.file}`}`)]),
+    ...row.asks.flatMap(({ question, policy }) => [
+      `  ${question}`,
+      paint("dim", `  because of ${policy.id}${policy.file === null ? "" : ` in ${policy.file}`}`),
+    ]),
     ...args.map((line) => `  ${visible(line)}`),
-    ...(found.text === null ? [] : visible(found.text).split("\n").map((line) => `  ${line}`)),
-    paint("dim", `  for ${visible(found.requester.id)}${found.lineage.length === 0 ? "" : `, by way of ${found.lineage.map(visible).join(" → ")}`} · may be answered by ${row.approvers}`),
-    paint("dim", `  ${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`),
+    ...(found.text === null
+      ? []
+      : visible(found.text)
+          .split("\n")
+          .map((line) => `  ${line}`)),
+    paint(
+      "dim",
+      `  for ${visible(found.requester.id)}${found.lineage.length === 0 ? "" : `, by way of ${found.lineage.map(visible).join(" → ")}`} · may be answered by ${row.approvers}`,
+    ),
+    paint(
+      "dim",
+      `  ${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`,
+    ),
   ]);
 }
 
 export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
-  { name: "approvals", usage: "", summary: "what waits for a person", more: ["As `orgate approvals list`. Those of your conversations are also asked here, with keys."], run: list },
-  { name: "why", usage: "ID", summary: "all of one question: arguments, policies, who may answer", more: ["As `orgate approvals show`."], run: why },
+  {
+    name: "approvals",
+    usage: "",
+    summary: "what waits for a person",
+    more: ["As `orgate approvals list`. Those of your conversations are also asked here, with keys."],
+    run: list,
+  },
+  {
+    name: "why",
+    usage: "ID",
+    summary: "all of one question: arguments, policies, who may answer",
+    more: ["As `orgate approvals show`."],
+    run: why,
+  },
   {
     name: "approve",
     usage: "ID",
@@ -81,8 +108,16 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
       const found = await asked(reach.client.call("grants", { query: { limit: 100 } }));
       if (found === null) return;
       const now = Date.now();
-      const rows = found.items.map((g) => [g.grant, g.agent, `${g.tool} (${g.scope})`, g.until === null ? "-" : age(g.until - now), g.by.id]);
-      face.print(rows.length === 0 ? ["no answer is remembered"] : table(["grant", "agent", "may use", "for", "given by"], rows, face.look().paint));
+      const rows = found.items.map((g) => [
+        g.grant,
+        g.agent,
+        `${g.tool} (${g.scope})`,
+        g.until === null ? "-" : age(g.until - now),
+        g.by.id,
+      ]);
+      face.print(
+        rows.length === 0 ? ["no answer is remembered"] : table(["grant", "agent", "may use", "for", "given by"], rows, face.look().paint),
+      );
     },
   },
   {

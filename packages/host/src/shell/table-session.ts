@@ -23,7 +23,11 @@ export async function sessionNamed({ asked, reach, say }: Pick<Shell, "asked" | 
   const found = page.items.filter(isMeant);
   const [one, ...others] = found.some(({ external }) => external === text) ? found.filter(({ external }) => external === text) : found;
   if (one !== undefined && others.length === 0) return one;
-  say(one === undefined ? `there is no session \`${visible(text)}\`: \`/sessions\` lists them` : `\`${visible(text)}\` means ${found.length} sessions: write more of it`);
+  say(
+    one === undefined
+      ? `there is no session \`${visible(text)}\`: \`/sessions\` lists them`
+      : `\`${visible(text)}\` means ${found.length} sessions: write more of it`,
+  );
   return null;
 }
 
@@ -152,7 +156,13 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
       if (found !== null) face.print(sessionTable(found.items, Date.now(), face.look().paint));
     },
   },
-  { name: "resume", usage: "ID", summary: "go on in another session", more: ["Its id, your own name of it, or enough of its beginning or end."], run: resume },
+  {
+    name: "resume",
+    usage: "ID",
+    summary: "go on in another session",
+    more: ["Its id, your own name of it, or enough of its beginning or end."],
+    run: resume,
+  },
   {
     name: "branch",
     usage: "[ENTRY]",

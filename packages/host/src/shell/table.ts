@@ -6,10 +6,10 @@
  */
 import { nearest } from "../cli/parse.ts";
 import { visible } from "../cli/visible.ts";
+import type { ShellCommand } from "./command.ts";
 import { FLEET_COMMANDS } from "./table-fleet.ts";
 import { PEOPLE_COMMANDS } from "./table-people.ts";
 import { SESSION_COMMANDS } from "./table-session.ts";
-import type { ShellCommand } from "./command.ts";
 
 const HELP: ShellCommand = {
   name: "help",
@@ -34,10 +34,18 @@ export function commandIn(text: string): Read {
   if (name === undefined) return { kind: "message" };
   const command = SHELL_COMMANDS.find((one) => one.name === name.toLowerCase());
   if (command === undefined) {
-    const near = nearest(name, SHELL_COMMANDS.map((one) => one.name));
-    return { kind: "unknown", said: `there is no command \`/${visible(name)}\`${near === null ? "" : `; did you mean \`/${near}\`?`} \`/help\` lists them` };
+    const near = nearest(
+      name,
+      SHELL_COMMANDS.map((one) => one.name),
+    );
+    return {
+      kind: "unknown",
+      said: `there is no command \`/${visible(name)}\`${near === null ? "" : `; did you mean \`/${near}\`?`} \`/help\` lists them`,
+    };
   }
-  return /^(help|--help|-h)$/.test(rest.trim()) ? { kind: "command", command: HELP, rest: command.name } : { kind: "command", command, rest: rest.trim() };
+  return /^(help|--help|-h)$/.test(rest.trim())
+    ? { kind: "command", command: HELP, rest: command.name }
+    : { kind: "command", command, rest: rest.trim() };
 }
 
 function overview(paint: (tone: "dim" | "accent", text: string) => string): readonly string[] {
@@ -52,4 +60,9 @@ function overview(paint: (tone: "dim" | "accent", text: string) => string): read
     paint("dim", "@agent message tells one agent · Tab completes · Alt-Enter breaks the line · Esc cancels · Ctrl-C twice leaves"),
   ];
 }
-const helpOf = ({ name, usage, summary, more }: ShellCommand): readonly string[] => ["", `/${name}${usage === "" ? "" : ` ${usage}`}`, `  ${summary}`, ...more.map((line) => `  ${line}`)];
+const helpOf = ({ name, usage, summary, more }: ShellCommand): readonly string[] => [
+  "",
+  `/${name}${usage === "" ? "" : ` ${usage}`}`,
+  `  ${summary}`,
+  ...more.map((line) => `  ${line}`),
+];

@@ -33,32 +33,36 @@ export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talk
     const fold = sessionFold(session);
     let [settled, caughtUp, context] = [0, false, 0];
     let ended: Problem | "closed" | null = null;
-    const stop = link.follow({ kind: "session", session }, { after: 0 }, {
-      entries(items) {
-        for (const item of items) {
-          if (item.kind !== "entry")
-            fold.miss(item, item.kind === "erased" ? "an entry was erased on request" : `an entry cannot be read: ${item.detail}`);
-          else {
-            fold.add(item.entry);
-            const { event } = item.entry;
-            if (event.kind === "model.replied") context = event.usage.input + event.usage.output;
+    const stop = link.follow(
+      { kind: "session", session },
+      { after: 0 },
+      {
+        entries(items) {
+          for (const item of items) {
+            if (item.kind !== "entry")
+              fold.miss(item, item.kind === "erased" ? "an entry was erased on request" : `an entry cannot be read: ${item.detail}`);
+            else {
+              fold.add(item.entry);
+              const { event } = item.entry;
+              if (event.kind === "model.replied") context = event.usage.input + event.usage.output;
+            }
           }
-        }
-        changed();
+          changed();
+        },
+        preview({ iteration, attempt, preview }) {
+          fold.preview({ iteration, attempt, preview });
+          changed();
+        },
+        caughtUp() {
+          caughtUp = true;
+          changed();
+        },
+        ended(problem) {
+          [ended, caughtUp] = [problem ?? "closed", true];
+          changed();
+        },
       },
-      preview({ iteration, attempt, preview }) {
-        fold.preview({ iteration, attempt, preview });
-        changed();
-      },
-      caughtUp() {
-        caughtUp = true;
-        changed();
-      },
-      ended(problem) {
-        [ended, caughtUp] = [problem ?? "closed", true];
-        changed();
-      },
-    });
+    );
     const talk: Talk = {
       session,
       view: fold.view,

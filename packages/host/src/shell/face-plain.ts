@@ -1,0 +1,75 @@
+/**
+ * A shell without a terminal's ways: lines in, lines out. For pipes, for screen readers, for terminals that can do nothing.
+ *
+ * S60 nothing is written but lines, in the order in which they are settled; no cursor is moved and nothing is written over.
+ * S61 at the end of the input the turns in progress are waited for; then it leaves, and says by its exit code whether something waits for a person.
+ */
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import type { Paint } from "../cli/paint.ts";
+import type { Look } from "./screen.ts";
+import type { Face, Shell } from "./shell.ts";
+
+export type PlainFace = Readonly<{
+  face: Face;
+  /** Resolves at the end: true when a question waits. */
+  run(shell: Shell): Promise<boolean>;
+}>;
+
+export function openPlainFace(
+  input: Readable,
+  write: (line: string) => void,
+  { columns, paint }: Readonly<{ columns: number; paint: Paint }>,
+): PlainFace {
+  const look: Look = { columns, paint, showThinking: false };
+  const asked = new Set<string>();
+  let shell: Shell | null = null;
+  let quiet = (): void => {};
+  let isLeaving = false;
+
+  function flush(): void {
+    if (shell === null) return;
+    for (const line of shell.settled()) write(line);
+    for (const { agent, item } of shell.questions()) {
+      if (asked.has(item.approval)) continue;
+      asked.add(item.approval);
+      write(`? ${agent} asks: ${item.tool}(${item.summary}): ${item.asks.map(({ question }) => question).join(" ")}`);
+      write(`  /why ${item.approval} · /approve ${item.approval} · /deny ${item.approval} REASON`);
+    }
+    quiet();
+  }
+  /** Nothing runs, or all that runs waits for a person. */
+  const isQuiet = (to: Shell): boolean => to.talks.all().every((talk) => talk.isCaughtUp() && talk.view.state !== "running");
+  const untilQuiet = (to: Shell): Promise<void> =>
+    new Promise((resolve) => {
+      quiet = () => {
+        if (isQuiet(to)) resolve();
+      };
+      quiet();
+    });
+  const face: Face = {
+    look: () => look,
+    print: (lines) => lines.forEach(write),
+    changed: flush,
+    leave: () => {
+      isLeaving = true;
+    },
+    files: () => [],
+  };
+  return {
+    face,
+    async run(to) {
+      shell = to;
+      flush();
+      for await (const line of createInterface({ input, terminal: false })) {
+        if (line.trim() !== "") await to.submit(line);
+        // what is written next may be about what comes of this
+        if (!isLeaving) await untilQuiet(to);
+        if (isLeaving) break;
+      }
+      await untilQuiet(to);
+      flush();
+      return to.questions().length > 0;
+    },
+  };
+}

@@ -1,0 +1,282 @@
+/**
+ * A shell on a real terminal: keys in, frames out.
+ *
+ * S5 the prompt is drawn before anything is loaded, and what is written meanwhile is sent when there is somebody to send it to.
+ * S6 Esc closes what is open, else cancels what runs; Ctrl-C clears the line, and twice leaves; Ctrl-D on an empty line leaves; Ctrl-Z stops the shell.
+ * S27 many changes are one frame.
+ */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type JsonObject, millis } from "@orgate/core/vocab";
+import type { Paint } from "../cli/paint.ts";
+import { type Completion, completed, completionOf } from "./complete.ts";
+import { type Edited, type Editor, edit, newEditor, withLine } from "./editor.ts";
+import { type Footer, regionOf } from "./frame.ts";
+import type { Key } from "./keys.ts";
+import { liveRegion } from "./live-region.ts";
+import { type Bound, boundTo, type Choice, type Panel, panelFor, press } from "./panel.ts";
+import type { Look } from "./screen.ts";
+import type { Face, Shell } from "./shell.ts";
+import type { Terminal, TerminalEvents } from "./terminal.ts";
+
+export type TerminalFace = Readonly<{
+  face: Face;
+  /** Now there is somebody to talk to: what was sent meanwhile goes out. */
+  begin(shell: Shell): void;
+  /** Resolves when the person leaves, or is made to. */
+  left: Promise<void>;
+  close(): void;
+}>;
+export type Surroundings = Readonly<{
+  open(events: TerminalEvents): Terminal;
+  paint: Paint;
+  cwd: string;
+  history: readonly string[];
+  now(): number;
+  /** Calls back once, before long: what changes meanwhile is drawn together. */
+  soon(run: () => void): void;
+}>;
+
+const TWICE_MS = 2_000;
+const STARTING: Footer = {
+  where: "starting",
+  state: "connected",
+  addressee: "",
+  model: "",
+  contextTokens: 0,
+  micros: null,
+  waiting: 0,
+  isRunning: false,
+};
+
+export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surroundings): TerminalFace {
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  let editor: Editor = newEditor(history);
+  let shell: Shell | null = null;
+  let panel: Panel | null = null;
+  let completion: Completion | null = null;
+  let hint = "";
+  let showThinking = false;
+  let [lastKeyAt, leavingAt, isDue, isOver] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, false, false];
+  const printed: string[] = [];
+  const kept: string[] = []; // sent before there was anybody
+
+  const terminal = open({
+    keys: (keys) => {
+      for (const key of keys) pressed(key);
+      draw();
+    },
+    resized: () => {
+      region.resized(terminal.columns());
+      draw();
+    },
+    resumed: () => {
+      region = liveRegion(terminal.columns());
+      draw();
+    },
+    ended: leave,
+  });
+  let region = liveRegion(terminal.columns());
+  const look = (): Look => ({ columns: terminal.columns(), paint, showThinking });
+
+  function draw(): void {
+    isDue = false;
+    if (isOver) return;
+    const isLineEmpty = editor.line.text === "";
+    panel = panelFor(panel, shell?.questions() ?? [], { now: now(), lastKeyAt, isLineEmpty });
+    const settled = [...printed.splice(0), ...(shell?.settled() ?? [])];
+    const talks = shell?.talks.all().flatMap((talk) => (talk.isCaughtUp() ? [{ view: talk.view, settled: talk.settled() }] : [])) ?? [];
+    const picture = { talks, editor, panel, completion, hint, footer: shell?.footer() ?? STARTING };
+    terminal.write(region.draw(settled, regionOf(picture, look(), terminal.rows())));
+  }
+  function changed(): void {
+    if (isDue || isOver) return;
+    isDue = true;
+    soon(draw);
+  }
+
+  // ── keys ──
+
+  function pressed(key: Key): void {
+    const at = now();
+    hint = "";
+    if (panel !== null) {
+      const done = press(panel, key, at, editor.line.text === "");
+      panel = done.panel;
+      lastKeyAt = at;
+      if (done.kind === "taken") {
+        if (panel.writing === null && key.kind === "named" && key.name === "escape") editor = withLine(editor, { text: "", at: 0 });
+        return;
+      }
+      if (done.kind === "chosen") return chosen(done.panel, done.choice);
+    }
+    lastKeyAt = at;
+    if (completion !== null && offering(completion, key)) return;
+    apply(edit(editor, key), at);
+  }
+
+  function offering(open: Completion, key: Key): boolean {
+    if (key.kind !== "named") return false;
+    const move = (by: number): boolean => {
+      completion = { ...open, chosen: (open.chosen + by + open.offers.length) % open.offers.length };
+      return true;
+    };
+    if (key.name === "down") return move(1);
+    if (key.name === "up" || key.name === "back-tab") return move(-1);
+    if (key.name === "escape") {
+      completion = null;
+      return true;
+    }
+    if (key.name !== "tab") return false;
+    editor = withLine(editor, completed(editor.line, open));
+    completion = null;
+    return true;
+  }
+
+  function apply(edited: Edited, at: number): void {
+    editor = edited.editor;
+    completion = null;
+    if (edited.kind === "sent") return sent(edited.text);
+    if (edited.kind === "passed") return passed(edited.key, at);
+    if (shell !== null && panel?.writing == null && /^\/\S*$|(^|\s)@\S*$/.test(editor.line.text.slice(0, editor.line.at)))
+      completion = completionOf(editor.line, shell.choices());
+  }
+
+  function passed(key: Key, at: number): void {
+    if (key.kind === "named" && key.name === "tab" && shell !== null) completion = completionOf(editor.line, shell.choices());
+    if (key.kind === "named" && key.name === "escape") void cancel();
+    if (key.kind !== "ctrl") return;
+    if (key.letter === "d") leave();
+    if (key.letter === "z") terminal.suspend(region.clear());
+    if (key.letter === "t") showThinking = !showThinking;
+    if (key.letter === "l") {
+      terminal.write("\u001b[2J\u001b[H");
+      region = liveRegion(terminal.columns());
+    }
+    if (key.letter === "c") interrupted(at);
+  }
+
+  function interrupted(at: number): void {
+    if (editor.line.text !== "") {
+      editor = withLine(editor, { text: "", at: 0 });
+      return;
+    }
+    if (at - leavingAt < TWICE_MS) return leave();
+    leavingAt = at;
+    hint = "Ctrl-C again leaves";
+  }
+
+  async function cancel(): Promise<void> {
+    if (shell === null) return;
+    hint = (await shell.cancel("Esc")) ? "cancelled" : "";
+    changed();
+  }
+
+  // ── sending ──
+
+  function sent(text: string): void {
+    if (panel?.writing === "reason") return answerWith(boundTo(panel), { kind: "deny", reason: text });
+    if (panel?.writing === "arguments") return edited(panel, text);
+    if (shell === null) {
+      kept.push(text);
+      hint = "it is sent as soon as everything is loaded";
+      return;
+    }
+    void submit(shell, text);
+  }
+  async function submit(to: Shell, text: string): Promise<void> {
+    if (text.startsWith("/")) face.print(["", paint("accent", `› ${text}`)]);
+    const isTaken = await to.submit(text);
+    // what was refused comes back to be mended, unless something else is being written
+    if (!isTaken && editor.line.text === "") editor = withLine(editor, { text, at: text.length });
+    changed();
+  }
+
+  function answerWith(bound: Bound, answer: Parameters<Shell["answer"]>[1]): void {
+    if (panel !== null) panel = { ...panel, writing: null, focus: "line" };
+    void shell?.answer(bound, answer).then(changed);
+  }
+  function edited(open: Panel, text: string): void {
+    const args = objectIn(text);
+    if (args !== null) return answerWith(boundTo(open), { kind: "edit", args });
+    hint = "these are no arguments: one JSON object is";
+    editor = withLine(editor, { text, at: text.length });
+  }
+
+  function chosen(open: Panel, choice: Choice): void {
+    const bound = boundTo(open);
+    if (choice === "approve") return answerWith(bound, { kind: "approve" });
+    if (choice === "deny") panel = { ...open, writing: "reason" };
+    else if (shell !== null) void looked(shell, open, choice);
+  }
+  /** What needs all of the question: its arguments, how wide a grant may be. */
+  async function looked(to: Shell, open: Panel, choice: Exclude<Choice, "approve" | "deny">): Promise<void> {
+    if (choice === "why") {
+      await (await import("./table-people.ts")).why(open.asked.item.approval, to);
+      return;
+    }
+    const found = await to.asked(to.reach.client.call("approval", { params: { approval: open.asked.item.approval } }));
+    const isStill = panel !== null && boundTo(panel).approval === boundTo(open).approval && boundTo(panel).digest === found?.digest;
+    if (found === null || !isStill || panel === null) return;
+    if (choice === "edit") {
+      panel = { ...panel, writing: "arguments" };
+      const text = JSON.stringify(found.args ?? {});
+      editor = withLine(editor, { text, at: text.length });
+    } else if (found.widest === null) hint = "the policy lets nobody grant this: y is for once";
+    else {
+      const { scope, lifetime } = found.widest;
+      const until = typeof lifetime === "string" ? lifetime : millis(Date.now() + lifetime.ms);
+      answerWith(boundTo(panel), { kind: "grant", grant: { scope, until } });
+    }
+    changed();
+  }
+
+  const face: Face = {
+    look,
+    print(lines) {
+      printed.push(...lines);
+      changed();
+    },
+    changed,
+    leave,
+    files: (folder) => filesIn(join(cwd, folder)),
+  };
+  draw();
+  return {
+    face,
+    begin(to) {
+      shell = to;
+      for (const text of kept.splice(0)) void submit(to, text);
+      draw();
+    },
+    left,
+    close() {
+      draw();
+      isOver = true;
+      terminal.write(region.clear());
+      terminal.close();
+    },
+  };
+}
+
+function objectIn(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
+
+const MOST_FILES = 1_000;
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter(({ name }) => !name.startsWith("."))
+      .slice(0, MOST_FILES)
+      .map((one) => (one.isDirectory() ? `${one.name}/` : one.name));
+  } catch {
+    return []; // no such folder yet
+  }
+}
