@@ -38,6 +38,8 @@ export type Surroundings = Readonly<{
 }>;
 
 const TWICE_MS = 2_000;
+/** What is offered without being asked for: commands, agents, files. */
+const OFFERED = /^\/\S*$|(^|\s)@\S*$/;
 const STARTING: Footer = {
   where: "starting",
   state: "connected",
@@ -74,7 +76,7 @@ export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surro
       region = liveRegion(terminal.columns());
       draw();
     },
-    ended: leave,
+    ended: () => leave(),
   });
   let region = liveRegion(terminal.columns());
   const look = (): Look => ({ columns: terminal.columns(), paint, showThinking });
@@ -108,7 +110,10 @@ export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surro
         if (panel.writing === null && key.kind === "named" && key.name === "escape") editor = withLine(editor, { text: "", at: 0 });
         return;
       }
-      if (done.kind === "chosen") return chosen(done.panel, done.choice);
+      if (done.kind === "chosen") {
+        chosen(done.panel, done.choice);
+        return;
+      }
     }
     lastKeyAt = at;
     if (completion !== null && offering(completion, key)) return;
@@ -136,9 +141,9 @@ export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surro
   function apply(edited: Edited, at: number): void {
     editor = edited.editor;
     completion = null;
-    if (edited.kind === "sent") return sent(edited.text);
-    if (edited.kind === "passed") return passed(edited.key, at);
-    if (shell !== null && panel?.writing == null && /^\/\S*$|(^|\s)@\S*$/.test(editor.line.text.slice(0, editor.line.at)))
+    if (edited.kind === "sent") sent(edited.text);
+    else if (edited.kind === "passed") passed(edited.key, at);
+    else if (shell !== null && (panel === null || panel.writing === null) && OFFERED.test(editor.line.text.slice(0, editor.line.at)))
       completion = completionOf(editor.line, shell.choices());
   }
 
@@ -157,13 +162,12 @@ export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surro
   }
 
   function interrupted(at: number): void {
-    if (editor.line.text !== "") {
-      editor = withLine(editor, { text: "", at: 0 });
-      return;
+    if (editor.line.text !== "") editor = withLine(editor, { text: "", at: 0 });
+    else if (at - leavingAt < TWICE_MS) leave();
+    else {
+      leavingAt = at;
+      hint = "Ctrl-C again leaves";
     }
-    if (at - leavingAt < TWICE_MS) return leave();
-    leavingAt = at;
-    hint = "Ctrl-C again leaves";
   }
 
   async function cancel(): Promise<void> {
@@ -175,14 +179,13 @@ export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surro
   // ── sending ──
 
   function sent(text: string): void {
-    if (panel?.writing === "reason") return answerWith(boundTo(panel), { kind: "deny", reason: text });
-    if (panel?.writing === "arguments") return edited(panel, text);
-    if (shell === null) {
+    if (panel?.writing === "reason") answerWith(boundTo(panel), { kind: "deny", reason: text });
+    else if (panel?.writing === "arguments") editedTo(panel, text);
+    else if (shell !== null) void submit(shell, text);
+    else {
       kept.push(text);
       hint = "it is sent as soon as everything is loaded";
-      return;
     }
-    void submit(shell, text);
   }
   async function submit(to: Shell, text: string): Promise<void> {
     if (text.startsWith("/")) face.print(["", paint("accent", `› ${text}`)]);
@@ -196,17 +199,18 @@ export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surro
     if (panel !== null) panel = { ...panel, writing: null, focus: "line" };
     void shell?.answer(bound, answer).then(changed);
   }
-  function edited(open: Panel, text: string): void {
+  function editedTo(open: Panel, text: string): void {
     const args = objectIn(text);
-    if (args !== null) return answerWith(boundTo(open), { kind: "edit", args });
-    hint = "these are no arguments: one JSON object is";
-    editor = withLine(editor, { text, at: text.length });
+    if (args !== null) answerWith(boundTo(open), { kind: "edit", args });
+    else {
+      hint = "these are no arguments: one JSON object is";
+      editor = withLine(editor, { text, at: text.length });
+    }
   }
 
   function chosen(open: Panel, choice: Choice): void {
-    const bound = boundTo(open);
-    if (choice === "approve") return answerWith(bound, { kind: "approve" });
-    if (choice === "deny") panel = { ...open, writing: "reason" };
+    if (choice === "approve") answerWith(boundTo(open), { kind: "approve" });
+    else if (choice === "deny") panel = { ...open, writing: "reason" };
     else if (shell !== null) void looked(shell, open, choice);
   }
   /** What needs all of the question: its arguments, how wide a grant may be. */
