@@ -2,13 +2,13 @@
  * The picture at the bottom of the screen: what is in progress, the question, the line that is written, the footer. Pure.
  * S26 the region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
  */
-import { count, type SessionView, shortened, width } from "@orgate/core/journal/view";
+import { count, type SessionView, shortened, type ViewItem, width } from "@orgate/core/journal/view";
 import { visible } from "../cli/visible.ts";
 import type { Completion } from "./complete.ts";
 import type { Editor, Line } from "./editor.ts";
 import type { Region } from "./live-region.ts";
 import type { Panel } from "./panel.ts";
-import { itemLines, type Look, money, streamingLines } from "./screen.ts";
+import { isForLater, itemLines, type Look, money, streamingLines, waitingWords } from "./screen.ts";
 
 export type Footer = Readonly<{
   /** `local`, or the server's name. */
@@ -52,8 +52,12 @@ export function regionOf(picture: Picture, look: Look, rows: number): Region {
 
 function liveRows({ view, settled }: Picture["talks"][number], look: Look, most: number): readonly string[] {
   if (most === 0) return [];
-  const items = view.items.slice(settled).flatMap((item) => itemLines(item, look));
-  return [...items, ...streamingLines(view, look, most)].slice(-most);
+  const isShown = (item: ViewItem): boolean => !isForLater(item) && !(item.kind === "question" && item.state === "open"); // that one is the panel's
+  const items = view.items.slice(settled).flatMap((item) => (isShown(item) ? itemLines(item, look) : []));
+  const later = waitingWords(view).map((text) =>
+    look.paint("dim", shortened(`› ${text.replaceAll("\n", " ")} (for later)`, look.columns - 1)),
+  );
+  return [...items, ...streamingLines(view, look, most), ...later].slice(-most);
 }
 
 const promptOf = ({ panel, editor }: Picture): string =>

@@ -4,6 +4,7 @@
  *
  * S22 an item is shown once, where it stands in the conversation; nothing is settled before everything above it is.
  * S23 a card is `● name(summary)` with `⎿ output` below it, paired by its call; red is for what failed, not for what was refused or said.
+ * S28 what was said for later is in the scrollback once: where its turn begins.
  * S24 words in progress are never settled: they go when the reply that takes their place is there.
  */
 import {
@@ -37,6 +38,24 @@ function isSettled(item: ViewItem | undefined): boolean {
   if (item.kind === "question") return item.state !== "open";
   return !(item.kind === "reply" && item.withheld);
 }
+
+/** What was said for later is shown below until its turn begins, and stands in the scrollback where that is: never twice. */
+export const isForLater = (item: ViewItem): boolean => item.kind === "said" && item.how === "queued";
+/** Said for later, and not begun. Only the last ones are looked through: what waits was said not long ago. */
+export function waitingWords({ items }: SessionView): readonly string[] {
+  const begun = new Map<string, number>();
+  const waiting: string[] = [];
+  for (const item of items.slice(-MOST_LOOKED).reverse()) {
+    if (item.kind !== "said") continue;
+    const key = `${item.by}\n${item.text}`;
+    const seen = begun.get(key) ?? 0;
+    if (item.how === "turn") begun.set(key, seen + 1);
+    else if (item.how === "queued" && seen > 0) begun.set(key, seen - 1);
+    else if (item.how === "queued") waiting.unshift(item.text);
+  }
+  return waiting;
+}
+const MOST_LOOKED = 200;
 
 export function itemLines(item: ViewItem, look: Look): readonly string[] {
   const { paint } = look;

@@ -13,7 +13,7 @@ import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
 import type { Asked, Bound } from "./panel.ts";
 import type { Reach } from "./reach.ts";
-import { itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
+import { isForLater, itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
 import { commandIn, SHELL_COMMANDS } from "./table.ts";
 import { openTalks, type Talk, type Talks } from "./talks.ts";
 
@@ -259,7 +259,7 @@ const isBusy = ({ view: { state } }: Talk): boolean => state === "running" || st
 const MOST_EARLIER = 400;
 function itemsFrom({ view }: Talk, from: number, upTo: number, look: Look): readonly string[] {
   const first = from === 0 ? Math.max(0, upTo - MOST_EARLIER) : from;
-  const lines = view.items.slice(first, upTo).flatMap((item) => itemLines(item, look));
+  const lines = view.items.slice(first, upTo).flatMap((item) => (isForLater(item) ? [] : itemLines(item, look)));
   return first === from
     ? lines
     : [look.paint("dim", `… ${first} items before this are in the journal: orgate sessions show ${view.session}`), ...lines];
