@@ -1,0 +1,205 @@
+import { Readable } from "node:stream";
+import { afterEach, expect, test } from "vitest";
+import { plain } from "../cli/paint.ts";
+import { type Guarded, openGuarded } from "../coordinator/fixtures/guarded.ts";
+import { latch } from "../coordinator/fixtures/stand.ts";
+import { openPlainFace } from "./face-plain.ts";
+import { openTerminalFace } from "./face-terminal.ts";
+import { withOwnKey } from "./here.ts";
+import { keyReader } from "./keys.ts";
+import { QUIET_MS } from "./panel.ts";
+import { type Reach, reachAt } from "./reach.ts";
+import { openShell, type Shell } from "./shell.ts";
+import type { TerminalEvents } from "./terminal.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+async function served(options: Parameters<typeof openGuarded>[0] = {}): Promise<Readonly<{ at: Guarded; reach: Reach }>> {
+  const at = await openGuarded({ names: ["clerk", "other"], ...options });
+  closing.push(() => at.stop());
+  const token = await at.give();
+  return { at, reach: { ...reachAt(at.at.url, token), name: "test", isLocal: false, close: async () => {} } };
+}
+
+/** A terminal that remembers what was written, and a person at it. */
+function person() {
+  const reader = keyReader();
+  let events: TerminalEvents | null = null;
+  let [now, text] = [0, ""];
+  const waiting = new Set<() => void>();
+  const terminal = openTerminalFace({
+    open: (given) => {
+      events = given;
+      return {
+        columns: () => 80,
+        rows: () => 24,
+        write: (more) => {
+          text += more;
+          for (const look of [...waiting]) look();
+        },
+        suspend: () => {},
+        close: () => {},
+      };
+    },
+    paint: plain,
+    cwd: ".",
+    history: [],
+    now: () => now,
+    soon: (run) => setImmediate(run),
+  });
+  return {
+    terminal,
+    type: (keys: string) => events?.keys([...reader.read(keys), ...reader.settle()]),
+    later: (ms: number) => {
+      now += ms;
+    },
+    text: () => text,
+    /** Since the last look. */
+    sees: (words: string) =>
+      new Promise<void>((resolve) => {
+        const look = (): void => {
+          if (!text.includes(words)) return;
+          waiting.delete(look);
+          text = text.slice(text.indexOf(words) + words.length);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+async function begun(reach: Reach): Promise<ReturnType<typeof person> & { shell: Shell }> {
+  const one = person();
+  const shell = await openShell(reach, one.terminal.face);
+  closing.push(() => shell.close());
+  one.terminal.begin(shell);
+  return { ...one, shell };
+}
+
+test("S5 the prompt is there before anything else, and what was sent meanwhile is sent once there is somebody", async () => {
+  const one = person();
+  await one.sees("› ");
+  one.type("@clerk good morning\r");
+  const { reach } = await served();
+  const shell = await openShell(reach, one.terminal.face);
+  closing.push(() => shell.close());
+  one.terminal.begin(shell);
+  await one.sees("You said: good morning");
+});
+
+test("S31 each agent has its own conversation, and whoever is addressed hears what is said to nobody", async () => {
+  const { reach } = await served();
+  const { type, sees, shell } = await begun(reach);
+  type("to nobody\r");
+  await sees("whom do you mean?");
+  type("\u0015@other one\r");
+  await sees("You said: one");
+  type("/agent use clerk\r");
+  await sees("you talk to clerk");
+  type("two\r");
+  await sees("── clerk ──");
+  await sees("You said: two");
+  type("@other three\r");
+  await sees("You said: three");
+  expect(shell.talks.all().map(({ view }) => [view.agent, view.turn])).toEqual([
+    ["other", 2],
+    ["clerk", 1],
+  ]);
+});
+
+test("S40 an approval while the turn runs: what was being typed is no answer, a key after a pause is, and it is done once", async () => {
+  const { at, reach } = await served();
+  const { type, sees, later, shell } = await begun(reach);
+  type("@clerk pay\r");
+  await sees("clerk asks");
+  type("y"); // on its way when the question came
+  expect(shell.questions()).toHaveLength(1);
+  await sees("Tab answers it");
+  type("\u0015\t");
+  later(QUIET_MS);
+  type("y");
+  await sees("approved by");
+  await sees("You said: pay");
+  expect(at.stand.runs.pay).toBe(1);
+});
+
+test("S41 no with a reason: the agent is told, and nothing runs", async () => {
+  const { at, reach } = await served();
+  const { type, sees, later } = await begun(reach);
+  type("@clerk pay\r");
+  await sees("clerk asks");
+  later(QUIET_MS);
+  type("n");
+  await sees("why not?");
+  type("too much\r");
+  await sees("too much");
+  expect(at.stand.runs.pay).toBe(0);
+});
+
+test("S33 Esc cancels the turn that runs; Ctrl-C twice leaves", async () => {
+  const hold = latch();
+  const { reach } = await served({ hold });
+  const { type, sees, terminal } = await begun(reach);
+  type("@clerk wait\r");
+  await hold.reached;
+  await sees("Esc cancels");
+  type("\u001b");
+  await sees("ancelled");
+  hold.open();
+  type("\u0003");
+  await sees("Ctrl-C again leaves");
+  type("\u0003");
+  await terminal.left;
+});
+
+test("S30 another shell takes the session up and shows all of it, each line once", async () => {
+  const { reach } = await served();
+  const first = await begun(reach);
+  first.type("@clerk remember me\r");
+  await first.sees("You said: remember me");
+  const [talk] = first.shell.talks.all();
+  if (talk === undefined) throw new Error("there is none");
+  const second = await begun(reach);
+  second.type(`/resume ${talk.session}\r`);
+  await second.sees("› remember me");
+  await second.sees("You said: remember me");
+  expect(second.text()).not.toContain("remember me");
+  second.type("again\r");
+  await first.sees("You said: again");
+});
+
+test("S60 in lines: only lines, in order, nothing that moves a cursor; S61 and at the end it says that something waits", async () => {
+  const { reach } = await served();
+  const lines: string[] = [];
+  const { face, run } = openPlainFace(Readable.from(["/agent use clerk\n", "hello\n", "pay\n"]), (line) => lines.push(line), {
+    columns: 80,
+    paint: plain,
+  });
+  const shell = await openShell(reach, face);
+  closing.push(() => shell.close());
+  expect(await run(shell)).toBe(true);
+  const text = lines.join("\n");
+  expect(text).toMatch(/you talk to clerk[\s\S]*› hello[\s\S]*You said: hello[\s\S]*› pay[\s\S]*clerk asks[\s\S]*\/approve a_/);
+  expect(text).not.toContain("\u001b");
+  expect(text.match(/› hello/g)).toHaveLength(1);
+});
+
+test("S2 the shell's own key lets its person in, and nothing that is not exactly it", async () => {
+  const { at } = await served();
+  const door = await withOwnKey(at.identity, "ann", "own-token");
+  const asking = (authorization: string) =>
+    ({ via: "http", method: "GET", path: "/", query: new URLSearchParams(), headers: { authorization }, remote: "127.0.0.1" }) as const;
+  expect(await door.authenticate(asking("Bearer own-token"))).toMatchObject({ principal: { kind: "user", id: "ann" } });
+  for (const wrong of ["Bearer own-toke", "Bearer own-tokens", "bearer own-token", ""])
+    expect(await door.authenticate(asking(wrong))).toMatchObject({ status: 401 });
+});
+
+test("S32 what is refused is said with a hint, and comes back to the line", async () => {
+  const { reach } = await served();
+  const { type, sees } = await begun(reach);
+  type("@nobody hello\r");
+  await sees("there is no agent `nobody`");
+  await sees("› @nobody hello");
+});
