@@ -121,7 +121,7 @@ test("S40 an approval while the turn runs: what was being typed is no answer, a 
   later(QUIET_MS);
   type("y");
   await sees("approved by");
-  await sees("You said: pay");
+  await sees("pay answered: paid");
   expect(at.stand.runs.pay).toBe(1);
 });
 

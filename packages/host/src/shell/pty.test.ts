@@ -1,0 +1,80 @@
+// On a real terminal: tmux draws what the shell writes, and types what a person would.
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { type Desk, makeDesk, until } from "../commands/fixtures/desk.ts";
+
+const entry = join(import.meta.dirname, "../../bin/orgate.js");
+const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
+const ending: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ending.splice(0).reverse()) end();
+});
+
+function pane(desk: Desk) {
+  const { PATH = "" } = process.env;
+  const env = {
+    PATH,
+    ORGATE_HOME: desk.home,
+    TMUX_TMPDIR: desk.home,
+    NODE_COMPILE_CACHE: join(desk.home, "cache"),
+    TERM: "xterm-256color",
+    LANG: "C.UTF-8",
+  };
+  const tmux = (...args: readonly string[]): string =>
+    execFileSync("tmux", ["-u", "-f", "/dev/null", "-L", "shell", ...args], { env, encoding: "utf8" });
+  tmux("new-session", "-d", "-x", "80", "-y", "30", "-c", desk.root, "env PS1='$ ' sh");
+  ending.push(() => void tmux("kill-server"));
+  const screen = (): string => tmux("capture-pane", "-p", "-S", "-500");
+  return {
+    tmux,
+    screen,
+    keys: (...keys: readonly string[]) => void tmux("send-keys", ...keys),
+    sees: (words: string | RegExp) => until(() => (screen().match(words) === null ? null : true)),
+    orgate: (args: string) =>
+      void tmux(
+        "send-keys",
+        `sh -c 'echo $$ > pid; exec ${process.execPath} ${entry} ${args}'; echo ended $?; stty -a | tr " " "\\n" | grep -x "icanon;*\\|echo;*"`,
+        "Enter",
+      ),
+  };
+}
+
+test.skipIf(!hasTmux)(
+  "S3 a paste sends nothing, a killed shell goes on where it was, and the terminal is given back",
+  async () => {
+    const desk = makeDesk();
+    ending.push(desk.remove);
+    const { tmux, screen, keys, sees, orgate } = pane(desk);
+    orgate("shell");
+    await sees("@desk");
+    tmux("set-buffer", "first line\nsecond line\n");
+    tmux("paste-buffer", "-p");
+    await sees("second line");
+    expect(screen()).not.toContain("You said");
+    keys("C-c");
+    keys("hold on to it", "Enter");
+    await until(() => (desk.has("effects.txt") ? true : null)); // the tool runs
+    tmux("resize-window", "-x", "60", "-y", "20");
+    process.kill(Number(readFileSync(join(desk.root, "pid"), "utf8")), "SIGKILL");
+    await sees("ended 137");
+    keys("stty sane; clear", "Enter");
+    tmux("clear-history");
+    desk.write("go", "");
+
+    const [held] = (await desk.json("sessions", "list")) as { session: string }[];
+    orgate(`shell --resume ${held?.session}`);
+    await sees("› hold on to it");
+    await sees(/\d iterations?/); // its turn has ended: nobody did it twice
+    expect(desk.read("effects.txt")).toBe("hold\n");
+    keys("hello again", "Enter");
+    await sees("You said: hello again");
+    keys("C-c");
+    await sees("Ctrl-C again leaves");
+    keys("C-c");
+    await sees("ended 0");
+    await sees(/icanon[\s\S]*echo/);
+  },
+  60_000,
+);
