@@ -17,7 +17,7 @@ function pane(desk: Desk) {
   const env = {
     PATH,
     ORGATE_HOME: desk.home,
-    TMUX_TMPDIR: desk.home,
+    TMUX_TMPDIR: desk.root,
     NODE_COMPILE_CACHE: join(desk.home, "cache"),
     TERM: "xterm-256color",
     LANG: "C.UTF-8",
@@ -31,7 +31,11 @@ function pane(desk: Desk) {
     tmux,
     screen,
     keys: (...keys: readonly string[]) => void tmux("send-keys", ...keys),
-    sees: (words: string | RegExp) => until(() => (screen().match(words) === null ? null : true)),
+    /** Says what there was to see instead. */
+    sees: (words: string | RegExp) =>
+      until(() => (screen().match(words) === null ? null : true)).catch((error: unknown) => {
+        throw new Error(`${String(words)} is not to be seen:\n${screen()}`, { cause: error });
+      }),
     orgate: (args: string) =>
       void tmux(
         "send-keys",
@@ -59,7 +63,7 @@ test.skipIf(!hasTmux)(
     tmux("resize-window", "-x", "60", "-y", "20");
     process.kill(Number(readFileSync(join(desk.root, "pid"), "utf8")), "SIGKILL");
     await sees("ended 137");
-    keys("stty sane; clear", "Enter");
+    keys("stty sane; clear", "C-j"); // nobody gave it back: enter is no line feed yet
     tmux("clear-history");
     desk.write("go", "");
 
