@@ -30,7 +30,7 @@ export async function openHere(given: Given, screen: Screen): Promise<Reach> {
     isLocal: true,
     async close() {
       // a turn in progress is parked, and goes on at the next start: nobody is here to see its end
-      const landed = await served.at.leave({ finishMs: 0 });
+      const landed = await served.at.leave({ finishMs: 0, landMs: 2_000, answersMs: 200 });
       await (landed ? served.close() : served.letGo());
     },
   };

@@ -170,7 +170,7 @@ test("S30 another shell takes the session up and shows all of it, each line once
   await first.sees("You said: again");
 });
 
-test("S60 in lines: only lines, in order, nothing that moves a cursor; S61 and at the end it says that something waits", async () => {
+test("S61 lines in, lines out (S60): in order, nothing that moves a cursor; at the end it says whether something waits", async () => {
   const { reach } = await served();
   const lines: string[] = [];
   const { face, run } = openPlainFace(Readable.from(["/agent use clerk\n", "hello\n", "pay\n"]), (line) => lines.push(line), {
