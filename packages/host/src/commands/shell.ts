@@ -1,6 +1,6 @@
 /**
  * `orgate shell`: agents, approvals and the fleet from a terminal, in front of a server of its own or of another one.
- * S7 without a terminal on both ends, or with --plain, it speaks in lines.
+ * S62 without a terminal on both ends, or with --plain, it speaks in lines.
  */
 import { FaultError } from "@orgate/core/vocab";
 import { EXIT, type Given, type Run } from "../cli/command.ts";

@@ -2,8 +2,7 @@
  * A shell on a real terminal: keys in, frames out.
  *
  * S5 the prompt is drawn before anything is loaded, and what is written meanwhile is sent when there is somebody to send it to.
- * S6 Esc closes what is open, else cancels what runs; Ctrl-C clears the line, and twice leaves; Ctrl-D on an empty line leaves; Ctrl-Z stops the shell.
- * S27 many changes are one frame.
+ * S33 Esc closes what is open, else cancels what runs; Ctrl-C clears the line, and twice leaves; Ctrl-D on an empty line leaves; Ctrl-Z stops the shell.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -82,3 +82,40 @@ test.skipIf(!hasTmux)(
   },
   60_000,
 );
+
+test("S62 without a terminal it speaks in lines, in front of a server of its own", async () => {
+  const desk = makeDesk();
+  ending.push(desk.remove);
+  const { code, stdout } = await desk.start(["shell"], "look around\n/cost\n").ended;
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/› look around[\s\S]*● look\(\)[\s\S]*I looked: [\s\S]*1 turn · /)]);
+  expect(stdout).not.toContain("\u001b");
+});
+
+test.skipIf(!hasTmux)(
+  "S1 attached, the same: a server that is killed and started again is talked to as before",
+  async () => {
+    const desk = makeDesk();
+    ending.push(desk.remove);
+    const served = async (port: string): Promise<Readonly<{ port: string; kill(): void }>> => {
+      const { stdout, kill } = desk.start(["up", "--port", port, "--json"]);
+      ending.push(() => kill("SIGKILL"));
+      const line = await until(() => (stdout().includes("\n") ? stdout() : null));
+      return { port: String((JSON.parse(line) as { port: number }).port), kill: () => kill("SIGKILL") };
+    };
+    const first = await served("0");
+    const { token } = (await desk.json("keys", "create", "ann", "--api")) as { token: string };
+    const { tmux, keys, sees, orgate } = pane(desk);
+    tmux("send-keys", `export ORGATE_API_KEY=${token}; clear`, "Enter");
+    orgate(`shell --attach http://127.0.0.1:${first.port}`);
+    await sees("@desk");
+    keys("before", "Enter");
+    await sees("You said: before");
+    first.kill();
+    await sees("(connecting)");
+    keys("after", "Enter"); // it is sent once there is somebody again
+    await served(first.port);
+    await sees("You said: after");
+    expect(((await desk.json("sessions", "list")) as unknown[]).length).toBe(1);
+  },
+  60_000,
+);

@@ -9,6 +9,7 @@ import { withOwnKey } from "./here.ts";
 import { keyReader } from "./keys.ts";
 import { QUIET_MS } from "./panel.ts";
 import { type Reach, reachAt } from "./reach.ts";
+import { waitingWords } from "./screen.ts";
 import { openShell, type Shell } from "./shell.ts";
 import type { TerminalEvents } from "./terminal.ts";
 
@@ -148,6 +149,7 @@ test("S33 Esc cancels the turn that runs; Ctrl-C twice leaves", async () => {
   type("\u001b");
   await sees("ancelled");
   hold.open();
+  type("half a thought\u0003");
   type("\u0003");
   await sees("Ctrl-C again leaves");
   type("\u0003");
@@ -170,20 +172,43 @@ test("S30 another shell takes the session up and shows all of it, each line once
   await first.sees("You said: again");
 });
 
-test("S61 lines in, lines out (S60): in order, nothing that moves a cursor; at the end it says whether something waits", async () => {
+async function inLines(...given: readonly string[]) {
   const { reach } = await served();
   const lines: string[] = [];
-  const { face, run } = openPlainFace(Readable.from(["/agent use clerk\n", "hello\n", "pay\n"]), (line) => lines.push(line), {
+  const { face, run } = openPlainFace(Readable.from(given.map((line) => `${line}\n`)), (line) => lines.push(line), {
     columns: 80,
     paint: plain,
   });
   const shell = await openShell(reach, face);
   closing.push(() => shell.close());
-  expect(await run(shell)).toBe(true);
-  const text = lines.join("\n");
-  expect(text).toMatch(/you talk to clerk[\s\S]*› hello[\s\S]*You said: hello[\s\S]*› pay[\s\S]*clerk asks[\s\S]*\/approve a_/);
+  return { isWaiting: await run(shell), text: lines.join("\n") };
+}
+
+test("S60 in lines: what is settled, in order and once, and nothing that moves a cursor", async () => {
+  const { isWaiting, text } = await inLines("/agent use clerk", "hello", "look");
+  expect(isWaiting).toBe(false);
+  expect(text).toMatch(/you talk to clerk[\s\S]*› hello[\s\S]*You said: hello[\s\S]*› look[\s\S]*● look\(\)[\s\S]*seen/);
   expect(text).not.toContain("\u001b");
   expect(text.match(/› hello/g)).toHaveLength(1);
+});
+
+test("S61 at the end of the input the turn has gone as far as it can, and a question says that it waits, and how to answer", async () => {
+  const { isWaiting, text } = await inLines("@clerk pay");
+  expect(isWaiting).toBe(true);
+  expect(text).toMatch(/clerk asks: pay\(\)[\s\S]*\/approve a_\w+/);
+});
+
+test("S28 what is said while a turn runs waits below, and stands in the scrollback once", async () => {
+  const hold = latch();
+  const { reach } = await served({ hold });
+  const { type, sees, shell } = await begun(reach);
+  type("@clerk wait\r");
+  await hold.reached;
+  type("@clerk and then\r");
+  await sees("and then (for later)");
+  hold.open();
+  await sees("You said: and then");
+  expect(shell.talks.all().map(({ view }) => waitingWords(view))).toEqual([[]]);
 });
 
 test("S2 the shell's own key lets its person in, and nothing that is not exactly it", async () => {

@@ -2,7 +2,6 @@
  * A real terminal: put into the state that a shell needs, and given back as it was found, whatever happens.
  *
  * S3 the terminal is given back at the end, before it is stopped (Ctrl-Z), and when the process ends by an error or a signal: echo, cursor, paste marks.
- * S4 keys are read as they were typed before anything is loaded: nobody waits to write.
  */
 import type { ReadStream, WriteStream } from "node:tty";
 import { type Key, keyReader } from "./keys.ts";
