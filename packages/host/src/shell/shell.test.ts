@@ -118,6 +118,8 @@ test("S40 an approval while the turn runs: what was being typed is no answer, a 
   type("y"); // on its way when the question came
   expect(shell.questions()).toHaveLength(1);
   await sees("Tab answers it");
+  await sees("› y"); // it went to the line
+  expect(at.stand.runs.pay).toBe(0);
   type("\u0015\t");
   later(QUIET_MS);
   type("y");
