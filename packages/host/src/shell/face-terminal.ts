@@ -40,9 +40,9 @@ const TWICE_MS = 2_000;
 /** What is offered without being asked for: commands, agents, files. */
 const OFFERED = /^\/\S*$|(^|\s)@\S*$/;
 const STARTING: Footer = {
-  where: "starting",
-  state: "connected",
-  addressee: "",
+  where: "",
+  state: "starting",
+  addressee: null,
   model: "",
   contextTokens: 0,
   micros: null,

@@ -147,6 +147,7 @@ const hintRows = (hint: string, { paint, columns }: Look): readonly string[] =>
 
 export function footerRow(footer: Footer, { paint, columns }: Look): string {
   const { where, state, addressee, model, contextTokens, micros, waiting, isRunning } = footer;
+  if (state === "starting") return paint("dim", "  starting");
   const parts = [
     `${where}${state === "connected" ? "" : ` (${state})`}`,
     addressee === null ? "nobody addressed: @agent or /agent use" : `@${addressee}`,
