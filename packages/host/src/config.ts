@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { Limits, Prices } from "@orgate/core";
 import * as z from "zod";
+import { projectSchedule, projectWebhook, type WrittenSchedule, type WrittenWebhook } from "./schedules/written.ts";
 
 const member = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -");
 /** A group and who is in it. */
@@ -55,6 +56,8 @@ const projectSchema = z.strictObject({
       secret_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "must be the name of an environment variable"),
     })
     .optional(),
+  schedules: z.record(member, projectSchedule).default({}),
+  webhooks: z.record(member, projectWebhook).default({}),
 });
 
 export type Config = Readonly<{
@@ -85,6 +88,9 @@ export type Config = Readonly<{
   server: Readonly<{ host: string; port: number; names: readonly string[]; turnsAtOnce: number }>;
   /** Where it is told that something waits for a person, and which environment variable holds the secret that signs it; null: nowhere. */
   notify: Readonly<{ webhook: string; secretEnv: string }> | null;
+  /** By name, as they are written. */
+  schedules: Readonly<Record<string, WrittenSchedule>>;
+  webhooks: Readonly<Record<string, WrittenWebhook>>;
 }>;
 
 export type Members = Readonly<Record<string, readonly string[]>>;
@@ -97,7 +103,7 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema.safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, server, skills, groups, prices, coordinator, notify } = read.data;
+  const { project, journal, server, skills, groups, prices, coordinator, notify, schedules, webhooks } = read.data;
   return {
     kind: "config",
     config: Object.freeze({
@@ -120,6 +126,8 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
         turnsAtOnce: server.turns_at_once,
       }),
       notify: notify === undefined ? null : Object.freeze({ webhook: notify.webhook, secretEnv: notify.secret_env }),
+      schedules,
+      webhooks,
     }),
   };
 }

@@ -10,6 +10,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import {
   type Agent,
+  type AgentDefinition,
   DEFAULT_MODEL,
   defineAgent,
   describe,
@@ -64,6 +65,9 @@ const agentSchema = z.strictObject({
   output: z.union([z.string(), z.record(z.string(), z.json())]).optional(),
   outputRepairs: z.int().exactOptional(),
   modelOptions: z.record(z.string(), z.json()).default({}),
+  /** Looked at by whoever serves the project, with all the others. */
+  schedules: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
+  webhooks: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
 });
 
 type Definition = z.output<typeof agentSchema>;
@@ -138,7 +142,7 @@ function agentIn(file: string, { box, prices: project, root }: Readonly<{ box: T
     const { path, detail } = issueOf(read.error);
     throw fileBad(file, placeOf(text, path), detail, HINT);
   }
-  const { tools, recover, breaker, model, output, prices: own, ...rest } = read.data;
+  const { tools, recover, breaker, model, output, prices: own, schedules, webhooks, ...rest } = read.data;
   const found = tools.map((name, i) => {
     const known = box.get(name);
     if (known !== undefined) return known.tool;
@@ -160,6 +164,8 @@ function agentIn(file: string, { box, prices: project, root }: Readonly<{ box: T
       ...(prices === null ? {} : { prices }),
       ...failing,
       ...answer,
+      ...(schedules === undefined ? {} : { schedules: schedules as unknown as NonNullable<AgentDefinition["schedules"]> }),
+      ...(webhooks === undefined ? {} : { webhooks: webhooks as unknown as NonNullable<AgentDefinition["webhooks"]> }),
       tools: found,
     }); // which checks what is said of failures like all the rest
   } catch (error) {
