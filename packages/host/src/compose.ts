@@ -58,7 +58,7 @@ export { loadCodeSkills, loadTomlAgents } from "./adapters/agent-toml.ts";
 export { type Calendar, isTimeZone, openCalendar, readTime } from "./adapters/calendar.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
-export { watchFolder } from "./adapters/folder-watch.ts";
+export { type Watching, watchFolder } from "./adapters/folder-watch.ts";
 export { hiddenPrompt } from "./adapters/hidden-prompt.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
@@ -105,13 +105,16 @@ export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
 export { nameOf as nameOfHolding } from "./adapters/running/sandbox-proof.ts";
 export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
+export { openViews, type Views } from "./adapters/sqlite-views.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,
   foldTrust,
+  INSTRUCTIONS,
   projectInstructions,
   type Standing,
   skillFolders,
+  skillPlaces,
   standingOf,
   type Trusted,
   type TrustPlace,
@@ -193,11 +196,11 @@ function ordersFor({ journal, inbox }: Store): OpenOrders {
 
 export type Composed = Readonly<{ ports: Ports; facts: AgentFacts }>;
 
-/** K8, T145 an agent without a skill or an MCP server that it names is not run: what it was written for may hang on it. */
-export function mustHaveSkills({ name, missing: [missing], missingServers: [server] }: Agent): void {
-  const lack = missing === undefined ? server : missing;
+/** K8, T145, T172 an agent without a skill, an MCP server or a tool that it names is not run: what it was written for may hang on it. */
+export function mustHaveSkills({ name, missing: [missing], missingServers: [server], missingTools: [tool] }: Agent): void {
+  const lack = missing ?? server ?? tool;
   if (lack === undefined) return;
-  const what = "skill" in lack ? `skill \`${lack.skill}\`` : `MCP server \`${lack.server}\``;
+  const what = "skill" in lack ? `skill \`${lack.skill}\`` : "tool" in lack ? `tool \`${lack.tool}\`` : `MCP server \`${lack.server}\``;
   throw new FaultError({
     kind: "agent-invalid",
     where: `agent \`${name}\``,
@@ -264,7 +267,7 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
   return (name) => {
     const found = known.get(name);
     const agent = agents.get(name);
-    if (agent === undefined || agent.missing.length + agent.missingServers.length > 0) return null; // without what it names it is not run
+    if (agent === undefined || agent.missing.length + agent.missingServers.length + agent.missingTools.length > 0) return null; // without what it names it is not run
     if (found?.under === gate.digest) return found.delegate;
     const delegate = {
       facts: agentFacts(agent, gate, toolbox(toolsOf(agent), sha256), sha256, tokenizers),

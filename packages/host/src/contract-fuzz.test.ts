@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fuzzContracts } from "./fixtures/contract-fuzz.ts";
 
-test("T49 T50 T53 T58 for any manifest and values: the fixed items as written, each placeholder one item, or refused; hosts, scopes, requests and texts alike", {
+test("T49 T50 T53 T58 T170 for any manifest and values: the fixed items as written, each placeholder one item, or refused; hosts, scopes, requests and texts alike", {
   timeout: 120_000,
 }, () => {
   fc.assert(
@@ -18,7 +18,7 @@ test("T49 what is looked for turns up: built, refused for a dash and otherwise, 
 }, () => {
   const { tally, violation } = fuzzContracts({ seed: 20_261_115, cases: 6_000 });
   expect(violation).toBeNull();
-  for (const name of ["built", "dash", "refused", "hosts", "inScope", "requests", "texts", "loaded"] as const)
+  for (const name of ["built", "dash", "refused", "hosts", "inScope", "requests", "patterns", "fit", "texts", "loaded"] as const)
     expect([name, tally[name] > (name === "loaded" ? 0 : 10)]).toEqual([name, true]);
 });
 

@@ -3,6 +3,7 @@
  *
  * T66 an envelope has tool and version, validated parameters, the invocation as built, duration, exit status, the output's digest, the
  *     policies that decided and the identity behind it, each with the entry it stands in. (oats:C7)
+ * T171 of an outcome that was unknown it says what was found out since: by whom, when, in which entry.
  */
 import type { CallId, Entry, JournalEvent, Json, JsonObject, SessionId } from "@orgate/core";
 
@@ -23,6 +24,8 @@ export type Envelope = Readonly<{
   durationMs: number;
   starts: number;
   outcome: string;
+  /** What became of an outcome that was unknown; null: nothing more is known, or nothing more was to be. */
+  settled: Settled | null;
   exitStatus: Json;
   outputDigest: string | null;
   outputSha256: Json;
@@ -34,6 +37,16 @@ export type Envelope = Readonly<{
   shown: JsonObject;
   /** Where in the session's stream it stands. */
   entries: Readonly<{ opened: number; decided: number | null; started: number | null; ended: number }>;
+}>;
+
+export type Settled = Readonly<{
+  /** `late`: its result came after all; `tool`: asked, the tool said so; `person`: somebody looked. */
+  how: "late" | "tool" | "person";
+  as: "done" | "failed" | "happened" | "did-not-happen" | "given-up";
+  detail: string;
+  by: string | null;
+  at: number;
+  entry: number;
 }>;
 
 /** `entries` are all of one session. Null: the call never ended there. */
@@ -74,6 +87,7 @@ export function envelopeOf(entries: readonly Entry[], call: CallId): Envelope | 
     durationMs: evidence.durationMs,
     starts: evidence.starts,
     outcome: outcome.kind === "unknown" ? `unknown (${outcome.cause})` : outcome.kind,
+    settled: outcome.kind === "unknown" ? settledIn(entries, call, ended.seq) : null,
     exitStatus,
     outputDigest: evidence.outputDigest,
     outputSha256,
@@ -83,4 +97,34 @@ export function envelopeOf(entries: readonly Entry[], call: CallId): Envelope | 
     shown,
     entries: { opened: opened.seq, decided: decided?.seq ?? null, started: started?.seq ?? null, ended: ended.seq },
   };
+}
+
+/** The first that settles it: what comes after that has nothing to say. */
+function settledIn(entries: readonly Entry[], call: CallId, after: number): Settled | null {
+  for (const { event, at, seq } of entries) {
+    if (seq <= after) continue;
+    const found = settling(event, call);
+    if (found !== null) return { ...found, at, entry: seq };
+  }
+  return null;
+}
+
+function settling(event: JournalEvent, call: CallId): Omit<Settled, "at" | "entry"> | null {
+  if (!("call" in event) || event.call !== call) return null;
+  switch (event.kind) {
+    case "act.late": {
+      const { outcome } = event;
+      if (outcome.kind === "unknown") return null;
+      return { how: "late", as: outcome.kind, detail: outcome.kind === "failed" ? outcome.error : "", by: null };
+    }
+    case "unknown.resolved": {
+      const { as, by, note } = event;
+      return { how: "person", as: as === "abandon" ? "given-up" : as, detail: note, by: `${by.kind}:${by.id}` };
+    }
+    case "recovery.applied":
+      if (event.strategy !== "reconcile" || event.found === null || event.found === "cannot-tell") return null;
+      return { how: "tool", as: event.found, detail: event.detail, by: null };
+    default:
+      return null;
+  }
 }

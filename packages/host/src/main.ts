@@ -1,6 +1,6 @@
 /** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
 import { describe, type Fault, FaultError } from "@orgate/core/vocab";
-import { EXIT } from "./cli/command.ts";
+import { EXIT, type Given } from "./cli/command.ts";
 import { helpText } from "./cli/help.ts";
 import { parse } from "./cli/parse.ts";
 import { processScreen, type Screen } from "./cli/screen.ts";
@@ -8,7 +8,8 @@ import { visible } from "./cli/visible.ts";
 import { version } from "./version.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
-  const code = await command(argv);
+  const { env } = process;
+  const code = await command(argv, { cwd: process.cwd(), env }, processScreen(env));
   // a tool that was given up may go on for ever; nobody waits for it
   setTimeout(() => process.exit(code), PATIENCE_MS).unref();
   return code;
@@ -16,10 +17,9 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 const PATIENCE_MS = 250;
 
-async function command(argv: readonly string[]): Promise<number> {
-  const screen = processScreen(process.env);
+export async function command(argv: readonly string[], around: Pick<Given, "cwd" | "env">, screen: Screen): Promise<number> {
   try {
-    const parsed = parse(argv, { cwd: process.cwd(), env: process.env });
+    const parsed = parse(argv, around);
     switch (parsed.kind) {
       case "version":
         screen.line(version());

@@ -93,7 +93,14 @@ export function manifestTool(contract: Contract, text: string, ground: ManifestT
     },
   });
   const isProcess = contract.manifest.backend.kind === "command" || contract.manifest.backend.kind === "executor";
-  return Object.freeze({ ...made, sandbox: isProcess ? tool.orgate.sandbox : null, basis: basisOf(contract, digest, programs, ground) });
+  const { backend } = contract.manifest;
+  const server = backend.kind === "mcp" ? backend.server : null; // whose breaker its calls share
+  return Object.freeze({
+    ...made,
+    server,
+    sandbox: isProcess ? tool.orgate.sandbox : null,
+    basis: basisOf(contract, digest, programs, ground),
+  });
 }
 
 /** T64 what a tool is hangs on more than its manifest: custom types, the scope of what reaches hosts, the programs of the project that it runs. */

@@ -1,4 +1,5 @@
 /** The agents of a project: modules and TOML files alike, with the skills and the instructions that the project brings for those who ask. */
+import { relative } from "node:path";
 import {
   type Agent,
   describe,
@@ -47,7 +48,8 @@ export async function loadProjectAgents(
   const manifests = manifestsOf(config, env, ask);
   const desk = coordinatorTools();
   const tomlFiles = config.agents.filter(isToml);
-  const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, desk.tools);
+  const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, desk.tools, manifests.broken);
+  const unfit = new Map(tomls.map(({ agent, unfit: tools }) => [agent.name, tools]));
   const byName = new Map<string, ProjectAgent>();
   for (const { agent, file } of withCoordinator([...modules, ...tomls], desk.middleware, config)) {
     const other = byName.get(agent.name);
@@ -58,10 +60,12 @@ export async function loadProjectAgents(
   const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
   const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
   const isPriced = Object.keys(config.prices).length > 0;
+  const isUnfit = tomls.some(({ unfit: tools }) => tools.length > 0);
   const linking = manifests.servers.length > 0 || sorted.some(({ agent }) => agent.missingServers.length > 0);
   if (which === "wanted" && wanted.size === 0 && !asking && !linking)
     return {
-      agents: isPriced ? sorted.map((one) => ({ ...one, agent: equipped(one, { ...NO_EQUIPMENT, prices: config.prices }) })) : sorted,
+      agents:
+        isPriced || isUnfit ? sorted.map((one) => ({ ...one, agent: equipped(one, { ...NO_EQUIPMENT, prices: config.prices }) })) : sorted,
       skills: [],
       mcp: null,
       desk,
@@ -77,7 +81,12 @@ export async function loadProjectAgents(
 
   function equipped({ agent, file }: ProjectAgent, equipment: Equipment): Agent {
     try {
-      return equipAgent(agent, equipment);
+      const missingTools = (unfit.get(agent.name) ?? []).map(({ tool, file: at, line, column, detail, hint }) => ({
+        tool,
+        detail: `${relative(config.root, at)}:${line}:${column} ${detail}`,
+        hint,
+      }));
+      return equipAgent(agent, { ...equipment, missingTools });
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
       const { message, hint } = describe(error.fault);

@@ -6,8 +6,10 @@ import type { McpInvocation } from "@orgate/core/contracts";
 import { afterEach, describe, expect, test } from "vitest";
 import { readManifests } from "./adapters/manifest-files.ts";
 import { openProject } from "./adapters/project-toml.ts";
+import { mustHaveSkills } from "./compose.ts";
+import { openPolicies } from "./policies.ts";
 import { loadProjectAgents } from "./project-agents.ts";
-import { projectManifests } from "./project-manifests.ts";
+import { manifestTools, projectManifests } from "./project-manifests.ts";
 
 const closing: string[] = [];
 afterEach(() => {
@@ -47,7 +49,7 @@ describe("files", () => {
     expect(problemsOf(root)).toEqual([
       "toolclad.toml:4:1 there is no setting `types.kind.colour`",
       "scope/scope.toml:3:3 `10.0.0.1/8` names an address inside the range: the range itself is 10.0.0.0/8",
-      "tools/a.clad.toml:5:1 there is no setting `tool.timeout`",
+      "tools/a.clad.toml:6:1 there is no setting `tool.timeout`",
       "tools/a.clad.toml:9:1 there is no setting `args.x.requird`",
       "tools/b.clad.toml:10:1 nothing fills `{z}`",
       "tools/c.clad.toml:1:6 not TOML: illegal character in key",
@@ -80,24 +82,85 @@ describe("tools of a project", () => {
     });
   });
 
-  test.each([
-    ["two manifests", { "tools/a.clad.toml": ECHO, "tools/b.clad.toml": ECHO }],
-    ["a manifest and a module", { "tools/a.clad.toml": ECHO, "tools/b.ts": TOOL }],
-  ])("T64 the same name from %s is an error, with the other's file", async (_, files) => {
-    const root = project({ ...files, "agents/ops.toml": AGENT });
+  test("T64 the same name from a manifest and a module is an error, with the other's file", async () => {
+    const root = project({ "tools/a.clad.toml": ECHO, "tools/b.ts": TOOL, "agents/ops.toml": AGENT });
     const error = await loadProjectAgents(openProject(root, root)).catch((e: unknown) => e);
-    expect(isFault(error, "file-bad") ? error.message : String(error)).toMatch(
-      /b\.(clad\.toml|ts): tool `echo` is already defined in .*a\.clad\.toml/,
-    );
+    expect(isFault(error, "file-bad") ? error.message : String(error)).toMatch(/b\.ts: tool `echo` is already defined in .*a\.clad\.toml/);
   });
 
-  test("T47 a manifest that is refused stops the project, and is named", async () => {
-    const root = project({
-      "tools/a.clad.toml": ECHO.replace('description = "Says it again."', 'description = "x"\nmode = "browser"'),
-      "agents/ops.toml": AGENT,
-    });
-    const error = await loadProjectAgents(openProject(root, root)).catch((e: unknown) => e);
-    expect(isFault(error, "file-bad") ? error.message : "").toMatch(/a\.clad\.toml:5:1: browsers are not run/);
+  const OTHER = 'name = "clerk"\ninstructions = "Do it."\ntools = ["say"]\n';
+  const BOTH = { "tools/say.clad.toml": ECHO.replace('"echo"', '"say"'), "agents/ops.toml": AGENT, "agents/clerk.toml": OTHER };
+  const POLICY = 'permit(principal, action == Action::"tool:echo", resource);\npermit(principal, action == Action::"model", resource);\n';
+
+  test.each([
+    ["a setting", { "tools/a.clad.toml": ECHO.replace("[args.x]", "verson = 1\n\n[args.x]") }, "tools/a.clad.toml:6:1 there is no setting"],
+    [
+      "its mode",
+      { "tools/a.clad.toml": ECHO.replace("[args.x]", 'mode = "browser"\n[args.x]') },
+      "tools/a.clad.toml:6:1 browsers are not run",
+    ],
+    ["no TOML at all", { "tools/echo.clad.toml": "[tool\n" }, "tools/echo.clad.toml:1:6 not TOML"],
+    [
+      "a second of its name",
+      { "tools/a.clad.toml": ECHO, "tools/b.clad.toml": ECHO },
+      "tools/a.clad.toml:2:1 tool `echo` is defined in tools/b.clad.toml too",
+    ],
+    [
+      "its output",
+      { "tools/a.clad.toml": `${ECHO}\n[output.schema]\ntype = "object"\nminimum = 3\n` },
+      "`output.schema` cannot be enforced",
+    ],
+    [
+      "the scope, for what reaches hosts",
+      { "tools/a.clad.toml": ECHO.replace('"string"', '"scope_target"'), "scope/scope.toml": "[scope]\ntargetz = []\n" },
+      "scope/scope.toml:2:1 `echo` reaches hosts, and the scope cannot be read",
+    ],
+    [
+      "a type of the project's",
+      { "tools/a.clad.toml": ECHO.replace('"string"', '"kind"'), "toolclad.toml": "[types" },
+      "there is no type `kind`",
+    ],
+  ])(
+    "T172 where a manifest cannot be used for %s, its agents are not run and are told the place; others are, and policies load",
+    async (_, files, told) => {
+      const root = project({ ...BOTH, ...files, "policies/p.cedar": POLICY });
+      const config = openProject(root, root);
+      const agents = (await loadProjectAgents(config)).agents.map(({ agent }) => agent);
+      const [clerk, ops] = ["clerk", "ops"].map((name) => agents.find((agent) => agent.name === name));
+      if (clerk === undefined || ops === undefined) throw new Error("an agent is missing");
+      expect(() => mustHaveSkills(clerk)).not.toThrow();
+      expect(() => mustHaveSkills(ops)).toThrow(/^agent `ops`: tool `echo` cannot be used: /);
+      expect(ops.missingTools[0]?.detail).toContain(told);
+      expect(ops.tools.find(({ name }) => name === "echo")?.check({})).toMatchObject({ kind: "refused" });
+      expect(openPolicies(config, agents, "cli").digest).toBeDefined();
+      expect(() => manifestTools({ root })).toThrow(); // whoever embeds it is told at once
+    },
+  );
+
+  test("T173 a manifest shares its server's breaker, and is refused where the server's entry wants a person asked and it does not", () => {
+    const entry = (tools: object) => JSON.stringify({ mcpServers: { crm: { command: "x", orgate: { tools } } } });
+    const manifest = (more: string) =>
+      `[tool]\nname = "pay"\nversion = "1"\ndescription = "d"\n${more}[mcp]\nserver = "crm"\ntool = "send"\n`;
+    const read = (tools: object, more = "") => {
+      const root = project({ "tools/pay.clad.toml": manifest(more), ".mcp.json": entry(tools) });
+      return projectManifests({
+        root,
+        tools: ["tools/*.clad.toml"],
+        directory: join(root, ".orgate"),
+        env: { ORGATE_HOME: root },
+        ask: null,
+      });
+    };
+    expect(read({}).tools.get("pay")?.tool.server).toBe("crm");
+    expect(read({ send: { humanApproval: true } }, "human_approval = true\n").problems).toEqual([]);
+    expect(read({ "*": { humanApproval: true }, send: { humanApproval: false } }).problems).toEqual([]);
+    for (const tools of [{ send: { humanApproval: true } }, { "*": { humanApproval: true } }]) {
+      const { tools: usable, broken } = read(tools);
+      expect([usable.has("pay"), broken.get("pay")]).toMatchObject([
+        false,
+        { line: 7, detail: expect.stringContaining("a person is asked") },
+      ]);
+    }
   });
 
   test("T64 another manifest is another tool: what was approved of the first does not count", () => {
@@ -161,13 +224,6 @@ describe("tools of a project", () => {
     const look = projectManifests(place).tools.get("look")?.tool;
     const context = { key: "k", signal: new AbortController().signal, note: () => {}, evidence: () => {} } as never;
     expect(await look?.run({}, context)).toMatchObject({ results: { raw_output: "./src/a.txt\n./tools/look.clad.toml\n" } });
-  });
-
-  test("T47 a schema of output that cannot be held to is refused", () => {
-    const root = project({ "tools/echo.clad.toml": `${ECHO}\n[output.schema]\ntype = "object"\nminimum = 3\n` });
-    expect(() => projectManifests({ root, tools: ["tools/*.clad.toml"], directory: join(root, ".orgate"), env: {}, ask: null })).toThrow(
-      /output.schema/,
-    );
   });
 
   test("T54 a manifest outside the project is not read, though a link leads to it", () => {

@@ -7,9 +7,11 @@ import { type Digest, describe, FaultError, type Tool } from "@orgate/core";
 import type { Invocation, McpInvocation, Places, Ran, Running, RunOptions } from "@orgate/core/contracts";
 import {
   type FileProblem,
+  type FoundServer,
   hostRunning,
   isManifest,
   type ManifestFile,
+  mcpServers,
   orgateHome,
   pathGuard,
   projectPlaces,
@@ -20,9 +22,9 @@ import {
   workplace,
 } from "./compose.ts";
 import { type ManifestTools, manifestTool } from "./manifest-tool.ts";
-import { fileBad } from "./project-modules.ts";
 import { type AskHidden, type Env, secretsFrom } from "./secrets.ts";
 import { readBytes } from "./text-file.ts";
+import { placeOf as placeOfSetting } from "./toml-text.ts";
 
 export type ManifestPlace = Readonly<{
   /** The project's folder. */
@@ -43,6 +45,10 @@ export type ProjectManifests = Readonly<{
   read: ReadManifests;
   /** By name. */
   tools: ReadonlyMap<string, ProjectManifest>;
+  /** By the name of the tool: why there is none. Nobody who names one of these is run. */
+  broken: ReadonlyMap<string, FileProblem>;
+  /** All that is wrong. */
+  problems: readonly FileProblem[];
   ground: ManifestTools;
   /** The servers that `[mcp]` manifests name. */
   servers: readonly string[];
@@ -50,27 +56,35 @@ export type ProjectManifests = Readonly<{
   connect(call: CallMcp): void;
 }>;
 
-/** Throws `file-bad` for the first thing that is wrong; `read.problems` of `readManifests` has all of them. */
+/** T172 what cannot be used is told by name, and the rest can. */
 export function projectManifests(place: ManifestPlace): ProjectManifests {
   const read = readManifests(place.root, place.tools);
-  const [problem] = read.problems;
-  if (problem !== undefined) throw problemFault(problem, read.problems.length - 1);
   const mcp: { call: CallMcp | null } = { call: null };
   const ground = groundOf(place, read, mcp);
   const tools = new Map<string, ProjectManifest>();
+  const problems: FileProblem[] = [...read.problems];
+  let servers: readonly FoundServer[] | null = null;
+  const approvals = (): readonly FoundServer[] => {
+    servers ??= mcpServers({ root: place.root, home: orgateHome(place.env) }, sha256).servers;
+    return servers;
+  };
   for (const manifest of read.manifests) {
+    const { file } = manifest;
     const { name } = manifest.contract.manifest.tool;
-    const other = tools.get(name);
-    if (other !== undefined)
-      throw fileBad(manifest.file, null, `tool \`${name}\` is already defined in ${other.file}`, "rename one of them");
-    tools.set(name, { tool: made(manifest, ground), file: manifest.file, manifest });
+    const same = read.manifests.filter((one) => one.contract.manifest.tool.name === name && one !== manifest);
+    const tool = same.length > 0 ? twice(manifest, same) : (laxer(manifest, approvals()) ?? made(manifest, ground));
+    if ("detail" in tool) problems.push(tool);
+    else tools.set(name, { tool, file, manifest });
   }
+  const broken = new Map<string, FileProblem>();
+  for (const problem of problems) if (problem.tool !== null && !broken.has(problem.tool)) broken.set(problem.tool, problem);
+  for (const name of broken.keys()) tools.delete(name);
   const backends = read.manifests.map(({ contract }) => contract.manifest.backend);
-  const servers = [...new Set(backends.flatMap((b) => (b.kind === "mcp" ? [b.server] : [])))];
+  const named = [...new Set(backends.flatMap((b) => (b.kind === "mcp" ? [b.server] : [])))];
   const connect = (call: CallMcp): void => {
     mcp.call = call;
   };
-  return { read, tools, ground, servers, connect };
+  return { read, tools, broken, problems, ground, servers: named, connect };
 }
 
 export const hasManifests = (patterns: readonly string[]): boolean => patterns.some(isManifest);
@@ -80,14 +94,37 @@ export function problemFault({ file, line, column, detail, hint }: FileProblem, 
   return new FaultError({ kind: "file-bad", file, line, column, detail: `${detail}${others}`, hint });
 }
 
-function made({ contract, text, file }: ManifestFile, ground: ManifestTools): Tool {
+function made({ contract, text, file }: ManifestFile, ground: ManifestTools): Tool | FileProblem {
   try {
     return manifestTool(contract, text, ground);
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     const { message, hint } = describe(error.fault);
-    throw fileBad(file, null, message, hint, error);
+    return { file, ...placeOfSetting(text, ["output", "schema"]), detail: message, hint, tool: contract.manifest.tool.name };
   }
+}
+
+/** T173 what the entry of a server says that a person is asked about is not to be had without by another name. */
+function laxer({ contract, text, file }: ManifestFile, servers: readonly FoundServer[]): FileProblem | null {
+  const { backend, tool } = contract.manifest;
+  if (backend.kind !== "mcp" || tool.human_approval) return null;
+  const entry = servers.find((one) => one.name === backend.server && one.kind === "usable");
+  const said = entry?.kind === "usable" ? { ...entry.server.tools["*"], ...entry.server.tools[backend.tool] } : {};
+  if (said.humanApproval !== true) return null;
+  return {
+    file,
+    ...placeOfSetting(text, ["mcp", "tool"]),
+    detail: `a person is asked before each call of \`${backend.tool}\`, says the entry of MCP server \`${backend.server}\`, and not by this manifest`,
+    hint: "say `human_approval = true` in [tool]",
+    tool: tool.name,
+  };
+}
+
+/** Neither is used: nobody can tell which one was meant. */
+function twice({ contract, text, file }: ManifestFile, [other]: readonly ManifestFile[]): FileProblem {
+  const { name } = contract.manifest.tool;
+  const detail = `tool \`${name}\` is defined in ${other?.shown ?? ""} too`;
+  return { file, ...placeOfSetting(text, ["tool", "name"]), detail, hint: "rename one of them", tool: name };
 }
 
 function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonly call: CallMcp | null }): ManifestTools {
@@ -127,14 +164,17 @@ export type ManifestToolsOptions = Readonly<{
   env?: Env;
 }>;
 
-/** For those who embed the runtime: the manifests of a folder as tools. Throws `file-bad` with line and column. `[mcp]` manifests need a project. */
+/** For those who embed the runtime: the manifests of a folder as tools. If anything is wrong with one it throws `file-bad` with line and column. `[mcp]` manifests need a project. */
 export function manifestTools({
   root,
   directory = join(root, ".orgate"),
   tools = ["tools/*.clad.toml"],
   env = process.env,
 }: ManifestToolsOptions): readonly Tool[] {
-  return [...projectManifests({ root, tools, directory, env, ask: null }).tools.values()].map(({ tool }) => tool);
+  const found = projectManifests({ root, tools, directory, env, ask: null });
+  const [problem] = found.problems;
+  if (problem !== undefined) throw problemFault(problem, found.problems.length - 1);
+  return [...found.tools.values()].map(({ tool }) => tool);
 }
 
 /** Where tools come from, a glob by the folder it looks into: what is put there is run the next time. */

@@ -134,6 +134,7 @@ export function equipmentOf(
     unusable: new Map(skills.flatMap(({ name, why }) => (why === null ? [] : [[name, why] as const]))),
     instructions,
     warnings,
+    missingTools: [],
     prices: {},
     ...servers,
   };

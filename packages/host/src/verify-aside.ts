@@ -17,26 +17,32 @@ export type Verified = Readonly<{
 
 const MOST_PROBLEMS = 100;
 
-/** `directory`: where the journal lies. */
-export function verifyAside(directory: string): Promise<Verified> {
+/** `directory`: where the journal lies. `progress` is told how many of about how many entries are done. */
+export function verifyAside(directory: string, progress: (entries: number, of: number) => void = () => {}): Promise<Verified> {
   return new Promise((resolve, reject) => {
     // runs from source and compiled alike: the thread's file is this one
     const worker = new Worker(new URL(`./verify-aside${extname(import.meta.url)}`, import.meta.url), { workerData: { verify: directory } });
-    worker.once("message", (found: Verified) => resolve(found));
+    worker.on("message", (told: Told) => {
+      if (told.kind === "progress") progress(told.entries, told.of);
+      else resolve(told.found);
+    });
     worker.once("error", reject);
     worker.once("exit", (code) => reject(new Error(`it ended early (${code})`))); // nothing, where it has answered
   });
 }
 
-async function look(directory: string): Promise<Verified> {
+type Told = Readonly<{ kind: "progress"; entries: number; of: number } | { kind: "found"; found: Verified }>;
+
+async function look(directory: string, tell: (told: Told) => void): Promise<Verified> {
   const store = openLook(directory);
   try {
+    const of = await store.journal.position();
     const found = verify({
       records: store.records,
       root: rootPublicKey(directory),
       ports: proof,
       head: null,
-      progress: () => {},
+      progress: (entries) => tell({ kind: "progress", entries, of }),
       torn: null,
     });
     const { streams, entries, commits, writers, erased } = found.counts;
@@ -49,4 +55,7 @@ async function look(directory: string): Promise<Verified> {
 
 const given: unknown = workerData;
 if (parentPort !== null && typeof given === "object" && given !== null && "verify" in given)
-  parentPort.postMessage(await look(String(given.verify)));
+  parentPort.postMessage({
+    kind: "found",
+    found: await look(String(given.verify), (told) => parentPort?.postMessage(told)),
+  } satisfies Told);

@@ -21,12 +21,15 @@ export type Equipment = Readonly<{
   servers: ReadonlyMap<string, ServerTools>;
   /** Why a server of this name is not among them. */
   unusableServers: ReadonlyMap<string, Unusable>;
+  /** Tools that the agent names, that are written somewhere, and that cannot be used as they are written. */
+  missingTools: readonly MissingTool[];
   /** What the project says that models cost, by model: after what the agent says itself, before the table of this version. */
   prices: Readonly<Record<string, Prices>>;
 }>;
 /** `refused`: offered and accepted, and still not usable. */
 export type ServerTools = Readonly<{ tools: readonly Tool[]; refused: readonly Readonly<{ name: string; reason: string }>[] }>;
 export type Unusable = Readonly<{ detail: string; hint: string }>;
+export type MissingTool = Readonly<{ tool: string } & Unusable>;
 type Missing = Readonly<{ skill: string } & Unusable>;
 export const NO_EQUIPMENT: Equipment = Object.freeze({
   skills: [],
@@ -35,6 +38,7 @@ export const NO_EQUIPMENT: Equipment = Object.freeze({
   warnings: [],
   servers: new Map(),
   unusableServers: new Map(),
+  missingTools: [],
   prices: {},
 });
 

@@ -38,7 +38,7 @@ import {
   type WebhookProvider,
 } from "../vocab/index.ts";
 import { type MissingServer, serversOf } from "./agent-servers.ts";
-import { type Equipment, joined, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
+import { type Equipment, joined, type MissingTool, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
 import { middlewareOf } from "./define-middleware.ts";
 import { type AgentOutput, type AnswerOf, outputOf } from "./define-output.ts";
 import type { Skill } from "./define-skill.ts";
@@ -174,6 +174,8 @@ export type Agent<Value = unknown> = Readonly<{
   missing: readonly Readonly<{ skill: string } & Unusable>[];
   /** MCP servers that it names and does not have: it is not run without them either. */
   missingServers: readonly MissingServer[];
+  /** Tools that it names and that are wrong as they are written: nor without these. */
+  missingTools: readonly MissingTool[];
   /** What it asks for and runs without. */
   warnings: readonly string[];
   /** As it was written: `equipAgent` starts from it. */
@@ -291,6 +293,7 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
     skills,
     missing,
     missingServers: Object.freeze(linked.missing),
+    missingTools: equipment.missingTools,
     warnings: [...(given.model === undefined ? [UNNAMED] : []), ...(asks ? equipment.warnings : []), ...linked.warnings],
     definition: Object.freeze({ ...given }),
   };

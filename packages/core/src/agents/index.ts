@@ -1,5 +1,5 @@
 export type { MissingServer } from "./agent-servers.ts";
-export { type Equipment, NO_EQUIPMENT, type ServerTools, type Unusable } from "./agent-skills.ts";
+export { type Equipment, type MissingTool, NO_EQUIPMENT, type ServerTools, type Unusable } from "./agent-skills.ts";
 export * from "./define-agent.ts";
 export { defineMiddleware, type MiddlewareDefinition, middlewareOf } from "./define-middleware.ts";
 export {

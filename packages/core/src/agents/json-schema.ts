@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import type { Json, JsonObject } from "../vocab/index.ts";
+import { readPattern } from "../vocab/pattern.ts";
 import { pathText, type StandardSchema } from "./standard-schema.ts";
 
 type Refusal = Readonly<{ at: readonly PropertyKey[]; why: string }>;
@@ -15,7 +16,9 @@ export function fromJsonSchema(schema: JsonObject): FromJsonSchema {
   const found = audit(schema, [], schema);
   if (found !== null) return { kind: "refused", detail: found.at.length === 0 ? found.why : `at \`${pathText(found.at)}\`: ${found.why}` };
   try {
-    return { kind: "schema", schema: z.fromJSONSchema({ ...schema }) };
+    const made = z.fromJSONSchema({ ...schema });
+    inProportion(made, new Set());
+    return { kind: "schema", schema: made };
   } catch (error) {
     return { kind: "refused", detail: error instanceof Error ? error.message : String(error) };
   }
@@ -158,7 +161,7 @@ function auditShape(shape: Shape, value: Json, at: readonly PropertyKey[], root:
     case "text":
       return must(typeof value === "string", "text");
     case "pattern":
-      return must(typeof value === "string" && isPattern(value), "a regular expression");
+      return must(typeof value === "string" && isPattern(value, at.some(isOutOfReach)), PATTERN);
     case "names":
       return must(Array.isArray(value) && value.every((name) => typeof name === "string"), "a list of names");
     case "schema":
@@ -172,7 +175,7 @@ function auditShape(shape: Shape, value: Json, at: readonly PropertyKey[], root:
     case "pattern-map":
       if (!isObject(value)) return must(false, "an object of schemas");
       return first(Object.entries(value), ([name, one]) =>
-        isPattern(name) ? audit(one, [...at, name], root) : { at: [...at, name], why: "must be a regular expression" },
+        isPattern(name, true) ? audit(one, [...at, name], root) : { at: [...at, name], why: `must be ${PATTERN}` },
       );
   }
 }
@@ -190,12 +193,37 @@ function isOfType(value: Json, type: string): boolean {
   return typeof value === type;
 }
 
-function isPattern(text: string): boolean {
+const PATTERN = "a regular expression that takes time in proportion to the text";
+/** Zod keeps these to itself: their patterns are matched by the engine's own way. */
+const isOutOfReach = (step: PropertyKey): boolean => step === "propertyNames" || step === "contains";
+
+/** T170 a pattern is matched in one go; where it cannot be, it is taken only if it repeats no group, which is what takes for ever. */
+function isPattern(text: string, outOfReach: boolean): boolean {
   try {
-    return new RegExp(text) instanceof RegExp;
+    return new RegExp(text) instanceof RegExp && ((!outOfReach && readPattern(text).kind === "pattern") || isTame(text));
   } catch {
     return false;
   }
+}
+const isTame = (text: string): boolean => text.length <= 200 && !/\)[*+{?]/.test(text) && [...text.matchAll(/[*+]|,\}/g)].length <= 2;
+
+/** In place of the engine's own way, which may take for ever. */
+class InProportion extends RegExp {
+  readonly #read = readPattern(this.source);
+  override test(text: string): boolean {
+    return this.#read.kind === "pattern" ? this.#read.pattern.look(text) === "fits" : super.test(text);
+  }
+}
+
+/** Every pattern of a schema that was made, wherever it stands in it. */
+function inProportion(at: unknown, seen: Set<unknown>): void {
+  if (typeof at !== "object" || at === null || at instanceof RegExp || seen.has(at)) return;
+  seen.add(at);
+  const def: unknown = Reflect.get(Reflect.get(at, "_zod") ?? {}, "def");
+  const later: unknown = Reflect.get(at, "getter"); // of a reference
+  for (const inside of [def, typeof later === "function" ? later() : null, ...Object.values(at)]) inProportion(inside, seen);
+  const pattern: unknown = Reflect.get(at, "pattern");
+  if (Reflect.get(at, "format") === "regex" && pattern instanceof RegExp) Reflect.set(at, "pattern", new InProportion(pattern));
 }
 
 function first<T>(items: readonly T[], look: (item: T, index: number) => Refusal | null): Refusal | null {

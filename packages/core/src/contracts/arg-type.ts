@@ -8,9 +8,9 @@
  * T55 an address (`url`) is parsed once: its host is compared, its scheme is one of those allowed, and it holds no name or password.
  */
 import type { Json } from "../vocab/index.ts";
+import { readPattern } from "../vocab/pattern.ts";
 import { type Host, isInternal, readHost, readRange, readTarget } from "./hosts.ts";
 import type { ArgDef } from "./manifest-schema.ts";
-import { patternOf } from "./pattern.ts";
 import { readSummary } from "./summary.ts";
 
 export const ARG_TYPES = [
@@ -125,11 +125,13 @@ export function takeOf(type: ArgType, def: ArgDef): Take {
 }
 
 function matching(def: ArgDef): Take {
-  const pattern = def.pattern === undefined ? null : patternOf(def.pattern);
+  const read = def.pattern === undefined ? null : readPattern(def.pattern);
   const isFree = def.sanitize?.includes("text") === true;
   return ofText(isFree ? "any" : "shell-safe", (text) => {
     if (isFree && UNPRINTABLE.test(text)) return bad("holds a control character");
-    return pattern === null || pattern.test(text) ? taken(text, text) : bad(`does not match ${def.pattern ?? ""}`);
+    const look = read === null ? "fits" : read.kind === "pattern" ? read.pattern.look(text) : "does-not";
+    if (look === "too-long") return bad("is too long to be compared with its pattern");
+    return look === "fits" ? taken(text, text) : bad(`does not match ${def.pattern ?? ""}`);
   });
 }
 

@@ -1,8 +1,8 @@
 /** What the model is shown of the arguments: JSON Schema, typed. */
 import type { Json, JsonObject } from "../vocab/index.ts";
+import { readPattern } from "../vocab/pattern.ts";
 import { MAX_TEXT } from "./arg-type.ts";
 import type { Arg } from "./manifest.ts";
-import { patternOf } from "./pattern.ts";
 
 export function inputSchemaOf(args: ReadonlyMap<string, Arg>): JsonObject {
   const all = [...args.values()];
@@ -45,8 +45,9 @@ function typeOf({ type, def }: Arg): JsonObject {
       return { type: "string", enum: [...(def.allowed ?? [])] };
     case "string":
     case "regex_match": {
-      const plain = def.pattern !== undefined && patternOf(def.pattern)?.flags === "u" && !/^\(\?/.test(def.pattern);
-      return { type: "string", maxLength: MAX_TEXT, ...(plain ? { pattern: def.pattern ?? "" } : {}) };
+      const read = def.pattern === undefined ? null : readPattern(def.pattern);
+      const isCommon = read?.kind === "pattern" && read.pattern.isCommon;
+      return { type: "string", maxLength: MAX_TEXT, ...(isCommon ? { pattern: def.pattern ?? "" } : {}) };
     }
     case "duration":
       return { type: "string", pattern: "^[0-9]+[smh]?$" };

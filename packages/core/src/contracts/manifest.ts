@@ -6,6 +6,7 @@
  * T56 an argument that feeds a decision is no free text.
  */
 import { frozenCopy, type JsonObject } from "../vocab/index.ts";
+import { readPattern } from "../vocab/pattern.ts";
 import { ARG_TYPES, type ArgType, FREE_TEXT, type Places, type Take, takeOf } from "./arg-type.ts";
 import { type Command, readCommand } from "./command.ts";
 import { readTarget } from "./hosts.ts";
@@ -13,7 +14,6 @@ import { type Http, readHttp } from "./http.ts";
 import { type Issue, issuesOf } from "./issue.ts";
 import { type ArgDef, argSchema, type CustomTypes, customTypesSchema, manifestSchema, type Written } from "./manifest-schema.ts";
 import { withTypes } from "./output.ts";
-import { patternOf } from "./pattern.ts";
 import { namesIn, type Piece, piecesOf } from "./template.ts";
 
 export type Arg = Readonly<{
@@ -169,8 +169,9 @@ function checkDef(name: string, type: ArgType, def: ArgDef, path: readonly Prope
   if (type === "enum" && (def.allowed ?? []).length === 0)
     report("allowed", `\`${name}\` is an enum without values`, 'name them: allowed = ["a", "b"]');
   if (type === "regex_match" && def.pattern === undefined) report("pattern", `\`${name}\` has no pattern to match`, "give it `pattern`");
-  if (def.pattern !== undefined && patternOf(def.pattern) === null)
-    report("pattern", `\`${def.pattern}\` is no regular expression here`, "write it as in JavaScript");
+  const read = def.pattern === undefined ? null : readPattern(def.pattern);
+  if (read?.kind === "refused")
+    report("pattern", `\`${def.pattern ?? ""}\` ${read.why}`, "write a regular expression without backward references and looking around");
   if (def.min !== undefined && def.max !== undefined && def.min > def.max)
     report("min", `${def.min} is more than \`max\``, "exchange them");
   if (def.feeds_decision && FREE_TEXT.includes(type))

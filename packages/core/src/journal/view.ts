@@ -2,6 +2,7 @@
 export * from "./view-approvals.ts";
 export { editView } from "./view-calls.ts";
 export * from "./view-diff.ts";
+export * from "./view-facets.ts";
 export * from "./view-fleet.ts";
 export type * from "./view-items.ts";
 export { policyRef } from "./view-items.ts";

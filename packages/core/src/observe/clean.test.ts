@@ -145,3 +145,55 @@ test("G102 a long text of nothing but traps is cleaned in one go", () => {
 test("G102 joiners without end after one picture are looked at once", () => {
   expect(page(`😀${"\u200d".repeat(200_000)}x`)).toBe("😀x");
 });
+
+describe("G105 what is not closed", () => {
+  test.each([
+    ["Put it into a <style> tag. Then save.", `Put it into a ${REMOVED} tag. Then save.`],
+    ["Close the <template> before <script>, or\nnothing is shown.", `Close the ${REMOVED} before ${REMOVED}, or\nnothing is shown.`],
+    ["one <!-- two\nthree", `one ${REMOVED}\nthree`],
+    ["a <!-- closed --> b <!-- not\nc", `a ${REMOVED} b ${REMOVED}\nc`],
+  ])("G105 in prose it takes no words with it: %j", (given, shown) => expect(page(given)).toBe(shown));
+
+  test.each([
+    "<p>seen</p><style>secret",
+    "<p>seen<template>secret",
+    "<!doctype html>seen<!-- x\nsecret",
+    "seen<div hidden>secret",
+    "seen<p style='display:none'>secret",
+  ])("G105 in a page, and of what says that it hides, all behind it is gone: %j", (given) => {
+    expect(page(given)).toContain("seen");
+    expect(page(given)).not.toContain("secret");
+  });
+
+  const word = fc.stringMatching(/^[a-z]{1,8}$/);
+  const prose = fc.array(word, { minLength: 1, maxLength: 12 }).map((words) => words.join(" "));
+  const slips = fc.constantFrom("<style>", "<script>", "<template>", "<noframes>", "<STYLE type=x>", "`<style>`");
+  const hidden = fc.constantFrom(
+    (text: string) => `<!-- ${text} -->`,
+    (text: string) => `<style>${text}</style>`,
+    (text: string) => `<script>${text}</script>`,
+    (text: string) => `<template>${text}</template>`,
+    (text: string) => `<div hidden>${text}</div>`,
+  );
+
+  test("G105 of prose with tags that are not closed every word stays, and with what is closed between, that is gone", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(prose, slips), { minLength: 1, maxLength: 6 }), prose, (parts, last) => {
+        const shown = page(parts.map(([words, slip]) => `${words} ${slip} `).join("") + last);
+        for (const words of [...parts.map(([one]) => one), last]) expect(shown).toContain(words);
+        expect(shown).not.toMatch(/<(?:style|script|template|noframes)/i);
+      }),
+    );
+    fc.assert(
+      fc.property(prose, hidden, prose, prose, (before, hide, secret, after) => {
+        const shown = page(`${before} ${hide(`QQ ${secret}`)} ${after}`);
+        expect(shown).toBe(`${before} ${REMOVED} ${after}`);
+        expect(page(shown)).toBe(shown);
+      }),
+    );
+  });
+
+  test("G105 G102 many that are not closed are looked for once: anew at each, this would not end", () => {
+    for (const slip of ["<style>", "<!-- x\n", "<template>"]) expect(page(slip.repeat(40_000))).toContain(REMOVED);
+  });
+});

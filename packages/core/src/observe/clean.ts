@@ -1,6 +1,8 @@
 /**
  * What a person who looks at a text would not see is taken out before a model does: characters without a shape, and markup that hides what it holds.
  * The list is closed and stands here; what is left out is left out on purpose (attributes of tags, text in the colour of an unnamed background).
+ * G105 what is closed is gone whole. What is not closed hides all behind it in a page, as it does in a browser; in prose, which no browser
+ *      reads, it is a word about markup: the tag is taken, of a comment its line, and the words behind it stay.
  * G100 joiners of scripts and emoji that need them survive, one at a time. G101 what was taken out leaves a word in its place. G102 twice is as once.
  */
 import type { Json, JsonObject, Outcome, Tool } from "../vocab/index.ts";
@@ -187,8 +189,9 @@ function withoutHidden(text: string): Readonly<{ text: string; hidden: number }>
     hidden += 1;
     from = end;
   };
+  const open: Open = { isPage: isPage(text), without: new Set() };
   for (let at = text.indexOf("<"); at !== -1; at = text.indexOf("<", at)) {
-    const comment = commentEnd(text, at);
+    const comment = commentEnd(text, at, open);
     if (comment !== null) {
       take(at, comment);
       at = comment;
@@ -198,7 +201,7 @@ function withoutHidden(text: string): Readonly<{ text: string; hidden: number }>
     if (tag === "unended") break;
     if (tag === null) at += 1;
     else if (isHiding(tag)) {
-      const end = EMPTY.has(tag.name) ? tag.end : elementEnd(text, tag);
+      const end = EMPTY.has(tag.name) ? tag.end : hiddenEnd(text, tag, open);
       take(at, end);
       at = end;
     } else at = tag.end;
@@ -214,16 +217,41 @@ function withoutHidden(text: string): Readonly<{ text: string; hidden: number }>
 /** A link that is defined and leads nowhere: its title is a comment. */
 const MARKDOWN = /^ {0,3}\[[^\]\n]*\]:[ \t]*(?:#|<#?>)[ \t]*(?:\([^\n]*\)|"[^\n]*"|'[^\n]*')[ \t]*$/gm;
 
-/** Where a comment ends that begins here; null where none does. One without an end goes to the end. */
-function commentEnd(text: string, at: number): number | null {
+/** What is known of things that are not closed; `without`: of these no end follows, which is looked for once. */
+type Open = Readonly<{ isPage: boolean; without: Set<string> }>;
+
+/** Something else of it is markup. */
+function isPage(text: string): boolean {
+  const first = /^\s*<([a-z][a-z0-9-]*)/i.exec(text)?.[1]?.toLowerCase();
+  if (first !== undefined && NAMES.has(first) && !NEVER_SHOWN.has(first)) return true;
+  if (/<(?:!doctype\s+html|html|head|body)[\s/>]/i.test(text)) return true;
+  for (const [, name = ""] of text.matchAll(/<\/([a-z][a-z0-9]*)\s*>/gi)) if (NAMES.has(name.toLowerCase())) return true;
+  return false;
+}
+
+/** Of a thing that only prose speaks of: the tag. One that says itself that it hides (an attribute) is no slip. */
+function hiddenEnd(text: string, tag: Tag, { isPage: page, without }: Open): number {
+  const inProse = !page && NEVER_SHOWN.has(tag.name);
+  if (inProse && without.has(tag.name)) return tag.end;
+  const end = elementEnd(text, tag);
+  if (!inProse || end.closed) return end.at;
+  without.add(tag.name);
+  return tag.end;
+}
+
+/** Where a comment ends that begins here; null where none does. One without an end goes to the end, in prose to that of its line. */
+function commentEnd(text: string, at: number, { isPage: page, without }: Open): number | null {
   if (text.startsWith("<!-->", at)) return at + 5;
   if (text.startsWith("<!--->", at)) return at + 6;
   if (text.startsWith("<!--", at)) {
     const ends = ["-->", "--!>"].flatMap((mark) => {
-      const end = text.indexOf(mark, at + 4);
+      const end = without.has(mark) ? -1 : text.indexOf(mark, at + 4);
+      if (end === -1) without.add(mark);
       return end === -1 ? [] : [end + mark.length];
     });
-    return ends.length === 0 ? text.length : Math.min(...ends);
+    if (ends.length > 0) return Math.min(...ends);
+    const line = page ? -1 : text.indexOf("\n", at);
+    return line === -1 ? text.length : line;
   }
   if (!/^<(?:!(?!doctype|\[cdata\[|element|attlist|entity|notation)[a-z]|\/[^a-z>])/i.test(text.slice(at, at + 12))) return null;
   const end = text.indexOf(">", at);
@@ -272,24 +300,25 @@ function hides(style: string): boolean {
 }
 
 /** After its own end; after the end of the text where it has none. */
-function elementEnd(text: string, tag: Tag): number {
+function elementEnd(text: string, tag: Tag): Readonly<{ at: number; closed: boolean }> {
+  const unclosed = { at: text.length, closed: false };
   let depth = 1;
   for (let at = text.indexOf("<", tag.end); at !== -1; at = text.indexOf("<", at)) {
-    const comment = NEVER_SHOWN.has(tag.name) ? null : commentEnd(text, at);
+    const comment = NEVER_SHOWN.has(tag.name) ? null : commentEnd(text, at, { isPage: true, without: new Set() });
     if (comment !== null) {
       at = comment;
       continue;
     }
     const inner = tagAt(text, at);
-    if (inner === "unended") return text.length;
+    if (inner === "unended") return unclosed;
     if (inner === null) {
       at += 1;
       continue;
     }
     if (inner.name === tag.name && (inner.closes || !NEVER_SHOWN.has(tag.name)))
       depth += inner.closes ? -1 : inner.attributes.endsWith("/") ? 0 : 1;
-    if (depth === 0) return inner.end;
+    if (depth === 0) return { at: inner.end, closed: true };
     at = NEVER_SHOWN.has(tag.name) ? at + 1 : inner.end;
   }
-  return text.length;
+  return unclosed;
 }

@@ -22,3 +22,4 @@ export * as shapes from "./shapes.ts";
 export { type Decision, followTurn, type LiveSign, type TurnSign } from "./turn.ts";
 export * from "./ui-stream.ts";
 export * from "./v1.ts";
+export { type VerifyLine, verifyLine } from "./views.ts";

@@ -106,3 +106,85 @@ export const health = z
     checks: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), detail: z.string() }).readonly()).readonly(),
   })
   .readonly();
+export const verified = z
+  .strictObject({
+    ok: z.boolean(),
+    streams: s.count,
+    entries: s.count,
+    commits: s.count,
+    writers: s.count,
+    erased: s.count,
+    head: z.string(),
+    problems: z.array(z.string()).readonly(),
+  })
+  .readonly();
+/** A line of a verification that is told while it goes on. */
+export const verifyLine = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("progress"), entries: s.count, of: s.count }),
+  z.strictObject({ kind: z.literal("result"), result: verified }),
+  z.strictObject({ kind: z.literal("failed"), detail: z.string() }),
+]);
+export type VerifyLine = z.infer<typeof verifyLine>;
+const place = { position: s.count, stream: s.streamId, seq: s.seq, at: s.millis };
+export const foundEntry = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("entry"), ...place, entry: s.entry }),
+  z.strictObject({ kind: z.literal("erased"), ...place }),
+  z.strictObject({ kind: z.literal("bad"), ...place, detail: z.string() }),
+]);
+export const storedEntry = z
+  .strictObject({
+    stream: s.streamId,
+    seq: s.seq,
+    at: s.millis,
+    kind: z.string(),
+    previous: s.digest,
+    payloadHash: s.digest,
+    entryHash: s.digest,
+    /** Both null once erased. */
+    salt: z.string().nullable(),
+    payload: z.string().nullable(),
+    commit: z
+      .strictObject({
+        writer: z.string(),
+        number: s.count,
+        at: s.millis,
+        hash: s.digest,
+        root: s.digest,
+        key: z.string(),
+        signature: z.string(),
+      })
+      .readonly(),
+  })
+  .readonly();
+export const usageRow = z
+  .strictObject({
+    hour: s.count,
+    agent: z.string(),
+    model: z.string(),
+    turns: s.count,
+    completed: s.count,
+    denied: s.count,
+    failed: s.count,
+    activeMs: s.count,
+    replies: s.count,
+    tokens: s.count,
+    micros: s.count,
+    unpriced: s.count,
+    calls: s.count,
+    callsFailed: s.count,
+    callMs: s.count,
+    decisions: s.count,
+    denials: s.count,
+    asks: s.count,
+  })
+  .readonly();
+export const policyFile = z
+  .strictObject({
+    path: z.string(),
+    text: z.string(),
+    /** A decision table, beside the policies that it is about. */
+    table: z.boolean(),
+    surface: s.surface.nullable(),
+    shadow: z.boolean(),
+  })
+  .readonly();

@@ -13,6 +13,7 @@ import {
   type AgentDefinition,
   DEFAULT_MODEL,
   defineAgent,
+  defineTool,
   describe,
   FaultError,
   isSkill,
@@ -72,7 +73,10 @@ const agentSchema = z.strictObject({
 
 type Definition = z.output<typeof agentSchema>;
 type PriceList = Readonly<Record<string, Prices>>;
-export type TomlAgent = Readonly<{ agent: Agent; file: string }>;
+/** `unfit`: tools that it names and that cannot be used; it is not run without them. */
+export type TomlAgent = Readonly<{ agent: Agent; file: string; unfit: readonly (BrokenTool & Readonly<{ tool: string }>)[] }>;
+/** A tool that is written, and wrong. */
+type BrokenTool = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
 type ToolBox = ReadonlyMap<string, Readonly<{ tool: Tool; file: string }>>;
 
 /** Both are paths and globs below `root`; `more` are tools from elsewhere, `spare` those that are there where the project has none of that name. Tool modules are loaded only when there is an agent that could name them. */
@@ -83,13 +87,14 @@ export async function loadTomlAgents(
   prices: PriceList = {},
   more: ToolBox = new Map(),
   spare: readonly Tool[] = [],
+  broken: ReadonlyMap<string, BrokenTool> = new Map(),
 ): Promise<readonly TomlAgent[]> {
   const folder = realpathSync(root);
   const files = projectFiles(folder, patterns, "agents");
   if (files.length === 0) return [];
   const named = await loadTools(folder, tools, more);
   const box = new Map([...spare.map((tool) => [tool.name, { tool, file: "orgate" }] as const), ...named]);
-  return files.map((file) => ({ agent: agentIn(file, { box, prices, root: folder }), file }));
+  return files.map((file) => agentIn(file, { box, prices, root: folder, broken }));
 }
 
 /** T64 one name is one tool, wherever it is defined. */
@@ -133,7 +138,9 @@ const isModule = (pattern: string): boolean => !pattern.endsWith(".clad.toml");
 const isTool = (value: unknown): value is Tool =>
   typeof value === "object" && value !== null && "inputSchema" in value && "check" in value && "resource" in value && "run" in value;
 
-function agentIn(file: string, { box, prices: project, root }: Readonly<{ box: ToolBox; prices: PriceList; root: string }>): Agent {
+type Ground = Readonly<{ box: ToolBox; prices: PriceList; root: string; broken: ReadonlyMap<string, BrokenTool> }>;
+
+function agentIn(file: string, { box, prices: project, root, broken }: Ground): TomlAgent {
   const text = textOf(file);
   const toml = readToml(text);
   if (toml.kind === "not-toml") throw fileBad(file, toml, `not TOML: ${toml.detail}`, HINT);
@@ -143,9 +150,14 @@ function agentIn(file: string, { box, prices: project, root }: Readonly<{ box: T
     throw fileBad(file, placeOf(text, path), detail, HINT);
   }
   const { tools, recover, breaker, model, output, prices: own, schedules, webhooks, ...rest } = read.data;
+  const unfit: TomlAgent["unfit"][number][] = [];
   const found = tools.map((name, i) => {
-    const known = box.get(name);
+    const [known, wrong] = [box.get(name), broken.get(name)];
     if (known !== undefined) return known.tool;
+    if (wrong !== undefined) {
+      unfit.push({ ...wrong, tool: name });
+      return standIn(name);
+    }
     const hint = box.size === 0 ? "the project's `tools/` has none" : `there are: ${[...box.keys()].sort().join(", ")}`;
     throw fileBad(file, placeOf(text, ["tools", i]), `there is no tool \`${name}\``, hint);
   });
@@ -158,7 +170,7 @@ function agentIn(file: string, { box, prices: project, root }: Readonly<{ box: T
   try {
     const failing = { ...(recover === undefined ? {} : { recover: recover as Recover }), ...(breaker === undefined ? {} : { breaker }) };
     const prices = pricesFor([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
-    return defineAgent({
+    const agent = defineAgent({
       ...rest,
       ...(model === undefined ? {} : { model }),
       ...(prices === null ? {} : { prices }),
@@ -168,12 +180,28 @@ function agentIn(file: string, { box, prices: project, root }: Readonly<{ box: T
       ...(webhooks === undefined ? {} : { webhooks: webhooks as unknown as NonNullable<AgentDefinition["webhooks"]> }),
       tools: found,
     }); // which checks what is said of failures like all the rest
+    return { agent, file, unfit };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     const { message, hint } = describe(error.fault);
     const setting = /`([A-Za-z.]+)(?:\[\d+\])?`/.exec(message.replace(/^agent `[^`]*`: /, ""))?.[1] ?? "name";
     throw fileBad(file, placeOf(text, pathOf(setting)), message, hint, error);
   }
+}
+
+/** For policies to speak of; an agent that has one is not run, and if it were, this would not. */
+function standIn(name: string): Tool {
+  const reason = "its manifest cannot be used: `orgate tools validate` tells why";
+  const tool = defineTool({
+    name,
+    description: "It cannot be used.",
+    input: { type: "object", properties: {}, additionalProperties: false },
+    effects: ["read", "write", "execute", "network", "spend"],
+    run: () => {
+      throw new Error(reason);
+    },
+  });
+  return Object.freeze({ ...tool, check: () => ({ kind: "refused", reason }) as const });
 }
 
 /** A path from the agent's own file, within the project. */

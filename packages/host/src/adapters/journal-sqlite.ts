@@ -59,7 +59,7 @@ import type { NewBlob } from "./sqlite-blobs.ts";
 import { claimsOf } from "./sqlite-claims.ts";
 import { wrongCounts } from "./sqlite-counts.ts";
 import { wrongKnown } from "./sqlite-known.ts";
-import { type HoldRow, openReader, type SqliteReader, sha256, type Tally } from "./sqlite-reader.ts";
+import { type HoldRow, openReader, type SqliteReader, type StoredPlace, sha256, type Tally } from "./sqlite-reader.ts";
 import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite-unknowns.ts";
@@ -119,6 +119,8 @@ export type Store = Omit<ReadStore, "journal"> &
     unknowns(page: UnknownPage): readonly ListedUnknown[];
     /** How many sessions each agent has in each state. */
     tally(): readonly Tally[];
+    /** One entry as it is stored, with its commit. */
+    stored(stream: StreamId, place: Seq): StoredPlace | null;
     /** Rejects unless the journal takes what is written, as far as can be told without writing to it. */
     checkWritable(): Promise<void>;
     /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
@@ -182,6 +184,7 @@ export function openStore(options: StoreOptions): Store {
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
       unknowns: reader.unknowns.page,
       tally: reader.tally,
+      stored: reader.stored,
       async checkWritable() {
         journal.check();
         await writer.probe();

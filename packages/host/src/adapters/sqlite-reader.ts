@@ -80,8 +80,11 @@ export type SqliteReader = Readonly<{
   streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[];
   /** A stream from its end, for what is not far from it; what cannot be read is passed over. */
   newestFirst(stream: StreamId): Iterable<JournalEvent>;
+  /** One entry as it is stored, and the commit that it was written in; null where there is none. */
+  stored(stream: StreamId, place: Seq): StoredPlace | null;
   records: Records;
 }>;
+export type StoredPlace = Readonly<{ entry: StoredEntry; commit: StoredCommit }>;
 
 /** By the table's own order: no scan. */
 export const STREAMS_SQL = "SELECT stream, seq FROM streams WHERE stream >= ? AND stream < ? || char(1114111) AND seq > 0 ORDER BY stream";
@@ -105,6 +108,9 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
   writtenAfter.setReturnArrays(true);
   const lastPosition = db.prepare("SELECT max(rowid) AS last FROM entries");
   const entriesBefore = db.prepare("SELECT seq, kind, payload FROM entries WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT ?");
+  const commitOf = db.prepare(
+    "SELECT c.* FROM entries AS e JOIN commits AS c ON c.writer = e.writer AND c.number = e.number WHERE e.stream = ? AND e.seq = ?",
+  );
   const nextStream = db.prepare("SELECT stream FROM entries WHERE stream > ? ORDER BY stream LIMIT 1");
   const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
   const commitsAfter = db.prepare("SELECT * FROM commits WHERE writer = ? AND number > ? ORDER BY number LIMIT ?");
@@ -265,6 +271,12 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
         before = Number(rows.at(-1)?.seq);
       }
     },
+    stored: (name, place) =>
+      snapshot(() => {
+        const [entry] = storedAfter(name, seq(place - 1), 1);
+        const row = commitOf.get(name, place);
+        return entry?.seq !== place || row === undefined ? null : { entry, commit: toCommit(row) };
+      }),
     records,
   };
 }

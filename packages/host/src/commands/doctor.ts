@@ -2,6 +2,7 @@
  * M56 what is usable here and why not: Node, project, its agents' models, providers, journal, whether a sandbox works. Nothing is written, no key is shown,
  *     and none is sent unless that is asked for (`--online`).
  */
+import { relative } from "node:path";
 import { describe, FaultError, isFault } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { type Cell, table } from "../cli/table.ts";
@@ -21,7 +22,8 @@ import {
   silenceAt,
 } from "../compose.ts";
 import type { Config } from "../config.ts";
-import { loadProjectAgents } from "../project-agents.ts";
+import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
+import type { Env } from "../secrets.ts";
 import { projectOf } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;
@@ -33,6 +35,8 @@ type Report = Readonly<{
   agents: readonly (Named & Readonly<{ model: string }>)[];
   providers: readonly (Named & Readonly<{ variable: string | null }>)[];
   journal: Found;
+  /** T172 manifests that cannot be used, each with its place; their agents are not run, the others are. */
+  tools: readonly Named[];
   /** T100 whether programs of tools can be run here, and who holds their limits; no reason to fail, as only they need it. */
   sandbox: Found & Readonly<{ hint: string | null }>;
 }>;
@@ -46,12 +50,13 @@ export const doctor: Run = async (given, screen) => {
   const report: Report = {
     node: nodeFound(),
     project,
-    agents: config === null ? [] : await agentsIn(config, settings, providers),
+    agents: config === null ? [] : await agentsIn(config, settings, providers, given.env),
     providers: [OFFLINE, ...providers.map(({ models: _, ...told }) => told)],
     journal: config === null ? { ok: true, detail: "no project here" } : await journalIn(config),
+    tools: config === null ? [] : brokenTools(config, given),
     sandbox: await sandboxFound(),
   };
-  const healthy = [report.node, report.project, report.journal, ...report.agents].every(({ ok }) => ok);
+  const healthy = [report.node, report.project, report.journal, ...report.agents, ...report.tools].every(({ ok }) => ok);
   if (given.json) {
     screen.line(JSON.stringify({ healthy, ...report }));
     return healthy ? EXIT.success : EXIT.failure;
@@ -62,6 +67,7 @@ export const doctor: Run = async (given, screen) => {
     [sign(report.project.ok, "bad"), "project", visible(report.project.detail)],
     [sign(report.journal.ok, "bad"), "journal", visible(report.journal.detail)],
     ...report.agents.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "bad"), `agent ${visible(name)}`, visible(detail)]),
+    ...report.tools.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "bad"), `tool ${visible(name)}`, visible(detail)]),
     ...report.providers.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "dim"), `provider ${name}`, visible(detail)]),
     [
       sign(report.sandbox.ok, "dim"),
@@ -94,13 +100,15 @@ function projectIn(given: Given): Readonly<{ config: Config | null; project: Fou
   }
 }
 
-async function agentsIn(config: Config, settings: Settings, providers: readonly Known[]): Promise<Report["agents"]> {
+async function agentsIn(config: Config, settings: Settings, providers: readonly Known[], env: Env): Promise<Report["agents"]> {
   const modelOf = modelsWith(settings);
   try {
-    const { agents } = await loadProjectAgents(config);
+    const { agents } = await loadProjectAgents(config, "wanted", env);
     return agents.map(({ agent }) => {
       const { name, model, warnings } = agent;
       try {
+        const [lack] = agent.missingTools;
+        if (lack !== undefined) return { name, model, ok: false, detail: `it is not run: tool \`${lack.tool}\` cannot be used` };
         const all = [model, ...agent.fallbacks.map((fallback) => fallback.model)];
         for (const one of all) modelOf(onModel(agent, one));
         const down = all.flatMap((one) => troubleWith(one, providers));
@@ -120,6 +128,13 @@ async function agentsIn(config: Config, settings: Settings, providers: readonly 
     return [{ name: "(all)", model: "", ok: false, detail: why(error) }];
   }
 }
+
+const brokenTools = (config: Config, given: Given): Report["tools"] =>
+  manifestsOf(config, given.env, null).problems.map(({ tool, file, line, column, detail }) => ({
+    name: tool ?? relative(config.root, file),
+    ok: false,
+    detail: `${relative(config.root, file)}:${line}:${column} ${detail}`,
+  }));
 
 type Known = Report["providers"][number] & Readonly<{ models: readonly string[] | null }>;
 

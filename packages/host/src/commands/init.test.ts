@@ -1,11 +1,10 @@
-import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { KINDS, type Kind } from "../starter/project.ts";
+import { warmCommand } from "./fixtures/warm.ts";
 
-const entry = join(import.meta.dirname, "..", "..", "bin", "orgate.js");
 let folder = "";
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "orgate-init-"));
@@ -16,16 +15,8 @@ type Ended = Readonly<{ code: number | null; stdout: string; stderr: string }>;
 /** Far from any node_modules: what a project imports must be found all the same. */
 function orgate(cwd: string, ...args: readonly string[]): Promise<Ended> {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const env = { PATH, NODE_COMPILE_CACHE, ORGATE_HOME: join(folder, "home") };
-  const child = spawn(process.execPath, [entry, ...args], { cwd: join(folder, cwd), env, stdio: ["ignore", "pipe", "pipe"] });
-  let [stdout, stderr] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  return new Promise((resolve) => child.on("close", (code) => resolve({ code, stdout, stderr })));
+  const at = join(folder, cwd);
+  return warmCommand(args, at, at, { PATH, NODE_COMPILE_CACHE, ORGATE_HOME: join(folder, "home") });
 }
 const json = async (cwd: string, ...args: readonly string[]): Promise<unknown> => {
   const { code, stdout, stderr } = await orgate(cwd, ...args, "--json");

@@ -2,7 +2,7 @@
 import { callId, type Entry, FaultError, seq } from "@orgate/core";
 import { EXIT, type Run } from "../cli/command.ts";
 import { visible } from "../cli/visible.ts";
-import { type Envelope, envelopeOf } from "../evidence.ts";
+import { type Envelope, envelopeOf, type Settled } from "../evidence.ts";
 import { looking, sessionOf } from "./project.ts";
 
 export const evidence: Run = (given, screen) =>
@@ -48,6 +48,7 @@ function linesOf(e: Envelope): readonly (readonly [string, string])[] {
     ["started", `${at(e.startedAt)}${e.starts > 1 ? ` (start ${e.starts})` : ""}`],
     ["ended", `${at(e.endedAt)}, after ${e.durationMs} ms`],
     ["outcome", e.outcome],
+    ...(e.settled === null ? [] : [["settled", settledText(e.settled)] as const]),
     ["exit status", e.exitStatus === null ? "none" : String(e.exitStatus)],
     ["output", e.outputSha256 === null ? `digest ${e.outputDigest ?? "none"}` : `sha256 ${String(e.outputSha256)}`],
     ["policies", e.policies.join(", ")],
@@ -56,4 +57,17 @@ function linesOf(e: Envelope): readonly (readonly [string, string])[] {
     ...(Object.keys(e.shown).length === 0 ? [] : [["shown", JSON.stringify(e.shown)] as const]),
     ["entries", `decided ${e.entries.decided ?? "-"}, started ${e.entries.started ?? "-"}, ended ${e.entries.ended} of ${e.session}`],
   ];
+}
+
+const AS: Readonly<Record<Settled["as"], string>> = {
+  done: "it was done",
+  failed: "it failed",
+  happened: "it happened",
+  "did-not-happen": "it did not happen",
+  "given-up": "given up: nobody will find out",
+};
+
+function settledText({ how, as, detail, by, at, entry }: Settled): string {
+  const who = how === "late" ? "its result came late" : how === "tool" ? "its tool was asked" : `${by ?? ""} says so`;
+  return `${AS[as]} (${who}, ${new Date(at).toISOString()}, entry ${entry})${detail === "" ? "" : `: ${detail}`}`;
 }

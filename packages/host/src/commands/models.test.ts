@@ -44,7 +44,7 @@ describe("M53 M56 what is there to use", () => {
   test("M56 doctor says what is usable and why not, shows no key, and its exit code tells", async () => {
     const desk = deskWith({ claude: CLAUDE, plain: agent("plain", "") });
     const ollama = { OLLAMA_BASE_URL: "http://127.0.0.1:9" }; // where nobody is, whatever runs on this machine
-    const sick = await desk.start(["doctor", "--json"], undefined, ollama).ended;
+    const sick = await desk.within(ollama, ["doctor", "--json"]);
     expect(sick.code).toBe(1);
     expect(JSON.parse(sick.stdout)).toMatchObject({
       healthy: false,
@@ -87,7 +87,7 @@ test("M124 M77 a project's prices let an agent limit money, its runs are paid at
   closing.push(local.close);
   const desk = deskWith({ claude: `${agent("claude", 'model = "anthropic/claude-next"')}[limits]\ncents = 50\n` });
   const env = { ANTHROPIC_API_KEY: "canary-0123456789", ANTHROPIC_BASE_URL: local.url };
-  const run = (...more: readonly string[]) => desk.start(["run", "claude", "--input", "hi", ...more], undefined, env).ended;
+  const run = (...more: readonly string[]) => desk.within(env, ["run", "claude", "--input", "hi", ...more]);
   expectRefusal(await run(), 1, "the price of the model is not known: `anthropic/claude-next`");
   const project = desk.read("orgate.toml");
   desk.write("orgate.toml", `${project}\n[prices]\n"anthropic/claude-next" = { input = 2, output = 10, cachedInput = 0.5 }\n`);
@@ -124,7 +124,7 @@ describe("M130 whether somebody is there", () => {
     });
     const desk = deskWith({ claude: CLAUDE, next: agent("next", 'model = "anthropic/claude-next"') });
     const doctor = async (key: string, base: string, ...args: readonly string[]) =>
-      desk.start(["doctor", ...args], undefined, { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: base }).ended;
+      desk.within({ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: base }, ["doctor", ...args]);
     expect((await doctor(KEY, counting)).code).toBe(0);
     expect(asked).toBe(0);
     const good = await doctor(KEY, url, "--online");
@@ -141,23 +141,26 @@ describe("M130 whether somebody is there", () => {
   ])("M56 M130 a server that repeats the key in %s does not get it onto the screen", async (_, type, body) => {
     const url = await serving((response) => response.writeHead(200, { "content-type": type }).end(body));
     const desk = deskWith({ claude: CLAUDE });
-    const { code, stdout, stderr } = await desk.start(["doctor", "--online"], undefined, {
-      ANTHROPIC_API_KEY: KEY,
-      ANTHROPIC_BASE_URL: url,
-    }).ended;
+    const { code, stdout, stderr } = await desk.within(
+      {
+        ANTHROPIC_API_KEY: KEY,
+        ANTHROPIC_BASE_URL: url,
+      },
+      ["doctor", "--online"],
+    );
     expect([code, `${stdout}${stderr}`.includes("canary")]).toEqual([1, false]);
   });
 
   test("M130 a local server that is down is seen without a word, and so is an agent that needs it", async () => {
     const desk = deskWith({ local: agent("local", 'model = "ollama/llama3.3"') });
-    const told = await desk.start(["doctor"], undefined, { OLLAMA_BASE_URL: "http://127.0.0.1:9" }).ended;
+    const told = await desk.within({ OLLAMA_BASE_URL: "http://127.0.0.1:9" }, ["doctor"]);
     expect(told.code).toBe(1);
     expect(told.stdout).toMatch(
       /no\s+agent local\s+ollama\/llama3\.3: nobody listens at http:\/\/127\.0\.0\.1:9\/v1: is the server running/,
     );
     expect(told.stdout).toContain("No provider can be used yet: set the variable of one of them");
     const url = await serving((response) => response.end());
-    expect((await desk.start(["doctor"], undefined, { OLLAMA_BASE_URL: url }).ended).code).toBe(0);
+    expect((await desk.within({ OLLAMA_BASE_URL: url }, ["doctor"])).code).toBe(0);
   });
 });
 
@@ -173,7 +176,7 @@ test("M57 a whole turn over the wire: a call, its result, the answer, all in the
   const desk = deskWith({});
   desk.write("agents/desk.ts", OVER_THE_WIRE(desk.read("agents/desk.ts")));
   const env = { ANTHROPIC_API_KEY: "canary-0123456789", ANTHROPIC_BASE_URL: local.url };
-  const ran = await desk.start(["run", "desk", "--input", "look around", "--json"], undefined, env).ended;
+  const ran = await desk.within(env, ["run", "desk", "--input", "look around", "--json"]);
   expect(ran).toMatchObject({ code: 0 });
   expect(JSON.parse(ran.stdout)).toMatchObject({
     ending: "completed",
@@ -222,7 +225,7 @@ describe("M41 M49 what comes of a fault in a turn", () => {
     const desk = deskWith({});
     desk.write("agents/desk.ts", OVER_THE_WIRE(desk.read("agents/desk.ts"), `retry: { backoffMs: 0 },${more}`));
     const env = { ANTHROPIC_API_KEY: "canary-0123456789", ANTHROPIC_BASE_URL: url };
-    const ran = await desk.start(["run", "desk", "--input", "look", "--json"], undefined, env).ended;
+    const ran = await desk.within(env, ["run", "desk", "--input", "look", "--json"]);
     const result = JSON.parse(ran.stdout) as { session: string };
     const shown = (await desk.json("journal", "show", result.session)) as {
       at: number;
@@ -332,7 +335,7 @@ describe("M41 M49 what comes of a fault in a turn", () => {
       OPENAI_API_KEY: "canary-9876543210",
       OPENAI_BASE_URL: spare.url,
     };
-    const ran = await desk.start(["run", "desk", "--input", "look", "--json"], undefined, keys).ended;
+    const ran = await desk.within(keys, ["run", "desk", "--input", "look", "--json"]);
     expect(JSON.parse(ran.stdout)).toMatchObject({ ending: "completed", output: "All is well.", iterations: 2, calls: 1 });
     expect(desk.read("effects.txt")).toBe("look\n");
     expect(JSON.stringify(spare.asked[0]?.body)).toContain("function_call_output");
@@ -423,7 +426,7 @@ describe("M42 the canary: keys everywhere, and none to be found", () => {
     const desk = deskWith({ claude: `${CLAUDE}retry = { backoffMs = 0 }\nbreaker = { failures = 100 }\n` });
     desk.write(".env", `OPENAI_API_KEY=${KEY}\n`);
     const run = (leak: number, ...args: readonly string[]) =>
-      desk.start(args, undefined, { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${url}/${leak}/v1` }).ended;
+      desk.within({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${url}/${leak}/v1` }, args);
     const said: Ended[] = [];
     for (const [leak] of answers.entries())
       said.push(await run(leak, "run", "claude", "--input", "hi", ...(leak % 2 === 0 ? ["--json"] : [])));

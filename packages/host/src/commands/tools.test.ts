@@ -134,7 +134,7 @@ describe("tools", () => {
     });
   });
 
-  test("T65 T47 validate tells everything that is wrong, and init writes what is not", async () => {
+  test("T65 T47 T172 validate and doctor tell everything that is wrong, the rest is used, and init writes what is not", async () => {
     const other = shop();
     expect(await other.json("tools", "validate")).toEqual({ manifests: 1, problems: [] });
     for (const kind of ["command", "http", "mcp"]) {
@@ -146,7 +146,11 @@ describe("tools", () => {
     const told = await other.orgate("tools", "validate");
     expect(told.code).toBe(1);
     expect(told.stdout).toMatch(/bad\.clad\.toml:3:1 there is no setting `tool\.verson`/);
-    expectRefusal(await other.orgate("tools", "list"), 1, "`tool.version` is missing (and 2 more");
+    const listed = (await other.json("tools", "list")) as readonly Readonly<{ name: string; problem: string | null }>[];
+    expect(listed.find(({ name }) => name === "bad")?.problem).toContain("tools/bad.clad.toml:1:");
+    const doctor = await other.orgate("doctor", "--json");
+    expect([doctor.code, JSON.parse(doctor.stdout).tools.length]).toEqual([1, 3]);
+    expect(await other.json("tools", "test", "say", "--arg", "text=a")).toMatchObject({ args: { text: "a" } });
   });
 });
 

@@ -4,7 +4,7 @@
  * T65 `tools test` builds what would run and runs nothing, reads no secret; `tools run` goes through the gate and the journal like any call.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { type Agent, FaultError, type Json, type JsonObject, type Tool } from "@orgate/core";
 import type { Contract } from "@orgate/core/contracts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -13,9 +13,10 @@ import { visible } from "../cli/visible.ts";
 import { type FileProblem, type ManifestFile, readManifest } from "../compose.ts";
 import { operatorModel } from "../operator-model.ts";
 import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
+import { problemFault } from "../project-manifests.ts";
 import { starterManifest } from "../starter/manifest.ts";
 import { driven, printResult, withRuntime } from "./driving.ts";
-import { certified, deskOf, manifestsIn, personOf, projectOf } from "./project.ts";
+import { certified, deskOf, personOf, projectOf } from "./project.ts";
 
 type Listed = Readonly<{
   name: string;
@@ -37,17 +38,26 @@ const listedTool = (tool: Tool, from: string, agents: readonly Agent[]): Listed 
   problem: null,
 });
 
+const brokenTool = (name: string, { file, line, column, detail }: FileProblem, root: string, agents: readonly Agent[]): Listed => ({
+  name,
+  from: relative(root, file),
+  risk: "",
+  effects: [],
+  sandbox: null,
+  agents: agents.filter((agent) => agent.tools.some((t) => t.name === name)).map((agent) => agent.name),
+  problem: `${relative(root, file)}:${line}:${column} ${detail}`,
+});
+
 export const list: Run = async (given, screen) => {
   const config = projectOf(given);
-  const { problems } = manifestsIn(config);
-  if (problems.length > 0) throw refused(problems, config.root);
-  const { agents: loaded } = await loadProjectAgents(config);
+  const { agents: loaded } = await loadProjectAgents(config, "wanted", given.env);
   const agents = loaded.map(({ agent }) => agent);
-  const manifests = manifestsOf(config, given.env, null).tools;
+  const { tools: manifests, broken } = manifestsOf(config, given.env, null);
   const rest = agents
     .flatMap((agent) => agent.tools)
-    .filter((tool, i, all) => !manifests.has(tool.name) && all.findIndex((t) => t.name === tool.name) === i);
+    .filter((tool, i, all) => !manifests.has(tool.name) && !broken.has(tool.name) && all.findIndex((t) => t.name === tool.name) === i);
   const rows = [
+    ...[...broken].map(([name, problem]) => brokenTool(name, problem, config.root, agents)),
     ...[...manifests.values()].map(({ tool, manifest }) => listedTool(tool, manifest.shown, agents)),
     ...rest.map((tool) => listedTool(tool, tool.server === null ? "code" : `mcp:${tool.server}`, agents)),
   ].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -59,7 +69,7 @@ export const list: Run = async (given, screen) => {
       r.risk,
       r.effects.join(", "),
       r.sandbox ?? "",
-      r.from,
+      r.problem === null ? r.from : { text: `cannot be used: ${visible(r.problem)}`, tone: "bad" },
       r.agents.join(", ") || { text: "no agent", tone: "dim" },
     ]);
     for (const line of table(["tool", "risk", "effects", "sandbox", "from", "used by"], cells, screen.paint)) screen.line(line);
@@ -67,31 +77,23 @@ export const list: Run = async (given, screen) => {
   return EXIT.success;
 };
 
-function refused(problems: readonly FileProblem[], root: string): FaultError {
-  const [first] = problems;
-  const { file = root, line = 1, column = 1, detail = "", hint = "" } = first ?? {};
-  const more = problems.length - 1;
-  return new FaultError({
-    kind: "file-bad",
-    file,
-    line,
-    column,
-    detail: `${detail}${more > 0 ? ` (and ${more} more: \`orgate tools validate\` shows all)` : ""}`,
-    hint,
-  });
-}
-
 /** One manifest of the project, by the name of its tool. */
 function manifestNamed(given: Given, name: string): ManifestFile {
-  const read = manifestsIn(projectOf(given));
-  const found = read.manifests.find(({ contract }) => contract.manifest.tool.name === name);
-  if (found !== undefined) return found;
-  if (read.problems.length > 0) throw refused(read.problems, "");
-  const names = read.manifests.map(({ contract }) => contract.manifest.tool.name);
+  const { tools, broken, problems } = manifestsOf(projectOf(given), given.env, null);
+  const found = tools.get(name);
+  if (found !== undefined) return found.manifest;
+  const wrong = broken.get(name);
+  if (wrong !== undefined) throw problemFault(wrong, problems.length - 1);
+  const names = [...tools.keys()];
   throw new FaultError({
     kind: "usage",
     detail: `no manifest describes a tool \`${name}\``,
-    hint: names.length === 0 ? "there is none in tools/*.clad.toml" : `there are: ${names.sort().join(", ")}`,
+    hint:
+      names.length > 0
+        ? `there are: ${names.sort().join(", ")}`
+        : problems.length > 0
+          ? "none can be used: `orgate tools validate` tells why"
+          : "there is none in tools/*.clad.toml",
   });
 }
 
@@ -174,10 +176,10 @@ export const schema: Run = async (given, screen) => {
 export const validate: Run = async (given, screen) => {
   const [file] = given.args;
   const config = projectOf(given);
-  const read = manifestsIn(config);
-  const one = file === undefined ? null : oneFile(resolve(given.cwd, file), read.types);
-  const problems = one === null ? [...read.problems, ...made(given, read.problems.length)] : one.problems;
-  const good = one === null ? read.manifests.length : one.contract === null ? 0 : 1;
+  const all = manifestsOf(config, given.env, null);
+  const one = file === undefined ? null : oneFile(resolve(given.cwd, file), all.read.types);
+  const problems = (one ?? all).problems.map(({ tool: _, ...problem }) => problem);
+  const good = one === null ? all.tools.size : one.contract === null ? 0 : 1;
   if (given.json) screen.line(JSON.stringify({ manifests: good, problems }));
   else {
     for (const { file: at, line, column, detail, hint } of problems) {
@@ -193,19 +195,6 @@ function oneFile(file: string, types: Parameters<typeof readManifest>[1]) {
   if (!existsSync(file))
     throw new FaultError({ kind: "usage", detail: `there is no file ${file}`, hint: "name a manifest, or none for all of the project's" });
   return readManifest(file, types);
-}
-
-/** What shows only once they are tools: two of one name, a schema of output that cannot be held to. */
-function made(given: Given, before: number): readonly FileProblem[] {
-  if (before > 0) return [];
-  try {
-    manifestsOf(projectOf(given), given.env, null);
-    return [];
-  } catch (error) {
-    if (!(error instanceof FaultError) || error.fault.kind !== "file-bad") throw error;
-    const { file, line, column, detail, hint } = error.fault;
-    return [{ file, line: line ?? 1, column: column ?? 1, detail, hint }];
-  }
 }
 
 export const test: Run = async (given, screen) => {
@@ -280,7 +269,7 @@ export const init: Run = async (given, screen) => {
 /** T65 the person proposes it in the agent's place; everything after that is as ever. */
 export const run: Run = async (given, screen) => {
   const [name = ""] = given.args;
-  const desk = await deskOf(projectOf(given));
+  const desk = await deskOf(projectOf(given), given.env);
   const agent = agentFor(desk.agents, name, given.text("agent"));
   const { contract } = manifestNamed(given, name);
   const args = argsOf(given, contract);

@@ -1,7 +1,9 @@
 /** The coordinator put together: floor, probes, metrics, routes and sockets around one runtime, on one port. */
+import { dirname } from "node:path";
 import type { JsonObject } from "@orgate/core";
 import type { Config } from "../config.ts";
 import type { Runtime } from "../runtime.ts";
+import { viewsAside } from "../views-aside.ts";
 import type { Access } from "./access.ts";
 import { apiOf, type Handlers } from "./api.ts";
 import { type Floor, openFloor } from "./floor.ts";
@@ -77,7 +79,8 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     }),
   });
   const probes = probesOf({ runtime, isLeaving: floor.isLeaving, log });
-  const front: Front = { runtime, floor, probes, metrics, version, startedAt: now(), now, describe, config };
+  const views = viewsAside(dirname(runtime.place.keys.dir));
+  const front: Front = { runtime, floor, probes, metrics, views, version, startedAt: now(), now, describe, config };
   const more = options.more?.(front) ?? {};
   const handlers: Handlers = {
     ...serverHandlers(front),
@@ -92,6 +95,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
   const api = apiOf({ runtime, access, handlers, once: onceOf(keys, now), bounds });
   const closeAll = (): void => {
     metrics.close();
+    void views.close();
     keys.close();
   };
   try {

@@ -1,28 +1,69 @@
 /** The journal. */
 import * as z from "zod";
-import { as, get, inText } from "../route.ts";
+import { as, get, inText, MOST_PAGE, ofSession, whole } from "../route.ts";
 import * as s from "../shapes.ts";
+import { foundEntry, storedEntry, usageRow, verified } from "../views.ts";
 
 export const journalRoutes = {
   verify: get({
     path: "/journal/verify",
+    answers: as(verified),
+    act: { kind: "read-journal", on: "project" },
+    tag: "journal",
+    says: "Checks every hash, chain and seal of the journal.",
+  }),
+  verifying: get({
+    path: "/journal/verify/progress",
+    answers: inText("application/x-ndjson"),
+    act: { kind: "read-journal", on: "project" },
+    tag: "journal",
+    says: "The same, told while it goes on: lines of JSON, `progress` with how many entries are done, then one `result` or `failed`.",
+  }),
+  journalEntries: get({
+    path: "/journal/entries",
+    query: z.strictObject({
+      agent: s.name.exactOptional(),
+      tool: s.name.exactOptional(),
+      verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]).exactOptional(),
+      policy: z.string().min(1).max(500).exactOptional(),
+      label: s.name.exactOptional(),
+      person: s.name.exactOptional(),
+      kind: s.name.exactOptional(),
+      /** Older than this position. */
+      before: whole.exactOptional(),
+      limit: z.coerce.number().int().min(1).max(MOST_PAGE).default(100),
+    }),
     answers: as(
       z
         .strictObject({
-          ok: z.boolean(),
-          streams: s.count,
-          entries: s.count,
-          commits: s.count,
-          writers: s.count,
-          erased: s.count,
-          head: z.string(),
-          problems: z.array(z.string()).readonly(),
+          items: z.array(foundEntry).readonly(),
+          /** Where to ask on from; null when there is nothing older. */
+          next: s.count.nullable(),
+          /** So many of the newest entries are not looked through yet: ask again. */
+          behind: s.count,
         })
         .readonly(),
     ),
     act: { kind: "read-journal", on: "project" },
     tag: "journal",
-    says: "Checks every hash, chain and seal of the journal.",
+    says: "Entries of the whole journal, newest first, by what they are about: agent, tool, verdict, policy, label, person, kind, and any of them together.",
+  }),
+  storedEntry: get({
+    path: "/sessions/{session}/entries/{seq}",
+    params: ofSession.extend({ seq: z.coerce.number().int().min(1) }),
+    answers: as(storedEntry),
+    act: { kind: "read-journal", on: "session" },
+    tag: "journal",
+    says: "One entry of a session as it is stored: its text, its hashes, the commit that seals it.",
+  }),
+  usage: get({
+    path: "/usage",
+    /** Hours since 1970; `to` is not among them. */
+    query: z.strictObject({ from: whole, to: whole, agent: s.name.exactOptional() }),
+    answers: as(z.strictObject({ rows: z.array(usageRow).readonly(), behind: s.count }).readonly()),
+    act: { kind: "list", on: "listing" },
+    tag: "journal",
+    says: "What the agents that the caller may see did and used, by hour, agent and model.",
   }),
   export: get({
     path: "/journal/export",

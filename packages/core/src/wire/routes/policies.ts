@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { as, get, post } from "../route.ts";
 import * as s from "../shapes.ts";
-import { caseView, policyFiles, policyView, trouble } from "../views.ts";
+import { caseView, policyFile, policyFiles, policyView, trouble } from "../views.ts";
 
 export const policyRoutes = {
   policies: get({
@@ -11,6 +11,22 @@ export const policyRoutes = {
     act: { kind: "observe", on: "policies" },
     tag: "policies",
     says: "The policies in force.",
+  }),
+  policyFiles: get({
+    path: "/policies/files",
+    answers: as(
+      z
+        .strictObject({
+          files: z.array(policyFile).readonly(),
+          problems: z.array(trouble).readonly(),
+          warnings: z.array(trouble).readonly(),
+          cases: z.array(caseView).readonly(),
+        })
+        .readonly(),
+    ),
+    act: { kind: "observe", on: "policies" },
+    tag: "policies",
+    says: "The files of `policies/` as they lie there now, with everything that is wrong with them; what is in force may be older.",
   }),
   checkPolicies: post({
     path: "/policies/check",

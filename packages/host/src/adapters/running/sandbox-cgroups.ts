@@ -159,7 +159,9 @@ export function makeCgroup(place: CgroupPlace, limits: Readonly<{ memoryBytes: n
     memory: countIn(join(memory, place.kind === "v2" ? "memory.events" : "memory.oom_control"), "oom_kill"),
     processes: countIn(join(pids, "pids.events"), "max"),
   });
-  return { joins: folders.map((folder) => join(folder, "cgroup.procs")), strikes, remove };
+  // a process of one thread that moves itself by `tasks` waits for nobody; by `cgroup.procs` it waits until all processors have looked up
+  const door = place.kind === "v2" ? "cgroup.procs" : "tasks";
+  return { joins: folders.map((folder) => join(folder, door)), strikes, remove };
 }
 
 /** Swap is not counted everywhere; where it is, it is no way around the limit. */

@@ -23,16 +23,25 @@ export type Held = Readonly<{
   remove(): void;
 }>;
 
-/** A fixed script: what it is given are arguments, never words of it. */
+/** Fixed scripts: what they are given are arguments, never words of them. */
 const JOIN = 'until [ "$1" = -- ]; do echo 0 >"$1" || exit 125; shift; done; shift; exec "$@"';
+const LIMIT = `ulimit -c 0 && ulimit -f "$1" && ulimit -n "$2" || exit 125; shift 2; ${JOIN}`;
+/** What a shell counts file sizes in. */
+const BLOCK = 512;
+/** What bubblewrap itself opens and writes, beside what it is handed: a limit below that is for the program alone. */
+const OWN = { openFiles: 32, fileBytes: 4_096 };
 
-export function hold(holding: Holding, limits: ProcessLimits, tools: Readonly<{ prlimit: string }>): Held {
+/** `handed`: how many open files bubblewrap is given. */
+export function hold(holding: Holding, limits: ProcessLimits, tools: Readonly<{ prlimit: string }>, handed: number): Held {
   const common = [tools.prlimit, `--fsize=${limits.fileBytes}`, `--nofile=${limits.openFiles}`, "--core=0"];
   if (holding.kind === "cgroup") {
     const group: Cgroup = makeCgroup(holding.place, { memoryBytes: limits.memoryBytes, processes: limits.processes + OWN_PROCESSES });
+    // the shell that joins the group can set the others too: one program less to start for each call
+    const isRoomy = limits.openFiles >= handed + OWN.openFiles && limits.fileBytes >= OWN.fileBytes;
+    const own = isRoomy ? [LIMIT, "sh", String(Math.floor(limits.fileBytes / BLOCK)), String(limits.openFiles)] : [JOIN, "sh"];
     return {
-      before: ["/bin/sh", "-c", JOIN, "sh", ...group.joins, "--"],
-      inside: [...common, "--"],
+      before: ["/bin/sh", "-c", ...own, ...group.joins, "--"],
+      inside: isRoomy ? [] : [...common, "--"],
       isOver: () => group.strikes().memory > 0,
       strikes: group.strikes,
       remove: group.remove,

@@ -35,7 +35,9 @@ const TRIALS: readonly Trial[] = [
   { limit: "memoryBytes", at: 32 * MIB, argv: () => ["dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=1"] },
   { limit: "processes", at: 8, argv: () => ["sh", "-c", CHILDREN] },
   { limit: "fileBytes", at: MIB, argv: (folder) => ["dd", "if=/dev/zero", `of=${folder}/file`, "bs=1M", "count=2"] },
+  // few are set inside, many before the sandbox is made
   { limit: "openFiles", at: 16, argv: () => ["tee", ...Array.from({ length: 32 }, () => "/dev/null")] },
+  { limit: "openFiles", at: 64, argv: () => ["tee", ...Array.from({ length: 128 }, () => "/dev/null")] },
   { limit: "timeMs", at: 50, argv: () => ["sleep", "0.1"] },
 ];
 
@@ -48,7 +50,7 @@ export async function prove(ready: Ready, runs: Runs): Promise<Proven> {
       continue;
     }
     const objections = (await Promise.all(TRIALS.map((trial) => shown(trial, holding, runs)))).filter((one) => one !== null);
-    if (objections.length === 0) return { kind: "usable", ready, holding, limits: TRIALS.map(({ limit }) => limit) };
+    if (objections.length === 0) return { kind: "usable", ready, holding, limits: [...new Set(TRIALS.map(({ limit }) => limit))] };
     failures.push(`${nameOf(holding)}: ${objections.join(", ")}`);
   }
   if (failures.length === 0)

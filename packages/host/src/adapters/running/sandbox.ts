@@ -162,7 +162,7 @@ async function boxed(invocation: ProcessInvocation, options: RunOptions, box: Bo
     const program = findProgram(invocation.argv[0] ?? "", cwd, mounts);
     if (program.kind === "none") return refused(program);
     const room = gateway === null ? invocation.limits : gateway.widened(invocation.limits);
-    held = hold(box.holding, room, box.ready);
+    held = hold(box.holding, room, box.ready, FIRST_MOUNT_FD + mounts.length);
     const constants = constantsFor(box.holding.kind === "user");
     for (const text of [constants.filter, constants.users, constants.groups, constants.hosts])
       files.push(openSync(`/proc/self/fd/${text}`, "r"));

@@ -2,6 +2,7 @@
 import type { Agent, JsonObject } from "@orgate/core";
 import type { Config } from "../../config.ts";
 import type { Runtime } from "../../runtime.ts";
+import type { ViewsAside } from "../../views-aside.ts";
 import type { Floor } from "../floor.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Probes } from "../probes.ts";
@@ -11,6 +12,8 @@ export type Front = Readonly<{
   floor: Floor;
   probes: Probes;
   metrics: Metrics;
+  /** Looked up beside the journal. */
+  views: ViewsAside;
   version: string;
   startedAt: number;
   now(): number;

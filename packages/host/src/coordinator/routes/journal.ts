@@ -1,17 +1,61 @@
 import { dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { seq } from "@orgate/core";
 import { exportJournal, exportSession } from "@orgate/core/journal";
+import { type VerifyLine, wireProblem } from "@orgate/core/wire";
 import { proof } from "../../compose.ts";
-import { verifyAside } from "../../verify-aside.ts";
+import { type Verified, verifyAside } from "../../verify-aside.ts";
+import { refusal } from "../answering.ts";
 import type { Handlers } from "../api.ts";
 import type { Front } from "./front.ts";
 import { json } from "./paging.ts";
 
-export function journalHandlers({ runtime }: Front): Pick<Handlers, "verify" | "export"> {
+type Names = "verify" | "verifying" | "journalEntries" | "storedEntry" | "usage" | "export";
+
+export function journalHandlers({ runtime, views }: Front): Pick<Handlers, Names> {
   const { store, keys } = runtime.place;
+  const { journal } = store;
+  const verification = verifications(dirname(keys.dir));
   return {
     /** In a thread of its own: a long journal does not keep the others waiting. */
-    verify: async () => json(await verifyAside(dirname(keys.dir))),
+    verify: async () => json(await verification(() => {})),
+    verifying: async () => ({
+      kind: "stream",
+      mediaType: "application/x-ndjson",
+      async write(sink, gone) {
+        const tell = (line: VerifyLine): Promise<void> => (gone.aborted ? Promise.resolve() : sink.write(`${JSON.stringify(line)}\n`));
+        try {
+          const result = await verification((entries, of) => void tell({ kind: "progress", entries, of }));
+          await tell({ kind: "result", result: { ...result, problems: [...result.problems] } });
+        } catch (error) {
+          await tell({ kind: "failed", detail: error instanceof Error ? error.message : String(error) });
+        }
+      },
+    }),
+    journalEntries: async ({ query }) => {
+      const { before = Number.MAX_SAFE_INTEGER, limit, ...sought } = query;
+      const { positions, behind } = await views.find(sought, before, limit);
+      const items: unknown[] = [];
+      for (const position of positions) items.push(...(await journal.tail(position - 1, 1)));
+      return json({ items, next: positions.length < limit ? null : (positions.at(-1) ?? null), behind });
+    },
+    storedEntry: async ({ params }) => {
+      const found = store.stored(params.session, seq(params.seq));
+      if (found === null)
+        throw refusal(wireProblem("not-found", `the session has no entry ${params.seq}`, "its last one is `seq` of the session"));
+      const { writer, number, at, hash, root, key, signature } = found.commit;
+      return json({ ...found.entry, commit: { writer, number, at, hash, root, key, signature } });
+    },
+    usage: async ({ query, sees }) => {
+      const { rows, behind } = await views.usage(query.from, query.to);
+      const seen = new Map<string, boolean>();
+      const shows = (agent: string): boolean => {
+        const known = seen.get(agent) ?? sees(agent);
+        seen.set(agent, known);
+        return known && (query.agent === undefined || query.agent === agent);
+      };
+      return json({ rows: rows.filter(({ agent }) => shows(agent)), behind });
+    },
     export: async ({ query }) => ({
       kind: "stream",
       mediaType: "application/x-ndjson",
@@ -30,5 +74,26 @@ export function journalHandlers({ runtime }: Front): Pick<Handlers, "verify" | "
         if (piece !== "") await sink.write(piece);
       },
     }),
+  };
+}
+
+type Progress = (entries: number, of: number) => void;
+
+/** One at a time: who asks meanwhile is told of the one that goes on. */
+function verifications(directory: string): (progress: Progress) => Promise<Verified> {
+  const listening = new Set<Progress>();
+  let running: Promise<Verified> | null = null;
+  return async (progress) => {
+    listening.add(progress);
+    try {
+      running ??= verifyAside(directory, (entries, of) => {
+        for (const one of listening) one(entries, of);
+      }).finally(() => {
+        running = null;
+      });
+      return await running;
+    } finally {
+      listening.delete(progress);
+    }
   };
 }

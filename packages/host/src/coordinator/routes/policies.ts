@@ -16,7 +16,7 @@ import type { Handlers } from "../api.ts";
 import type { Front } from "./front.ts";
 import { json } from "./paging.ts";
 
-type Names = "policies" | "checkPolicies" | "evaluatePolicies" | "applyPolicies";
+type Names = "policies" | "policyFiles" | "checkPolicies" | "evaluatePolicies" | "applyPolicies";
 type Files = readonly Readonly<{ path: string; text: string }>[];
 
 export function policyHandlers(front: Front): Pick<Handlers, Names> {
@@ -51,6 +51,16 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
         annotations: p.json.annotations ?? {},
       }));
       return json({ digest, policies: shown });
+    },
+    policyFiles: async () => {
+      const at = options(project());
+      const read = readPolicyFolder(at.place);
+      const { problems, warnings, cases } = tryRead(read, at).report;
+      const { policies, tables } = read.kind === "folder" ? read.folder : { policies: [], tables: [] };
+      const shown = [...policies.map((file) => ({ ...file, table: false })), ...tables.map((file) => ({ ...file, table: true }))]
+        .map(({ path, text, surface, shadow, table }) => ({ path, text, surface, shadow, table }))
+        .sort((a, b) => (a.path < b.path ? -1 : 1));
+      return json({ files: shown, problems, warnings, cases });
     },
     checkPolicies: async ({ body }) =>
       withFolder(body.files, (folder) => {

@@ -1,0 +1,174 @@
+/**
+ * What lists and charts are looked up in, beside the journal: which entries have which facet, and what was used by hour, agent and model. A cache in a
+ * file of its own (`views.db`): made from the journal's own order, as far as somebody has asked for it, and made again when it is lost.
+ *
+ * V32 it holds exactly what the entries up to its position say; a process that dies while it is made loses or doubles nothing; after an erasure it is
+ *     made again from the start, without what was erased.
+ */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Journal, Written } from "@orgate/core/journal";
+import { addCounts, COUNTED, facetsOf, NOTHING_COUNTED, type Sought, termsOf, type UsageRow, usageIn } from "@orgate/core/journal/view";
+import { type Entry, isSessionStream, type JournalEvent, type StreamId, seq } from "@orgate/core/vocab";
+
+const VERSION = 1;
+const columns = COUNTED.map((name) => `${name} INTEGER NOT NULL`).join(", ");
+const SCHEMA = `
+CREATE TABLE made (position INTEGER NOT NULL) STRICT;
+INSERT INTO made VALUES (0);
+CREATE TABLE facets (term TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (term, position)) STRICT, WITHOUT ROWID;
+CREATE TABLE erasures (stream TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (stream, first, last)) STRICT, WITHOUT ROWID;
+CREATE TABLE agents (stream TEXT PRIMARY KEY, agent TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE usage (hour INTEGER NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, ${columns}, PRIMARY KEY (hour, agent, model)) STRICT, WITHOUT ROWID;
+PRAGMA user_version = ${VERSION};
+`;
+
+export const USAGE_SQL = `SELECT * FROM usage WHERE hour >= ? AND hour < ? ORDER BY hour, agent, model LIMIT ?`;
+/** The first term leads, the others are looked up for each of its entries. */
+export const facetSql = (terms: number): string =>
+  `SELECT position FROM facets AS f WHERE term = ? AND position < ?${" AND EXISTS (SELECT 1 FROM facets WHERE term = ? AND position = f.position)".repeat(Math.max(0, terms - 1))} ORDER BY position DESC LIMIT ?`;
+
+export type Views = Readonly<{
+  /** As far as it was made. */
+  position(): number;
+  /** Goes on making it, at the most so long; true when it is up to date. */
+  catchUp(journal: Pick<Journal, "tail" | "read">, ms: number): Promise<boolean>;
+  /** Newest first, before this position. */
+  find(sought: Sought, before: number, most: number): readonly number[];
+  usage(from: number, to: number, most: number): readonly UsageRow[];
+  close(): void;
+}>;
+
+const PAGE = 500;
+
+/** `directory`: where the journal lies. What cannot be used any more is thrown away and made anew. */
+export function openViews(directory: string): Views {
+  const file = join(directory, "views.db");
+  const db = openedOrAnew(file);
+  const position = db.prepare("SELECT position FROM made");
+  const setPosition = db.prepare("UPDATE made SET position = ?");
+  const putFacet = db.prepare("INSERT OR IGNORE INTO facets VALUES (?, ?)");
+  const putAgent = db.prepare("INSERT INTO agents VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET agent = excluded.agent");
+  const isErased = db.prepare("SELECT 1 FROM erasures WHERE stream = ? AND first <= ? AND last >= ?");
+  const putErasure = db.prepare("INSERT OR IGNORE INTO erasures VALUES (?, ?, ?)");
+  const agentOf = db.prepare("SELECT agent FROM agents WHERE stream = ?");
+  const names = COUNTED.join(", ");
+  const putUsage = db.prepare(
+    `INSERT INTO usage (hour, agent, model, ${names}) VALUES (?, ?, ?, ${COUNTED.map(() => "?").join(", ")})
+     ON CONFLICT (hour, agent, model) DO UPDATE SET ${COUNTED.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`,
+  );
+  const usageRows = db.prepare(USAGE_SQL);
+  const last = (): number => Number(position.get()?.position ?? 0);
+
+  const agentIn = (stream: StreamId, event: JournalEvent): string | null => {
+    if (!isSessionStream(stream)) return null;
+    if (event.kind === "session.opened" || event.kind === "agent.changed") {
+      putAgent.run(stream, event.agent.name);
+      return event.agent.name;
+    }
+    const found = agentOf.get(stream)?.agent;
+    return typeof found === "string" ? found : null;
+  };
+
+  /** True when it erases something that was not known to be erased. */
+  function take(written: Written, asked: ReadonlyMap<number, Asked | null>): boolean {
+    if (written.kind !== "entry" || isErased.get(written.stream, written.seq, written.seq) !== undefined) return false;
+    const { entry, position: place } = written;
+    const agent = agentIn(entry.stream, entry.event);
+    for (const term of facetsOf(entry, agent)) putFacet.run(term, place);
+    const used = usageIn(entry, () => asked.get(place) ?? null);
+    if (used !== null && agent !== null) {
+      const counts = addCounts(NOTHING_COUNTED, used.counts);
+      putUsage.run(used.hour, agent, used.model, ...COUNTED.map((name) => counts[name]));
+    }
+    const { event: e } = entry;
+    return e.kind === "content.erased" && putErasure.run(e.stream, e.first, e.last).changes === 1;
+  }
+
+  /** One page in one transaction, and nothing of it where another process was faster. */
+  function takeAll(page: readonly Written[], from: number, asked: ReadonlyMap<number, Asked | null>): void {
+    db.exec("BEGIN IMMEDIATE");
+    try {
+      if (last() === from) {
+        const erases = page.filter((written) => take(written, asked)).length > 0;
+        if (erases) db.exec("DELETE FROM facets; DELETE FROM usage; DELETE FROM agents"); // what is gone from the journal is gone here
+        setPosition.run(erases ? 0 : (page.at(-1)?.position ?? from));
+      }
+      db.exec("COMMIT");
+    } finally {
+      if (db.isTransaction) db.exec("ROLLBACK");
+    }
+  }
+
+  return {
+    position: last,
+    async catchUp(journal, ms) {
+      for (const until = performance.now() + ms; ; ) {
+        const from = last();
+        const page = await journal.tail(from, PAGE);
+        if (page.length === 0) return true;
+        takeAll(page, from, await askedFor(journal, page));
+        if (performance.now() > until) return false;
+      }
+    },
+    find(sought, before, most) {
+      const terms = termsOf(sought);
+      const [first, ...others] = terms;
+      if (first === undefined) {
+        const top = Math.min(before - 1, last());
+        return Array.from({ length: Math.max(0, Math.min(most, top)) }, (_, i) => top - i);
+      }
+      return db
+        .prepare(facetSql(terms.length))
+        .all(first, before, ...others, most)
+        .map((row) => Number(row.position));
+    },
+    usage: (from, to, most) => usageRows.all(from, to, most).map((row) => ({ ...row }) as unknown as UsageRow), // STRICT rows are what the type says
+    close: () => db.close(),
+  };
+}
+
+type Asked = Extract<JournalEvent, { kind: "model.asked" }>;
+const NEAR = 50;
+
+/** For replies that were lost: the request of each, which lies a little before it in the same session. */
+async function askedFor(journal: Pick<Journal, "read">, page: readonly Written[]): Promise<ReadonlyMap<number, Asked | null>> {
+  const found = new Map<number, Asked | null>();
+  for (const written of page) {
+    if (written.kind !== "entry" || written.entry.event.kind !== "model.failed" || !written.entry.event.broke) continue;
+    const { event, seq: place, stream } = written.entry;
+    const start = seq(Math.max(0, place - 1 - NEAR));
+    const before: readonly Entry[] = await journal.read(stream, start, place - 1 - start).catch(() => []); // erased before it: nobody can tell
+    const asked = before.findLast(
+      ({ event: e }) => e.kind === "model.asked" && e.iteration === event.iteration && e.attempt === event.attempt,
+    );
+    found.set(written.position, asked?.event.kind === "model.asked" ? asked.event : null);
+  }
+  return found;
+}
+
+function openedOrAnew(file: string): DatabaseSync {
+  try {
+    return opened(file);
+  } catch {
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${file}${end}`, { force: true }); // of no use to anybody, and nothing is lost with it
+    return opened(file);
+  }
+}
+
+function opened(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: 10_000 });
+  try {
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON");
+    db.exec("BEGIN IMMEDIATE");
+    const version = db.prepare("PRAGMA user_version").get()?.user_version;
+    if (version === 0) db.exec(SCHEMA);
+    else if (version !== VERSION) throw new Error(`another version (${version})`);
+    db.exec("COMMIT");
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Looking things up beside the journal (`views.db`), in a thread of its own: nobody who serves waits for it. Nothing is made before somebody asks, and
+ * then only as far as it takes a moment; the answer says how much is missing, and whoever asks again is told more.
+ */
+import { extname } from "node:path";
+import { parentPort, Worker, workerData } from "node:worker_threads";
+import type { Sought, UsageRow } from "@orgate/core/journal/view";
+import { openLook, openViews } from "./compose.ts";
+
+/** `behind`: so many entries are not in it yet. */
+export type Found = Readonly<{ positions: readonly number[]; behind: number }>;
+export type Used = Readonly<{ rows: readonly UsageRow[]; behind: number }>;
+export type ViewsAside = Readonly<{
+  find(sought: Sought, before: number, most: number): Promise<Found>;
+  /** Hours from and to, counted from 1970. */
+  usage(from: number, to: number): Promise<Used>;
+  close(): Promise<void>;
+}>;
+
+type Ask = Readonly<{ kind: "find"; sought: Sought; before: number; most: number } | { kind: "usage"; from: number; to: number }>;
+type Answer = Readonly<{ kind: "found"; found: Found } | { kind: "used"; used: Used } | { kind: "failed"; error: string }>;
+
+/** A page waits so long for what is missing. */
+const PATIENCE_MS = 1_500;
+const MOST_ROWS = 50_000;
+
+/** `directory`: where the journal lies. The thread starts with the first question. */
+export function viewsAside(directory: string): ViewsAside {
+  let worker: Worker | null = null;
+  let next = 0;
+  const waiting = new Map<number, Readonly<{ resolve: (answer: Answer) => void; reject: (error: Error) => void }>>();
+  const failAll = (error: Error): void => {
+    worker = null;
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+  const started = (): Worker => {
+    if (worker !== null) return worker;
+    // runs from source and compiled alike: the thread's file is this one
+    const made = new Worker(new URL(`./views-aside${extname(import.meta.url)}`, import.meta.url), { workerData: { views: directory } });
+    made.on("message", ({ id, answer }: Readonly<{ id: number; answer: Answer }>) => {
+      waiting.get(id)?.resolve(answer);
+      waiting.delete(id);
+    });
+    made.on("error", failAll);
+    made.on("exit", () => failAll(new Error("the thread has ended")));
+    made.unref();
+    worker = made;
+    return made;
+  };
+  const ask = (question: Ask): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      next += 1;
+      const id = next;
+      waiting.set(id, { resolve, reject });
+      started().postMessage({ id, question });
+    });
+  const failed = (answer: Answer): Error => new Error(answer.kind === "failed" ? answer.error : "another answer than was asked for");
+
+  return {
+    async find(sought, before, most) {
+      const answer = await ask({ kind: "find", sought, before, most });
+      if (answer.kind !== "found") throw failed(answer);
+      return answer.found;
+    },
+    async usage(from, to) {
+      const answer = await ask({ kind: "usage", from, to });
+      if (answer.kind !== "used") throw failed(answer);
+      return answer.used;
+    },
+    async close() {
+      const last = worker;
+      worker = null;
+      await last?.terminate();
+    },
+  };
+}
+
+function serve(directory: string, port: NonNullable<typeof parentPort>): void {
+  const look = openLook(directory);
+  const views = openViews(directory);
+  let queue: Promise<void> = Promise.resolve();
+  const answerTo = async (question: Ask): Promise<Answer> => {
+    await views.catchUp(look.journal, PATIENCE_MS);
+    const behind = Math.max(0, (await look.journal.position()) - views.position());
+    if (question.kind === "find")
+      return { kind: "found", found: { positions: views.find(question.sought, question.before, question.most), behind } };
+    return { kind: "used", used: { rows: views.usage(question.from, question.to, MOST_ROWS), behind } };
+  };
+  port.on("message", ({ id, question }: Readonly<{ id: number; question: Ask }>) => {
+    queue = queue.then(async () => {
+      const answer = await answerTo(question).catch(
+        (error: unknown): Answer => ({ kind: "failed", error: error instanceof Error ? error.message : String(error) }),
+      );
+      port.postMessage({ id, answer });
+    });
+  });
+}
+
+const given: unknown = workerData;
+if (parentPort !== null && typeof given === "object" && given !== null && "views" in given) serve(String(given.views), parentPort);
