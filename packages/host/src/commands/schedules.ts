@@ -1,10 +1,11 @@
 /** Schedules: looked at, added, paused, resumed, fired by hand. `orgate up` is what fires them at their times. */
 import { isFault, type Millis, type ScheduleSpec } from "@orgate/core";
+import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { delegatesOf, NODE, openCalendar, type Place, type Person } from "../compose.ts";
+import { delegatesOf, NODE, openCalendar, type Person, type Place } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { openPolicies, type Policies } from "../policies.ts";
 import { loadProjectAgents, type ProjectAgents } from "../project-agents.ts";
@@ -15,7 +16,6 @@ import { schedulesIn, specOf } from "../schedules/declaring.ts";
 import { type ScheduleDesk, type ScheduleView, scheduleDesk, viewOf } from "../schedules/desk.ts";
 import { openSchedules } from "../schedules/index.ts";
 import { projectSchedule } from "../schedules/written.ts";
-import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
 import { usage } from "./approvals.ts";
 import { certified, lookingIfAny, personOf, positive, projectOf, writing } from "./project.ts";
 
@@ -25,7 +25,11 @@ async function here(given: Given, owner: string): Promise<Here> {
   const config = projectOf(given);
   const loaded = await loadProjectAgents(config);
   const declared = schedulesIn({ config, agents: loaded.agents, owner }, openCalendar());
-  const gate = openPolicies(config, loaded.agents.map(({ agent }) => agent), "cli");
+  const gate = openPolicies(
+    config,
+    loaded.agents.map(({ agent }) => agent),
+    "cli",
+  );
   return { config, loaded, declared, gate };
 }
 
@@ -36,7 +40,10 @@ async function views(given: Given, screen: Screen): Promise<readonly ScheduleVie
   const known = await lookingIfAny<readonly ScheduleView[]>(
     given,
     async ({ journal }) => {
-      const book = openBook({ journal: { ...journal, append: () => Promise.reject(new Error("this is for looking only")) }, now: NODE.clock.now });
+      const book = openBook({
+        journal: { ...journal, append: () => Promise.reject(new Error("this is for looking only")) },
+        now: NODE.clock.now,
+      });
       await book.refresh();
       return [...book.all().values()].filter(({ state }) => state !== "removed").map((s) => viewOf(s, calendar));
     },
@@ -65,7 +72,9 @@ export const list: Run = async (given, screen) => {
   const all = await views(given, screen);
   if (given.json) screen.line(JSON.stringify(all));
   else if (all.length === 0) screen.line("there are no schedules: `orgate schedules add --help`, or docs/guide/schedules.md");
-  else for (const line of table(["schedule", "state", "when", "agent", "for", "next", "last"], all.map(rowOf), screen.paint)) screen.line(line);
+  else
+    for (const line of table(["schedule", "state", "when", "agent", "for", "next", "last"], all.map(rowOf), screen.paint))
+      screen.line(line);
   return EXIT.success;
 };
 
@@ -110,7 +119,10 @@ export const history: Run = async (given, screen) => {
   const entries = await lookingIfAny(
     given,
     async ({ journal }) => {
-      const book = openBook({ journal: { ...journal, append: () => Promise.reject(new Error("this is for looking only")) }, now: NODE.clock.now });
+      const book = openBook({
+        journal: { ...journal, append: () => Promise.reject(new Error("this is for looking only")) },
+        now: NODE.clock.now,
+      });
       await book.refresh(name);
       if (book.get(name) === null) return [];
       return historyOf(book, journal).history(name, { before: null, most });
@@ -129,16 +141,33 @@ export const history: Run = async (given, screen) => {
 };
 
 /** For looking: nothing of what changes anything is asked. */
-const historyOf = (book: ReturnType<typeof openBook>, journal: Parameters<typeof scheduleDesk>[0]["journal"]): Pick<ScheduleDesk, "history"> => {
+const historyOf = (
+  book: ReturnType<typeof openBook>,
+  journal: Parameters<typeof scheduleDesk>[0]["journal"],
+): Pick<ScheduleDesk, "history"> => {
   const none = (): never => {
     throw new Error("this is for looking only");
   };
   const gate = { decideFor: none };
-  return scheduleDesk({ book, journal, calendar: openCalendar(), now: NODE.clock.now, gate, beginning: none, newSession: none, sign: none, place: { keyring: none as never, orders: none as never } });
+  return scheduleDesk({
+    book,
+    journal,
+    calendar: openCalendar(),
+    now: NODE.clock.now,
+    gate,
+    beginning: none,
+    newSession: none,
+    sign: none,
+    place: { keyring: none as never, orders: none as never },
+  });
 };
 
 /** With what the project declares on record, and the person known. */
-async function acting<T>(given: Given, screen: Screen, work: (desk: ScheduleDesk, at: Here & Readonly<{ place: Place; person: Person }>) => Promise<T>): Promise<T> {
+async function acting<T>(
+  given: Given,
+  screen: Screen,
+  work: (desk: ScheduleDesk, at: Here & Readonly<{ place: Place; person: Person }>) => Promise<T>,
+): Promise<T> {
   const person = personOf(given, screen);
   const at = await here(given, person.name);
   return writing(at.config, async (place) => {
@@ -153,7 +182,12 @@ async function acting<T>(given: Given, screen: Screen, work: (desk: ScheduleDesk
 export const add: Run = async (given, screen) => {
   const [name = ""] = given.args;
   const view = await acting(given, screen, (desk, { person }) => desk.add(name, specGiven(given, person.name), person));
-  return shown(given, screen, view, `added ${visible(view.schedule)}: ${whenText(view.spec)}, next ${view.nextAt === null ? "never" : timeText(view.nextAt)}; \`orgate up\` fires it`);
+  return shown(
+    given,
+    screen,
+    view,
+    `added ${visible(view.schedule)}: ${whenText(view.spec)}, next ${view.nextAt === null ? "never" : timeText(view.nextAt)}; \`orgate up\` fires it`,
+  );
 };
 
 function specGiven(given: Given, owner: string): ScheduleSpec {
@@ -174,7 +208,10 @@ function specGiven(given: Given, owner: string): ScheduleSpec {
   if (!read.success) {
     const [issue] = read.error.issues;
     const option = issue?.path.join(".") ?? "";
-    throw usage(`--${option}: ${issue?.message.replace(/^[A-Z]/, (c) => c.toLowerCase()) ?? "not understood"}`, "`orgate schedules add --help` has every option");
+    throw usage(
+      `--${option}: ${issue?.message.replace(/^[A-Z]/, (c) => c.toLowerCase()) ?? "not understood"}`,
+      "`orgate schedules add --help` has every option",
+    );
   }
   return specOf(read.data, owner, openCalendar());
 }
@@ -215,7 +252,10 @@ export const run: Run = async (given, screen) => {
   try {
     const result = await runtime.resume(session).result;
     if (given.json) screen.line(JSON.stringify({ schedule: name, ...result }));
-    else screen.line(`${visible(name)}: ${session} ${result.state === "waiting" ? "waits" : `ended ${result.ending}`}${result.output === null ? "" : `\n${visible(result.output)}`}`);
+    else
+      screen.line(
+        `${visible(name)}: ${session} ${result.state === "waiting" ? "waits" : `ended ${result.ending}`}${result.output === null ? "" : `\n${visible(result.output)}`}`,
+      );
     return result.state === "waiting" ? EXIT.waiting : result.ending === "completed" ? EXIT.success : EXIT.failure;
   } catch (error) {
     if (!isFault(error, "session-held")) throw error;
@@ -227,4 +267,3 @@ export const run: Run = async (given, screen) => {
     await at.loaded.mcp?.hub.close();
   }
 };
-

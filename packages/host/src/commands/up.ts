@@ -10,14 +10,14 @@ import { hasEntered } from "../access-book.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
-import { openRequestKeys } from "../compose.ts";
+import { openCalendar, openRequestKeys, secretStore } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { refusal } from "../coordinator/answering.ts";
 import type { Handlers } from "../coordinator/api.ts";
 import { type Identity, openIdentity } from "../coordinator/auth.ts";
 import { pagesOf } from "../coordinator/auth-pages.ts";
 import { consolePage } from "../coordinator/console-page.ts";
-import { type Coordinator, openCoordinator } from "../coordinator/coordinator.ts";
+import { type Coordinator, type Declares, openCoordinator } from "../coordinator/coordinator.ts";
 import { connectDesk, DESK_SURFACES } from "../coordinator/desk.ts";
 import { docsPage } from "../coordinator/docs-page.ts";
 import { readBody } from "../coordinator/limits.ts";
@@ -30,6 +30,8 @@ import type { Policies } from "../policies.ts";
 import { watchPolicies } from "../policy-record.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import { createRuntime, type Runtime } from "../runtime.ts";
+import { schedulesIn, webhookSecrets, webhooksIn } from "../schedules/declaring.ts";
+import { secretsFrom } from "../secrets.ts";
 import { version } from "../version.ts";
 import { notifyOf, tellReload } from "./driving.ts";
 import { certified, personOf, policiesFor, positive, projectOf } from "./project.ts";
@@ -41,11 +43,14 @@ export const up: Run = async (given, screen) => {
   const loaded = await loadProjectAgents(config, "wanted", given.env);
   const agents = loaded.agents.map(({ agent }) => agent);
   const gate = policiesFor(config, agents, "api");
+  const person = personOf(given, screen);
+  const sources = { config, agents: loaded.agents, owner: person.name };
+  const [schedules, webhooks] = [schedulesIn(sources, openCalendar()), webhooksIn(sources)];
   if (given.flag("check")) {
     await loaded.mcp?.hub.close();
     return would(given, screen, loaded.agents.length, gate);
   }
-  const person = personOf(given, screen);
+  const secrets = await webhookSecrets(webhooks, secretsFrom(secretStore(config.journal.directory), given.env, null), given.env);
   const principal = { kind: "user", id: person.name } as const;
   const { directory, synchronous } = config.journal;
   const notify = notifyOf(given, screen, config);
@@ -75,7 +80,17 @@ export const up: Run = async (given, screen) => {
       origins,
       desks: Object.keys(DESK_SURFACES),
     });
-    at = await serving({ config, runtime, identity, desk: loaded.desk, log, host, port, origins });
+    at = await serving({
+      config,
+      runtime,
+      identity,
+      desk: loaded.desk,
+      log,
+      host,
+      port,
+      origins,
+      declares: { schedules, webhooks, secrets, by: principal },
+    });
     const unwatch = given.flag("watch") ? watchPolicies(gate, tellReload(given, screen)) : () => {};
     await announce(given, screen, { at, identity, person: person.name, config });
     const landed = await untilTold(log, at);
@@ -101,9 +116,10 @@ type Serving = Readonly<{
   host: string;
   port: number;
   origins(): readonly string[];
+  declares: Declares;
 }>;
 
-async function serving({ config, runtime, identity, desk, log, host, port, origins }: Serving): Promise<Coordinator> {
+async function serving({ config, runtime, identity, desk, log, host, port, origins, declares }: Serving): Promise<Coordinator> {
   const signing = pagesOf({ ...identity, origins, now: () => millis(Date.now()) });
   const signIn: Page = async (asking, message) => {
     if (!asking.path.startsWith("/sign-")) return null;
@@ -126,6 +142,7 @@ async function serving({ config, runtime, identity, desk, log, host, port, origi
     names: config.server.names,
     atOnce: config.server.turnsAtOnce,
     log,
+    declares,
     pages: [docsPage(version()), consolePage(), signIn],
     more: (front) => {
       connectDesk(desk, front, identity);

@@ -3,10 +3,12 @@ import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } fro
 import type { SessionSummary } from "@orgate/core/journal";
 import { type RouteAct, wireProblem } from "@orgate/core/wire";
 import type { Runtime } from "../runtime.ts";
+import { bookOf } from "../schedules/index.ts";
 import { type Act, act } from "./access.ts";
 import { refusal } from "./answering.ts";
 
-export type About = Readonly<{ params: unknown; body: unknown }>;
+/** `user` asks. */
+export type About = Readonly<{ params: unknown; body: unknown; user: string }>;
 
 const textIn = (from: unknown, name: string): string | null => {
   if (typeof from !== "object" || from === null || !Object.hasOwn(from, name)) return null;
@@ -14,7 +16,7 @@ const textIn = (from: unknown, name: string): string | null => {
   return typeof value === "string" ? value : null;
 };
 
-export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, body }: About): Promise<Act> {
+export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, body, user }: About): Promise<Act> {
   switch (on) {
     case "listing":
     case "policies":
@@ -42,6 +44,15 @@ export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, 
       const found = (await runtime.approvals.grants()).find(({ grant }: { readonly grant: GrantId }) => grant === id);
       if (found === undefined) throw nothing(`no grant \`${id}\` is in force`, "it was revoked, or has ended");
       return act(kind, on, { id, session: found.session, agent: found.agent, tool: found.tool, requester: found.onBehalfOf.id });
+    }
+    case "schedule": {
+      const id = textIn(params, "schedule");
+      if (id === null) return act(kind, on, { id: textIn(body, "schedule"), agent: textIn(body, "agent"), requester: user }); // one that is to be added
+      const book = bookOf(runtime.place);
+      await book.refresh(id);
+      const found = book.get(id);
+      if (found === null || found.state === "removed") throw nothing(`there is no schedule \`${id}\``, "list them");
+      return act(kind, on, { id, agent: found.spec.agent, requester: found.spec.owner });
     }
     case "breaker":
       return act(kind, on, { id: textIn(body, "breaker") });

@@ -69,7 +69,7 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
 
   async function decide(caller: Caller, { act: on }: Route, { params, body }: RouteRequest<RouteName>): Promise<void> {
     if (typeof on === "string") return;
-    const wanted = await actOf(runtime, on, { params, body });
+    const wanted = await actOf(runtime, on, { params, body, user: caller.principal.id });
     const reason = access.mayDo(caller, wanted);
     if (reason === null) return;
     throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what: wanted.kind, reason });

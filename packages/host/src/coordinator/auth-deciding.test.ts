@@ -3,7 +3,19 @@ import { expect, test } from "vitest";
 import { type Act, act, type Scope } from "./access.ts";
 import { outOfScope, userActFor } from "./auth-deciding.ts";
 
-const ON: readonly ActOn[] = ["listing", "agent", "session", "approval", "grant", "call", "breaker", "work", "policies", "project"];
+const ON: readonly ActOn[] = [
+  "listing",
+  "agent",
+  "session",
+  "approval",
+  "grant",
+  "call",
+  "breaker",
+  "work",
+  "policies",
+  "schedule",
+  "project",
+];
 const limited = (limits: Partial<Scope>): Scope => ({ agents: null, actions: null, expiresAt: null, ...limits });
 
 test("W106 access to agents covers what is theirs, and nothing that is nobody's", () => {

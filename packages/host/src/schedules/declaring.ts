@@ -8,6 +8,7 @@ import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/core/symbi
 import type * as z from "zod";
 import { type Calendar, readTime } from "../compose.ts";
 import type { Config } from "../config.ts";
+import type { Env, SecretsPort } from "../secrets.ts";
 import type { Declared } from "./book.ts";
 import { ownSchedule, ownWebhook, type WrittenSchedule, type WrittenWebhook } from "./written.ts";
 
@@ -45,7 +46,8 @@ export function schedulesIn({ config, agents, symbi = [], owner }: Sources, cale
     mustBeAgent(agents, written().agent, where);
     found.set(name, { name, from: where.from, spec: told(where, () => specOf(written(), owner, calendar)) });
   };
-  for (const [name, written] of Object.entries(config.schedules)) add(name, { from: "orgate.toml", what: `schedules.${name}` }, () => written);
+  for (const [name, written] of Object.entries(config.schedules))
+    add(name, { from: "orgate.toml", what: `schedules.${name}` }, () => written);
   for (const { agent, file } of agents)
     for (const [name, written] of Object.entries(agent.definition.schedules ?? {})) {
       const where = { from: relative(config.root, file), what: `schedules.${name}` };
@@ -167,6 +169,17 @@ function hookFromSymbi(one: WebhookDeclaration, owner: string, from: string): We
   };
 }
 
+/** What signs each of them, by the webhook's name: looked up once, before anything is opened. */
+export async function webhookSecrets(hooks: readonly Webhook[], store: SecretsPort, env: Env): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const { name, secret, from } of hooks) {
+    const value = secret.kind === "env" ? (env[secret.name] ?? "") : ((await store.take([secret.name])).get(secret.name) ?? "");
+    if (value === "") throw bad({ from, what: `webhooks.${name}` }, `there is no secret \`${secret.name}\``, `set $${secret.name}`);
+    found.set(name, value);
+  }
+  return found;
+}
+
 /** Names and places, in order: `$.commits[0].id`. */
 const stepsOf = (path: string): readonly string[] =>
   path
@@ -181,7 +194,8 @@ const PATH = /^\/[A-Za-z0-9_.-]+(?:\/[A-Za-z0-9_.-]+)*$/;
 
 function mustBePath(path: string, where: Where): void {
   const isPath = PATH.test(path) && path.length <= 200 && !path.split("/").some((part) => part === "." || part === "..");
-  if (!isPath) throw bad(where, `\`${path}\` is no path for a webhook`, "write /hooks/NAME: letters, digits, `_`, `.`, `-`, and `/` between them");
+  if (!isPath)
+    throw bad(where, `\`${path}\` is no path for a webhook`, "write /hooks/NAME: letters, digits, `_`, `.`, `-`, and `/` between them");
   if (TAKEN.test(path)) throw bad(where, `the server itself answers at \`${path}\``, "write /hooks/NAME");
 }
 
@@ -201,11 +215,16 @@ function mustBeAgent(agents: Sources["agents"], agent: string, where: Where): vo
 /** In code fields are written `atOnce`, in TOML `at_once`. */
 function parsed<S extends z.ZodType>(schema: S, written: unknown, where: Where): z.output<S> {
   const fields = typeof written === "object" && written !== null ? Object.entries(written) : [];
-  const read = schema.safeParse(Object.fromEntries(fields.map(([key, value]) => [key.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value])));
+  const read = schema.safeParse(
+    Object.fromEntries(fields.map(([key, value]) => [key.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value])),
+  );
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   const key = issue?.code === "unrecognized_keys" ? (issue.keys[0] ?? "") : (issue?.path.join(".") ?? "");
-  const detail = issue?.code === "unrecognized_keys" ? `there is no setting \`${key}\`` : `\`${key}\`: ${(issue?.message ?? "not understood").replace(/^[A-Z]/, (c) => c.toLowerCase())}`;
+  const detail =
+    issue?.code === "unrecognized_keys"
+      ? `there is no setting \`${key}\``
+      : `\`${key}\`: ${(issue?.message ?? "not understood").replace(/^[A-Z]/, (c) => c.toLowerCase())}`;
   throw bad(where, detail, "docs/guide/schedules.md and docs/guide/webhooks.md have every setting");
 }
 
@@ -219,5 +238,12 @@ function told<T>(where: Where, work: () => T): T {
 }
 
 function bad({ from, what, line, column }: Where, detail: string, hint: string): FaultError {
-  return new FaultError({ kind: "file-bad", file: from, line: line ?? null, column: column ?? null, detail: `\`${what}\`: ${detail}`, hint });
+  return new FaultError({
+    kind: "file-bad",
+    file: from,
+    line: line ?? null,
+    column: column ?? null,
+    detail: `\`${what}\`: ${detail}`,
+    hint,
+  });
 }

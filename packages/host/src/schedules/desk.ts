@@ -2,7 +2,19 @@
  * Schedules as people see and change them. The command line, the API and the coordinator use this file.
  * Z14 a schedule is changed only by a certified person whom the policies let do so; whoever adds one is whom it runs for.
  */
-import { FaultError, type Gate, isFault, type Journal, type Millis, millis, type Principal, SCHEDULE_NAME, type ScheduleSpec, type SessionId, seq } from "@orgate/core";
+import {
+  FaultError,
+  type Gate,
+  isFault,
+  type Journal,
+  type Millis,
+  millis,
+  type Principal,
+  SCHEDULE_NAME,
+  type ScheduleSpec,
+  type SessionId,
+  seq,
+} from "@orgate/core";
 import { type StandingSchedule, scheduleStream } from "@orgate/core/journal";
 import { type Acting, known, mayAct } from "../approvals.ts";
 import { type Calendar, type Person, sha256 } from "../compose.ts";
@@ -32,7 +44,13 @@ export type ScheduleView = Readonly<{
 export type HistoryEntry = Readonly<{ seq: number; at: Millis; event: Readonly<Record<string, unknown>> & Readonly<{ kind: string }> }>;
 
 export type DeskPorts = Pick<ClockworkPorts, "beginning" | "newSession" | "now" | "sign"> &
-  Readonly<{ book: Book; journal: Pick<Journal, "read" | "streams">; calendar: Calendar; place: Acting["place"]; gate: Pick<Gate, "decideFor"> }>;
+  Readonly<{
+    book: Book;
+    journal: Pick<Journal, "read" | "streams">;
+    calendar: Calendar;
+    place: Acting["place"];
+    gate: Pick<Gate, "decideFor">;
+  }>;
 
 export type ScheduleDesk = Readonly<{
   /** By name; those that were removed are not among them. */
@@ -54,7 +72,20 @@ export function viewOf(s: StandingSchedule, calendar: Calendar): ScheduleView {
   const { schedule, spec, from, open, queue, retry, setAside, failures, fired, last } = s;
   const [nextAt = null] = dueTimes(s, calendar, 1);
   const state = s.state === "active" && !spec.enabled ? "off" : s.state;
-  return { schedule, state, spec, from, nextAt, open: open.map(({ session }) => session), queued: queue.length, retrying: retry.length, setAside, failures, fired, last };
+  return {
+    schedule,
+    state,
+    spec,
+    from,
+    nextAt,
+    open: open.map(({ session }) => session),
+    queued: queue.length,
+    retrying: retry.length,
+    setAside,
+    failures,
+    fired,
+    last,
+  };
 }
 
 function dueTimes({ schedule, spec, state, through }: StandingSchedule, calendar: Calendar, most: number): readonly Millis[] {
@@ -80,7 +111,12 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
     if (found === null) throw noSchedule(name);
     return found;
   }
-  async function allowed(s: Readonly<{ schedule: string; spec: ScheduleSpec }>, kind: "edit-schedule" | "run-schedule", what: string, as: Person): Promise<Principal> {
+  async function allowed(
+    s: Readonly<{ schedule: string; spec: ScheduleSpec }>,
+    kind: "edit-schedule" | "run-schedule",
+    what: string,
+    as: Person,
+  ): Promise<Principal> {
     mayAct(gate, as, { kind, schedule: s.schedule, agent: s.spec.agent, requester: s.spec.owner }, what);
     return known({ place, person: as }, what);
   }
@@ -94,8 +130,10 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
   async function edit(name: string, doing: Doing, reason: string, as: Person): Promise<ScheduleView> {
     const found = await must(name);
     const by = await allowed(found, "edit-schedule", `${doing} schedule ${name}`, as);
-    if (doing === "remove" && found.from !== null) throw wrong(`\`${name}\` is declared in ${found.from}`, "take it out there; `orgate schedules pause` stops it meanwhile");
-    if (doing === "resume" && found.state === "done") throw wrong(`\`${name}\` has fired, and comes once`, "declare it at another time, or `orgate schedules run` fires it now");
+    if (doing === "remove" && found.from !== null)
+      throw wrong(`\`${name}\` is declared in ${found.from}`, "take it out there; `orgate schedules pause` stops it meanwhile");
+    if (doing === "resume" && found.state === "done")
+      throw wrong(`\`${name}\` has fired, and comes once`, "declare it at another time, or `orgate schedules run` fires it now");
     await book.change(name, (s) => {
       if (s === null || s.state === "removed") throw noSchedule(name);
       if (isAlready(s, doing)) return null;
@@ -130,13 +168,15 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
     next: async (name, most) => dueTimes(await must(name), calendar, most),
     async add(name, spec, as) {
       if (!SCHEDULE_NAME.test(name)) throw wrong(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
-      if (spec.owner !== as.name) throw wrong("whoever adds a schedule is whom it runs for", "leave the owner out; a file of the project may name another");
+      if (spec.owner !== as.name)
+        throw wrong("whoever adds a schedule is whom it runs for", "leave the owner out; a file of the project may name another");
       if (ports.beginning(spec.agent) === null) throw new FaultError({ kind: "agent-missing", agent: spec.agent, known: [] });
       if (calendar.next(spec.when, now()) === null) throw wrong("that time has passed", "name one that is to come");
       const by = await allowed({ schedule: name, spec }, "edit-schedule", `add schedule ${name}`, as);
       await book.refresh(name);
       await book.change(name, (s) => {
-        if (s !== null && s.state !== "removed") throw wrong(`there is a schedule \`${name}\` already`, "choose another name, or remove that one first");
+        if (s !== null && s.state !== "removed")
+          throw wrong(`there is a schedule \`${name}\` already`, "choose another name, or remove that one first");
         return { events: [{ kind: "schedule.declared", schedule: name, spec, from: null, by, after: now(), carried: null }] };
       });
       return viewOf(await must(name), calendar);
@@ -154,7 +194,8 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
           await book.change(name, (s) => {
             if (s === null || s.state === "removed") throw noSchedule(name);
             const firing = firingOf({ ...ports, mayNotRun }, s, { dueAt: millis(now() + tries), attempt: 1, why: "asked" }, by);
-            if ("kind" in firing) throw new FaultError({ kind: "not-permitted", user: s.spec.owner, what: `run \`${s.spec.agent}\``, reason: firing.detail });
+            if ("kind" in firing)
+              throw new FaultError({ kind: "not-permitted", user: s.spec.owner, what: `run \`${s.spec.agent}\``, reason: firing.detail });
             session = firing.session;
             return firing.plan;
           });

@@ -15,11 +15,20 @@ export type SchedulesNeed = Readonly<{
   failed?: ClockworkPorts["failed"];
 }>;
 
+/** One for each journal that is open: what one has read the others need not read again. */
+export function bookOf(place: Pick<Place, "store">): Book {
+  const { journal } = place.store;
+  const book = books.get(journal) ?? openBook({ journal, now: () => millis(Date.now()) });
+  books.set(journal, book);
+  return book;
+}
+const books = new WeakMap<object, Book>();
+
 export function openSchedules({ place, gate, beginning, wake = () => {}, failed = () => {} }: SchedulesNeed): Schedules {
   const { journal, holder } = place.store;
   const calendar = openCalendar();
   const now = () => millis(Date.now());
-  const book = openBook({ journal, now });
+  const book = bookOf(place);
   const shared = { book, journal, calendar, now, beginning, newSession: NODE.ids.session, sign: place.keyring.signAsWriter };
   const clockwork = openClockwork({
     ...shared,
