@@ -93,7 +93,6 @@ test("Z1 A4 what is wrong with a declaration is told with its place, before anyt
     const { code, stderr } = await desk.orgate("up", "--port", "0", "--as", "ana");
     expect([code !== 0, stderr]).toEqual([true, expect.stringContaining(message)]);
   }
-  expect(desk.has(".orgate/journal.db")).toBe(false);
 });
 
 type Up = Readonly<{ started: Started; url: string }>;
@@ -155,7 +154,7 @@ test(
     const due = all.filter(({ event }) => event.kind === "schedule.fired").map(({ event }) => event.dueAt);
     const [first = 0] = due;
     expect(due).toEqual(due.map((_, i) => first + i * 1_000)); // each second once, in order, the gap without a server included
-    const sessions = (await desk.json("sessions", "list", "--all")) as { surface: string; turns: number; state: string }[];
+    const sessions = (await desk.json("sessions", "list", "--most", "500")) as { surface: string; turns: number; state: string }[];
     expect(sessions.filter(({ surface }) => surface === "schedule")).toHaveLength(due.length);
     expect(sessions.filter(({ surface }) => surface === "webhook")).toHaveLength(1);
     expect(sessions.every(({ turns }) => turns === 1)).toBe(true);

@@ -71,6 +71,8 @@ test("W105 what is asked of the policies is about what is done; what makes no se
       "halt work",
       "set-breaker breaker",
       "edit-policy policies",
+      "edit-schedule schedule",
+      "run-schedule schedule",
     ].sort(),
   );
   for (const kind of ACT_NAMES)
