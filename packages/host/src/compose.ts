@@ -50,11 +50,22 @@ import {
 import { modelFor } from "./adapters/model-offline.ts";
 import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
+import { httpGuard } from "./adapters/running/http-guard.ts";
 import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
-export { loadCodeSkills, loadTomlAgents } from "./adapters/agent-toml.ts";
+export {
+  type BuiltAgent,
+  buildAgent,
+  isSymbi,
+  problemAt as symbiProblemAt,
+  type ReadSource,
+  readSymbiFiles,
+  refuseAll,
+  type SymbiSource,
+} from "./adapters/agent-symbi.ts";
+export { loadCodeSkills, loadTomlAgents, loadToolBox } from "./adapters/agent-toml.ts";
 export { type Calendar, isTimeZone, openCalendar, readTime } from "./adapters/calendar.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
@@ -103,6 +114,8 @@ export { projectPlaces } from "./adapters/project-places.ts";
 export { findProject, openProject } from "./adapters/project-toml.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
+/** How hosts are reached that somebody else names, by the guard of HTTP tools. */
+export const httpReach = httpGuard();
 export { nameOf as nameOfHolding } from "./adapters/running/sandbox-proof.ts";
 export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
 export { openViews, type Views } from "./adapters/sqlite-views.ts";

@@ -1,7 +1,7 @@
 /** A project's settings, read once and never again. Every setting here has one reader; a key that nobody reads is an error, not a comment. */
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import type { Limits, Prices } from "@orgate/core";
+import { type Limits, nearest, type Prices } from "@orgate/core";
 import * as z from "zod";
 import { projectSchedule, projectWebhook, type WrittenSchedule, type WrittenWebhook } from "./schedules/written.ts";
 
@@ -21,7 +21,7 @@ const projectSchema = z.strictObject({
       .regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/, "must be 1 to 64 letters, digits, spaces, dots, _ and -, a letter or digit first"),
     agents: z
       .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
-      .default(["agents/*.ts", "agents/*.toml"]),
+      .default(["agents/*.ts", "agents/*.toml", "agents/*.symbi", "agents/*.dsl"]),
     tools: z
       .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
       .default(["tools/*.ts", "tools/*.clad.toml"]),
@@ -141,13 +141,37 @@ function isWebAddress(text: string): boolean {
   return (url?.protocol === "http:" || url?.protocol === "https:") && url.username === "" && url.password === "";
 }
 
+type Shape = Readonly<{ properties?: Readonly<Record<string, Shape>>; additionalProperties?: Shape | boolean }>;
+const shapeOf = (): Shape => z.toJSONSchema(projectSchema, { io: "input", unrepresentable: "any" }) as Shape;
+
+/** Every setting there is, from the schema itself; `*` stands for a name that the project chooses. */
+export function configKeys(): readonly string[] {
+  const walk = (shape: Shape, path: string): readonly string[] => {
+    const named = Object.entries(shape.properties ?? {}).flatMap(([key, inner]) => walk(inner, path === "" ? key : `${path}.${key}`));
+    const { additionalProperties: any } = shape;
+    const chosen = typeof any === "object" ? walk(any, `${path}.*`) : [];
+    return named.length + chosen.length > 0 ? [...named, ...chosen] : [path];
+  };
+  return walk(shapeOf(), "");
+}
+
+function keysAt(path: readonly PropertyKey[]): readonly string[] {
+  let at: Shape = shapeOf();
+  for (const step of path) {
+    const { properties = {}, additionalProperties: any } = at;
+    at = properties[String(step)] ?? (typeof any === "object" ? any : {});
+  }
+  return Object.keys(at.properties ?? {});
+}
+
 /** The key itself, where a key is what is wrong. */
 function issueOf(error: z.ZodError): ConfigIssue {
   const [issue] = error.issues;
   if (issue === undefined) return { path: [], detail: "not understood" };
   if (issue.code === "unrecognized_keys") {
     const [key = ""] = issue.keys;
-    return { path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`` };
+    const meant = nearest(key, keysAt(issue.path));
+    return { path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`; ${meant}` };
   }
   const name = issue.path.join(".");
   const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);

@@ -410,7 +410,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   /** Looks now and then whether the tools that outlived their call have ended, and gives the hold back then. */
   async function outlived(held: Held): Promise<void> {
     while (held.left.running > 0 && !closing.signal.aborted) await nap();
-    if (held.left.running === 0) await journal.release(held.hold).catch(ignoreLost);
+    if (closing.signal.aborted) return; // the journal may be closed by now; a hold ends with its process
+    await journal.release(held.hold).catch(ignoreLost);
   }
 
   function run<Value, const Out extends Schema | undefined = undefined>(

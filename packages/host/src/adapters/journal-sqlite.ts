@@ -117,6 +117,7 @@ export type Store = Omit<ReadStore, "journal"> &
     slot: Readonly<{ writer: WriterId; incarnation: number; isNew: boolean }>;
     /** Open unknowns of all sessions. */
     unknowns(page: UnknownPage): readonly ListedUnknown[];
+    unknownsOf(session: SessionId): OpenUnknowns;
     /** How many sessions each agent has in each state. */
     tally(): readonly Tally[];
     /** One entry as it is stored, with its commit. */
@@ -183,6 +184,7 @@ export function openStore(options: StoreOptions): Store {
       holder: (session) => holderOf(session, { owner, reader, slots: places.writers }),
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
       unknowns: reader.unknowns.page,
+      unknownsOf: reader.unknowns.ofSession,
       tally: reader.tally,
       stored: reader.stored,
       async checkWritable() {

@@ -24,7 +24,7 @@ type Here = Readonly<{ config: Config; loaded: ProjectAgents; declared: readonly
 async function here(given: Given, owner: string): Promise<Here> {
   const config = projectOf(given);
   const loaded = await loadProjectAgents(config);
-  const declared = schedulesIn({ config, agents: loaded.agents, owner }, openCalendar());
+  const declared = schedulesIn({ config, agents: loaded.agents, symbi: loaded.sources.map(({ symbi }) => symbi), owner }, openCalendar());
   const gate = openPolicies(
     config,
     loaded.agents.map(({ agent }) => agent),

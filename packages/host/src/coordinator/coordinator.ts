@@ -20,6 +20,7 @@ import { probesOf } from "./probes.ts";
 import { agentHandlers } from "./routes/agents.ts";
 import type { Front } from "./routes/front.ts";
 import { journalHandlers } from "./routes/journal.ts";
+import { cursors } from "./routes/paging.ts";
 import { peopleHandlers } from "./routes/people.ts";
 import { policyHandlers } from "./routes/policies.ts";
 import { scheduleHandlers } from "./routes/schedules.ts";
@@ -27,6 +28,7 @@ import { serverHandlers } from "./routes/server.ts";
 import { sessionHandlers } from "./routes/sessions.ts";
 import { workHandlers } from "./routes/work.ts";
 import { type Page, type RunningServer, startServer, type Talks } from "./server.ts";
+import { whoseOf } from "./sight.ts";
 import { webhookPages } from "./webhooks.ts";
 
 export type CoordinatorOptions = Readonly<{
@@ -119,6 +121,8 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     now,
     describe,
     config,
+    cursors: cursors(),
+    whose: whoseOf(runtime.place.store.journal),
   };
   const more = options.more?.(front) ?? {};
   const webhooks = webhookPages(options.declares?.webhooks ?? [], {
@@ -138,7 +142,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     ...sessionHandlers(front),
     ...peopleHandlers(front),
     ...workHandlers(front),
-    ...scheduleHandlers(schedules.desk, floor),
+    ...scheduleHandlers(front),
     ...policyHandlers(front),
     ...journalHandlers(front),
     ...more.handlers,

@@ -14,10 +14,13 @@ export function docsPage(version: string): Page {
   const hash = createHash("sha256").update(STYLE).digest("base64");
   const headers = { "content-security-policy": `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'; base-uri 'none'` };
   const text = pageText(version);
-  return async ({ method, path }) =>
-    method === "GET" && path === "/docs"
-      ? { status: 200, answer: { kind: "text", mediaType: "text/html; charset=utf-8", text, headers } }
-      : null;
+  return {
+    ways: ["GET /docs"],
+    answer: async ({ method, path }) =>
+      method === "GET" && path === "/docs"
+        ? { status: 200, answer: { kind: "text", mediaType: "text/html; charset=utf-8", text, headers } }
+        : null,
+  };
 }
 
 function pageText(version: string): string {

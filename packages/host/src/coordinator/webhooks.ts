@@ -53,7 +53,9 @@ export function webhookPages(hooks: readonly Webhook[], ports: WebhookPorts): Pa
   const byPath = new Map(hooks.map((hook) => [hook.path, hook]));
   const strangers = rateOf(ports.bounds.strangersBurst, ports.bounds.strangersPerSecond);
   const deliveries = rateOf(ports.bounds.burst, ports.bounds.perSecond);
-  return async (asking, message) => {
+  return { ways: hooks.map(({ path }) => `POST ${path}`), answer };
+
+  async function answer(asking: Asking, message: IncomingMessage): Promise<Reply | null> {
     const hook = asking.method === "POST" ? byPath.get(asking.path) : undefined;
     if (hook === undefined) return null;
     mustWait(strangers.wait(asking.remote, performance.now()));
@@ -62,7 +64,7 @@ export function webhookPages(hooks: readonly Webhook[], ports: WebhookPorts): Pa
     const told = await taken(hook, asking, body, ports);
     ports.log("info", "webhook", { webhook: hook.name, what: told.what, session: told.session });
     return told.reply;
-  };
+  }
 
   type Genuine = Readonly<{ bytes: Buffer; id: string | null; key: Extract<Origin, { kind: "webhook" }>["key"] }>;
 

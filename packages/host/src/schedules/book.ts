@@ -110,7 +110,7 @@ export function openBook({ journal, now }: BookPorts): Book {
         if ((all.get(name)?.seq ?? 0) < after.seq) all.set(name, after);
         return after;
       } catch (error) {
-        if (!isFault(error, "append-conflict")) throw error; // or the new session's own name is taken: another is made
+        if (!isFault(error) || error.fault.kind !== "append-conflict" || error.fault.stream !== scheduleStream(name)) throw error;
         await read(name, null);
       }
     }

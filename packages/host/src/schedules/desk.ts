@@ -46,7 +46,7 @@ export type HistoryEntry = Readonly<{ seq: number; at: Millis; event: Readonly<R
 export type DeskPorts = Pick<ClockworkPorts, "beginning" | "newSession" | "now" | "sign"> &
   Readonly<{
     book: Book;
-    journal: Pick<Journal, "read" | "streams">;
+    journal: Pick<Journal, "read" | "session">;
     calendar: Calendar;
     place: Acting["place"];
     gate: Pick<Gate, "decideFor">;
@@ -64,8 +64,8 @@ export type ScheduleDesk = Readonly<{
   remove(name: string, reason: string, as: Person): Promise<ScheduleView>;
   pause(name: string, reason: string, as: Person): Promise<ScheduleView>;
   resume(name: string, reason: string, as: Person): Promise<ScheduleView>;
-  /** Fires it now, whatever else is due; the session is there and its turn begun when it resolves. */
-  run(name: string, as: Person): Promise<SessionId>;
+  /** Fires it now, whatever else is due, once for each session that is named; the session is there and its turn begun when it resolves. */
+  run(name: string, as: Person, session?: SessionId): Promise<SessionId>;
 }>;
 
 export function viewOf(s: StandingSchedule, calendar: Calendar): ScheduleView {
@@ -184,16 +184,18 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
     remove: (name, reason, as) => edit(name, "remove", reason, as),
     pause: (name, reason, as) => edit(name, "pause", reason, as),
     resume: (name, reason, as) => edit(name, "resume", reason, as),
-    async run(name, as) {
+    async run(name, as, wanted) {
       const found = await must(name);
       const by = await allowed(found, "run-schedule", `run schedule ${name}`, as);
+      if (wanted !== undefined && (await journal.session(wanted)) !== null) return wanted;
       const mayNotRun = mayNotRunOf(gate);
+      const newSession = wanted === undefined ? ports.newSession : () => wanted;
       let session: SessionId | null = null;
       for (let tries = 0; session === null; tries += 1) {
         try {
           await book.change(name, (s) => {
             if (s === null || s.state === "removed") throw noSchedule(name);
-            const firing = firingOf({ ...ports, mayNotRun }, s, { dueAt: millis(now() + tries), attempt: 1, why: "asked" }, by);
+            const firing = firingOf({ ...ports, mayNotRun, newSession }, s, { dueAt: millis(now() + tries), attempt: 1, why: "asked" }, by);
             if ("kind" in firing)
               throw new FaultError({ kind: "not-permitted", user: s.spec.owner, what: `run \`${s.spec.agent}\``, reason: firing.detail });
             session = firing.session;
