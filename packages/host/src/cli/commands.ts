@@ -349,11 +349,17 @@ export const COMMANDS: readonly CommandSpec[] = [
         help: "assistant (default), developer, operations or secretary",
         choices: ["assistant", "developer", "operations", "secretary"],
       },
+      profile: {
+        type: "string",
+        value: "PROFILE",
+        help: "how much there is to begin with: minimal, assistant, dev-agent or multi-agent",
+        choices: ["minimal", "assistant", "dev-agent", "multi-agent"],
+      },
       yes: { type: "boolean", help: "ask nothing" },
       as: AS,
     },
     notes: ["Nothing that is there is overwritten. The model is offline: `orgate run` works at once, without a key."],
-    examples: ["orgate init shop --yes", "orgate init shop --kind operations --yes"],
+    examples: ["orgate init shop --yes", "orgate init shop --kind operations --yes", "orgate init team --profile multi-agent --yes"],
     load: async () => (await import("../commands/init.ts")).init,
   },
   {
