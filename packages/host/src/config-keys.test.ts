@@ -17,6 +17,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   "journal.directory": [{ journal: { directory: "j" } }, "journal.directory", "/p/j"],
   "journal.synchronous": [{ journal: { synchronous: "off" } }, "journal.synchronous", "off"],
   "skills.home": [{ skills: { home: true } }, "skillsHome", expect.stringContaining("skills")],
+  "knowledge.embedding": [
+    { knowledge: { embedding: "openai/text-embedding-3-small" } },
+    "knowledge.embedding",
+    "openai/text-embedding-3-small",
+  ],
   "groups.agents.*": [{ groups: { agents: { g: ["a"] } } }, "groups.agents.g", ["a"]],
   "groups.users.*": [{ groups: { users: { g: ["u"] } } }, "groups.users.g", ["u"]],
   "prices.*.input": [price({ input: 3 }), "prices.p/m.input", 3],

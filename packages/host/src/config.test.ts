@@ -24,6 +24,7 @@ test("A4 a name is enough; the rest has a default, and every path is absolute", 
       notify: null,
       schedules: {},
       webhooks: {},
+      knowledge: { embedding: null },
     },
   });
 });

@@ -9,6 +9,7 @@ import {
   type Digest,
   defineAgent,
   drive,
+  type Embedder,
   type Entry,
   type Fault,
   FaultError,
@@ -69,6 +70,7 @@ import {
   type Door,
   delegatesOf,
   type Env,
+  embedderFor,
   type Family,
   modelsWith,
   NODE,
@@ -118,6 +120,8 @@ export type RuntimeOptions = Readonly<{
   notify?: Notify;
   /** The developer's own code around every turn, in order; an agent's own comes after it. */
   middleware?: readonly Middleware[];
+  /** What makes vectors of texts, for agents with knowledge: `provider/model`, or a maker of one's own. Without it, words alone are searched. */
+  embedding?: string | Embedder;
   /** Named in notices. */
   project?: string;
 }>;
@@ -267,7 +271,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const surfaceOf = (agent: string): Surface => (Object.hasOwn(surfaces, agent) ? (surfaces[agent] ?? surface) : surface);
   const agents = byName(options.agents);
   checkDelegates(agents);
-  const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settingsOf(options.env ?? process.env, options.folder ?? null)) };
+  const settings = settingsOf(options.env ?? process.env, options.folder ?? null);
+  const { embedding = null } = options;
+  const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
+  const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settings), embedder };
   const middleware = new Map(
     options.agents.map((a) => [a.name, middlewareOf([...(options.middleware ?? []), ...a.middleware], `agent \`${a.name}\``)]),
   );
