@@ -239,7 +239,11 @@ test("Z2 a long past is carried: what is read at a start does not grow with it",
   const reading = q.journal.read;
   const counting = {
     ...q.journal,
-    read: async (...args: Parameters<typeof reading>) => reading(...args).then((page) => ((read += page.length), page)),
+    async read(...args: Parameters<typeof reading>) {
+      const page = await reading(...args);
+      read += page.length;
+      return page;
+    },
   };
   const { openBook } = await import("./book.ts");
   const book = openBook({ journal: counting, now: () => s.clock.now });
