@@ -36,6 +36,9 @@ const KEPT: readonly string[] = [
   "approvals-failing-desktop-dark",
 ];
 
+/** However much there is to show, and the frame around it included. */
+const MOST_NODES = 600;
+
 const { values } = parseArgs({
   options: {
     only: { type: "string", default: "" },
@@ -78,6 +81,8 @@ async function take(person: Person, desk: ConsoleDesk, name: string, path: strin
   await person.page.evaluate("document.fonts.ready.then(() => new Promise((done) => setTimeout(done, 250)))");
   await person.page.screenshot({ path: join(out, `${name}.png`), scale: "css", animations: "disabled" });
   taken += 1;
+  const nodes = await person.page.evaluate<number>("document.querySelectorAll('*').length");
+  if (nodes > MOST_NODES) wrong.push(`${name}: ${nodes} elements in the page; ${MOST_NODES} is the most`);
   const said = person.errors().filter((text) => !isFailing || !text.includes("503"));
   wrong.push(...[...(await misfits(person)), ...said].map((found) => `${name}: ${found}`));
 }

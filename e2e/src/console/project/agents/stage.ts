@@ -56,7 +56,8 @@ const peek = defineTool({
     return peeks < PEEKS ? `${peeks} of ${PEEKS}: more` : "all seen";
   },
 });
-const twenty = Array.from({ length: 20 }, (_, i) => ({ tool: "peek", args: { place: `shelf ${i + 1}` } }));
+/** Each at another place: the same over and over would be halted. */
+const twenty = (after: string) => Array.from({ length: 20 }, (_, i) => ({ tool: "peek", args: { place: `shelf ${i + 1}${after}` } }));
 
 export const stage = defineAgent({
   name: "stage",
@@ -80,8 +81,8 @@ export const stage = defineAgent({
         calls: [{ tool: "write_file", args: { path: "notes/today.txt", text: "one\ntwo, corrected\nthree\n" } }],
       },
       { when: { called: ["write_file"] }, say: "The note is corrected." },
-      { when: { says: "everything" }, say: "I will look at **everything**.", calls: twenty },
-      { when: { called: ["peek"], result: "more" }, say: "There is more.", calls: twenty },
+      { when: { says: "everything" }, say: "I will look at **everything**.", calls: twenty("") },
+      { when: { called: ["peek"], result: "more" }, say: "There is more.", calls: twenty(" after {{result}}") },
       { when: { called: ["peek"] }, say: "I have looked at everything." },
       { when: { failed: true }, say: "That did not work: {{result}}" },
       { say: "Here is **what I know**:\n\n- one thing\n- [another](https://example.org/a)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n" },
