@@ -1,5 +1,5 @@
 /** What people do for themselves: on what, as a policy sees it, and as the tables beside policies write it. */
-import type { Looked, UserAct } from "../vocab/index.ts";
+import { type Looked, SCOPES, type UserAct } from "../vocab/index.ts";
 import type { CedarEntity, CedarRecord, Uid } from "./engine.ts";
 import type { Member } from "./slice.ts";
 
@@ -19,6 +19,7 @@ export const USER_ACTIONS: Readonly<Record<UserAct["kind"], readonly [string, ..
   halt: ["Work"],
   "set-breaker": ["Breaker"],
   "edit-known": ["KnownSet"],
+  "edit-knowledge": ["Scope"],
   "remove-label": ["Label"],
   "edit-schedule": ["Schedule"],
   "run-schedule": ["Schedule"],
@@ -60,6 +61,8 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
       return thing("Breaker", act.breaker);
     case "edit-known":
       return thing("KnownSet", act.set);
+    case "edit-knowledge":
+      return scopeEntity(act.scope);
     case "remove-label":
       return of("Label", act.label, { session: act.session, agent: act.agent });
     case "edit-schedule":
@@ -91,6 +94,13 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
         return thing(PROJECT.type, PROJECT.id);
     }
   }
+}
+
+/** A narrow scope is `in` the wider ones: whoever may look as far as the project may look at their own. */
+export function scopeEntity(scope: string): CedarEntity {
+  const at = SCOPES.findIndex((one) => one === scope);
+  const wider = at < 0 ? [] : SCOPES.slice(at + 1);
+  return { uid: { type: "Scope", id: scope }, parents: wider.map((id) => ({ type: "Scope", id })), attrs: { id: scope } };
 }
 
 const thing = (type: string, id: string): CedarEntity => ({ uid: { type, id }, parents: [], attrs: { id } });
@@ -143,6 +153,10 @@ export function userActOf(c: UserCase): UserAct | string {
       return { kind: action, breaker: id };
     case "edit-known":
       return { kind: action, set: id };
+    case "edit-knowledge": {
+      const scope = SCOPES.find((one) => one === (c.resource?.id ?? "project"));
+      return scope === undefined ? `there is no scope \`${id}\`: ${SCOPES.join(", ")} are` : { kind: action, scope };
+    }
     case "remove-label":
       return { kind: action, label: id, session: "any", agent: about.agent };
     case "edit-policy":
