@@ -541,3 +541,27 @@ test("Y30 what the agent is told is no part of a condition", () => {
     text: expect.stringContaining("`bill` is what the agent is told, and no policy reads that"),
   });
 });
+
+test("Y62 where one agent is run, what the files of others say is not read by Cedar: the set is known by the same digest, and decides nothing for them", () => {
+  const found = made(`agent worker { capabilities = [look] policy p { allow: look } with instructions = "x" { } }
+agent second { capabilities = [look] policy p { allow: look } with instructions = "x" { } }`);
+  if (found.kind === "problems") throw new Error(found.text);
+  const load = (idle: string | null) => {
+    const files = found.agents.flatMap((a) =>
+      a.policies.map((file) => (file.agent === idle ? { ...file, idle: { agent: file.agent, pieces: file.pieces } } : file)),
+    );
+    const loaded = loadPolicies(files, castOf(found.agents, GROUPS), cedarEngine());
+    if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+    return cedarGate(loaded.set, cedarEngine(), sha256);
+  };
+  const [all, some] = [load(null), load("second")];
+  expect(some.digest).toBe(all.digest);
+  const kinds = (gate: typeof all) =>
+    ["worker", "second"].map(
+      (agent) => runCase(caseSchema.parse({ name: "x", verdict: "allow", ...look, agent }), gate, tools, sha256).got.kind,
+    );
+  expect([kinds(all), kinds(some)]).toEqual([
+    ["allow", "allow"],
+    ["allow", "deny"],
+  ]);
+});
