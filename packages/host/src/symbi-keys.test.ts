@@ -6,7 +6,7 @@ import type { Agent, Equipment, Model } from "@orgate/core";
 import { KEYS, readSymbi } from "@orgate/core/symbi";
 import { refused, reply, type Step, scriptedModel } from "@orgate/core/testing";
 import { afterAll, expect, test } from "vitest";
-import { modelsWith, settingsOf } from "./compose.ts";
+import { modelsWith, settingsOf, sha256 } from "./compose.ts";
 import { gateOf, made } from "./fixtures/symbi-stand.ts";
 import { type Completed, createRuntime } from "./runtime.ts";
 
@@ -114,6 +114,7 @@ const WITH: Readonly<Record<keyof typeof KEYS.with, Row>> = {
     look: (s) => system(s).includes("House rules."),
     comes: [true, false],
   },
+  memory: { values: ["persistent", "none"], look: ({ agent }) => agent.knowledge === null, comes: [false, true] },
   sandbox: {
     values: ["process", "none"],
     tools: "shell",
@@ -246,6 +247,28 @@ test.each(Object.keys(KEYS.metadata))("Y11 Y5 metadata %s: the run changes with 
   const row: Row = { values: ["", ""], look: () => null, comes: [null, null] };
   const [a, b] = [await ran(text("one"), row), await ran(text("two"), row)];
   expect(look(a)).not.toEqual(look(b));
+});
+
+const MEMORY: Readonly<Record<keyof typeof KEYS.memory, readonly [string, string]>> = {
+  scope: ["agent", "shared"],
+  store: ["project", "shared"],
+  max_items: ["1", "2"],
+  max_tokens: ["100", "200"],
+  threshold: ["0.1", "0.9"],
+  keep_learnings: ["true", "false"],
+};
+
+test.each(Object.keys(KEYS.memory))("Y11 Y43 memory %s: what a session depends on changes with its value", (key) => {
+  const values = Reflect.get(MEMORY, key) as readonly [string, string] | undefined;
+  if (values === undefined) throw new Error(`there is no row for \`${key}\``);
+  const agentWith = (value: string): Agent => {
+    const found = made(`memory m { ${key} ${value} }\nagent worker { with instructions = "work" { } }`);
+    if (found.kind === "problems" || found.agents[0] === undefined) throw new Error(JSON.stringify(found));
+    return found.agents[0];
+  };
+  const [a, b] = [agentWith(values[0]), agentWith(values[1])];
+  expect(a.knowledge).not.toEqual(b.knowledge);
+  expect(a.digest(sha256)).not.toBe(b.digest(sha256));
 });
 
 /** What is declared is what the rest of the runtime goes by (section Z). */

@@ -69,7 +69,7 @@ test("Y6 Y34 Y60 an agent in a .symbi file runs; once its policy is edited, the 
   );
 });
 
-test("Y50 agents are listed and shown whichever way they are written", async () => {
+test("Y13 Y20 Y50 agents are listed and shown whichever way they are written", async () => {
   const desk = bank();
   desk.write(
     "agents/small.dsl",
