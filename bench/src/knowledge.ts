@@ -19,7 +19,10 @@ const random = (): number => {
   seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
   return seed / 2 ** 32;
 };
-const VOCABULARY = Array.from({ length: 20_000 }, (_, i) => `${["ka", "to", "mi", "ren", "sol", "va", "dru", "pe"][i % 8]}${(i * 7_919) % 20_000}x`);
+const VOCABULARY = Array.from(
+  { length: 20_000 },
+  (_, i) => `${["ka", "to", "mi", "ren", "sol", "va", "dru", "pe"][i % 8]}${(i * 7_919) % 20_000}x`,
+);
 /** A few words are everywhere, most are rare. */
 const word = (): string => VOCABULARY[Math.floor(random() ** 3 * VOCABULARY.length)] ?? "";
 const vector = (): Float32Array => Float32Array.from({ length: dimensions }, () => random() * 2 - 1);
@@ -29,7 +32,10 @@ function itemOf(n: number): KnowledgeItem {
   const text = Array.from({ length: 24 }, word).join(" ");
   return {
     id: idOf(n),
-    body: n % 4 === 0 ? { kind: "fact", subject: `s${n}`, predicate: "is", object: text } : { kind: "chunk", document: `d${n % 1_000}.md`, title: "T", text },
+    body:
+      n % 4 === 0
+        ? { kind: "fact", subject: `s${n}`, predicate: "is", object: text }
+        : { kind: "chunk", document: `d${n % 1_000}.md`, title: "T", text },
     scope: n % 10 === 0 ? "agent" : "project",
     agent: n % 10 === 0 ? `a${n % 7}` : null,
     directory: null,
@@ -62,17 +68,25 @@ const insert = scan.prepare("INSERT INTO texts VALUES (?, ?)");
 const rss = (): number => Math.round(process.memoryUsage().rss / 1024 / 1024);
 const quantile = (times: readonly number[], q: number): number => times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) * q)] ?? 0;
 const shown = (name: string, times: readonly number[]): void =>
-  console.log(`${name}: p50 ${quantile(times, 0.5).toFixed(2)} ms, p95 ${quantile(times, 0.95).toFixed(2)}, least ${quantile(times, 0).toFixed(2)}`);
+  console.log(
+    `${name}: p50 ${quantile(times, 0.5).toFixed(2)} ms, p95 ${quantile(times, 0.95).toFixed(2)}, least ${quantile(times, 0).toFixed(2)}`,
+  );
 
 const began = performance.now();
 const memory: number[] = [];
 const PER_DOCUMENT = 200; // as `orgate knowledge add` writes: a document at a time
 for (let n = 0; n < items; n += PER_DOCUMENT) {
   const some = Array.from({ length: Math.min(PER_DOCUMENT, items - n) }, (_, i) => itemOf(n + i));
-  store.replace({ path: `batch${n}.md`, scope: "project", agent: null, digest: "0".repeat(64) as never }, some.map((one) => ({ ...one })), millis(n));
+  store.replace(
+    { path: `batch${n}.md`, scope: "project", agent: null, digest: "0".repeat(64) as never },
+    some.map((one) => ({ ...one })),
+    millis(n),
+  );
   if (n % (items / 10) < PER_DOCUMENT) memory.push(rss());
 }
-console.log(`store, a document of ${PER_DOCUMENT} pieces at a time: ${((performance.now() - began) / items).toFixed(3)} ms an item; resident ${memory.join(" ")} MB`);
+console.log(
+  `store, a document of ${PER_DOCUMENT} pieces at a time: ${((performance.now() - began) / items).toFixed(3)} ms an item; resident ${memory.join(" ")} MB`,
+);
 const single = Array.from({ length: 200 }, (_, i) => {
   const one = itemOf(items + i);
   const at = performance.now();
@@ -107,7 +121,9 @@ let found = 0;
 for (let round = 0; round < ROUNDS; round += 1) {
   const terms = Array.from({ length: 15 }, word);
   const near = vector();
-  const all = scan.prepare(`SELECT n, ${terms.map(() => "(text LIKE ?)").join(" + ")} AS hits FROM texts WHERE hits > 0 ORDER BY hits DESC LIMIT 50`);
+  const all = scan.prepare(
+    `SELECT n, ${terms.map(() => "(text LIKE ?)").join(" + ")} AS hits FROM texts WHERE hits > 0 ORDER BY hits DESC LIMIT 50`,
+  );
   const clock = (work: () => unknown): number => {
     const at = performance.now();
     work();
@@ -118,7 +134,9 @@ for (let round = 0; round < ROUNDS; round += 1) {
   times.both.push(clock(() => store.search(search(terms), { model: "bench/vectors", values: near })));
   times.like.push(clock(() => all.all(...terms.map((term) => `%${term}%`))));
 }
-console.log(`${store.stats().items} items, ${ROUNDS} rounds of 15 words, ${found} hits; resident ${rss()} MB, file ${Math.round(store.stats().bytes / 1024 / 1024)} MB`);
+console.log(
+  `${store.stats().items} items, ${ROUNDS} rounds of 15 words, ${found} hits; resident ${rss()} MB, file ${Math.round(store.stats().bytes / 1024 / 1024)} MB`,
+);
 shown("recall by words", times.words);
 shown("recall by 4 words", times.few);
 shown(`recall by words and vectors of ${dimensions}`, times.both);

@@ -28,6 +28,16 @@ export { socketsOf } from "./coordinator/sockets.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
 export { type FileToolsOptions, fileTools } from "./file-tools.ts";
 export {
+  type Added,
+  addDocuments,
+  type DocumentText,
+  type Editor,
+  embedMissing,
+  forgetItems,
+  importItems,
+  type Placing,
+} from "./knowledge.ts";
+export {
   type Mcp,
   type McpCatalogue,
   type McpDifference,
@@ -38,7 +48,6 @@ export {
   openMcp,
   signInMcp,
 } from "./mcp.ts";
-export { type Added, addDocuments, type DocumentText, type Editor, embedMissing, forgetItems, importItems, type Placing } from "./knowledge.ts";
 export type { Notice } from "./notices.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
 export { watchPolicies } from "./policy-record.ts";
