@@ -37,7 +37,7 @@ const sessionIn = (got: Reply): SessionId => {
   if (got.kind !== "done") throw new Error(JSON.stringify(got));
   return got.session;
 };
-const MISHAPS: readonly Mishap[] = ["drop", "double", "overtake", "cut"];
+const MISHAPS: readonly Mishap[] = ["drop", "double", "overtake", "delay", "cut"];
 const WAYS: readonly Way[] = ["up", "down"];
 
 test("W44 whatever happens at any message of a request: it is answered once, and done once", async () => {
