@@ -65,7 +65,12 @@ const store = openKnowledge(folder);
 const scan = new DatabaseSync(join(folder, "scan.db"));
 scan.exec("CREATE TABLE texts (n INTEGER PRIMARY KEY, text TEXT NOT NULL)");
 const insert = scan.prepare("INSERT INTO texts VALUES (?, ?)");
-const rss = (): number => Math.round(process.memoryUsage().rss / 1024 / 1024);
+/** With `--expose-gc` what is really in use. */
+const rss = (): number => {
+  globalThis.gc?.();
+  const { rss: all, heapUsed, external } = process.memoryUsage();
+  return Math.round((globalThis.gc === undefined ? all : heapUsed + external) / 1024 / 1024);
+};
 const quantile = (times: readonly number[], q: number): number => times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) * q)] ?? 0;
 const shown = (name: string, times: readonly number[]): void =>
   console.log(
