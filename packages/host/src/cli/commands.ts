@@ -21,6 +21,7 @@ const FILE: OptionSpec = {
 const SESSION = { name: "ID", required: true, help: "a session's id, or enough of its beginning or end" } as const;
 const APPROVAL = { name: "ID", required: true, help: "as `orgate approvals list` shows it, or enough of its beginning or end" } as const;
 const DIGEST: OptionSpec = { type: "string", value: "DIGEST", help: "only if it is about this (at least 8 characters)" };
+const AGENT = { name: "AGENT", required: true, help: "its name" } as const;
 const SCOPE = [
   { name: "WHAT", required: false, help: "all (default), agent or tool", choices: ["all", "agent", "tool"] },
   { name: "NAME", required: false, help: "of the agent or the tool" },
@@ -364,6 +365,69 @@ export const COMMANDS: readonly CommandSpec[] = [
     notes: ["Nothing that is there is overwritten. The model is offline: `orgate run` works at once, without a key."],
     examples: ["orgate init shop --yes", "orgate init shop --kind operations --yes"],
     load: async () => (await import("../commands/init.ts")).init,
+  },
+  {
+    name: "agents list",
+    summary: "every agent of the project: its model, tools, own policies, and where it stands",
+    args: [],
+    options: {},
+    notes: [],
+    examples: ["orgate agents list", "orgate agents list --json"],
+    load: async () => (await import("../commands/agents.ts")).list,
+  },
+  {
+    name: "agents show",
+    summary: "all of one agent: instructions, limits, tools, what it is given and answers with",
+    args: [AGENT],
+    options: {},
+    notes: [],
+    examples: ["orgate agents show payer"],
+    load: async () => (await import("../commands/agents.ts")).show,
+  },
+  {
+    name: "agents validate",
+    summary: "are the agents right: everything that is wrong at once, with its place",
+    args: [{ name: "FILE", required: false, help: "only what is wrong with this file" }],
+    options: {},
+    notes: ["Files, tools and policies. Exits 0 only when nothing is wrong."],
+    examples: ["orgate agents validate", "orgate agents validate agents/payer.symbi --json"],
+    load: async () => (await import("../commands/agents.ts")).validate,
+  },
+  {
+    name: "agents explain",
+    summary: "what an agent's .symbi file makes of its rules: each as Cedar, with its line",
+    args: [AGENT],
+    options: {},
+    notes: ["A verdict names the same file and line. `orgate policy explain` tells why one action was decided as it was."],
+    examples: ["orgate agents explain payer", "orgate agents explain payer --json"],
+    load: async () => (await import("../commands/agents-explain.ts")).explain,
+  },
+  {
+    name: "agents fmt",
+    summary: "put .symbi files into their one layout",
+    args: [{ name: "FILE", required: false, help: "only this one (default: all of the project's)" }],
+    options: {
+      check: { type: "boolean", help: "change nothing; exit 1 when something would change" },
+      stdin: { type: "boolean", help: "read a file from stdin, write it to stdout" },
+    },
+    notes: ["Comments stay where they are. A file that cannot be read is not touched."],
+    examples: ["orgate agents fmt", "orgate agents fmt --check", "orgate agents fmt --stdin < agents/payer.symbi"],
+    load: async () => (await import("../commands/agents-fmt.ts")).fmt,
+  },
+  {
+    name: "agents diff",
+    summary: "what the agents and policies here newly permit, forbid and ask, against another version of the project",
+    args: [
+      { name: "DIR", required: true, help: "the other version: a folder with its orgate.toml" },
+      { name: "AGENT", required: false, help: "only this one" },
+    ],
+    options: {},
+    notes: [
+      "Decided by both: the cases of both decision tables, requests at the values where a condition turns, and the latest decisions of the journal.",
+      "Exits 1 when something is decided otherwise. What it does not try it does not tell.",
+    ],
+    examples: ["git worktree add ../before main && orgate agents diff ../before", "orgate agents diff ../before payer --json"],
+    load: async () => (await import("../commands/agents-diff.ts")).diff,
   },
   {
     name: "policy check",

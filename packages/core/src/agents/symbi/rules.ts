@@ -83,11 +83,12 @@ function fileOf(policies: readonly CompiledPolicy[], file: string, agent: string
   if (policies.length === 0) return [];
   let text = "";
   let line = 1;
-  for (const policy of policies.toSorted((a, b) => a.line - b.line || a.column - b.column)) {
+  const sorted = policies.toSorted((a, b) => a.line - b.line || a.column - b.column);
+  for (const policy of sorted) {
     text += `${"\n".repeat(Math.max(0, policy.line - line))}${line === policy.line && text !== "" ? " " : ""}${policy.cedar}`;
     line = Math.max(line, policy.line);
   }
-  return [{ path: file, name: file, agent, text: `${text}\n`, shadow }];
+  return [{ path: file, name: file, agent, text: `${text}\n`, shadow, pieces: sorted.map(({ id, cedar }) => ({ id, text: cedar })) }];
 }
 
 function named(made: readonly Made[], { file, text, agents }: SymbiFile, agent: string): readonly CompiledPolicy[] {
