@@ -489,6 +489,7 @@ const REFUSED: readonly (readonly [rule: string, problem: string])[] = [
   ["allow: 3", "a rule is about a tool, an effect"],
   ["allow: look(x)", "in brackets stands what it is done to"],
   ['allow: look(File("x"))', "`look` touches no File | it touches Tool"],
+  ['deny: spend(File("x"))', "no tool with the effect `spend` touches File"],
   ["allow: execute", "no tool of this agent's has the effect `execute`"],
   ["allow: network", "every tool with the effect `network` has others too: fetch (network, read)"],
   ['allow: delegate("reader")', "`reader` is no delegate of this agent's"],
@@ -564,4 +565,10 @@ agent second { capabilities = [look] policy p { allow: look } with instructions 
     ["allow", "allow"],
     ["allow", "deny"],
   ]);
+});
+
+test("Y30 a pattern is what it says, whatever stands in it", () => {
+  const decide = gateOf(agentText('allow: pay if args.account.like("a\\u{0}*") || args.account.ends_with("\\"z")'));
+  const kinds = ["a\u0000b", "a*b", 'x"z', "xz"].map((account) => decide(pay({ account })).kind);
+  expect(kinds).toEqual(["allow", "deny", "allow", "deny"]);
 });

@@ -335,6 +335,15 @@ function ofEffect(
   { world, report }: Around,
 ): readonly Target[] | null {
   const having = world.tools.filter((tool) => tool.effects.includes(effect));
+  const isTouched = ({ resourceTypes: types }: ToolShape) => resource === null || types.length === 0 || types.includes(resource.type);
+  if (having.length > 0 && !having.some(isTouched)) {
+    report(
+      at,
+      `no tool with the effect \`${effect}\` touches ${resource?.type ?? ""}`,
+      "it would be about nothing: look at the tools' resourceTypes",
+    );
+    return null;
+  }
   if (purpose === "deny") return [{ kind: "effect", effect, tools: having, resource }];
   const covered = purpose === "audit" ? having : having.filter((tool) => tool.effects.every((one) => effects.includes(one)));
   if (covered.length > 0) return covered.map((tool) => ({ kind: "tool", tool, resource }));

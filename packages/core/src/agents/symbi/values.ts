@@ -97,6 +97,7 @@ function recordOf(e: Extract<Expression, { kind: "record" }>): Plain {
   const found = new Map<string, Json>();
   for (const { key, value } of e.fields) {
     if (found.has(key.text)) return { kind: "not", at: key.at, what: `\`${key.text}\` for the second time` };
+    if (key.text === "__proto__") return { kind: "not", at: key.at, what: "`__proto__`, which is no name for a field" };
     const plain = plainOf(value);
     if (plain.kind === "not") return plain;
     found.set(key.text, plain.value);
