@@ -33,7 +33,10 @@ export type KnowledgeStore = Readonly<{
   get(id: KnowledgeId): StoredItem | null;
   /** By id, from after that one on. */
   list(page: Readonly<{ after: KnowledgeId | null; most: number }>): readonly StoredItem[];
-  /** As it was, with its past: for what was exported. What was forgotten here stays forgotten. */
+  /**
+   * As it was, with its past: for what was exported. What was forgotten here stays forgotten. N75 it takes its place by its time: what is older is
+   * superseded, by it or it by what is there; a working memory is `known` where a newer one stands in its place.
+   */
   restore(item: StoredItem): "stored" | "known" | "forgotten";
   documents(path?: string): readonly KnownDocument[];
   /** The pieces of a document are these from now on, all at once: others of it are superseded, what comes back is back. */
@@ -60,7 +63,7 @@ export type Replaced = Readonly<{ added: number; kept: number; gone: number }>;
 export type Embedder = Readonly<{ model: string; embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> }>;
 
 /** The port on a store. Without an embedder nobody else is asked for anything. */
-export function knowledgeOn(store: KnowledgeStore, embedder: Embedder | null): Knowledge {
+export function knowledgeOn(store: Pick<KnowledgeStore, "search" | "put" | "used" | "embed">, embedder: Embedder | null): Knowledge {
   if (embedder === null)
     return {
       reach: "local",
