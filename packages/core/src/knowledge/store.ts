@@ -77,7 +77,7 @@ export function knowledgeOn(store: Pick<KnowledgeStore, "search" | "put" | "used
       if (search.most.all === 0 || search.text.trim() === "") return NOTHING;
       const asked = await vectorOf(embedder, search.text, signal);
       const found = store.search(search, "error" in asked ? null : asked);
-      return "error" in asked ? { ...found, trouble: joined(`by words alone: ${asked.error}`, found.trouble) } : found;
+      return "error" in asked ? { ...found, trouble: `by words alone: ${embedder.model} could not be asked`, cause: asked.error } : found;
     },
     /** Stored first: without a vector it is found by its words, and gets one with the next `orgate knowledge embed`. */
     async put(item, signal) {
@@ -91,12 +91,11 @@ export function knowledgeOn(store: Pick<KnowledgeStore, "search" | "put" | "used
   };
 }
 const NOTHING: Found = Object.freeze({ hits: Object.freeze([]), trouble: null });
-const joined = (...troubles: readonly (string | null)[]): string => troubles.filter((one) => one !== null).join("; ");
 
 async function vectorOf({ model, embed }: Embedder, text: string, signal: AbortSignal): Promise<Vector | Readonly<{ error: string }>> {
   try {
     const [values] = await embed([text.slice(0, LONGEST_EMBEDDED)], signal);
-    return values === undefined || values.length === 0 ? { error: `${model} gave no vector` } : { model, values };
+    return values === undefined || values.length === 0 ? { error: "it gave no vector" } : { model, values };
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }

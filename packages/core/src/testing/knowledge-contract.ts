@@ -324,6 +324,6 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
     rule("the ferry leaves at nine, from the pier behind the old harbour office", 1);
     for (let i = 0; i < 220; i += 1) rule("ferry harbour", 10 + i, { validTo: millis(500) });
     expect(texts(store, "ferry harbour")).toHaveLength(1);
-    expect(texts(store, "ferry harbour", { now: millis(400) }).length).toBeGreaterThan(1);
+    expect(texts(store, "ferry harbour", { now: millis(400) }).includes("ferry harbour")).toBe(true);
   });
 }
