@@ -1,7 +1,9 @@
 import { millis, type SessionId, seq, sessionId } from "@orgate/core/vocab";
-import type { Item } from "@orgate/core/wire";
+import type { Item, ServerFrame } from "@orgate/core/wire";
 import { expect, test } from "vitest";
-import { openFeed, type Preview } from "./feed.ts";
+import { openFeed } from "./feed.ts";
+
+type Preview = Extract<ServerFrame, { kind: "preview" }>;
 
 const session: SessionId = sessionId("s_00000001");
 const closed = (n: number, kind: "session.closed" | "note" = "note"): Item => ({
@@ -48,12 +50,11 @@ test("O6 a feed holds every entry in order, and shows many changes at once", () 
   expect(feed.get().caughtUp).toBe(true);
 });
 
-test("O6 words in progress are put where they belong, told twice or late, and go when another attempt begins", () => {
+test("O6 words in progress are shown where they belong, and what cannot be read is named in its place", () => {
   const { feed, follower, draw } = opened();
   for (const preview of [words(0, "Hel"), words(3, "lo"), words(3, "lo")]) follower.preview?.(preview);
+  follower.entries([{ kind: "erased", stream: session, seq: seq(1), at: millis(1), position: null }], 1);
   draw();
-  expect(feed.get().words?.text).toBe("Hello");
-  follower.preview?.(words(0, "New", 2));
-  draw();
-  expect(feed.get().words).toMatchObject({ attempt: 2, text: "New" });
+  expect(feed.get().view.streaming?.text).toBe("Hello");
+  expect(feed.get().view.items).toMatchObject([{ kind: "notice", text: "an entry was erased on request" }]);
 });

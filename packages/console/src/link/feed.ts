@@ -1,47 +1,36 @@
-/** One session as it is told: its entries, exact and in order, and the words of replies in progress. Changes are shown once per frame, however many come. */
+/** One session as it is told: its entries, exact and in order, and the fold that everybody shows. Changes are shown once per frame, however many come. */
+import { type SessionView, sessionFold } from "@orgate/core/journal/view";
 import type { SessionId } from "@orgate/core/vocab";
-import type { Follower, Item, Problem, ServerFrame } from "@orgate/core/wire";
+import type { Follower, Item, Problem } from "@orgate/core/wire";
 import { cell, type Watched } from "./cell.ts";
-
-export type Preview = Extract<ServerFrame, { kind: "preview" }>;
-export type Words = Readonly<{
-  iteration: number;
-  attempt: number;
-  text: string;
-  thinking: string;
-  calls: readonly Readonly<{ tool: string; text: string }>[];
-}>;
 
 export type FeedState = Readonly<{
   /** Grows at its end, and is the same array: `count` tells that it did. */
   items: readonly Item[];
   count: number;
-  /** Of the reply in progress; null when there is none. */
-  words: Words | null;
+  /** Grows in place: `version` tells that something in it is another. */
+  view: SessionView;
+  version: number;
   caughtUp: boolean;
   /** Nothing more comes; why, if something is wrong. */
   ended: Readonly<{ problem: Problem | null }> | null;
 }>;
 export type Feed = Watched<FeedState> & Readonly<{ session: SessionId }>;
 
-const NONE: Words = { iteration: -1, attempt: -1, text: "", thinking: "", calls: [] };
-/** What makes words in progress the past: the reply itself, its failing, and the ending of the turn. */
-const REPLACES: ReadonlySet<string> = new Set(["model.replied", "model.failed", "turn.ended", "model.asked"]);
-
 /** `soon` calls back once, before the next picture is drawn. */
 export function openFeed(session: SessionId, soon: (run: () => void) => void = nextFrame): Readonly<{ feed: Feed; follower: Follower }> {
   const items: Item[] = [];
-  let words: Words | null = null;
-  let caughtUp = false;
-  let ended: FeedState["ended"] = null;
-  let isDue = false;
-  const state = cell<FeedState>({ items, count: 0, words, caughtUp, ended });
+  const fold = sessionFold(session);
+  let [caughtUp, ended, version, isDue]: [boolean, FeedState["ended"], number, boolean] = [false, null, 0, false];
+  const now = (): FeedState => ({ items, count: items.length, view: fold.view, version, caughtUp, ended });
+  const state = cell<FeedState>(now());
   const show = (): void => {
+    version += 1;
     if (isDue) return;
     isDue = true;
     soon(() => {
       isDue = false;
-      state.set({ items, count: items.length, words, caughtUp, ended });
+      state.set(now());
     });
   };
   return {
@@ -50,12 +39,13 @@ export function openFeed(session: SessionId, soon: (run: () => void) => void = n
       entries(fresh) {
         for (const item of fresh) {
           items.push(item);
-          if (item.kind === "entry" && REPLACES.has(item.entry.event.kind)) words = null;
+          if (item.kind === "entry") fold.add(item.entry);
+          else fold.miss(item, item.kind === "erased" ? "an entry was erased on request" : `an entry cannot be read: ${item.detail}`);
         }
         show();
       },
-      preview(preview) {
-        words = withPreview(words, preview);
+      preview({ iteration, attempt, preview }) {
+        fold.preview({ iteration, attempt, preview });
         show();
       },
       caughtUp() {
@@ -68,19 +58,6 @@ export function openFeed(session: SessionId, soon: (run: () => void) => void = n
       },
     },
   };
-}
-
-/** An offset says where it goes: what was told before is not told twice. */
-export function withPreview(words: Words | null, { iteration, attempt, preview }: Preview): Words {
-  const same = words !== null && words.iteration === iteration && words.attempt === attempt;
-  const now = same ? words : { ...NONE, iteration, attempt };
-  if (preview.part === "call") {
-    const calls = [...now.calls];
-    const before = calls[preview.call] ?? { tool: preview.tool, text: "" };
-    calls[preview.call] = { tool: preview.tool, text: before.text.slice(0, preview.offset) + preview.text };
-    return { ...now, calls: Array.from(calls, (one) => one ?? { tool: "", text: "" }) };
-  }
-  return { ...now, [preview.part]: now[preview.part].slice(0, preview.offset) + preview.text };
 }
 
 /** A page that is not seen draws no frames, and still has to follow. */

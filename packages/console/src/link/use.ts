@@ -1,8 +1,8 @@
 /** The hub, as components use it. */
 import type { SessionId } from "@orgate/core/vocab";
 import type { CallableRoute, Item, Problem, RouteInput, RouteOutput } from "@orgate/core/wire";
-import { createContext, use, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { cell, type Watched } from "./cell.ts";
+import { createContext, use, useCallback, useEffect, useRef, useState } from "react";
+import { cell, useCell, type Watched } from "./cell.ts";
 import type { FeedState } from "./feed.ts";
 import type { Hub } from "./hub.ts";
 
@@ -90,20 +90,19 @@ export function useCalled<K extends CallableRoute>(name: K | null, input: RouteI
 
 const touches = (item: Item, kinds: ReadonlySet<string>): boolean => item.kind === "entry" && kinds.has(item.entry.event.kind);
 
-const NOTHING: Watched<FeedState> = cell<FeedState>({ items: [], count: 0, words: null, caughtUp: false, ended: null });
-
-/** Follows a session for as long as the component is there. */
-export function useFeed(session: SessionId | null): FeedState {
+/** Follows a session for as long as the component is there. Null until it is begun. */
+export function useFeed(session: SessionId | null): FeedState | null {
   const hub = useHub();
-  const [feed, setFeed] = useState<Watched<FeedState>>(NOTHING);
+  const [feed, setFeed] = useState<Watched<FeedState> | null>(null);
   useEffect(() => {
     if (session === null) return;
     const { feed: found, release } = hub.session(session);
     setFeed(found);
     return () => {
       release();
-      setFeed(NOTHING);
+      setFeed(null);
     };
   }, [hub, session]);
-  return useSyncExternalStore(feed.watch, feed.get);
+  return useCell<FeedState | null>(feed ?? NOTHING);
 }
+const NOTHING = cell<FeedState | null>(null);

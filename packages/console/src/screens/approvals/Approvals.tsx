@@ -1,10 +1,164 @@
+/**
+ * What waits for people: questions, outcomes that nobody can tell, what was set aside; and the answers that are remembered.
+ * O16 everything here can be done with the keyboard alone: up and down choose, one key each approves, denies, edits, remembers.
+ */
+import { approvalRow } from "@orgate/core/journal/view";
+import { type ApprovalId, approvalId } from "@orgate/core/vocab";
+import type { RouteOutput } from "@orgate/core/wire";
+import { useEffect } from "react";
+import { QUESTION_TOPICS, UNKNOWN_TOPICS } from "../../app/Navigation.tsx";
+import { useShortcuts } from "../../app/shortcuts.ts";
+import { useCalled } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty } from "../../parts/States.tsx";
+import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Tabs } from "../../parts/Tabs.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { Time, useNow } from "../../parts/Time.tsx";
+import { leftClock } from "../../parts/time.ts";
+import { approvalAt } from "../../places.ts";
+import { go, goQuery } from "../../router.ts";
+import type { ScreenProps } from "../index.ts";
+import { Answering } from "./Answering.tsx";
+import css from "./Approvals.module.css";
+import { Grants, SetAside, Unknowns } from "./Queues.tsx";
 
-export default function Approvals() {
+type Listed = RouteOutput<"approvals">["items"][number];
+const TABS = ["questions", "unknown", "aside", "grants"] as const;
+type Tab = (typeof TABS)[number];
+
+export default function Approvals({ params, query }: ScreenProps) {
+  const questions = useCalled("approvals", { query: { limit: 500 } }, QUESTION_TOPICS);
+  const unknowns = useCalled("unknowns", { query: { limit: 500 } }, UNKNOWN_TOPICS);
+  const aside = useCalled("deadLetters", { query: { limit: 500 } }, ["recovery.applied", "dead-letter.dismissed"]);
+  const grants = useCalled("grants", { query: { limit: 500 } }, ["grant.given", "grant.revoked", "approval.answered", "turn.ended"]);
+  const chosen = params.approval === undefined ? null : approvalId(params.approval); // what it is not, the server says
+  const tab: Tab = chosen !== null ? "questions" : (TABS.find((one) => one === query.get("tab")) ?? "questions");
+  const counts: Readonly<Record<Tab, number>> = {
+    questions: questions.value?.items.length ?? 0,
+    unknown: unknowns.value?.items.length ?? 0,
+    aside: aside.value?.items.length ?? 0,
+    grants: grants.value?.items.length ?? 0,
+  };
+  const choose = (to: Tab): void => {
+    if (chosen !== null) go(to === "questions" ? "/approvals" : `/approvals?tab=${to}`);
+    else goQuery({ tab: to === "questions" ? null : to });
+  };
   return (
-    <Page title="Approvals">
-      <Empty icon="wait" title="Being built" />
+    <Page title="Approvals" lead="What waits for a person, oldest first">
+      <Tabs
+        label="What waits"
+        at={tab}
+        choose={choose}
+        tabs={[
+          { id: "questions", title: "Questions", count: counts.questions },
+          { id: "unknown", title: "Unknown outcomes", count: counts.unknown },
+          { id: "aside", title: "Set aside", count: counts.aside },
+          { id: "grants", title: "Grants", count: counts.grants },
+        ]}
+      >
+        {tab === "questions" ? <Questions asked={questions} chosen={chosen} /> : null}
+        {tab === "unknown" ? <Unknowns asked={unknowns} /> : null}
+        {tab === "aside" ? <SetAside asked={aside} /> : null}
+        {tab === "grants" ? <Grants asked={grants} /> : null}
+      </Tabs>
     </Page>
   );
+}
+
+type Asked = ReturnType<typeof useCalled<"approvals">>;
+const isWide = (): boolean => window.matchMedia("(min-width: 62rem)").matches;
+
+function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalId | null }>) {
+  const items = asked.value?.items ?? [];
+  const at = items.findIndex(({ approval }) => approval === chosen);
+  const step = (by: number): void => {
+    const next = items[Math.min(items.length - 1, Math.max(0, at === -1 ? 0 : at + by))];
+    if (next !== undefined) go(approvalAt(next.approval), { replace: chosen !== null });
+  };
+  useShortcuts([
+    { keys: "j", says: "Next question", run: () => step(1) },
+    { keys: "k", says: "Question before", run: () => step(-1) },
+    { keys: "ArrowDown", says: "Next question", run: () => step(1) },
+    { keys: "ArrowUp", says: "Question before", run: () => step(-1) },
+  ]);
+  const first = items[0]?.approval ?? null;
+  useEffect(() => {
+    if (chosen === null && first !== null && isWide()) go(approvalAt(first), { replace: true });
+  }, [chosen, first]);
+  if (asked.value === null && asked.problem !== null) return <Failing problem={asked.problem} again={asked.reload} />;
+  if (asked.value === null) return <Loading />;
+  if (items.length === 0 && chosen === null)
+    return (
+      <Empty icon="approvals" title="Nothing waits for you">
+        <p>When a policy asks a person before something is done, the question comes here, and to the conversation it belongs to.</p>
+        <p>
+          <Link to="/guide">The first run</Link> makes one.
+        </p>
+      </Empty>
+    );
+  const here = items[at] ?? null;
+  return (
+    <div className={`${css.panes} ${chosen === null ? "" : css.chosen}`}>
+      <ol className={css.list} aria-label="Questions">
+        {items.map((item) => (
+          <li key={item.approval}>
+            <Row item={item} isHere={item.approval === chosen} />
+          </li>
+        ))}
+      </ol>
+      {chosen === null ? null : (
+        <section className={css.detail} aria-label="The question">
+          <div className={css.back}>
+            <Button size="small" onClick={() => go("/approvals")}>
+              All questions
+            </Button>
+          </div>
+          {here === null ? (
+            <Done left={items.length} next={first} />
+          ) : (
+            <Answering key={chosen} approval={chosen} session={here.session} keys />
+          )}
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Done({ left, next }: Readonly<{ left: number; next: ApprovalId | null }>) {
+  return (
+    <Empty icon="check" title="This question is not open any more">
+      <p>Somebody has answered it, its time was up, or its turn has ended.</p>
+      {next === null ? (
+        <p>Nothing else waits.</p>
+      ) : (
+        <Button onClick={() => go(approvalAt(next), { replace: true })}>{left === 1 ? "The one that waits" : `The next of ${left}`}</Button>
+      )}
+    </Empty>
+  );
+}
+
+function Row({ item, isHere }: Readonly<{ item: Listed; isHere: boolean }>) {
+  const row = approvalRow(item);
+  return (
+    <Link to={approvalAt(item.approval)} className={css.row} aria-current={isHere ? "true" : undefined}>
+      <span className={css.top}>
+        <strong>{row.tool}</strong>
+        <Left expiresAt={row.expiresAt} />
+      </span>
+      <span className={css.touches}>{row.touches ?? "—"}</span>
+      <span className={css.foot}>
+        {row.agent} · <Time at={row.askedAt} />
+        {row.missing > 1 ? <Tag tone="wait">{row.missing} more have to say yes</Tag> : null}
+      </span>
+    </Link>
+  );
+}
+
+function Left({ expiresAt }: Readonly<{ expiresAt: number | null }>) {
+  const now = useNow("second");
+  if (expiresAt === null) return null;
+  const left = expiresAt - now;
+  return <Tag tone={left < 60_000 ? "bad" : "wait"}>{left <= 0 ? "time is up" : leftClock(left)}</Tag>;
 }

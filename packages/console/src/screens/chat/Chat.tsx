@@ -1,10 +1,246 @@
+/** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
+import { type SessionId, sessionId } from "@orgate/core/vocab";
+import type { RouteOutput } from "@orgate/core/wire";
+import { useCallback, useState } from "react";
+import { useShortcuts } from "../../app/shortcuts.ts";
+import type { FeedState } from "../../link/feed.ts";
+import type { Hub } from "../../link/hub.ts";
+import { useCalled, useFeed, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty } from "../../parts/States.tsx";
+import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { Time } from "../../parts/Time.tsx";
+import { toast, toastProblem } from "../../parts/toasts.ts";
+import { VirtualList } from "../../parts/VirtualList.tsx";
+import { chatOf, chatWith, sessionAt } from "../../places.ts";
+import { go } from "../../router.ts";
+import type { ScreenProps } from "../index.ts";
+import css from "./Chat.module.css";
+import { Composer, type Speaking } from "./Composer.tsx";
+import { InProgress, Row } from "./Items.tsx";
 
-export default function Chat() {
+type Agent = RouteOutput<"agents">["items"][number];
+const COORDINATOR = "coordinator";
+
+export default function Chat({ params }: ScreenProps) {
+  const agents = useCalled("agents", { query: { limit: 500 } });
+  const session = params.session === undefined ? null : sessionId(params.session); // what it is not, the server says
+  if (agents.problem !== null && agents.value === null) return <Failing problem={agents.problem} again={agents.reload} />;
+  if (agents.value === null) return <Loading />;
+  const all = agents.value.items;
+  const wanted = params.agent ?? (all.find(({ name }) => name === COORDINATOR) ?? all[0])?.name ?? null;
+  if (session === null && wanted === null) return <NoAgents />;
   return (
-    <Page title="Chat">
-      <Empty icon="wait" title="Being built" />
+    <div className={css.screen}>
+      <Conversations at={session} />
+      {session === null ? <Fresh key={wanted} agent={wanted ?? ""} all={all} /> : <Session key={session} session={session} all={all} />}
+    </div>
+  );
+}
+
+function NoAgents() {
+  return (
+    <Empty icon="fleet" title="There is no agent that you may talk with">
+      <p>
+        Agents are files in the project's folder <code>agents/</code>: <code>orgate init</code> writes a first one. If there are some, the
+        policies do not let you see them.
+      </p>
+    </Empty>
+  );
+}
+
+// ── a session ──
+
+function Session({ session, all }: Readonly<{ session: SessionId; all: readonly Agent[] }>) {
+  const hub = useHub();
+  const feed = useFeed(session);
+  const cancel = useCallback(() => void cancelled(hub, session), [hub, session]);
+  const isRunning = feed !== null && (feed.view.state === "running" || feed.view.state === "waiting");
+  useShortcuts([
+    ...(isRunning ? [{ keys: "mod+.", says: "Cancel the turn", run: cancel }] : []),
+    { keys: "n", says: "New conversation", run: () => go("/chat") },
+  ]);
+  if (feed?.ended?.problem != null) return <Failing problem={feed.ended.problem} />;
+  const view = feed?.view ?? null;
+  const send = (text: string, how: Speaking): Promise<boolean> => spoken(hub, { session, agent: view?.agent ?? "", text, how });
+  return (
+    <Page
+      fill
+      title={view === null || view.agent === "" ? "…" : view.agent}
+      lead={
+        <>
+          <Link to={sessionAt(session)}>{session}</Link> {view === null ? null : <State state={view.state} />}
+          {view?.labels.map((label) => (
+            <Tag key={label} tone="wait">
+              {label}
+            </Tag>
+          ))}
+        </>
+      }
+      aside={<Others all={all} at={view?.agent ?? null} />}
+    >
+      {feed === null || (feed.count === 0 && !feed.caughtUp) ? <Loading what="Reading the session" /> : <Told feed={feed} />}
+      <div className={css.foot}>
+        <Composer agent={view?.agent ?? ""} isRunning={isRunning} isClosed={view?.state === "closed"} send={send} cancel={cancel} />
+      </div>
     </Page>
+  );
+}
+
+function Told({ feed }: Readonly<{ feed: FeedState }>) {
+  const { view, version } = feed;
+  const last = view.items.at(-1);
+  return (
+    <>
+      <VirtualList
+        className={css.told}
+        label="Conversation"
+        count={view.items.length}
+        keyAt={(i) => view.items[i]?.key ?? String(i)}
+        row={(i) => {
+          const item = view.items[i];
+          return item === undefined ? null : <Row item={item} view={view} />;
+        }}
+        follow
+        version={version}
+        estimate={72}
+        after={<InProgress view={view} />}
+      />
+      <p className="unseen" role="status">
+        {last === undefined || !feed.caughtUp
+          ? ""
+          : last.kind === "question" && last.state === "open"
+            ? `A question waits: ${last.asks[0]?.question ?? last.tool}`
+            : last.kind === "ended"
+              ? `The turn ended: ${last.ending}`
+              : ""}
+      </p>
+    </>
+  );
+}
+
+function State({ state }: Readonly<{ state: "idle" | "running" | "waiting" | "closed" }>) {
+  return <Tag tone={state === "running" ? "act" : state === "waiting" ? "wait" : "plain"}>{state}</Tag>;
+}
+
+type Spoken = Readonly<{ session: SessionId; agent: string; text: string; how: Speaking }>;
+async function spoken(hub: Hub, { session, agent, text, how }: Spoken): Promise<boolean> {
+  const reply = await hub.wish(how === "steer" ? { kind: "steer", session, text } : { kind: "chat", agent, session, text });
+  if (reply.kind === "error") toastProblem("It was not said", reply.problem);
+  const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
+  if (refused !== null) toast({ tone: "bad", title: "It was not said", detail: refused });
+  return reply.kind === "done" && refused === null;
+}
+
+async function cancelled(hub: Hub, session: SessionId): Promise<void> {
+  const reply = await hub.wish({ kind: "cancel", session, reason: "cancelled in the console" });
+  if (reply.kind === "error") toastProblem("The turn was not cancelled", reply.problem);
+}
+
+// ── a new one ──
+
+function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }>) {
+  const hub = useHub();
+  const found = all.find(({ name }) => name === agent) ?? null;
+  const send = async (text: string): Promise<boolean> => {
+    const reply = await hub.wish({ kind: "chat", agent, session: null, text });
+    if (reply.kind === "error") toastProblem("It was not said", reply.problem);
+    if (reply.kind === "done") go(chatOf(reply.session), { replace: true });
+    return reply.kind === "done";
+  };
+  return (
+    <Page fill title={agent} lead="A new conversation" aside={<Others all={all} at={agent} />}>
+      <div className={css.fresh}>
+        {found === null ? (
+          <Empty icon="fleet" title={`There is no agent ${agent} that you may see`} />
+        ) : (
+          <Empty icon="chat" title={agent === COORDINATOR ? "Ask about the fleet" : `Talk with ${agent}`}>
+            <p>{found.description}</p>
+            <Starters agent={found} send={send} />
+            <p>
+              New here? <Link to="/guide">The first run</Link> shows an allow, a denial and an approval within a minute.
+            </p>
+          </Empty>
+        )}
+      </div>
+      <div className={css.foot}>
+        <Composer agent={agent} isRunning={false} isClosed={found === null} send={send} cancel={() => {}} />
+      </div>
+    </Page>
+  );
+}
+
+const STARTERS: readonly string[] = [
+  "Which agents are there?",
+  "What waits for me?",
+  "Is everything healthy?",
+  "How many tokens were used?",
+];
+function Starters({ agent, send }: Readonly<{ agent: Agent; send(text: string): Promise<boolean> }>) {
+  const [busy, setBusy] = useState<string | null>(null);
+  if (agent.name !== COORDINATOR) return agent.tools.length === 0 ? null : <p>It has {agent.tools.join(", ")}.</p>;
+  const start = async (text: string): Promise<void> => {
+    setBusy(text);
+    await send(text);
+    setBusy(null);
+  };
+  return (
+    <div className={css.starters}>
+      {STARTERS.map((text) => (
+        <Button key={text} size="small" busy={busy === text} onClick={() => void start(text)}>
+          {text}
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+function Others({ all, at }: Readonly<{ all: readonly Agent[]; at: string | null }>) {
+  return (
+    <>
+      <label className={css.pick}>
+        <span>With</span>
+        <select value={at ?? ""} onChange={({ target }) => go(chatWith(target.value))}>
+          {at !== null && all.some(({ name }) => name === at) ? null : <option value={at ?? ""}>{at ?? "…"}</option>}
+          {all.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      <Button icon="plus" onClick={() => go(at === null ? "/chat" : chatWith(at))}>
+        New
+      </Button>
+    </>
+  );
+}
+
+// ── those before ──
+
+const SESSION_TOPICS = ["session.opened", "turn.started", "turn.ended", "approval.asked", "approval.answered", "session.closed"] as const;
+
+function Conversations({ at }: Readonly<{ at: SessionId | null }>) {
+  const sessions = useCalled("sessions", { query: { limit: 30 } }, SESSION_TOPICS);
+  const items = sessions.value?.items ?? [];
+  if (items.length === 0) return null;
+  return (
+    <nav className={css.others} aria-label="Conversations">
+      <h2>Conversations</h2>
+      <ul>
+        {items.map(({ session, agent, state, lastAt, turns }) => (
+          <li key={session}>
+            <Link to={chatOf(session)} aria-current={session === at ? "page" : undefined}>
+              <span className={css.agent}>
+                <strong>{agent}</strong> {state === "idle" || state === "closed" ? null : <State state={state} />}
+              </span>
+              <span className={css.when}>
+                <Time at={lastAt} /> · {turns} {turns === 1 ? "turn" : "turns"}
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
   );
 }

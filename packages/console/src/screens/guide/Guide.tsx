@@ -1,10 +1,183 @@
+/**
+ * The first run: an allow, a denial and an approval, on the example's own agent and its offline model. Nothing here is staged: each step is a turn like any
+ * other, decided by the example's policies and written to its journal.
+ */
+import type { SessionView } from "@orgate/core/journal/view";
+import type { SessionId } from "@orgate/core/vocab";
+import { policyId } from "@orgate/core/vocab";
+import { type ReactNode, useState } from "react";
+import { useCalled, useFeed, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty } from "../../parts/States.tsx";
+import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { toastProblem } from "../../parts/toasts.ts";
+import { chatOf, policyAt } from "../../places.ts";
+import { Row } from "../chat/Items.tsx";
+import css from "./Guide.module.css";
+
+const AGENT = "billing";
+
+type Step = Readonly<{
+  id: string;
+  title: string;
+  says: ReactNode;
+  input: string;
+  action: string;
+  isDone(view: SessionView): boolean;
+  after: ReactNode;
+}>;
+const called = (view: SessionView, test: (verdict: string, status: string) => boolean): boolean =>
+  view.items.some((item) => item.kind === "call" && test(item.verdict?.kind ?? "", item.status));
+
+const STEPS: readonly Step[] = [
+  {
+    id: "allow",
+    title: "An allow",
+    says: "The agent looks up a charge. A policy permits that to it, so it happens at once.",
+    input: "What became of ch_8812?",
+    action: "Ask about a charge",
+    isDone: (view) => called(view, (_, status) => status === "done"),
+    after: (
+      <>
+        The call was decided <em>before</em> it ran, and the journal has who decided:{" "}
+        <Link to={policyAt(policyId("desk/find-charges"))}>desk/find-charges</Link>.
+      </>
+    ),
+  },
+  {
+    id: "deny",
+    title: "A denial",
+    says: "Now it is to pay back 899.00. A policy forbids that to any agent, whatever the agent thinks of it.",
+    input: "Refund ch_8813",
+    action: "Ask for a large refund",
+    isDone: (view) => called(view, (verdict) => verdict === "deny"),
+    after: "Nothing was paid. The agent was told why, and says so.",
+  },
+  {
+    id: "ask",
+    title: "An approval",
+    says: "A small refund is permitted, with the yes of an operator: that is you.",
+    input: "Refund ch_8811",
+    action: "Ask for a small refund",
+    isDone: (view) => view.items.some((item) => item.kind === "question" && item.state !== "open"),
+    after: "The turn had stopped until your answer, and would have survived a restart. Your answer is in the journal, under your name.",
+  },
+];
 
 export default function Guide() {
+  const agents = useCalled("agents", { query: { limit: 500 } });
+  const [sessions, setSessions] = useState<Readonly<Record<string, SessionId>>>({});
+  const [done, setDone] = useState<ReadonlySet<string>>(new Set());
+  if (agents.value === null) return agents.problem === null ? <Loading /> : <Failing problem={agents.problem} again={agents.reload} />;
+  if (!agents.value.items.some(({ name }) => name === AGENT)) return <Elsewhere />;
+  const at = STEPS.findIndex(({ id }) => !done.has(id));
   return (
-    <Page title="First run">
-      <Empty icon="wait" title="Being built" />
+    <Page
+      title="First run"
+      lead="Three turns of an agent, with no key and no network: what a policy permits, what it forbids, and what it asks you."
+    >
+      <ol className={css.steps}>
+        {STEPS.map((step, i) => (
+          <li key={step.id} className={css.step} aria-current={i === at ? "step" : undefined}>
+            <StepCard
+              step={step}
+              number={i + 1}
+              session={sessions[step.id] ?? null}
+              isDone={done.has(step.id)}
+              isOpen={at === -1 || i <= at}
+              begun={(session) => setSessions((all) => ({ ...all, [step.id]: session }))}
+              finished={() => setDone((all) => (all.has(step.id) ? all : new Set([...all, step.id])))}
+            />
+          </li>
+        ))}
+      </ol>
+      {at === -1 ? <Next /> : null}
     </Page>
+  );
+}
+
+type CardProps = Readonly<{
+  step: Step;
+  number: number;
+  session: SessionId | null;
+  isDone: boolean;
+  isOpen: boolean;
+  begun(session: SessionId): void;
+  finished(): void;
+}>;
+
+function StepCard({ step, number, session, isDone, isOpen, begun, finished }: CardProps) {
+  const hub = useHub();
+  const [isBusy, setBusy] = useState(false);
+  const start = async (): Promise<void> => {
+    setBusy(true);
+    const reply = await hub.wish({ kind: "chat", agent: AGENT, session: null, text: step.input });
+    setBusy(false);
+    if (reply.kind === "error") toastProblem("The step did not start", reply.problem);
+    if (reply.kind === "done") begun(reply.session);
+  };
+  return (
+    <>
+      <h2>
+        <span className={css.number}>{number}</span> {step.title} {isDone ? <Tag tone="ok">seen</Tag> : null}
+      </h2>
+      <p>{step.says}</p>
+      {session === null ? (
+        <div>
+          <Button tone={isOpen ? "first" : "plain"} icon="send" busy={isBusy} disabled={!isOpen} onClick={() => void start()}>
+            {step.action}
+          </Button>
+        </div>
+      ) : (
+        <Ran session={session} step={step} finished={finished} />
+      )}
+      {isDone ? <p className={css.after}>{step.after}</p> : null}
+    </>
+  );
+}
+
+function Ran({ session, step, finished }: Readonly<{ session: SessionId; step: Step; finished(): void }>) {
+  const feed = useFeed(session);
+  if (feed === null) return <Loading />;
+  const { view } = feed;
+  if (step.isDone(view)) queueMicrotask(finished);
+  return (
+    <div className={css.ran}>
+      {view.items
+        .filter(({ kind }) => kind !== "notice" && kind !== "ended")
+        .map((item) => (
+          <Row key={item.key} item={item} view={view} />
+        ))}
+      <p>
+        <Link to={chatOf(session)}>The conversation</Link>
+      </p>
+    </div>
+  );
+}
+
+function Next() {
+  return (
+    <section className={css.next}>
+      <h2>That is all there is to it</h2>
+      <p>
+        An agent proposes, a policy permits, the journal proves. Go on with <Link to="/chat">the coordinator</Link>, or change{" "}
+        <code>policies/desk.cedar</code> of the example and see what becomes of step two.
+      </p>
+    </section>
+  );
+}
+
+function Elsewhere() {
+  return (
+    <Empty icon="guide" title="The first run needs the example project">
+      <p>
+        This server runs another project. <code>npm start</code> in a checkout of Orgate runs the example, with no key.
+      </p>
+      <p>
+        <Link to="/chat">Talk with the agents of this one</Link>
+      </p>
+    </Empty>
   );
 }

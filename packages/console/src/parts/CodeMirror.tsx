@@ -1,0 +1,162 @@
+/** CodeMirror in a shadow root: its styles are adopted sheets there, which the content policy allows. */
+import { HighlightStyle, StreamLanguage, type StreamParser, syntaxHighlighting } from "@codemirror/language";
+import { EditorState, type Extension, StateField } from "@codemirror/state";
+import { Decoration, EditorView, lineNumbers, WidgetType } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { useEffect, useRef } from "react";
+import css from "./CodeView.module.css";
+import type { CodeMark, CodeProps } from "./CodeView.tsx";
+
+const WORDS = /^(?:permit|forbid|when|unless|principal|action|resource|context|in|is|has|like|if|then|else|true|false)\b/;
+
+/** Cedar, far enough for colours. */
+const cedar: StreamParser<null> = {
+  startState: () => null,
+  token(stream) {
+    if (stream.eatSpace()) return null;
+    if (stream.match("//")) {
+      stream.skipToEnd();
+      return "comment";
+    }
+    if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return "string";
+    if (stream.match(/^@\w+/)) return "meta";
+    if (stream.match(WORDS)) return "keyword";
+    if (stream.match(/^-?\d+/)) return "number";
+    if (stream.match(/^[A-Z]\w*(?=::)/)) return "typeName";
+    if (stream.match(/^\w+/)) return "variableName";
+    stream.next();
+    return null;
+  },
+};
+const json: StreamParser<null> = {
+  startState: () => null,
+  token(stream) {
+    if (stream.eatSpace()) return null;
+    if (stream.match(/^"(?:[^"\\]|\\.)*"(?=\s*:)/)) return "propertyName";
+    if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return "string";
+    if (stream.match(/^-?\d[\d.eE+-]*/)) return "number";
+    if (stream.match(/^(?:true|false|null)\b/)) return "keyword";
+    stream.next();
+    return null;
+  },
+};
+
+const LANGUAGES: Readonly<Record<CodeProps["language"], Extension>> = {
+  cedar: StreamLanguage.define(cedar),
+  json: StreamLanguage.define(json),
+  plain: [],
+};
+const COLOURS = syntaxHighlighting(
+  HighlightStyle.define([
+    { tag: tags.keyword, color: "var(--reason)", fontWeight: "600" },
+    { tag: tags.string, color: "var(--observe)" },
+    { tag: tags.number, color: "var(--act)" },
+    { tag: tags.comment, color: "var(--ink-3)" },
+    { tag: tags.meta, color: "var(--gate)" },
+    { tag: [tags.typeName, tags.propertyName], color: "var(--act)" },
+  ]),
+);
+const LOOK = EditorView.theme({
+  "&": { color: "var(--ink)", backgroundColor: "transparent", maxHeight: "70vh" },
+  "&.cm-focused": { outline: "2px solid var(--focus)", outlineOffset: "-2px" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5", overflow: "auto" },
+  ".cm-content": { caretColor: "var(--ink)" },
+  ".cm-gutters": { color: "var(--ink-3)", backgroundColor: "var(--sunken)", borderRight: "1px solid var(--line)" },
+  ".cm-here": { backgroundColor: "color-mix(in srgb, var(--gate) 16%, transparent)" },
+  ".cm-wrong": { textDecoration: "underline wavy var(--bad)", textUnderlineOffset: "3px" },
+  ".cm-told": { color: "var(--bad)", fontFamily: "var(--sans)", paddingLeft: "1rem" },
+});
+
+class Told extends WidgetType {
+  readonly message: string;
+  constructor(message: string) {
+    super();
+    this.message = message;
+  }
+  override eq(other: Told): boolean {
+    return other.message === this.message;
+  }
+  toDOM(): HTMLElement {
+    const told = document.createElement("div");
+    told.className = "cm-told";
+    told.textContent = this.message;
+    return told;
+  }
+}
+
+/** Errors in their places, and the line that is looked for. */
+const marked = (marks: readonly CodeMark[], line: number | null): Extension =>
+  StateField.define({
+    create: ({ doc }) => {
+      const lineAt = (n: number) => doc.line(Math.min(Math.max(1, n), doc.lines));
+      const here = line === null ? [] : [Decoration.line({ class: "cm-here" }).range(lineAt(line).from)];
+      const wrong = marks.flatMap((mark) => {
+        const { from, to } = lineAt(mark.line);
+        const start = Math.min(from + Math.max(0, mark.column - 1), to);
+        const told = Decoration.widget({ widget: new Told(mark.message), block: true, side: 1 }).range(to);
+        return start < to ? [Decoration.mark({ class: "cm-wrong" }).range(start, to), told] : [told];
+      });
+      return Decoration.set([...here, ...wrong], true);
+    },
+    update: (value, { changes }) => value.map(changes),
+    provide: (field) => EditorView.decorations.from(field),
+  });
+
+const NO_MARKS: readonly CodeMark[] = [];
+
+export default function CodeMirror({ text, language, label, marks = NO_MARKS, line = null, onChange = null }: CodeProps) {
+  const host = useRef<HTMLElement>(null);
+  const changed = useRef(onChange);
+  changed.current = onChange;
+  const written = useRef(text);
+  const view = useRef<EditorView | null>(null);
+  const isOpen = onChange !== null;
+
+  useEffect(() => {
+    const element = host.current;
+    if (element === null) return;
+    const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
+    const made = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({
+        doc: written.current,
+        extensions: [
+          lineNumbers(),
+          LANGUAGES[language],
+          COLOURS,
+          LOOK,
+          marked(marks, line),
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ "aria-label": label, ...(isOpen ? {} : { tabindex: "0" }) }),
+          EditorState.readOnly.of(!isOpen),
+          EditorView.editable.of(isOpen),
+          EditorView.updateListener.of((update) => {
+            if (!update.docChanged) return;
+            written.current = update.state.doc.toString();
+            changed.current?.(written.current);
+          }),
+        ],
+      }),
+    });
+    if (line !== null) {
+      const at = made.state.doc.line(Math.min(Math.max(1, line), made.state.doc.lines));
+      made.dispatch({ effects: EditorView.scrollIntoView(at.from, { y: "center" }) });
+    }
+    view.current = made;
+    return () => {
+      view.current = null;
+      made.destroy();
+    };
+  }, [language, label, marks, line, isOpen]);
+
+  // A text that it wrote itself is not put into it again: the place of whoever types would be lost.
+  useEffect(() => {
+    if (text === written.current) return;
+    written.current = text;
+    const now = view.current;
+    now?.dispatch({ changes: { from: 0, to: now.state.doc.length, insert: text } });
+  }, [text]);
+
+  return <section ref={host} className={css.host} aria-label={label} />;
+}

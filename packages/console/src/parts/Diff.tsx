@@ -1,0 +1,42 @@
+import type { EditView } from "@orgate/core/journal/view";
+import css from "./Diff.module.css";
+
+const MARKS = { same: " ", added: "+", removed: "−" } as const;
+const SAYS = { same: "", added: "added: ", removed: "removed: " } as const;
+const MOST = 400;
+
+/** What a change of a file did, line by line. */
+export function Diff({ edit }: Readonly<{ edit: EditView }>) {
+  const lines = edit.lines.slice(0, MOST);
+  return (
+    <figure className={css.diff}>
+      <figcaption>
+        <code>{edit.path}</code>
+        <span>
+          <b className={css.plus}>+{edit.added}</b> <b className={css.minus}>−{edit.removed}</b>
+          {edit.whole ? "" : " (the part that changed)"}
+        </span>
+      </figcaption>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
+      <pre tabIndex={0}>
+        {lines.map((line, i) =>
+          line === null ? (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a line is what it is by its place
+            <span key={i} className={css.gap}>
+              {"⋯\n"}
+            </span>
+          ) : (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a line is what it is by its place
+            <span key={i} className={css[line.kind]}>
+              <span aria-hidden="true">{MARKS[line.kind]} </span>
+              <span className="unseen">{SAYS[line.kind]}</span>
+              {line.text}
+              {"\n"}
+            </span>
+          ),
+        )}
+        {edit.lines.length > MOST ? <span className={css.gap}>{`⋯ ${edit.lines.length - MOST} lines more\n`}</span> : null}
+      </pre>
+    </figure>
+  );
+}

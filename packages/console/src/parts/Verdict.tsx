@@ -1,0 +1,43 @@
+/** What the gate said of an action, and the policies that decided, each as a link to itself. */
+import type { PolicyRef, VerdictView } from "@orgate/core/journal/view";
+import { policyAt } from "../places.ts";
+import { Link } from "./Link.tsx";
+import { Tag, type Tone } from "./Tag.tsx";
+import css from "./Verdict.module.css";
+
+const TONES: Readonly<Record<VerdictView["kind"], Tone>> = { allow: "ok", deny: "bad", ask: "wait", defer: "wait", modify: "note" };
+const WORDS: Readonly<Record<VerdictView["kind"], string>> = {
+  allow: "allowed",
+  deny: "denied",
+  ask: "asks a person",
+  defer: "put off",
+  modify: "changed first",
+};
+
+export function Verdict({ verdict }: Readonly<{ verdict: VerdictView }>) {
+  return (
+    <p className={css.verdict}>
+      <Tag tone={TONES[verdict.kind]}>{WORDS[verdict.kind]}</Tag>
+      {verdict.policies.length === 0 ? (
+        <span>{verdict.kind === "deny" ? verdict.reason : "by no policy"}</span>
+      ) : (
+        <Policies of={verdict.policies} />
+      )}
+      {verdict.kind === "deny" && verdict.policies.length > 0 ? <span className={css.reason}>{verdict.reason}</span> : null}
+    </p>
+  );
+}
+
+export function Policies({ of }: Readonly<{ of: readonly PolicyRef[] }>) {
+  return (
+    <span>
+      by{" "}
+      {of.map(({ id, file }, i) => (
+        <span key={id}>
+          {i === 0 ? "" : ", "}
+          {file === null ? <code>{id}</code> : <Link to={policyAt(id)}>{id}</Link>}
+        </span>
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,98 @@
+/**
+ * A list of any length, of which only what is on screen is in the page.
+ * O13 a list that follows its end stays there while it grows, and stays where it is once somebody has scrolled away; nothing above jumps.
+ */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import css from "./VirtualList.module.css";
+
+type Props = Readonly<{
+  count: number;
+  keyAt(index: number): string;
+  row(index: number): ReactNode;
+  estimate?: number;
+  /** Stays at the end while it grows. */
+  follow?: boolean;
+  /** Changes whenever the last row may have grown. */
+  version?: number;
+  label: string;
+  className?: string | undefined;
+  /** Scrolls there once it is set. */
+  goTo?: number | null;
+  after?: ReactNode;
+}>;
+
+const NEAR = 80;
+
+export function VirtualList({
+  count,
+  keyAt,
+  row,
+  estimate = 60,
+  follow = false,
+  version = 0,
+  label,
+  className,
+  goTo = null,
+  after,
+}: Props) {
+  const box: RefObject<HTMLDivElement | null> = useRef(null);
+  const isAtEnd = useRef(true);
+  const [isAway, setAway] = useState(false);
+  const list = useVirtualizer({
+    count,
+    getScrollElement: () => box.current,
+    estimateSize: () => estimate,
+    getItemKey: keyAt,
+    overscan: 6,
+  });
+  const toEnd = useCallback(() => {
+    const element = box.current;
+    if (element !== null) element.scrollTop = element.scrollHeight;
+  }, []);
+
+  const height = list.getTotalSize();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever anything may have grown
+  useLayoutEffect(() => {
+    if (follow && isAtEnd.current) toEnd();
+  }, [follow, count, version, height, toEnd]);
+  useEffect(() => {
+    if (goTo !== null) list.scrollToIndex(goTo, { align: "start" });
+  }, [goTo, list]);
+
+  const scrolled = (): void => {
+    const element = box.current;
+    if (element === null) return;
+    isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
+    setAway(!isAtEnd.current);
+  };
+  return (
+    <div className={`${css.outer} ${className ?? ""}`}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
+      <section ref={box} className={css.box} onScroll={scrolled} aria-label={label} tabIndex={0}>
+        <div className={css.inner} style={{ height }}>
+          <div className={css.rows} style={{ transform: `translateY(${list.getVirtualItems()[0]?.start ?? 0}px)` }}>
+            {list.getVirtualItems().map(({ key, index }) => (
+              <div key={key} data-index={index} ref={list.measureElement}>
+                {row(index)}
+              </div>
+            ))}
+          </div>
+        </div>
+        {after}
+      </section>
+      {follow && isAway ? (
+        <button
+          type="button"
+          className={css.toEnd}
+          onClick={() => {
+            isAtEnd.current = true;
+            toEnd();
+          }}
+        >
+          To the end ↓
+        </button>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,10 @@
+/** Where things are looked at. Every link to a thing is made here, so that a screen can move. */
+import type { ApprovalId, PolicyId, Seq, SessionId } from "@orgate/core/vocab";
+import { pathTo } from "./router.ts";
+
+export const chatWith = (agent: string): string => pathTo("/chat/with/{agent}", { agent });
+export const chatOf = (session: SessionId): string => pathTo("/chat/{session}", { session });
+export const sessionAt = (session: SessionId, at?: Seq): string =>
+  `${pathTo("/sessions/{session}", { session })}${at === undefined ? "" : `?at=${at}`}`;
+export const approvalAt = (approval: ApprovalId): string => pathTo("/approvals/{approval}", { approval });
+export const policyAt = (policy: PolicyId): string => `/policies?${new URLSearchParams({ policy })}`;

@@ -1,0 +1,298 @@
+/**
+ * Everything there is to see before answering, and the answers.
+ * O15 the exact action stands there, hidden characters shown as escapes: what it touches, why it is asked and by which policy, who may answer, how long there is.
+ *     An answer is bound to the digest on screen; if the question is another by then, it is refused and shown anew.
+ */
+
+import { policyRef } from "@orgate/core/journal/view";
+import type { Answer, ApprovalId, SessionId } from "@orgate/core/vocab";
+import type { Problem } from "@orgate/core/wire";
+import { useEffect, useRef, useState } from "react";
+import { useShortcuts } from "../../app/shortcuts.ts";
+import { useCalled, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Arguments, Exact } from "../../parts/Exact.tsx";
+import { Link } from "../../parts/Link.tsx";
+import { Failing, Loading, sentence } from "../../parts/States.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { Time, useNow } from "../../parts/Time.tsx";
+import { leftClock } from "../../parts/time.ts";
+import { toast } from "../../parts/toasts.ts";
+import { Policies } from "../../parts/Verdict.tsx";
+import { chatOf } from "../../places.ts";
+import css from "./Answering.module.css";
+import { DONE, grantFor, type Question, readEdited, scopesWithin, scopeText, type Until, untilsWithin, untilText } from "./answers.ts";
+
+type Props = Readonly<{ approval: ApprovalId; session: SessionId; keys?: boolean; inChat?: boolean }>;
+
+export function Answering({ approval, session, keys = false, inChat = false }: Props) {
+  const asked = useCalled("approval", { params: { approval } }, TOPICS);
+  if (asked.value === null && asked.problem !== null) return <Gone problem={asked.problem} />;
+  if (asked.value === null) return <Loading />;
+  return <Open question={asked.value} session={session} keys={keys} inChat={inChat} reload={asked.reload} />;
+}
+const TOPICS = ["approval.answered", "approval.expired", "approval.asked", "turn.ended"] as const;
+
+function Gone({ problem }: Readonly<{ problem: Problem }>) {
+  if (problem.status !== 404 && problem.status !== 409) return <Failing problem={problem} />;
+  return <p className={css.gone}>This question is not open any more: somebody has answered it, its time was up, or its turn has ended.</p>;
+}
+
+type Mode = "choose" | "edit" | "deny" | "grant";
+type OpenProps = Readonly<{ question: Question; session: SessionId; keys: boolean; inChat: boolean; reload(): void }>;
+
+function Open({ question, session, keys, inChat, reload }: OpenProps) {
+  const hub = useHub();
+  const [mode, setMode] = useState<Mode>("choose");
+  const [busy, setBusy] = useState<Answer["kind"] | null>(null);
+  const [wrong, setWrong] = useState<string | null>(null);
+  const { approval, digest, args, widest } = question;
+
+  const answer = async (given: Answer): Promise<void> => {
+    if (busy !== null) return;
+    setBusy(given.kind);
+    setWrong(null);
+    const reply = await hub.wish({ kind: "answer", session, approval, digest, answer: given });
+    setBusy(null);
+    const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
+    if (reply.kind === "error") setWrong(`${sentence(reply.problem.detail)} ${sentence(reply.problem.hint)}`);
+    else if (refused !== null) setWrong(sentence(refused));
+    else {
+      toast({ tone: "ok", title: DONE[given.kind], detail: `${question.agent}: ${question.tool}` });
+      setMode("choose");
+    }
+    reload();
+  };
+  useShortcuts(
+    keys
+      ? [
+          { keys: "a", says: "Approve once", run: () => void answer({ kind: "approve" }) },
+          { keys: "d", says: "Deny, with a reason", run: () => setMode("deny") },
+          ...(args === null ? [] : [{ keys: "e", says: "Edit and approve", run: () => setMode("edit") }]),
+          ...(widest === null ? [] : [{ keys: "r", says: "Approve and remember", run: () => setMode("grant") }]),
+        ]
+      : [],
+  );
+  return (
+    <div className={css.answering}>
+      <Why question={question} />
+      {inChat ? null : <What question={question} session={session} />}
+      <Exactly question={question} />
+      {wrong === null ? null : (
+        <p className={css.wrong} role="alert">
+          {wrong}
+        </p>
+      )}
+      {mode === "choose" ? (
+        <div className={css.choices}>
+          <Button
+            tone="good"
+            icon="check"
+            busy={busy === "approve"}
+            disabled={busy !== null || question.expired}
+            onClick={() => void answer({ kind: "approve" })}
+          >
+            Approve once
+          </Button>
+          {args === null ? null : (
+            <Button icon="edit" disabled={busy !== null || question.expired} onClick={() => setMode("edit")}>
+              Edit and approve
+            </Button>
+          )}
+          {widest === null ? null : (
+            <Button icon="undo" disabled={busy !== null || question.expired} onClick={() => setMode("grant")}>
+              Approve and remember
+            </Button>
+          )}
+          <Button tone="bad" icon="deny" disabled={busy !== null || question.expired} onClick={() => setMode("deny")}>
+            Deny
+          </Button>
+        </div>
+      ) : null}
+      {mode === "deny" ? <Denying busy={busy === "deny"} send={answer} back={() => setMode("choose")} /> : null}
+      {mode === "edit" ? <Editing question={question} busy={busy === "edit"} send={answer} back={() => setMode("choose")} /> : null}
+      {mode === "grant" ? <Granting question={question} busy={busy === "grant"} send={answer} back={() => setMode("choose")} /> : null}
+    </div>
+  );
+}
+
+function Why({ question }: Readonly<{ question: Question }>) {
+  return (
+    <div className={css.why}>
+      {question.asks.map(({ policy, question: text, terms }) => {
+        const yes = question.votes.filter(({ counts }) => counts.includes(policy)).length;
+        return (
+          <div key={policy}>
+            <p className={css.question}>
+              <Exact text={text} />
+            </p>
+            <p className={css.aside}>
+              Asked <Policies of={[policyRef(policy)]} /> ·{" "}
+              {terms.approvers.length === 0 ? "whoever the policies let approve" : `for ${terms.approvers.join(" or ")} to answer`}
+              {terms.quorum > 1 ? ` · ${yes} of ${terms.quorum} have said yes` : ""}
+            </p>
+          </div>
+        );
+      })}
+      {question.again === null ? null : <p className={css.aside}>Asked again: {question.again}</p>}
+      <Countdown expiresAt={question.expiresAt} onExpiry={question.onExpiry} expired={question.expired} />
+    </div>
+  );
+}
+
+function Countdown({ expiresAt, onExpiry, expired }: Pick<Question, "expiresAt" | "onExpiry" | "expired">) {
+  const now = useNow("second");
+  if (expiresAt === null) return null;
+  const left = expiresAt - now;
+  const then = onExpiry === "halt" ? "then the turn is halted" : "then it is denied";
+  return (
+    <p className={`${css.countdown} ${left < 60_000 ? css.soon : ""}`} role="timer">
+      {expired || left <= 0 ? "Its time is up" : `${leftClock(left)} left, ${then}`}
+    </p>
+  );
+}
+
+function What({ question, session }: Readonly<{ question: Question; session: SessionId }>) {
+  const { agent, tool, resource, requester, lineage, askedAt, editedBy } = question;
+  return (
+    <dl className={css.what}>
+      <dt>Action</dt>
+      <dd>
+        <strong>{agent}</strong> wants <code>{tool}</code>
+        {lineage.length === 0 ? "" : `, asked by ${lineage.join(" → ")}`}
+      </dd>
+      <dt>Touches</dt>
+      <dd>{resource === null ? "nothing that has a name" : <Exact text={`${resource.type} ${resource.id}`} />}</dd>
+      <dt>For</dt>
+      <dd>{requester.id}</dd>
+      <dt>Asked</dt>
+      <dd>
+        <Time at={askedAt} /> in <Link to={chatOf(session)}>its conversation</Link>
+      </dd>
+      {editedBy === null ? null : (
+        <>
+          <dt>Edited</dt>
+          <dd>
+            <Tag tone="note">by {editedBy}</Tag>
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+function Exactly({ question: { args, text } }: Readonly<{ question: Question }>) {
+  return (
+    <>
+      {args === null ? null : <Arguments args={args} />}
+      {text === null ? null : (
+        <div className={css.text}>
+          <Exact text={text} />
+        </div>
+      )}
+    </>
+  );
+}
+
+// ── answers with more to them ──
+
+type More = Readonly<{ busy: boolean; send(answer: Answer): Promise<void>; back(): void }>;
+
+function Denying({ busy, send, back }: More) {
+  const [reason, setReason] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <form
+      className={css.form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send({ kind: "deny", reason: reason.trim() });
+      }}
+    >
+      <label htmlFor="deny-reason">Why not? The agent is told.</label>
+      <textarea id="deny-reason" ref={field} rows={2} maxLength={2_000} value={reason} onChange={({ target }) => setReason(target.value)} />
+      <Ends busy={busy} back={back} tone="bad" says="Deny" />
+    </form>
+  );
+}
+
+function Editing({ question, busy, send, back }: More & Readonly<{ question: Question }>) {
+  const [text, setText] = useState(JSON.stringify(question.args, null, 2));
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const read = readEdited(text);
+  return (
+    <form
+      className={css.form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (read.kind === "args") void send({ kind: "edit", args: read.args });
+      }}
+    >
+      <label htmlFor="edit-args">Arguments to approve in place of the proposed ones</label>
+      <textarea
+        id="edit-args"
+        ref={field}
+        className={css.code}
+        rows={Math.min(14, text.split("\n").length + 1)}
+        spellCheck={false}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        aria-describedby="edit-wrong"
+        aria-invalid={read.kind === "wrong"}
+      />
+      <p id="edit-wrong" className={css.aside}>
+        {read.kind === "wrong" ? sentence(read.why) : "They are checked and decided again before anything runs."}
+      </p>
+      <Ends busy={busy} back={back} tone="good" says="Approve as edited" disabled={read.kind === "wrong"} />
+    </form>
+  );
+}
+
+function Granting({ question, busy, send, back }: More & Readonly<{ question: Question }>) {
+  const { widest } = question;
+  const [scope, setScope] = useState<ReturnType<typeof scopesWithin>[number]>("digest");
+  const [until, setUntil] = useState<Until>("turn");
+  if (widest === null) return null;
+  return (
+    <form
+      className={css.form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send(grantFor(scope, until, widest, Date.now()));
+      }}
+    >
+      <fieldset>
+        <legend>Do not ask again for</legend>
+        {scopesWithin(widest).map((one) => (
+          <label key={one}>
+            <input type="radio" name="scope" checked={scope === one} onChange={() => setScope(one)} /> {scopeText(one, question)}
+          </label>
+        ))}
+      </fieldset>
+      <fieldset>
+        <legend>How long</legend>
+        {untilsWithin(widest).map((one) => (
+          <label key={one}>
+            <input type="radio" name="until" checked={until === one} onChange={() => setUntil(one)} /> {untilText(one, widest.lifetime)}
+          </label>
+        ))}
+      </fieldset>
+      <p className={css.aside}>It is listed under Grants, and can be revoked there.</p>
+      <Ends busy={busy} back={back} tone="good" says="Approve and remember" />
+    </form>
+  );
+}
+
+type EndsProps = Readonly<{ busy: boolean; back(): void; tone: "good" | "bad"; says: string; disabled?: boolean }>;
+function Ends({ busy, back, tone, says, disabled = false }: EndsProps) {
+  return (
+    <div className={css.choices}>
+      <Button type="submit" tone={tone} busy={busy} disabled={disabled}>
+        {says}
+      </Button>
+      <Button onClick={back}>Back</Button>
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+/** What may be answered, and how it is told. Pure. */
+import { type Answer, type GrantWish, type JsonObject, millis } from "@orgate/core/vocab";
+import type { RouteOutput } from "@orgate/core/wire";
+import { span } from "../../parts/time.ts";
+
+export type Question = RouteOutput<"approval">;
+export type Widest = NonNullable<Question["widest"]>;
+type Lifetime = Widest["lifetime"];
+
+const SCOPES: readonly GrantWish["scope"][] = ["digest", "resource", "tool"];
+export const scopeText = (scope: GrantWish["scope"], { tool, resource }: Pick<Question, "tool" | "resource">): string => {
+  switch (scope) {
+    case "digest":
+      return "exactly this action";
+    case "resource":
+      return resource === null ? `${tool} on this` : `${tool} on ${resource.type} ${resource.id}`;
+    case "tool":
+      return `${tool}, whatever it touches`;
+  }
+};
+
+/** O14 what is offered as a grant is no wider and no longer than the policy lets it be. */
+export const scopesWithin = ({ scope }: Widest): readonly GrantWish["scope"][] => SCOPES.slice(0, SCOPES.indexOf(scope) + 1);
+
+export type Until = "turn" | "session" | "hour" | "longest";
+export function untilsWithin({ lifetime }: Widest): readonly Until[] {
+  if (lifetime === "turn") return ["turn"];
+  if (lifetime === "session") return ["turn", "session"];
+  return lifetime.ms > 3_600_000 ? ["turn", "hour", "longest"] : ["turn", "longest"];
+}
+export const untilText = (until: Until, lifetime: Lifetime): string => {
+  switch (until) {
+    case "turn":
+      return "for this turn";
+    case "session":
+      return "for this session";
+    case "hour":
+      return "for an hour";
+    case "longest":
+      return typeof lifetime === "object" ? `for ${span(lifetime.ms)}, the longest there is` : "";
+  }
+};
+
+/** The server's clock decides; a little before its latest is still within it. */
+const SPARE_MS = 5_000;
+export function grantFor(scope: GrantWish["scope"], until: Until, { lifetime }: Widest, now: number): Answer {
+  const ms = until === "hour" ? 3_600_000 : typeof lifetime === "object" ? lifetime.ms - SPARE_MS : 0;
+  return { kind: "grant", grant: { scope, until: until === "turn" || until === "session" ? until : millis(Math.round(now + ms)) } };
+}
+
+export type Edited = Readonly<{ kind: "args"; args: JsonObject } | { kind: "wrong"; why: string }>;
+export function readEdited(text: string): Edited {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return { kind: "wrong", why: "arguments are a JSON object" };
+    return { kind: "args", args: value as JsonObject }; // what JSON.parse makes of an object
+  } catch (error) {
+    return { kind: "wrong", why: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+export const DONE: Readonly<Record<Answer["kind"], string>> = {
+  approve: "Approved once",
+  deny: "Denied",
+  edit: "Approved as edited",
+  grant: "Approved and remembered",
+};
