@@ -14,8 +14,12 @@ type Server = Readonly<{ port: number; bare: number; order<T>(order: Order): Pro
 
 async function startServer(): Promise<Server> {
   const child: ChildProcess = fork(join(import.meta.dirname, "soak-server.ts"), ["0"], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const gone = Promise.withResolvers<never>();
+  child.once("exit", (code, signal) => gone.reject(new Error(`the server has ended (${code ?? signal})`)));
+  gone.promise.catch(() => {}); // heard of by whoever waits for it
   const heard = <T>(kind: string): Promise<T> =>
-    new Promise((resolve) => {
+    new Promise((resolve, reject) => {
+      gone.promise.catch(reject);
       const on = (message: { kind: string }): void => {
         if (message.kind !== kind) return;
         child.off("message", on);

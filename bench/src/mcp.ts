@@ -23,6 +23,7 @@ const context: ToolContext = {
   signal: new AbortController().signal,
   note: () => {},
   spent: () => {},
+  wouldPermit: () => "yes",
   evidence: () => {},
 };
 

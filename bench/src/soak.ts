@@ -53,6 +53,7 @@ const sessions = await Promise.all(Array.from({ length: turns }, (_, i) => post(
 /** How far each socket was told. */
 const told: number[] = [];
 let entries = 0;
+let isOver = false; // from then on the server may say that it goes
 const open = await Promise.all(
   Array.from({ length: sockets }, async (_, i) => {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/ws/v1`, { perMessageDeflate: false });
@@ -65,7 +66,7 @@ const open = await Promise.all(
         items: unknown[];
         problem?: { detail: string };
       };
-      if (frame.kind === "error" || frame.kind === "closing") wrong.push(frame.problem?.detail ?? frame.kind);
+      if (!isOver && (frame.kind === "error" || frame.kind === "closing")) wrong.push(frame.problem?.detail ?? frame.kind);
       if (frame.kind !== "entries") return;
       if (frame.after !== told[i] || frame.to - frame.after !== frame.items.length)
         wrong.push(`socket ${i}: ${frame.after} after ${told[i]}`);
@@ -107,6 +108,7 @@ const isBehind = (): boolean => told.some((at, i) => at !== last[i % turns]);
 while (isBehind() && performance.now() < patience) await new Promise((resolve) => setTimeout(resolve, 50));
 for (const [i, at] of told.entries()) if (at !== last[i % turns]) wrong.push(`socket ${i} was told up to ${at} of ${last[i % turns]}`);
 samples.push(await ask<Memory>("memory"));
+isOver = true;
 for (const socket of open) socket.close();
 await ask("end");
 

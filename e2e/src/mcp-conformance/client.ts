@@ -23,7 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), "orgate-conformance-"));
 const env = { ORGATE_HOME: join(folder, "home") };
 
 /** As somebody would write it for that server. */
-function entryFor(): JsonObject {
+async function entryFor(): Promise<JsonObject> {
   const {
     client_id: clientId = "",
     client_secret: clientSecret = "",
@@ -31,12 +31,25 @@ function entryFor(): JsonObject {
     signing_algorithm: algorithm = "ES256",
   } = context;
   const withAuth = (auth: JsonObject): JsonObject => ({ url, orgate: { auth } });
-  if (scenario === "auth/client-credentials-jwt") return withAuth({ grant: "client", clientId, privateKey, algorithm });
-  if (scenario === "auth/client-credentials-basic") return withAuth({ grant: "client", clientId, clientSecret });
-  if (scenario === "auth/pre-registration") return withAuth({ grant: "person", clientId, clientSecret });
+  const issuer = clientId === "" ? null : await issuerOf();
+  if (scenario === "auth/client-credentials-jwt") return withAuth({ grant: "client", clientId, privateKey, algorithm, issuer });
+  if (scenario === "auth/client-credentials-basic") return withAuth({ grant: "client", clientId, clientSecret, issuer });
+  if (scenario === "auth/pre-registration") return withAuth({ grant: "person", clientId, clientSecret, issuer });
   if (scenario === "auth/basic-cimd")
     return withAuth({ grant: "person", metadataUrl: "https://conformance-test.local/client-metadata.json" });
   return { url };
+}
+
+/** Whose the credentials are: whoever was given them knows it; the suite does not say, so it is looked up as they would. */
+async function issuerOf(): Promise<string | null> {
+  const { origin, pathname } = new URL(url);
+  for (const path of [`/.well-known/oauth-protected-resource${pathname}`, "/.well-known/oauth-protected-resource"]) {
+    const response = await fetch(`${origin}${path}`);
+    if (!response.ok) continue;
+    const { authorization_servers: [first = null] = [] } = (await response.json()) as { authorization_servers?: readonly string[] };
+    return first;
+  }
+  return origin;
 }
 
 /** The person: the page of the test server sends them back at once. */
@@ -96,7 +109,7 @@ async function callAll(entry: JsonObject, catalogue: McpCatalogue, run: number):
 }
 
 try {
-  const entry = entryFor();
+  const entry = await entryFor();
   const catalogue = await catalogueOf(entry);
   let said = catalogue.tools.length === 0 ? "no tools" : await callAll(entry, catalogue, 1);
   for (let again = 2; again <= 4 && wantsSignIn(said); again += 1) {

@@ -52,6 +52,10 @@ export type BookPorts = Readonly<{ journal: Pick<Journal, "read" | "append">; se
 export const LINK_MS = 15 * 60_000;
 export const SIGN_IN_MS = 12 * 3_600_000;
 
+/** Whether this person has a key, or has ever signed in. A link that nobody used is neither. */
+export const hasEntered = (all: ReadonlyMap<AccessId, Access>, person: string): boolean =>
+  [...all.values()].some((one) => one.person === person && one.means !== "link");
+
 const PAGE = 500;
 
 export function accessBook({ journal, secrets, now }: BookPorts): AccessBook {

@@ -50,14 +50,25 @@ import {
 import { modelFor } from "./adapters/model-offline.ts";
 import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
+import { httpGuard } from "./adapters/running/http-guard.ts";
 import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
-export { loadCodeSkills, loadTomlAgents } from "./adapters/agent-toml.ts";
+export {
+  type BuiltAgent,
+  buildAgent,
+  isSymbi,
+  problemAt as symbiProblemAt,
+  type ReadSource,
+  readSymbiFiles,
+  refuseAll,
+  type SymbiSource,
+} from "./adapters/agent-symbi.ts";
+export { loadCodeSkills, loadTomlAgents, loadToolBox } from "./adapters/agent-toml.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
-export { watchFolder } from "./adapters/folder-watch.ts";
+export { type Watching, watchFolder } from "./adapters/folder-watch.ts";
 export { hiddenPrompt } from "./adapters/hidden-prompt.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
 export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
@@ -102,6 +113,8 @@ export { projectPlaces } from "./adapters/project-places.ts";
 export { findProject, openProject } from "./adapters/project-toml.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
+/** How hosts are reached that somebody else names, by the guard of HTTP tools. */
+export const httpReach = httpGuard();
 export { nameOf as nameOfHolding } from "./adapters/running/sandbox-proof.ts";
 export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
 export { openViews, type Views } from "./adapters/sqlite-views.ts";
@@ -109,9 +122,11 @@ export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,
   foldTrust,
+  INSTRUCTIONS,
   projectInstructions,
   type Standing,
   skillFolders,
+  skillPlaces,
   standingOf,
   type Trusted,
   type TrustPlace,

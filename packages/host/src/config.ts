@@ -20,7 +20,7 @@ const projectSchema = z.strictObject({
       .regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/, "must be 1 to 64 letters, digits, spaces, dots, _ and -, a letter or digit first"),
     agents: z
       .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
-      .default(["agents/*.ts", "agents/*.toml"]),
+      .default(["agents/*.ts", "agents/*.toml", "agents/*.symbi", "agents/*.dsl"]),
     tools: z
       .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
       .default(["tools/*.ts", "tools/*.clad.toml"]),

@@ -49,6 +49,7 @@ function project(files: Readonly<Record<string, string>> = {}) {
     note: () => {},
     spent: () => {},
     evidence: (proof) => void proofs.push(proof),
+    wouldPermit: () => "yes",
   };
   /** As the loop does: checked, then run. */
   const use = async (name: string, args: JsonObject): Promise<Json> => {

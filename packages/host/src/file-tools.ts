@@ -3,6 +3,7 @@
  *
  * T120 write and edit show before and after. T121 what they touch is the one path that the given one leads to, `File::"src/a.ts"`: it is what
  * the policies decide on and exactly what is opened. T123 what they say is bounded; a file that is no text is told, not shown.
+ * T174 a search shows lines of those files alone that it would be permitted on by name, and that `read_file` is not forbidden; what was left out is counted.
  * T124 after a crash an edit is asked what became of it, by what the file holds; a write is made again.
  */
 import { isUtf8 } from "node:buffer";
@@ -16,6 +17,7 @@ import {
   type Reconciled,
   type Tool,
   type ToolContext,
+  type WouldPermit,
 } from "@orgate/core";
 import * as z from "zod";
 import { type ProjectFiles, pathGuard, projectFiles } from "./compose.ts";
@@ -115,33 +117,55 @@ const searchFiles = (files: ProjectFiles): Tool =>
       riskTier: "low",
       markup: "keep",
       ...FILE,
-      run: ({ text, path: under, ending = "", ignoreCase = false }, { signal }) =>
-        search(files, { text, under, ending, ignoreCase }, signal),
+      run: ({ text, path: under, ending = "", ignoreCase = false }, { signal, wouldPermit, evidence }) =>
+        search(files, { text, under, ending, ignoreCase }, signal, wouldPermit, evidence),
     }),
   );
 
 type Search = Readonly<{ text: string; under: string; ending: string; ignoreCase: boolean }>;
 
-async function search(files: ProjectFiles, { text, under, ending, ignoreCase }: Search, signal: AbortSignal): Promise<Json> {
+async function search(
+  files: ProjectFiles,
+  { text, under, ending, ignoreCase }: Search,
+  signal: AbortSignal,
+  wouldPermit: WouldPermit,
+  evidence: ToolContext["evidence"],
+): Promise<Json> {
   const plain = (line: string): string => (ignoreCase ? line.toLowerCase() : line);
   const wanted = plain(text);
   const matches: Json[] = [];
-  let [looked, passed] = [0, 0];
-  for (const file of files.below(under, (name) => SKIPPED.has(name))) {
-    if (passed === MAX_FILES || matches.length === MAX_MATCHES) return { matches, looked, more: true };
+  let [looked, passed, withheld] = [0, 0, 0];
+  const told = (more: boolean): Json => {
+    if (withheld > 0) evidence({ withheld });
+    return { matches, looked, more, ...(withheld === 0 ? {} : { withheld, why: WITHHELD }) };
+  };
+  for (const { path: file, read } of files.below(under, (name) => SKIPPED.has(name))) {
+    if (passed === MAX_FILES || matches.length === MAX_MATCHES || withheld === MAX_WITHHELD) return told(true);
     passed += 1; // those with another ending too: to pass them by is work as well
     if (passed % 100 === 0) await new Promise((done) => setImmediate(done)); // others have work to do too
     signal.throwIfAborted();
     if (!file.endsWith(ending)) continue;
     looked += 1;
-    const { bytes, size } = files.read(file, MAX_SEARCHED);
+    const { bytes, size } = read(MAX_SEARCHED);
     const held = size > bytes.length ? null : textOf(bytes);
     if (held === null || !plain(held).includes(wanted)) continue;
+    if (file !== under && !mayShow(file, { text, ending, ignoreCase }, wouldPermit)) {
+      withheld += 1;
+      continue;
+    }
     for (const [i, line] of linesOf(held).entries())
       if (matches.length < MAX_MATCHES && plain(line).includes(wanted))
         matches.push({ path: file, line: i + 1, text: line.slice(0, MAX_MATCH).toWellFormed() });
   }
-  return { matches, looked, more: false };
+  return told(false);
+}
+
+const WITHHELD = "files that the policies do not permit by name are left out";
+const MAX_WITHHELD = 2_000;
+
+/** Asked only of files that hold the text. */
+function mayShow(path: string, rest: Omit<Search, "under">, wouldPermit: WouldPermit): boolean {
+  return wouldPermit("search_files", { ...rest, path }) === "yes" && wouldPermit("read_file", { path }) !== "no";
 }
 
 const writeFile = (files: ProjectFiles): Tool =>

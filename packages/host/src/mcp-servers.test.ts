@@ -14,6 +14,7 @@ import { readCatalogue } from "./adapters/mcp-catalogue.ts";
 import { serverOf } from "./adapters/mcp-config.ts";
 import { type McpHub, mcpHub } from "./adapters/mcp-hub.ts";
 import { mcpLink } from "./adapters/mcp-link.ts";
+import { httpGuard } from "./adapters/running/http-guard.ts";
 
 const INSTALLED = join(import.meta.dirname, "../../../node_modules/@modelcontextprotocol");
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "orgate-mcp-real-")));
@@ -23,7 +24,7 @@ afterAll(async () => {
 });
 
 const NEVER = new AbortController().signal;
-const settings = { version: "0", root: folder, home: folder };
+const settings = { version: "0", root: folder, home: folder, reach: httpGuard() };
 
 /** Accepts what it offers, as `orgate mcp trust` would. */
 async function accepted(name: string, entry: JsonObject): Promise<McpHub> {

@@ -5,6 +5,7 @@ import {
   type Catalogue,
   differences,
   type Env,
+  httpReach,
   launchOf,
   loadMcpClient,
   type McpServer,
@@ -93,7 +94,7 @@ export async function signInAt(server: McpServer, env: Env, home: string, redire
   const { transport, hide } = launch;
   if (transport.kind !== "http") throw usage("it is started here: there is nothing to sign in to", "give it what it needs as `env`");
   try {
-    await signIn(await loadMcpClient(), transport, signInsOf(home, server.name, transport.url), redirectUrl, authorize);
+    await signIn(await loadMcpClient(), transport, signInsOf(home, server.name, transport.url), httpReach, redirectUrl, authorize);
   } catch (error) {
     const said = error instanceof FaultError ? describe(error.fault) : null;
     const detail = hide(said?.message ?? (error instanceof Error ? error.message : String(error)));
@@ -105,7 +106,7 @@ export async function signInAt(server: McpServer, env: Env, home: string, redire
 }
 
 function settingsOf({ env = process.env, folder = process.cwd() }: McpSettings) {
-  return { env, settings: { version: version(), root: folder, home: orgateHome(env) } };
+  return { env, settings: { version: version(), root: folder, home: orgateHome(env), reach: httpReach } };
 }
 
 function mustBeServer(name: string, entry: JsonObject): McpServer {

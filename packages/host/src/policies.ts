@@ -89,7 +89,7 @@ function loadRead(read: ReadFolder, { place, agents, groups }: PolicyOptions, en
     const { problems, warnings } = read;
     return { kind: "refused", problems, report: { ...NOTHING, problems, warnings }, files: null };
   }
-  const { folder } = read;
+  const folder = withAgents(read.folder, agents);
   const { files, filesDigest } = digestsOf(folder);
   if (!folder.policies.some((p) => !p.shadow))
     return { kind: "none", folder: place.label, report: { ...NOTHING, warnings: folder.warnings } };
@@ -135,6 +135,21 @@ function loadRead(read: ReadFolder, { place, agents, groups }: PolicyOptions, en
     lately: [...new Set([...gates.values()].flatMap((gate) => gate.lately))],
   };
   return { kind: "loaded", loaded, report: { problems: [], warnings, cases, untyped } };
+}
+
+/** What the agents' own files say joins the set of every surface: each is about that one agent, and so decides nothing for others. */
+function withAgents(folder: PolicyFolder, agents: readonly Agent[]): PolicyFolder {
+  const own = agents.flatMap((agent) =>
+    agent.policies.map(({ path, name, text, shadow, agent: whose }) => ({
+      path,
+      name,
+      below: `${path}#${whose}${shadow ? "#audit" : ""}`,
+      text,
+      shadow,
+      surface: null,
+    })),
+  );
+  return own.length === 0 ? folder : { ...folder, policies: [...folder.policies, ...own] };
 }
 
 /** A policy about an effect that no tool has yet is written ahead of its tools: no reason to warn. */
@@ -243,7 +258,8 @@ function toolsOf(agents: readonly Agent[]): readonly Tool[] {
 /** What the runtime makes for each agent has the same action, and a basis of its own. */
 function sharedFacts(tool: Tool): JsonObject {
   const { name, inputSchema, effects, resourceTypes, basis } = tool;
-  return basis === null ? toolFacts(tool) : { name, inputSchema, effects, resourceTypes };
+  // labels are of its output, and an agent may ask for more of them: no policy is checked against these
+  return basis === null ? toolFacts({ ...tool, labels: [] }) : { name, inputSchema, effects, resourceTypes };
 }
 
 // ── in force ──

@@ -13,7 +13,22 @@ import {
   seq,
   TRUST,
 } from "@orgate/core";
-import { foldTrust, hiddenPrompt, loadAgents, loadCodeSkills, loadTomlAgents, openLook, type Trusted } from "./compose.ts";
+import {
+  buildAgent,
+  foldTrust,
+  hiddenPrompt,
+  isSymbi,
+  loadAgents,
+  loadCodeSkills,
+  loadTomlAgents,
+  loadToolBox,
+  openLook,
+  readSymbiFiles,
+  refuseAll,
+  type SymbiSource,
+  symbiProblemAt,
+  type Trusted,
+} from "./compose.ts";
 import type { Config } from "./config.ts";
 import { withCoordinator } from "./coordinator/agent.ts";
 import { type CoordinatorTools, coordinatorTools } from "./coordinator/tools.ts";
@@ -21,11 +36,14 @@ import { type ProjectManifests, projectManifests } from "./project-manifests.ts"
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { fileBad } from "./project-modules.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
+import { mustBuild, mustFinish, openDelegate, type SymbiOrigin } from "./project-symbi.ts";
 import type { AskHidden, Env } from "./secrets.ts";
 
 export type ProjectAgent = Readonly<{ agent: Agent; file: string }>;
 export type ProjectAgents = Readonly<{
   agents: readonly ProjectAgent[];
+  /** The `.symbi` files, with what they declare beside agents. */
+  sources: readonly SymbiSource[];
   skills: readonly ProjectSkill[];
   /** Null where no agent names a server. Whoever runs an agent closes it. */
   mcp: ProjectMcp | null;
@@ -43,17 +61,23 @@ export async function loadProjectAgents(
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
   const modules = await loadAgents(
     config.root,
-    config.agents.filter((p) => !isToml(p)),
+    config.agents.filter((p) => !isToml(p) && !isSymbi(p)),
   );
   const manifests = manifestsOf(config, env, ask);
   const desk = coordinatorTools();
   const tomlFiles = config.agents.filter(isToml);
   const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, desk.tools, manifests.broken);
   const unfit = new Map(tomls.map(({ agent, unfit: tools }) => [agent.name, tools]));
+  const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, desk.tools);
+  const { agents: symbis, origins, sources } = await symbiAgents(config, loadBox, manifests.broken);
   const byName = new Map<string, ProjectAgent>();
-  for (const { agent, file } of withCoordinator([...modules, ...tomls], desk.middleware, config)) {
+  for (const { agent, file } of withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config)) {
     const other = byName.get(agent.name);
-    if (other !== undefined) throw fileBad(file, null, `agent \`${agent.name}\` is already defined in ${other.file}`, "rename one of them");
+    if (other !== undefined) {
+      const [here, there] = [placeOf(file), placeOf(other.file)];
+      const where = `${other.file}${there === null ? "" : `:${there.line}`}`;
+      throw fileBad(file, here, `agent \`${agent.name}\` is already defined in ${where}`, "rename one of them");
+    }
     byName.set(agent.name, { agent, file });
   }
   const sorted = [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
@@ -64,8 +88,8 @@ export async function loadProjectAgents(
   const linking = manifests.servers.length > 0 || sorted.some(({ agent }) => agent.missingServers.length > 0);
   if (which === "wanted" && wanted.size === 0 && !asking && !linking)
     return {
-      agents:
-        isPriced || isUnfit ? sorted.map((one) => ({ ...one, agent: equipped(one, { ...NO_EQUIPMENT, prices: config.prices }) })) : sorted,
+      agents: sorted.map((one) => finished(one, isPriced || isUnfit ? { ...NO_EQUIPMENT, prices: config.prices } : null)),
+      sources,
       skills: [],
       mcp: null,
       desk,
@@ -77,7 +101,20 @@ export async function loadProjectAgents(
   if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
   const { servers, unusableServers } = mcp === null ? NO_EQUIPMENT : serverEquipment(mcp);
   const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices };
-  return { agents: sorted.map((one) => ({ ...one, agent: equipped(one, equipment) })), skills, mcp, desk };
+  return { agents: sorted.map((one) => finished(one, equipment)), sources, skills, mcp, desk };
+
+  /** Of an agent in a `.symbi` file. */
+  function placeOf(file: string): Readonly<{ line: number; column: number }> | null {
+    const origin = [...origins.values()].find(({ source }) => source.path === file);
+    return origin === undefined ? null : symbiProblemAt(origin.source.symbi, origin.draft.at, "", "");
+  }
+
+  /** With all that it has, and what its own file says of it. */
+  function finished(one: ProjectAgent, equipment: Equipment | null): ProjectAgent {
+    const agent = equipment === null ? one.agent : equipped(one, equipment);
+    const origin = origins.get(agent.name);
+    return { ...one, agent: origin === undefined ? agent : mustFinish(agent, origin, config.groups) };
+  }
 
   function equipped({ agent, file }: ProjectAgent, equipment: Equipment): Agent {
     try {
@@ -94,6 +131,42 @@ export async function loadProjectAgents(
     }
   }
 }
+
+type SymbiAgents = Readonly<{
+  agents: readonly ProjectAgent[];
+  origins: ReadonlyMap<string, SymbiOrigin>;
+  sources: readonly SymbiSource[];
+}>;
+
+/** All files or none (A6). Tools are loaded only where there is an agent that could name them. */
+async function symbiAgents(config: Config, loadBox: () => Promise<ToolBox>, broken: ProjectManifests["broken"]): Promise<SymbiAgents> {
+  const reads = readSymbiFiles(config.root, config.agents.filter(isSymbi));
+  const sources = reads.map((read) => {
+    if (read.kind === "problems") throw refuseAll(read.path, read.problems);
+    return read.source;
+  });
+  const drafts = sources.flatMap((source) => source.symbi.agents.map((draft) => ({ source, draft })));
+  if (drafts.length === 0) return { agents: [], origins: new Map(), sources };
+  const box = await loadBox();
+  const origins = new Map<string, SymbiOrigin>();
+  const agents = drafts.map((origin) => {
+    const { source, draft } = origin;
+    const other = origins.get(draft.name);
+    if (other !== undefined) {
+      const [mine, theirs] = [source, other.source].map(({ symbi }, i) =>
+        symbiProblemAt(symbi, i === 0 ? draft.at : other.draft.at, "", ""),
+      );
+      const where = `${theirs?.file ?? ""}:${theirs?.line ?? 1}`;
+      throw fileBad(source.path, mine ?? null, `agent \`${draft.name}\` is already defined in ${where}`, "rename one of them");
+    }
+    origins.set(draft.name, origin);
+    return { agent: mustBuild(buildAgent(source, draft, { box, broken, prices: config.prices }), source), file: source.path };
+  });
+  const open = openDelegate(origins);
+  if (open !== null) throw refuseAll(open.origin.source.path, [open.problem]);
+  return { agents, origins, sources };
+}
+type ToolBox = Awaited<ReturnType<typeof loadToolBox>>;
 
 export const manifestsOf = (config: Config, env: Env, ask: AskHidden): ProjectManifests =>
   projectManifests({ root: config.root, tools: config.tools, directory: config.journal.directory, env, ask });

@@ -1,7 +1,6 @@
 /**
  * The manifests of a project as tools: read, checked, and given what they need to run. Nothing is started here, and no secret is read.
  */
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Digest, describe, FaultError, type Tool } from "@orgate/core";
 import type { Invocation, McpInvocation, Places, Ran, Running, RunOptions } from "@orgate/core/contracts";
@@ -130,7 +129,7 @@ function twice({ contract, text, file }: ManifestFile, [other]: readonly Manifes
 function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonly call: CallMcp | null }): ManifestTools {
   const { root, directory, env, ask } = place;
   const guard = pathGuard({ root, also: [directory, ...place.tools.flatMap(placeOf)] });
-  const hidden = [directory, join(root, ".orgate"), join(root, ".env"), ...variablesIn(root), orgateHome(env)];
+  const hidden = [directory, join(root, ".orgate"), join(root, ".env"), orgateHome(env)];
   const places = projectPlaces(root, hidden);
   const programs = hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } });
   const running: Running = {
@@ -184,12 +183,6 @@ function placeOf(pattern: string): readonly string[] {
   const fixed = (glob === -1 ? steps : steps.slice(0, glob)).join("/");
   return fixed === "" || fixed === "." ? [] : [fixed];
 }
-
-/** `.env` under its other names. */
-const variablesIn = (root: string): readonly string[] =>
-  readdirSync(root)
-    .filter((name) => /^\.env\./i.test(name))
-    .map((name) => join(root, name));
 
 const MAX_PROGRAM = 64 * 1024 * 1024;
 

@@ -10,6 +10,7 @@ import {
   type Env,
   type FoundServer,
   type FoundServers,
+  httpReach,
   type McpHub,
   type McpServer,
   mcpHub,
@@ -57,7 +58,12 @@ export function projectMcp(config: Pick<Config, "root" | "journal">, trusted: Tr
   return {
     servers,
     bad,
-    hub: mcpHub({ servers: usable, env, settings: { version: version(), root: config.root, home: orgateHome(env) }, hash: sha256 }),
+    hub: mcpHub({
+      servers: usable,
+      env,
+      settings: { version: version(), root: config.root, home: orgateHome(env), reach: httpReach },
+      hash: sha256,
+    }),
   };
 }
 

@@ -47,6 +47,7 @@ function start(tool: Tool, repeat: Repeat) {
     start: 1,
     note: () => {},
     spent: () => {},
+    wouldPermit: () => "yes" as const,
     evidence: () => {},
   };
   const run: Run = { tool, repeat, context, timeoutMs: 100, stop: stop.signal, sleep: clock.sleep, deadline: deadlinesOf(clock).set };

@@ -34,6 +34,7 @@ import {
   tokenizerOf,
   toolFacts,
 } from "../vocab/index.ts";
+import type { AgentPolicies } from "./agent-policies.ts";
 import { type MissingServer, serversOf } from "./agent-servers.ts";
 import { type Equipment, joined, type MissingTool, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
 import { middlewareOf } from "./define-middleware.ts";
@@ -114,6 +115,8 @@ export type Agent<Value = unknown> = Readonly<{
   /** By name; each knows what is done when it fails, where the agent or the tool itself says so. */
   tools: readonly Tool[];
   limits: Limits;
+  /** What its own file says of what it may do. */
+  policies: readonly AgentPolicies[];
   output: AgentOutput | null;
   prices: Prices | null;
   fallbacks: readonly Fallback[];
@@ -242,6 +245,7 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
   };
   const agent = {
     ...plain,
+    policies: Object.freeze([]),
     fallbacks,
     retry,
     output,

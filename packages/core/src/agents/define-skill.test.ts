@@ -21,6 +21,7 @@ const context: ToolContext = {
   start: 1,
   signal: new AbortController().signal,
   spent: () => {},
+  wouldPermit: () => "yes" as const,
   evidence: () => {},
   note: () => {},
 };

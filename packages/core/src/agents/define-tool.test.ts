@@ -30,6 +30,7 @@ function context(notes: [string, Json][] = []): ToolContext {
     signal: new AbortController().signal,
     note,
     spent: () => {},
+    wouldPermit: () => "yes" as const,
     evidence: () => {},
   };
 }

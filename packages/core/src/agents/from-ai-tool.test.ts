@@ -15,6 +15,7 @@ const context: ToolContext = {
   signal: new AbortController().signal,
   note: () => {},
   spent: () => {},
+  wouldPermit: () => "yes" as const,
   evidence: () => {},
 };
 

@@ -1,3 +1,4 @@
+export { type AgentFile, type AgentPolicies, withFile } from "./agent-policies.ts";
 export type { MissingServer } from "./agent-servers.ts";
 export { type Equipment, type MissingTool, NO_EQUIPMENT, type ServerTools, type Unusable } from "./agent-skills.ts";
 export * from "./define-agent.ts";

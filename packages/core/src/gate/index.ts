@@ -1,4 +1,5 @@
 export { duration, readGrant, tooWide, type WidestGrant } from "./approvals.ts";
+export { argTypes } from "./arg-types.ts";
 export { actionOf, type Case, type CaseResult, caseSchema, casesSchema, factsOf, runCase } from "./cases.ts";
 export { type CedarGate, cedarGate, type Explained, type LoadedPolicy, type PolicySet } from "./cedar.ts";
 export type { Answer, CedarEntity, CedarRecord, CedarValue, Engine, Kept, PolicyJson, Question, Uid } from "./engine.ts";
@@ -6,6 +7,6 @@ export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } fro
 export type { Gate } from "./port.ts";
 export { factsRead } from "./read-back.ts";
 export { type Row, tableGate } from "./table.ts";
-export { plainValue } from "./targets.ts";
+export { mustBeGiven, plainValue } from "./targets.ts";
 export { USER_ACTIONS, userActOf } from "./user-acts.ts";
 export { type Cast, type Vocabulary, vocabularyOf } from "./vocabulary.ts";

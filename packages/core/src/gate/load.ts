@@ -2,10 +2,11 @@
  * From policy files to a set that can decide: all of them, or none (one bad file fails the whole set, and what ran before goes on).
  * G9 every error has file, line, column, and what to do; several are reported at once.
  */
+import { nearest } from "../vocab/index.ts";
 import type { ArgType } from "./arg-types.ts";
 import type { LoadedPolicy, PolicySet } from "./cedar.ts";
 import type { CedarError, Engine, PolicyJson } from "./engine.ts";
-import { annotationAt, bytesIn, characterAt, dutiesOf, nearest, type Piece, pieces, placeAt } from "./policy-text.ts";
+import { annotationAt, bytesIn, characterAt, dutiesOf, type Piece, pieces, placeAt } from "./policy-text.ts";
 import { holds, readsOf, Unfollowed } from "./slice.ts";
 import { type Cast, type Vocabulary, vocabularyOf } from "./vocabulary.ts";
 

@@ -392,6 +392,7 @@ export async function drive(
     tell,
     outliving,
     toolDigest,
+    factsFor: decide.factsFor,
     chooseFor,
   };
   const { announce, prepare, abandon } = launcher(cockpit);

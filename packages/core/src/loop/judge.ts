@@ -67,9 +67,13 @@ type Needs = Pick<
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
 type Looks = Readonly<{ toolDigest: (tool: Tool) => Digest; digestAction: (action: Action) => Digest; now: () => Millis }>;
 
-export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge {
+/** Facts for what was not proposed, while a call that was is running. */
+export type FactsFor = (s: State, t: Turn | null, id: ActionId) => (action: Action) => Facts;
+
+export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
   const aimsOf = aiming(p);
-  return (s, t, id) => {
+  const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf });
+  const decide: Judge = (s, t, id) => {
     const { action, refused, gated, modified, counted, leave } = toAction(p, s, t, id, toolDigest, now);
     const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
@@ -94,6 +98,7 @@ export function judge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge
       shadow,
     };
   };
+  return Object.assign(decide, { factsFor: factsOf });
 }
 
 /** G5 a modified action is checked and gated again, once: what would change nothing is an allow, what would change it again is refused. */

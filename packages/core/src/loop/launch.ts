@@ -35,11 +35,13 @@ import {
   type Tool,
   UNTRUSTED,
   usageOf,
+  type WouldPermit,
 } from "../vocab/index.ts";
 import { breakerOfModel, breakersOfTool, classifyCall, classifyModel } from "./breakers.ts";
 import { requestTokens, reservation, roomForOutput, settlement } from "./budgets.ts";
 import { cleanedOf, shownOutcome, shownText } from "./cleaning.ts";
 import { openingOf } from "./delegating.ts";
+import type { FactsFor } from "./judge.ts";
 import { learntFrom } from "./learning.ts";
 import { onReply, onResult } from "./middleware.ts";
 import type { Move } from "./next.ts";
@@ -52,6 +54,7 @@ import { stricter } from "./resume.ts";
 import { type Failed, modelOf, retryAt } from "./retrying.ts";
 import { type Answered, type Asking, type Call, keyOf, modelNow, nameOf, type State, type Turn, type Unknown } from "./state.ts";
 import { summarise } from "./summarising.ts";
+import { supposing } from "./supposing.ts";
 
 /** What an effect brings home. */
 export type Landing = () => readonly JournalEvent[];
@@ -82,6 +85,8 @@ export type Cockpit = Readonly<{
   /** A tool's own code that outlives its call: the hold is kept until it has ended. */
   outliving(over: Promise<void>): void;
   toolDigest(tool: Tool): Digest;
+  /** What is known when a call is decided, for what it shows. */
+  factsFor: FactsFor;
   /** What is to be done about a call that failed. */
   chooseFor(t: Turn, call: Call): Choice | null;
 }>;
@@ -268,7 +273,8 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
   const tool = p.tools.find(nameOf(call));
   if (tool === null) return null;
   const bill: Bill = { micros: null, proof: null };
-  const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill);
+  const wouldPermit = supposing(p, decided, c.toolDigest, c.factsFor(c.s, t, decided.id));
+  const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill, wouldPermit);
   const { key, start } = run.context;
   if (call.leave === null || !isLeave(call.leave, decided)) consume(c, decided);
   c.record({
@@ -357,7 +363,7 @@ type Bill = { micros: number | null; proof: JsonObject | null };
 /** A call that is over, and what it came to. */
 type Done = Readonly<{ call: Call; tool: Tool; bill: Bill; ms: number }>;
 
-function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill): Run {
+function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill, wouldPermit: WouldPermit): Run {
   const id = call.proposed.id;
   const note = (name: string, value: Json) => {
     const event = noteEvent(nameOf(call), id, name, value); // copied at once: the tool may go on changing it
@@ -376,6 +382,7 @@ function runOf(c: Cockpit, call: Call, tool: Tool, timeoutMs: number, bill: Bill
     note,
     spent,
     evidence: proving(bill),
+    wouldPermit,
   };
   return {
     tool,
@@ -468,6 +475,7 @@ function settle(c: Cockpit, unknown: Unknown): (() => void) | null {
     note: () => {},
     spent: () => {},
     evidence: () => {},
+    wouldPermit: () => "no" as const, // asked what became of a call, it shows nothing new
   };
   return () => {
     const permit = c.permitFor(actionId(name));

@@ -92,6 +92,7 @@ test("M2 the tools of scripts are one of each way to be repeated, and only the o
     signal: new AbortController().signal,
     note: () => {},
     spent: () => {},
+    wouldPermit: () => "yes" as const,
     evidence: () => {},
   });
   for (const [repeat, name] of Object.entries(SCRIPT_TOOLS)) {

@@ -11,3 +11,9 @@ export const escapeHidden = (text: string): string => text.replace(HIDDEN, escap
 /** With its lines and tabs; Windows line ends become ours. */
 export const escapeHiddenLines = (text: string): string =>
   text.replaceAll("\r\n", "\n").replace(HIDDEN, (c) => (c === "\n" || c === "\t" ? c : escaped(c)));
+
+/** Where the first such character stands, line ends and tabs aside; null: there is none. */
+export function hiddenAt(text: string): number | null {
+  for (const match of text.matchAll(HIDDEN)) if (!"\n\r\t".includes(match[0])) return match.index;
+  return null;
+}

@@ -14,6 +14,7 @@ export * from "./json-text.ts";
 export * from "./label.ts";
 export * from "./limits.ts";
 export * from "./middleware.ts";
+export * from "./nearest.ts";
 export * from "./outcome.ts";
 export * from "./output.ts";
 export * from "./principal.ts";

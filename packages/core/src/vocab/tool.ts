@@ -30,7 +30,12 @@ export type ToolContext = Readonly<{
   note(name: string, value: Json): void;
   /** What proves this execution beside its outcome: the invocation as built, its exit status, an edit's before and after. Journalled with the outcome; at most 64 KiB in all. */
   evidence(proof: JsonObject): void;
+  /** What the policies would say of such a call now, of this tool or of another that the agent has. It can only narrow what a call shows: nothing may be done by it. */
+  wouldPermit: WouldPermit;
 }>;
+
+/** `unsaid`: no policy speaks for it and none against it, or the agent has no such tool. What would need a person, or be changed first, is `no`. */
+export type WouldPermit = (tool: string, args: JsonObject) => "yes" | "no" | "unsaid";
 
 /** `refused`: not now, whatever the arguments: what the tool stands for is no longer what was accepted. */
 export type Checked = Readonly<

@@ -17,13 +17,13 @@ import {
   FaultError,
   isSkill,
   type JsonObject,
-  type Prices,
   type Recover,
   readJson,
   type Skill,
   type Tool,
 } from "@orgate/core";
 import * as z from "zod";
+import { type PriceList, pricesFor } from "../agent-prices.ts";
 import { fileBad, importedModule, projectFiles } from "../project-modules.ts";
 import { readTextFile } from "../text-file.ts";
 import { placeOf, readToml } from "../toml-text.ts";
@@ -67,13 +67,11 @@ const agentSchema = z.strictObject({
   modelOptions: z.record(z.string(), z.json()).default({}),
 });
 
-type Definition = z.output<typeof agentSchema>;
-type PriceList = Readonly<Record<string, Prices>>;
 /** `unfit`: tools that it names and that cannot be used; it is not run without them. */
 export type TomlAgent = Readonly<{ agent: Agent; file: string; unfit: readonly (BrokenTool & Readonly<{ tool: string }>)[] }>;
 /** A tool that is written, and wrong. */
-type BrokenTool = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
-type ToolBox = ReadonlyMap<string, Readonly<{ tool: Tool; file: string }>>;
+export type BrokenTool = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
+export type ToolBox = ReadonlyMap<string, Readonly<{ tool: Tool; file: string }>>;
 
 /** Both are paths and globs below `root`; `more` are tools from elsewhere, `spare` those that are there where the project has none of that name. Tool modules are loaded only when there is an agent that could name them. */
 export async function loadTomlAgents(
@@ -88,9 +86,19 @@ export async function loadTomlAgents(
   const folder = realpathSync(root);
   const files = projectFiles(folder, patterns, "agents");
   if (files.length === 0) return [];
-  const named = await loadTools(folder, tools, more);
-  const box = new Map([...spare.map((tool) => [tool.name, { tool, file: "orgate" }] as const), ...named]);
+  const box = await loadToolBox(root, tools, more, spare);
   return files.map((file) => agentIn(file, { box, prices, root: folder, broken }));
+}
+
+/** The tools that an agent may name; those of the project's own modules are loaded here. */
+export async function loadToolBox(
+  root: string,
+  tools: readonly string[],
+  more: ToolBox = new Map(),
+  spare: readonly Tool[] = [],
+): Promise<ToolBox> {
+  const named = await loadTools(realpathSync(root), tools, more);
+  return new Map([...spare.map((tool) => [tool.name, { tool, file: "orgate" }] as const), ...named]);
 }
 
 /** T64 one name is one tool, wherever it is defined. */
@@ -211,16 +219,6 @@ function schemaIn(path: string, file: string, root: string, place: Parameters<ty
     throw fileBad(found, null, "a JSON Schema is an object", hint);
   return read.value as JsonObject;
 }
-
-/** What the agent says, and for models that it says nothing of what the project says; null: nobody says anything. */
-function pricesFor(models: readonly string[], own: Definition["prices"], project: PriceList): PriceList | Prices | null {
-  const known = models.flatMap((model) => (Object.hasOwn(project, model) ? [[model, project[model] as Prices] as const] : []));
-  if (known.length === 0) return own ?? null;
-  const [first = ""] = models;
-  const said: PriceList = own === undefined ? {} : isOne(own) ? { [first]: own } : own;
-  return { ...Object.fromEntries(known), ...said };
-}
-const isOne = (prices: Prices | PriceList): prices is Prices => typeof prices["input"] === "number";
 
 /** A limit stands below `limits`; others say where they stand. */
 function pathOf(setting: string): readonly string[] {

@@ -7,7 +7,8 @@ const QUIET_MS = 60;
 
 export type Watching = Readonly<{ close(): void }>;
 
-export function watchFolder(folder: string, changed: () => void): Watching {
+/** `only`: what lies right in the folder, where its name is one of these; nothing below it is looked at. */
+export function watchFolder(folder: string, changed: () => void, only: ((name: string) => boolean) | null = null): Watching {
   const watchers = new Map<string, FSWatcher>();
   let timer: ReturnType<typeof setTimeout> | null = null;
   let open = true;
@@ -28,7 +29,8 @@ export function watchFolder(folder: string, changed: () => void): Watching {
     for (const watcher of watchers.values()) watcher.close();
     watchers.clear();
     add(dirname(folder), (name) => name === null || name === basename(folder));
-    for (const inner of [folder, ...foldersBelow(folder)]) add(inner, () => true);
+    if (only !== null) add(folder, (name) => name === null || only(name));
+    else for (const inner of [folder, ...foldersBelow(folder)]) add(inner, () => true);
   }
 
   function add(path: string, concerns: (name: string | null) => boolean): void {

@@ -1,4 +1,10 @@
-/** Asks a person at a terminal for something that nobody else is to see: what is typed is not shown. */
+/**
+ * Asks a person at a terminal for something that nobody else is to see.
+ * T179 what is typed is not shown, nor what is typed ahead of the next question; nor is it lost.
+ */
+
+/** Typed ahead: the rest of what came at once, for the next question. */
+let ahead = "";
 
 /** Null where there is no terminal to ask at. */
 export function hiddenPrompt(): ((question: string) => Promise<string>) | null {
@@ -14,18 +20,23 @@ export function hiddenPrompt(): ((question: string) => Promise<string>) | null {
         stderr.write("\n");
         end();
       };
-      const onData = (piece: Buffer): void => {
-        for (const c of piece.toString("utf8")) {
+      const onData = (piece: Buffer | string): void => {
+        const text = piece.toString("utf8");
+        for (const [i, c] of [...text].entries()) {
           if (c === "\r" || c === "\n" || c === "\u0003" || c === "\u0004") {
+            ahead = [...text].slice(i + 1).join("");
             done(() => (c === "\r" || c === "\n" ? resolve(typed) : reject(new Error("it was not said"))));
             return;
           }
           typed = c === "\u007f" || c === "\b" ? typed.slice(0, -1) : c < " " ? typed : typed + c;
         }
       };
+      stdin.setRawMode(true); // before the question: whoever answers quickly is not shown either
       stderr.write(question);
-      stdin.setRawMode(true);
       stdin.resume();
       stdin.on("data", onData);
+      const before = ahead;
+      ahead = "";
+      if (before !== "") onData(before);
     });
 }

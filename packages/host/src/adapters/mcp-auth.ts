@@ -3,6 +3,7 @@
  *
  * T146 Nobody is sent to a sign-in by a run: without tokens a server that wants them is refused, with what to do. Tokens lie in the person's
  *      own folder, readable by them alone, by server and address: another address under the same name gets none of them. `state` is checked.
+ * T177 Credentials of an entry go to the issuer that the entry names, and to nobody else: the server does not say who gets them.
  */
 
 import { createHash, randomBytes } from "node:crypto";
@@ -18,7 +19,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import { FaultError } from "@orgate/core";
 import type { McpAuth, McpTransport } from "./mcp-config.ts";
-import { boundedFetch } from "./mcp-fetch.ts";
+import { type Reach, serverFetch } from "./mcp-fetch.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 type Http = Extract<McpTransport, { kind: "http" }>;
@@ -87,7 +88,7 @@ function personProvider(
   onRedirect: (url: URL) => void,
 ): OAuthClientProvider {
   let verifier = "";
-  const { clientId, clientSecret, metadataUrl } = auth;
+  const { clientId, clientSecret, metadataUrl, issuer } = auth;
   const keep = (more: Kept): void => signIns.write({ ...signIns.read(), ...more });
   const scope = signIns.read().wanted ?? auth.scope;
   const metadata: OAuthClientMetadata = {
@@ -105,7 +106,11 @@ function personProvider(
     clientInformation: () =>
       clientId === null
         ? signIns.read().client
-        : { client_id: clientId, ...(clientSecret === null ? {} : { client_secret: clientSecret }) },
+        : {
+            client_id: clientId,
+            ...(clientSecret === null ? {} : { client_secret: clientSecret }),
+            ...(issuer === null ? {} : { issuer }),
+          },
     saveClientInformation: (client) => (clientId === null ? keep({ client }) : undefined),
     tokens: () => signIns.read().tokens,
     saveTokens: (tokens) => keep({ tokens, redirectUrl }),
@@ -129,34 +134,36 @@ function personProvider(
 export type Authorize = (url: URL) => Promise<URLSearchParams>;
 
 /** A new registration each time, unless the entry has one: the way back is another. */
-export async function signIn(sdk: Sdk, t: Http, signIns: SignIns, redirectUrl: string, authorize: Authorize): Promise<void> {
+export async function signIn(sdk: Sdk, t: Http, signIns: SignIns, reach: Reach, redirectUrl: string, authorize: Authorize): Promise<void> {
   const { auth } = t;
   if (auth.grant === "client") throw usage("it has credentials of its own: nobody signs in", "leave out `orgate.auth`, or run an agent");
   const before = signIns.read();
   const { wanted } = before;
   signIns.forget();
   try {
-    await signInAnew(sdk, t, auth, { signIns, redirectUrl, authorize, wanted });
+    await signInAnew(sdk, t, auth, { signIns, reach, redirectUrl, authorize, wanted });
   } catch (error) {
     signIns.write(before); // what it was good for it is still good for
     throw error;
   }
 }
 
-type Anew = Readonly<{ signIns: SignIns; redirectUrl: string; authorize: Authorize; wanted: string | undefined }>;
+type Anew = Readonly<{ signIns: SignIns; reach: Reach; redirectUrl: string; authorize: Authorize; wanted: string | undefined }>;
 
 async function signInAnew(
   sdk: Sdk,
-  { url, headers }: Http,
+  t: Http,
   auth: Extract<McpAuth, { grant: "person" }>,
-  { signIns, redirectUrl, authorize, wanted }: Anew,
+  { signIns, reach, redirectUrl, authorize, wanted }: Anew,
 ): Promise<void> {
+  const { url, headers } = t;
+  const fetch = serverFetch(t, reach);
   const state = randomBytes(16).toString("hex");
   const sent: URL[] = [];
   const authProvider = personProvider(auth, signIns, redirectUrl, state, (to) => void sent.push(to));
-  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch: boundedFetch, authProvider });
+  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch, authProvider });
   if (wanted === undefined) await knock(sdk, transport);
-  else await sdk.auth(authProvider, { serverUrl: url, scope: wanted, forceReauthorization: true, fetchFn: boundedFetch });
+  else await sdk.auth(authProvider, { serverUrl: url, scope: wanted, forceReauthorization: true, fetchFn: fetch });
   const [to] = sent;
   if (to === undefined) throw usage("it wants nobody to sign in", "run an agent");
   const back = await authorize(to);

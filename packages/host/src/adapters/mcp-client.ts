@@ -12,7 +12,7 @@ import * as z from "zod";
 import { providerFor, signInsOf } from "./mcp-auth.ts";
 import { MAX_TOOLS, shortened } from "./mcp-catalogue.ts";
 import type { Launch, McpServer } from "./mcp-config.ts";
-import { boundedFetch, MAX_MESSAGE_BYTES } from "./mcp-fetch.ts";
+import { MAX_MESSAGE_BYTES, type Reach, serverFetch } from "./mcp-fetch.ts";
 
 /** Longer than any call may take: whoever calls has a deadline, and says when it is over. */
 const NO_TIMEOUT = 2 ** 31 - 1;
@@ -26,6 +26,8 @@ export type Settings = Readonly<{
   root: string;
   /** Where the person's own settings lie, the tokens of their sign-ins among them. */
   home: string;
+  /** How the hosts are reached that a server names. */
+  reach: Reach;
 }>;
 
 /** `newest`: the revision of 2026-07-28 is tried first. Over a pipe the client would start every server twice to find out. */
@@ -56,7 +58,7 @@ export const loadMcpClient = (): Promise<Sdk> => import("@modelcontextprotocol/c
 export async function connectMcp(
   server: McpServer,
   launch: Launch,
-  { version, root, home }: Settings,
+  { version, root, home, reach }: Settings,
   hooks: Hooks,
   era: Era,
   signal: AbortSignal,
@@ -71,7 +73,7 @@ export async function connectMcp(
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.MethodNotFound, "orgate lets no server ask a model or a person");
   };
   client.setNotificationHandler("notifications/tools/list_changed", () => hooks.onListChanged());
-  const { transport, lastWords } = await transportOf(sdk, server.name, launch, home);
+  const { transport, lastWords } = await transportOf(sdk, server.name, launch, home, reach);
   let open = true;
   client.onclose = () => {
     open = false;
@@ -125,7 +127,7 @@ type Opened = Readonly<{
   lastWords(): string;
 }>;
 
-async function transportOf(sdk: Sdk, name: string, { transport: t, hide }: Launch, home: string): Promise<Opened> {
+async function transportOf(sdk: Sdk, name: string, { transport: t, hide }: Launch, home: string, reach: Reach): Promise<Opened> {
   if (t.kind === "http") {
     const reconnectionOptions = {
       initialReconnectionDelay: 500,
@@ -135,7 +137,7 @@ async function transportOf(sdk: Sdk, name: string, { transport: t, hide }: Launc
     };
     const authProvider = providerFor(sdk, t, signInsOf(home, name, t.url));
     const who = authProvider === null ? {} : { authProvider };
-    const settings = { requestInit: { headers: t.headers }, fetch: boundedFetch, reconnectionOptions, ...who };
+    const settings = { requestInit: { headers: t.headers }, fetch: serverFetch(t, reach), reconnectionOptions, ...who };
     return { transport: new sdk.StreamableHTTPClientTransport(new URL(t.url), settings), lastWords: () => "" };
   }
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");

@@ -60,6 +60,8 @@ export type McpAuth = Readonly<
       metadataUrl: string | null;
       scope: string | null;
       port: number;
+      issuer: string | null;
+      hosts: readonly string[];
     }
   | {
       grant: "client";
@@ -69,6 +71,7 @@ export type McpAuth = Readonly<
       algorithm: string;
       scope: string | null;
       issuer: string | null;
+      hosts: readonly string[];
     }
 >;
 
@@ -97,6 +100,10 @@ export type McpPlace = Readonly<{ root: string /** Where the person's own settin
 export type FoundServers = Readonly<{ servers: readonly FoundServer[] /** Files that cannot be read at all. */; bad: readonly BadFile[] }>;
 export type BadFile = Readonly<{ file: string; detail: string }>;
 
+/** Whose credentials these are: they are sent to nobody else. */
+const issuer = z.url().nullable().default(null);
+/** Hosts inside the own network at which one signs in: those that a server names are reached outside of it only. */
+const hosts = z.array(z.string()).default([]);
 const auth = z
   .discriminatedUnion("grant", [
     z.strictObject({
@@ -108,6 +115,8 @@ const auth = z
       scope: z.string().nullable().default(null),
       /** Of the address that the sign-in comes back to, on this machine; any that is free unless said. */
       port: z.int().min(0).max(65_535).default(0),
+      issuer,
+      hosts,
     }),
     z.strictObject({
       grant: z.literal("client"),
@@ -116,8 +125,8 @@ const auth = z
       privateKey: z.string().nullable().default(null),
       algorithm: z.string().default("ES256"),
       scope: z.string().nullable().default(null),
-      /** Whose credentials these are: they are sent to nobody else. */
-      issuer: z.string().nullable().default(null),
+      issuer,
+      hosts,
     }),
   ])
   .prefault({ grant: "person" });
@@ -182,6 +191,9 @@ export function serverOf({ name, entry }: McpEntry, origin: McpServer["origin"],
   const { tools, roots, connectMs, idleMs, insecure, auth: said } = extra.data;
   if (said.grant === "client" && (said.clientSecret === null) === (said.privateKey === null))
     return unusable("`orgate.auth` needs either `clientSecret` or `privateKey`");
+  const isSecret = said.grant === "client" || said.clientSecret !== null;
+  if (isSecret && said.issuer === null)
+    return unusable("`orgate.auth` needs `issuer`, whose credentials these are: else the server would say who gets them");
   const transport = transportOf(entry, insecure, said);
   if (typeof transport === "string") return unusable(transport);
   const server: McpServer = { ...at, transport, tools, roots, connectMs, idleMs };

@@ -10,7 +10,9 @@ import { sha256 } from "./crypto-node.ts";
 import { type Web, type WebOptions, webServer } from "./fixtures/mcp-web.ts";
 import { catalogueOf } from "./mcp-catalogue.ts";
 import { type McpServer, serverOf } from "./mcp-config.ts";
+import { serverFetch } from "./mcp-fetch.ts";
 import { mcpLink } from "./mcp-link.ts";
+import { httpGuard } from "./running/http-guard.ts";
 
 const closing: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -38,7 +40,7 @@ async function look(server: McpServer, at = home(), env: Readonly<Record<string,
     server,
     accepted: typeof LISTED === "string" ? null : LISTED,
     env,
-    settings: { version: "0", root: at, home: at },
+    settings: { version: "0", root: at, home: at, reach: httpGuard() },
     hash: sha256,
   });
   closing.push(link.close);
@@ -140,4 +142,66 @@ test("T146 a sign-in that comes back with another state is none; nobody signs in
       .join(""),
   ).not.toContain("access_token");
   await expect(signInAt(serverAt((await web()).url), {}, at, BACK, follow)).rejects.toThrow("wants nobody to sign in");
+});
+
+const NAMES: Readonly<Record<string, string>> = {
+  "sign-in.example": "10.1.2.3",
+  "meta.example": "169.254.169.254",
+  "inside.example": "127.0.0.1",
+};
+const inside = httpGuard({ resolve: async (host) => [{ address: NAMES[host] ?? "203.0.113.1", family: 4 }] });
+const fetching = (url: string, auth: JsonObject = {}) => {
+  const { transport } = serverAt(url, { orgate: { auth: { grant: "person", ...auth } } });
+  if (transport.kind !== "http") throw new Error("not over HTTP");
+  return serverFetch(transport, inside);
+};
+
+test("T176 what a server names is reached as a tool would: no inner address by whatever name, no plain http, no redirect inwards", async () => {
+  const there = fetching("https://mcp.example/mcp");
+  for (const [address, why] of [
+    ["https://sign-in.example/token", "10.1.2.3"],
+    ["https://meta.example/latest", "169.254.169.254"],
+    ["https://inside.example/token", "127.0.0.1"],
+    ["https://127.0.0.1/token", "127.0.0.1"],
+    ["https://[::ffff:10.0.0.1]/token", "is not public"],
+    ["http://public.example/token", "plain http"],
+    ["file:///etc/passwd", "plain http"],
+  ] as const)
+    await expect(there(address)).rejects.toThrow(why);
+  const leading = createServer((_, response) => void response.writeHead(302, { location: "http://169.254.169.254/latest" }).end());
+  await new Promise<void>((done) => leading.listen(0, "127.0.0.1", done));
+  closing.push(() => void leading.close());
+  const { port } = leading.address() as AddressInfo;
+  const here = fetching("http://127.0.0.1:1/mcp"); // a server of this machine names another of this machine
+  await expect(here(`http://127.0.0.1:${port}/x`)).rejects.toThrow("169.254.169.254");
+  const own = fetching(`http://127.0.0.1:${port}/mcp`);
+  await expect(own(`http://127.0.0.1:${port}/mcp`)).rejects.toThrow("sends us on");
+});
+
+test("T176 where the entry names a host inside, it is reached", async () => {
+  const guarded = await web({ token: "t" });
+  const { port } = new URL(guarded.url);
+  const named = fetching("https://mcp.example/mcp", { hosts: ["127.0.0.1"] });
+  const answer = await named(`http://127.0.0.1:${port}/token`, { method: "POST", body: new URLSearchParams({ grant_type: "x" }) });
+  expect(await answer.json()).toMatchObject({ token_type: "Bearer" });
+});
+
+test("T177 credentials of an entry go to the issuer that it names, and to nobody whom the server names instead", async () => {
+  const withoutIssuer = (auth: JsonObject) =>
+    serverOf({ name: "web", entry: { url: "https://x.example", orgate: { auth } } }, "user", sha256);
+  for (const auth of [
+    { grant: "client", clientId: "c", clientSecret: "s" },
+    { grant: "client", clientId: "c", privateKey: "k" },
+    { grant: "person", clientId: "c", clientSecret: "s" },
+  ])
+    expect(withoutIssuer(auth)).toMatchObject({ kind: "unusable", detail: expect.stringContaining("issuer") });
+
+  const guarded = await web({ token: "canary-token-2" });
+  const { origin } = new URL(guarded.url);
+  const auth = (issuer: string) => ({ orgate: { auth: { grant: "client", clientId: "c", clientSecret: "canary-secret", issuer } } });
+  expect(await look(serverAt(guarded.url, auth(origin)))).toMatchObject({ kind: "answered" });
+  expect(guarded.tokens.join()).toContain("canary-secret");
+  const evil = await web({ token: "canary-token-3" });
+  expect(await look(serverAt(evil.url, auth("https://issuer.example")))).toMatchObject({ kind: "refused" });
+  expect(evil.tokens).toEqual([]);
 });

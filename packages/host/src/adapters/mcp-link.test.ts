@@ -34,6 +34,7 @@ function contextOf(notes: Note[] = [], proofs: JsonObject[] = [], signal: AbortS
     signal,
     note,
     spent: () => {},
+    wouldPermit: () => "yes",
     evidence: (proof) => void proofs.push(proof),
   };
 }

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineAgent, defineTool } from "@orgate/core";
@@ -170,5 +170,38 @@ test(
     }
     expect(readFileSync(join(root, "policies/base.cedar"), "utf8")).toBe(before);
     expect(readFileSync(join(root, "src/fine.txt"), "utf8")).toContain("permit");
+  }),
+);
+
+test(
+  "T175 a survey says of every path what a look of its own says, and looks at what is protected once for all of them",
+  inProject((root) => {
+    const guard = pathGuard({ root, also: ["elsewhere/journal"] });
+    mkdirSync(join(root, "elsewhere/journal"), { recursive: true });
+    mkdirSync(join(root, "policies/deep"), { recursive: true });
+    writeFileSync(join(root, "policies/deep/p.cedar"), "");
+    writeFileSync(join(root, "free.txt"), "");
+    linkSync(join(root, "policies/deep/p.cedar"), join(root, "src/other-name"));
+    symlinkSync(join(root, "policies"), join(root, "src/way"));
+    symlinkSync(join(root, "free.txt"), join(root, "policies/linked.cedar"));
+    const judged = guard.survey();
+    const paths = [
+      "src/a",
+      "src/other-name",
+      "src/way/x",
+      "free.txt",
+      "POLICIES/x",
+      "policies. /x",
+      "src/../policies",
+      "elsewhere/journal/db",
+      "elsewhere",
+      "",
+      "a/b/c",
+    ];
+    for (const path of paths) expect([path, judged(path)]).toEqual([path, guard.judge(path)]);
+    expect(paths.filter((path) => judged(path).kind === "free")).toEqual(["src/a", "elsewhere", "a/b/c"]);
+    writeFileSync(join(root, "late.txt"), "");
+    symlinkSync(join(root, "late.txt"), join(root, "policies/late.cedar")); // protected from now on
+    expect([guard.judge("late.txt").kind, judged("late.txt").kind]).toEqual(["protected", "free"]);
   }),
 );

@@ -5,6 +5,7 @@
  * T30 a path is judged by where it leads: links, `..`, places that do not exist yet, other spellings that a file system may take for the
  *     same name, and other names of the same file (hard links) are all seen through.
  * T31 what was opened is judged again before a byte of it changes, so a path that is exchanged meanwhile leads nowhere.
+ * T175 whoever judges many paths surveys what is protected once: what it costs grows with the paths and the protected files, not with their product.
  * T32 nothing that holds a protected place is renamed or removed.
  */
 import {
@@ -57,6 +58,8 @@ export type Judged = Readonly<{ kind: "free"; real: string } | { kind: "protecte
 
 export type PathGuard = Readonly<{
   judge(path: string): Judged;
+  /** The same, for many paths: what is protected is looked at now, and not again for each. */
+  survey(): (path: string) => Judged;
   /** Everything that is protected, there or not, with where links in it lead. */
   places(): readonly string[];
   /** A protected file that has a second name somewhere, told in words; null when there is none. The journal's own files are not looked at. */
@@ -77,25 +80,44 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
   const root = realpathSync(options.root);
   const places = [...(options.places ?? PROTECTED).map((name) => join(root, name)), ...options.also.map((path) => resolve(root, path))];
 
-  function judge(path: string): Judged {
-    if (path === "" || path.includes("\0")) return { kind: "protected", what: "it is no path" };
-    const real = leadsTo(isAbsolute(path) ? path : `${root}${sep}${path}`);
-    if (real === null) return { kind: "protected", what: "its links lead in a circle" };
-    const what = whyNot(real);
-    return what === null ? { kind: "free", real } : { kind: "protected", what };
+  const judge = (path: string): Judged => survey()(path);
+  const whyNot = (real: string): string | null => surveyed()(real);
+
+  function survey(): (path: string) => Judged {
+    const why = surveyed();
+    return (path) => {
+      if (path === "" || path.includes("\0")) return { kind: "protected", what: "it is no path" };
+      const real = leadsTo(isAbsolute(path) ? path : `${root}${sep}${path}`);
+      if (real === null) return { kind: "protected", what: "its links lead in a circle" };
+      const what = why(real);
+      return what === null ? { kind: "free", real } : { kind: "protected", what };
+    };
   }
 
-  function whyNot(real: string): string | null {
-    const keys = keysOf(real);
+  /** By name and by what lies there: each place is looked at once, each path then by what it is called and is. */
+  function surveyed(): (real: string) => string | null {
+    const [byKey, byFile] = [new Map<string, string>(), new Map<string, string>()];
     for (const place of guarded(places)) {
-      if (keys.includes(keyOf(place))) return label(place);
-      const stat = statOf(place);
-      if (stat !== null && ancestors(real).some((path) => isSame(statOf(path), stat))) return label(place);
+      const [key, stat] = [keyOf(place), statOf(place)];
+      if (!byKey.has(key)) byKey.set(key, place);
+      if (stat !== null && !byFile.has(fileOf(stat))) byFile.set(fileOf(stat), place);
     }
-    const stat = statOf(real);
-    if (stat === null || !stat.isFile() || stat.nlink < 2) return null;
-    const other = filesUnder(places).find((file) => isSame(statOf(file), stat));
-    return other === undefined ? null : `another name of ${label(other)}`;
+    let others: ReadonlyMap<string, string> | null = null;
+    const otherNames = (): ReadonlyMap<string, string> => {
+      others ??= new Map(filesUnder(places).flatMap((file) => withStat(file, (stat) => fileOf(stat))));
+      return others;
+    };
+    return (real) => {
+      for (const path of ancestors(real)) {
+        const stat = statOf(path);
+        const place = byKey.get(keyOf(path)) ?? (stat === null ? undefined : byFile.get(fileOf(stat)));
+        if (place !== undefined) return label(place);
+      }
+      const stat = statOf(real);
+      if (stat === null || !stat.isFile() || stat.nlink < 2) return null;
+      const other = otherNames().get(fileOf(stat));
+      return other === undefined ? null : `another name of ${label(other)}`;
+    };
   }
 
   const label = (place: string): string => (place.startsWith(root + sep) ? place.slice(root.length + 1) : place);
@@ -144,6 +166,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
 
   return {
     judge,
+    survey,
     places: () => guarded(places),
     alias,
     write: (path, content) => put(path, content, "replace"),
@@ -224,6 +247,11 @@ function ancestors(path: string): readonly string[] {
 
 function statOf(path: string): Stats | null {
   return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+}
+const fileOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
+function withStat(path: string, of: (stat: Stats) => string): readonly (readonly [string, string])[] {
+  const stat = statOf(path);
+  return stat === null ? [] : [[of(stat), path]];
 }
 const folderStat = (path: string): Stats | null => statOf(dirname(path));
 const isSame = (a: Stats | null, b: Stats | null): boolean => a !== null && b !== null && a.ino === b.ino && a.dev === b.dev;

@@ -27,24 +27,29 @@ import {
 import { join, relative, sep } from "node:path";
 
 /** What may not be touched; see `path-guard.ts`. */
-type Guard = Readonly<{ judge(path: string): Readonly<{ kind: "free"; real: string } | { kind: "protected"; what: string }> }>;
+type Judge = (path: string) => Readonly<{ kind: "free"; real: string } | { kind: "protected"; what: string }>;
+type Guard = Readonly<{ judge: Judge /** The same for many paths, at the cost of one. */; survey(): Judge }>;
 export type ProjectFilesOptions = Readonly<{ root: string; reading: Guard; writing: Guard }>;
 
 export type Located = Readonly<{ kind: "at"; path: string } | { kind: "refused"; why: string }>;
 export type Content = Readonly<{ bytes: Uint8Array /** Of the whole file; more than `bytes` when it was cut. */; size: number }>;
 
+export type Below = Readonly<{ path: string; read(maxBytes: number): Content }>;
+
 export type ProjectFiles = Readonly<{
   /** The one path, from the project's folder, that this one leads to. `.` is the folder itself. */
   locate(path: string, to: "read" | "write"): Located;
   read(path: string, maxBytes: number): Content;
-  /** Files below a folder, by name, without links and what may not be read. */
-  below(path: string, skip: (name: string) => boolean): Generator<string>;
+  /** Files below a folder, by name, without links and what may not be read. What is protected is looked at once, at the beginning. */
+  below(path: string, skip: (name: string) => boolean): Generator<Below>;
   /** `change` gets what is there, null for no file, and says what is to be. */
   replace(path: string, maxBytes: number, change: (before: Uint8Array | null) => Uint8Array): void;
 }>;
 
 /** `.env` under its other names (`.env.local`, `.env.production`), wherever it lies: what stands in one is a key as often as not. */
 const VARIABLES = /^\.env(?:\..*)?$/i;
+/** Of a project inside of this one: its keys, its journal. */
+const isOfAnother = (step: string): boolean => step.toLowerCase() === ".orgate";
 const O_PATH = 0o10000000;
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const IS_LINUX = process.platform === "linux";
@@ -59,27 +64,33 @@ type Folder = Readonly<{
 export function projectFiles({ root: given, reading, writing }: ProjectFilesOptions): ProjectFiles {
   const root = realpathSync(given);
 
-  function locate(path: string, to: "read" | "write"): Located {
-    const judged = (to === "read" ? reading : writing).judge(path);
+  const locate = (path: string, to: "read" | "write"): Located => located(path, (to === "read" ? reading : writing).judge);
+
+  function located(path: string, judge: Judge): Located {
+    const judged = judge(path);
     if (judged.kind === "protected") return { kind: "refused", why: `\`${path}\` is protected (${judged.what})` };
     const found = relative(root, judged.real);
     if (found.split(sep).some((step) => VARIABLES.test(step)))
       return { kind: "refused", why: `\`${path}\` is protected (it holds variables)` };
+    if (found.split(sep).some(isOfAnother))
+      return { kind: "refused", why: `\`${path}\` is protected (it belongs to another project's records)` };
     const isOut = found === ".." || found.startsWith(`..${sep}`) || found.startsWith(sep);
     return isOut
       ? { kind: "refused", why: `\`${path}\` leads out of the project` }
       : { kind: "at", path: found.split(sep).join("/") || "." };
   }
 
-  function must(path: string, to: "read" | "write"): readonly string[] {
-    const located = locate(path, to);
-    if (located.kind === "refused") throw new Error(located.why);
-    if (located.path !== path) throw new Error(`\`${path}\` leads somewhere else by now`);
+  const must = (path: string, to: "read" | "write"): readonly string[] => still(path, locate(path, to));
+
+  function still(path: string, at: Located): readonly string[] {
+    if (at.kind === "refused") throw new Error(at.why);
+    if (at.path !== path) throw new Error(`\`${path}\` leads somewhere else by now`);
     return path === "." ? [] : path.split("/");
   }
 
-  function read(path: string, maxBytes: number): Content {
-    const parts = must(path, "read");
+  const read = (path: string, maxBytes: number): Content => contentAt(path, must(path, "read"), maxBytes);
+
+  function contentAt(path: string, parts: readonly string[], maxBytes: number): Content {
     return within(parts.slice(0, -1), false, (folder) => {
       const content = contentOf(folder, parts.at(-1) ?? ".", maxBytes);
       if (content === null) throw new Error(`there is no file \`${path}\``);
@@ -111,14 +122,17 @@ export function projectFiles({ root: given, reading, writing }: ProjectFilesOpti
     });
   }
 
-  function* below(path: string, skip: (name: string) => boolean): Generator<string> {
-    const parts = must(path, "read");
+  const below = (path: string, skip: (name: string) => boolean): Generator<Below> => walk(path, skip, reading.survey());
+
+  function* walk(path: string, skip: (name: string) => boolean, judge: Judge): Generator<Below> {
+    const parts = still(path, located(path, judge));
     const entries = within(parts, false, (folder) => readdirSync(folder.at("."), { withFileTypes: true }));
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const inside = [...parts, entry.name].join("/");
-      if (skip(entry.name) || entry.isSymbolicLink() || locate(inside, "read").kind === "refused") continue;
-      if (entry.isDirectory()) yield* below(inside, skip);
-      else if (entry.isFile()) yield inside;
+      if (skip(entry.name) || entry.isSymbolicLink() || located(inside, judge).kind === "refused") continue;
+      if (entry.isDirectory()) yield* walk(inside, skip, judge);
+      else if (entry.isFile())
+        yield { path: inside, read: (maxBytes) => contentAt(inside, still(inside, located(inside, judge)), maxBytes) };
     }
   }
 

@@ -73,6 +73,12 @@ function textIn(root: string, file: string, hash: Hash): FoundText | null {
 
 // ── skills ──
 
+/** The folders that skills lie in, whether they are there or not. */
+export const skillPlaces = ({ root, skillsHome }: Pick<TrustPlace, "root" | "skillsHome">): readonly string[] => [
+  ...SKILLS.map((place) => join(root, place)),
+  ...(skillsHome === null ? [] : [skillsHome]),
+];
+
 /** A skill is its whole folder: texts and whatever lies beside them. */
 export type FoundFolder = Readonly<{ subject: string; name: string; folder: string }> &
   Readonly<({ kind: "readable" } & FolderFiles) | { kind: "unreadable"; detail: string }>;

@@ -58,7 +58,9 @@ const REQUEST: Readonly<Record<string, OptionSpec>> = {
 const SERVING: Readonly<Record<string, OptionSpec>> = {
   host: { type: "string", value: "HOST", help: "where it listens (default: `server.host` of orgate.toml, else 127.0.0.1)" },
   port: { type: "string", value: "PORT", help: "on which port; 0 takes a free one (default: `server.port`, else 4680)" },
-  watch: { type: "boolean", help: "reload the policies when their files change" },
+  watch: { type: "boolean", help: "reload the policies when their files change; a set that does not load changes nothing" },
+  check: { type: "boolean", help: "only look whether it would start, and say what is wrong and where" },
+  link: { type: "boolean", help: "print a link to sign in with, also when you have signed in before" },
   log: {
     type: "string",
     value: "LEVEL",
@@ -835,7 +837,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     args: [],
     options: SERVING,
     notes: [
-      "The first line tells where; a link to sign in with is printed, good once. API keys: `orgate keys --help`.",
+      "The first line tells where. Until you have signed in once it prints a link to do so, good once; later with --link, or by `orgate keys create NAME --link`.",
       "SIGTERM and Ctrl-C let turns finish for ten seconds, then park them: they go on at the next start. A second one leaves at once, and loses nothing.",
     ],
     examples: ["orgate up", "orgate up --port 8080 --project my-project", "orgate up --json --log info"],
@@ -843,10 +845,13 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "dev",
-    summary: "the same server, started again when agents or tools change; policies are reloaded in place",
+    summary: "the same server, started again when its project changes; policies are reloaded in place",
     args: [],
-    options: Object.fromEntries(Object.entries(SERVING).filter(([name]) => name !== "watch")),
-    notes: ["Turns in progress are parked, and go on in the new process."],
+    options: Object.fromEntries(Object.entries(SERVING).filter(([name]) => name !== "watch" && name !== "check")),
+    notes: [
+      "It watches orgate.toml, .mcp.json, AGENTS.md, modules beside them, agents, tools and skills. What does not load is said, and the server goes on as it was.",
+      "Turns in progress are parked, and go on in the new process.",
+    ],
     examples: ["orgate dev"],
     load: async () => (await import("../commands/dev.ts")).dev,
   },

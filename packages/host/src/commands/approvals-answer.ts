@@ -59,7 +59,7 @@ function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answ
       throw usage(`question \`${approval}\` is about ${digest}, not ${wanted}`, `look again: \`orgate approvals show ${approval}\``);
     const chosen = said(view);
     const person = personOf(given, screen);
-    const { gate } = await deskOf(config);
+    const { gate } = await deskOf(config, given.env);
     mayAct(gate, person, { kind: "approve", approval, agent, tool, requester: requester.id }, "answer it");
     if (!given.json) printAnswer(screen, view, chosen);
     return sendWish(given, screen, { look, config, session, agent, person }, { kind: "answer", approval, digest, answer: chosen });

@@ -48,7 +48,7 @@ export const revoke: Run = async (given, screen) => {
   const reason = given.text("reason");
   if (reason === null || reason.trim() === "") throw usage("--reason is missing", "say why: the journal keeps it");
   const config = projectOf(given);
-  const { gate } = await deskOf(config);
+  const { gate } = await deskOf(config, given.env);
   const person = personOf(given, screen);
   const grant = grantId(given.args[0] ?? "");
   const found = await writing(config, async (place) => {

@@ -55,7 +55,7 @@ async function change(given: Given, screen: Screen, breaker: string, to: Breaker
   if (reason === null || reason.trim() === "")
     throw usage("--reason is missing", "say why: the agents are told of it, and the journal keeps it");
   const config = projectOf(given);
-  const desk = await deskOf(config);
+  const desk = await deskOf(config, given.env);
   const person = personOf(given, screen);
   await writing(config, async (place) => {
     await certified(given, screen, place, person);

@@ -65,7 +65,7 @@ export const dismiss: Run = (given, screen) =>
   looking(given, async (look, config) => {
     const { session, call, agent, tool } = await letterOf(look, given.args[0] ?? "");
     const person = personOf(given, screen);
-    const { gate } = await deskOf(config);
+    const { gate } = await deskOf(config, given.env);
     mayAct(gate, person, { kind: "resolve", call, agent, tool }, "dismiss it");
     return sendWish(given, screen, { look, config, session, agent, person }, { kind: "dismiss", call, note: given.text("note") ?? "" });
   });

@@ -23,6 +23,7 @@ import {
 } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
+import type { Env } from "../secrets.ts";
 import { projectOf } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;
@@ -49,7 +50,7 @@ export const doctor: Run = async (given, screen) => {
   const report: Report = {
     node: nodeFound(),
     project,
-    agents: config === null ? [] : await agentsIn(config, settings, providers),
+    agents: config === null ? [] : await agentsIn(config, settings, providers, given.env),
     providers: [OFFLINE, ...providers.map(({ models: _, ...told }) => told)],
     journal: config === null ? { ok: true, detail: "no project here" } : await journalIn(config),
     tools: config === null ? [] : brokenTools(config, given),
@@ -99,10 +100,10 @@ function projectIn(given: Given): Readonly<{ config: Config | null; project: Fou
   }
 }
 
-async function agentsIn(config: Config, settings: Settings, providers: readonly Known[]): Promise<Report["agents"]> {
+async function agentsIn(config: Config, settings: Settings, providers: readonly Known[], env: Env): Promise<Report["agents"]> {
   const modelOf = modelsWith(settings);
   try {
-    const { agents } = await loadProjectAgents(config);
+    const { agents } = await loadProjectAgents(config, "wanted", env);
     return agents.map(({ agent }) => {
       const { name, model, warnings } = agent;
       try {

@@ -8,6 +8,7 @@ import { count, duration } from "../cli/table.ts";
 import { visible, visibleLines, visibleStream } from "../cli/visible.ts";
 import { modelsWith, mustHaveSkills, type Notify, settingsOf, webhook } from "../compose.ts";
 import type { Notice } from "../notices.ts";
+import { problemLine, type watchPolicies } from "../policy-record.ts";
 import { createRuntime, type Run, type RunOptions, type Runtime } from "../runtime.ts";
 import { type Desk, tell } from "./project.ts";
 
@@ -45,6 +46,24 @@ export function notifyOf(given: Given, screen: Screen, { notify }: Desk["config"
   const onLost = ({ approval }: Notice, why: string): void =>
     tell(given, screen, `the notice of ${approval} was not delivered: ${visible(why)}`);
   return webhook({ url: notify.webhook, secret, onLost });
+}
+
+/** A refusal is seen where the work is: what is in force goes on. */
+export function tellReload(given: Given, screen: Screen): Parameters<typeof watchPolicies>[1] {
+  return (told) => {
+    switch (told.kind) {
+      case "same":
+        return;
+      case "loaded":
+        return tell(given, screen, `policies reloaded: ${told.loaded.digest.slice(0, 12)} is in force`);
+      case "refused": {
+        const [first] = told.problems;
+        return tell(given, screen, `policies not reloaded, those before go on: ${first === undefined ? "" : problemLine(first)}`);
+      }
+      case "failed":
+        return tell(given, screen, `policies not reloaded: ${told.error instanceof Error ? told.error.message : String(told.error)}`);
+    }
+  };
 }
 
 /** One turn, or what is left of it, in front of somebody. */

@@ -53,7 +53,7 @@ async function ordering<D>(
 
 async function deskIn(given: Given): Promise<Opened<Desk>> {
   const config = projectOf(given);
-  return { desk: await deskOf(config), config };
+  return { desk: await deskOf(config, given.env), config };
 }
 
 type DeskOrNot = Readonly<{ desk: Desk; undecided: null } | { desk: null; undecided: string }>;
@@ -63,7 +63,7 @@ async function deskIfAny(given: Given): Promise<Opened<DeskOrNot>> {
   const config = configIfAny(given);
   if ("undecided" in config) return { desk: { desk: null, undecided: config.undecided }, config };
   try {
-    return { desk: { desk: await deskOf(config), undecided: null }, config };
+    return { desk: { desk: await deskOf(config, given.env), undecided: null }, config };
   } catch (error) {
     return { desk: { desk: null, undecided: messageOf(error) }, config };
   }

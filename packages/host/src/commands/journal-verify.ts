@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import { resolve } from "node:path";
 import { FaultError } from "@orgate/core";
 import {
   type Head,
@@ -84,7 +85,7 @@ function printVerdict(screen: Screen, firstBad: { readonly name: string; readonl
 async function ofFile(given: Given, screen: Screen, file: string): Promise<number> {
   const root = keyOf(given, () => ownRoot(given));
   const wanted = headGiven(given);
-  const read = readExport(await piecesOf(file), root, proof);
+  const read = readExport(await piecesOf(file, given.cwd), root, proof);
   const problems = [...read.problems, ...headProblems(wanted, read.head)];
   const [first] = problems;
   const firstBad = first === undefined ? null : { name: first.line === 0 ? "the file" : `line ${first.line}`, ...first };
@@ -117,10 +118,11 @@ function headProblems(wanted: Head | null, found: string | null): { readonly lin
   });
 }
 
-async function piecesOf(file: string): Promise<readonly string[]> {
+async function piecesOf(file: string, cwd: string): Promise<readonly string[]> {
   const pieces: string[] = [];
   try {
-    for await (const piece of createReadStream(file, { encoding: "utf8", highWaterMark: 1 << 20 })) pieces.push(String(piece));
+    for await (const piece of createReadStream(resolve(cwd, file), { encoding: "utf8", highWaterMark: 1 << 20 }))
+      pieces.push(String(piece));
     return pieces;
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,5 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { resolve } from "node:path";
 import { FaultError, isSessionStream, type StreamId, streamId } from "@orgate/core";
 import { decodePayload, exportJournal, exportSession, headText, isStreamName, type StoredEntry } from "@orgate/core/journal";
 import { EXIT, type Run } from "../cli/command.ts";
@@ -88,15 +89,16 @@ export const exportTo: Run = (given, screen) =>
       }
       return EXIT.success;
     }
-    const written = writeWhole(out, lines);
+    const written = writeWhole(out, given.cwd, lines);
     if (given.json) screen.line(JSON.stringify({ file: out, lines: written, session, head: headText(look.head()) }));
     else screen.line(`${count(written, "line")} written to ${visible(out)}`);
     return EXIT.success;
   });
 
 /** Whole or not at all: a cut export would be taken for a torn one. */
-function writeWhole(file: string, lines: Iterable<string>): number {
-  const draft = `${file}.part`;
+function writeWhole(file: string, cwd: string, lines: Iterable<string>): number {
+  const path = resolve(cwd, file);
+  const draft = `${path}.part`;
   let written = 0;
   try {
     const fd = openSync(draft, "w", 0o600); // it holds all that was said
@@ -109,7 +111,7 @@ function writeWhole(file: string, lines: Iterable<string>): number {
     } finally {
       closeSync(fd);
     }
-    renameSync(draft, file);
+    renameSync(draft, path);
     return written;
   } catch (error) {
     rmSync(draft, { force: true });

@@ -33,7 +33,7 @@ async function acting(given: Given, screen: Screen, person: Person, work: (at: A
 }
 
 export async function give(given: Given, screen: Screen): Promise<number> {
-  const desk = await deskOf(projectOf(given));
+  const desk = await deskOf(projectOf(given), given.env);
   const person = personOf(given, screen);
   return acting(given, screen, person, async ({ book, by }) => {
     const [to = ""] = given.args;
@@ -141,7 +141,7 @@ export const revoke: Run = async (given, screen) => {
 
 /** To take access away is the safe direction: it must not wait for policies to be mended. */
 async function mayRevoke(given: Given, screen: Screen, person: Person, of: string): Promise<void> {
-  const desk = await deskOf(projectOf(given)).catch((error: unknown): null => {
+  const desk = await deskOf(projectOf(given), given.env).catch((error: unknown): null => {
     if (!isFault(error)) throw error;
     tell(given, screen, `nothing was decided, since the project does not load: ${describe(error.fault).message}`);
     return null;

@@ -40,7 +40,7 @@ async function edit(given: Given, screen: Screen, kind: "known.added" | "known.r
   const why = given.text("why");
   if (why === null || why.trim() === "") throw usage("--why is missing", "say why: the journal keeps it");
   const config = projectOf(given);
-  const { gate } = await deskOf(config);
+  const { gate } = await deskOf(config, given.env);
   const person = personOf(given, screen);
   await writing(config, async (place) => {
     await certified(given, screen, place, person);

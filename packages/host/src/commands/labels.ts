@@ -30,7 +30,7 @@ export const labels: Run = (given, screen) =>
     if (names.length === 0) throw usage("--remove names no label", "for example --remove untrusted");
     if (why === null || why.trim() === "") throw usage("--why is missing", "say why it may be trusted: the journal keeps it");
     const person = personOf(given, screen);
-    const { gate } = await deskOf(config);
+    const { gate } = await deskOf(config, given.env);
     for (const name of names) mayAct(gate, person, { kind: "remove-label", label: name, session, agent }, `take \`${name}\` off`);
     return sendWish(given, screen, { look, config, session, agent, person }, { kind: "unlabel", labels: names, why });
   });

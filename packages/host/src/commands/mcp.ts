@@ -13,6 +13,7 @@ import {
   differences,
   differenceText,
   dropOthers,
+  httpReach,
   type McpLink,
   type McpServer,
   mcpLink,
@@ -153,7 +154,12 @@ function unusable({ name, why }: ProjectServer): FaultError {
   return new FaultError({ kind: "usage", detail: `MCP server \`${name}\` cannot be used: ${why?.detail ?? ""}`, hint: why?.hint ?? "" });
 }
 
-const settingsFor = (given: Given, config: Config) => ({ version: version(), root: config.root, home: orgateHome(given.env) });
+const settingsFor = (given: Given, config: Config) => ({
+  version: version(),
+  root: config.root,
+  home: orgateHome(given.env),
+  reach: httpReach,
+});
 
 /** The one that is named, as its entry stands; one of the project's only as it was trusted. */
 export async function usableServer(given: Given): Promise<McpServer> {
@@ -238,7 +244,13 @@ export const trust: Run = async (given, screen) => {
 const linkOf = (config: Config, server: McpServer | null): McpLink | null =>
   server === null
     ? null
-    : mcpLink({ server, accepted: null, env: {}, settings: { version: version(), root: config.root, home: "" }, hash: sha256 });
+    : mcpLink({
+        server,
+        accepted: null,
+        env: {},
+        settings: { version: version(), root: config.root, home: "", reach: httpReach },
+        hash: sha256,
+      });
 
 function checkDigest(given: Given, now: Catalogue): void {
   const wanted = given.text("digest");

@@ -21,7 +21,7 @@ import { certified, personOf, projectOf, writing } from "./project.ts";
 export const apply: Run = async (given, screen) => {
   const config = projectOf(given);
   mendPolicies(config.root);
-  const options = await optionsOf(config);
+  const options = await optionsOf(config, given.env);
   const folder = resolve(given.cwd, given.args[0] ?? "");
   const candidatePlace = { folder, label: basename(folder), within: folder }; // no path of this machine goes into the journal
   if (folder === config.policies) throw usage("that is the folder of policies itself", "name the folder that is to replace it");

@@ -25,17 +25,18 @@ import type { Config } from "../config.ts";
 import { mustLoad, type PolicyOptions, type PolicyProblem, tryFolder } from "../policies.ts";
 import { problemLine } from "../policy-record.ts";
 import { loadProjectAgents } from "../project-agents.ts";
+import type { Env } from "../secrets.ts";
 import { projectOf, sessionOf } from "./project.ts";
 
-export async function optionsOf(config: Config): Promise<PolicyOptions> {
-  const agents = (await loadProjectAgents(config)).agents.map(({ agent }) => agent);
+export async function optionsOf(config: Config, env: Env): Promise<PolicyOptions> {
+  const agents = (await loadProjectAgents(config, "wanted", env)).agents.map(({ agent }) => agent);
   return { place: { folder: config.policies, label: "policies", within: config.root }, agents, groups: config.groups, surface: "cli" };
 }
 
 /** G37 `check` tells everything that is wrong at once, with its place, and exits 0 only when the set would be in force. */
 export const check: Run = async (given, screen) => {
   const config = projectOf(given);
-  const loading = tryFolder(await optionsOf(config));
+  const loading = tryFolder(await optionsOf(config, given.env));
   const { problems, warnings, cases, untyped } = loading.report;
   const failed = cases.filter((c) => !c.passed);
   if (given.json) {
@@ -63,7 +64,7 @@ export function printProblem(screen: Screen, tone: "bad" | "warn", problem: Poli
 }
 
 export const list: Run = async (given, screen) => {
-  const { policies, digest } = mustLoad(tryFolder(await optionsOf(projectOf(given))));
+  const { policies, digest } = mustLoad(tryFolder(await optionsOf(projectOf(given), given.env)));
   const shown = policies.map((p) => ({
     id: p.id,
     file: p.file,
@@ -255,7 +256,7 @@ async function asked(given: Given): Promise<Asked> {
     const [issue] = read.error.issues;
     throw usage(`--${issue?.path.join(".") ?? ""}: ${(issue?.message ?? "").toLowerCase()}`, "`orgate policy eval --help` shows examples");
   }
-  const loaded = mustLoad(tryFolder(await optionsOf(config)));
+  const loaded = mustLoad(tryFolder(await optionsOf(config, given.env)));
   const c = read.data;
   const gate = loaded.gateFor(c.surface);
   if (c.user !== undefined) return { kind: "user", gate, user: c.user, act: userAct(c), what: `${c.action} by ${c.user}` };
@@ -337,7 +338,7 @@ async function recorded(given: Given, text: string): Promise<Asked> {
     const found = await findDecision(look.journal, session, wanted);
     if (found === null) throw usage(`session \`${session}\` has no decision on \`${wanted}\``, "`orgate sessions show` names its calls");
     const { decided: event, facts } = found;
-    const loaded = mustLoad(tryFolder(await optionsOf(config)));
+    const loaded = mustLoad(tryFolder(await optionsOf(config, given.env)));
     const past: Decision = { verdict: event.verdict, slice: event.slice, read: event.read, shadow: event.shadow };
     const what = `${wanted} of ${session}`;
     return { kind: "agent", gate: loaded.gateFor(facts.surface), action: event.action, facts, refused: null, what, past };

@@ -1,7 +1,7 @@
 /** What several commands need: the project, the person, the session that was meant. */
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
-import { type Agent, type Attachment, FaultError, isFault, isSessionId, type SessionId } from "@orgate/core";
+import { type Agent, type Attachment, FaultError, isFault, isSessionId, type SessionId, type Surface } from "@orgate/core";
 import { isPersonName, type Journal, type SessionSummary } from "@orgate/core/journal";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
@@ -24,6 +24,7 @@ import { fileAt } from "../file-input.ts";
 import { openPolicies, type Policies } from "../policies.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import type { ProjectMcp } from "../project-mcp.ts";
+import type { Env } from "../secrets.ts";
 
 export const projectOf = (given: Given): Config => openProject(given.project, given.cwd);
 
@@ -66,16 +67,16 @@ export type Desk = Readonly<{
 }>;
 
 /** Everything that can be wrong with a project is found here, before anything is opened for writing. */
-export async function deskOf(config: Config): Promise<Desk> {
-  const loaded = await loadProjectAgents(config);
+export async function deskOf(config: Config, env: Env): Promise<Desk> {
+  const loaded = await loadProjectAgents(config, "wanted", env);
   const agents = loaded.agents.map(({ agent }) => agent);
-  return { config, agents, gate: policiesFor(config, agents), mcp: loaded.mcp };
+  return { config, agents, gate: policiesFor(config, agents, "cli"), mcp: loaded.mcp };
 }
 
 /** A policy about a server's tools, or about one that is wrong as it is written, may not load: then that is what is wrong, and not the policy. */
-function policiesFor(config: Config, agents: readonly Agent[]): Policies {
+export function policiesFor(config: Config, agents: readonly Agent[], surface: Surface): Policies {
   try {
-    return openPolicies(config, agents, "cli");
+    return openPolicies(config, agents, surface);
   } catch (error) {
     if (isFault(error, "policies-refused"))
       agents.filter((a) => a.missingServers.length + a.missingTools.length > 0).forEach(mustHaveSkills);

@@ -27,7 +27,7 @@ export const resolve: Run = (given, screen) =>
     const { session, agent, unknown } = await unknownOf(look, text, given);
     const { call, tool } = unknown;
     const person = personOf(given, screen);
-    const { gate } = await deskOf(config);
+    const { gate } = await deskOf(config, given.env);
     mayAct(gate, person, { kind: "resolve", call, agent, tool }, "resolve it");
     if (!given.json) screen.line(`${screen.paint("strong", visible(tool))} ${call} on ${resourceText(unknown.resource)}: ${resolution}`);
     const note = given.text("note") ?? "";

@@ -1,15 +1,14 @@
 import { FaultError, type Principal } from "@orgate/core";
-import type { Given, Run } from "../cli/command.ts";
+import type { Run } from "../cli/command.ts";
 import { COMMANDS } from "../cli/commands.ts";
 import { usageLine } from "../cli/parse.ts";
-import type { Screen } from "../cli/screen.ts";
-import { problemLine, watchPolicies } from "../policy-record.ts";
-import { adviseOnTrust, driven, knownAgent, printResult, withRuntime } from "./driving.ts";
-import { certified, deskOf, filesOf, personOf, projectOf, sessionOf, tell, textOf } from "./project.ts";
+import { watchPolicies } from "../policy-record.ts";
+import { adviseOnTrust, driven, knownAgent, printResult, tellReload, withRuntime } from "./driving.ts";
+import { certified, deskOf, filesOf, personOf, projectOf, sessionOf, textOf } from "./project.ts";
 
 export const run: Run = async (given, screen) => {
   const [name = ""] = given.args;
-  const desk = await deskOf(projectOf(given));
+  const desk = await deskOf(projectOf(given), given.env);
   knownAgent(desk, name, given.env);
   const said = given.text("input");
   if (said === null) throw new FaultError({ kind: "usage", detail: "--input is missing", hint: usageOf("run") });
@@ -44,24 +43,6 @@ export const run: Run = async (given, screen) => {
     }
   });
 };
-
-/** A refusal is seen where the work is: what is in force goes on. */
-function tellReload(given: Given, screen: Screen): Parameters<typeof watchPolicies>[1] {
-  return (told) => {
-    switch (told.kind) {
-      case "same":
-        return;
-      case "loaded":
-        return tell(given, screen, `policies reloaded: ${told.loaded.digest.slice(0, 12)} is in force`);
-      case "refused": {
-        const [first] = told.problems;
-        return tell(given, screen, `policies not reloaded, those before go on: ${first === undefined ? "" : problemLine(first)}`);
-      }
-      case "failed":
-        return tell(given, screen, `policies not reloaded: ${told.error instanceof Error ? told.error.message : String(told.error)}`);
-    }
-  };
-}
 
 const ofAgent =
   (name: string) =>

@@ -65,7 +65,7 @@ function listed(skills: readonly ProjectSkill[], agents: readonly Agent[]): read
 }
 
 export const list: Run = async (given, screen) => {
-  const { skills, agents } = await loadProjectAgents(projectOf(given), "all");
+  const { skills, agents } = await loadProjectAgents(projectOf(given), "all", given.env);
   const all = listed(
     skills,
     agents.map(({ agent }) => agent),
@@ -88,7 +88,7 @@ export const list: Run = async (given, screen) => {
 
 export const show: Run = async (given, screen) => {
   const [name = ""] = given.args;
-  const loaded = await loadProjectAgents(projectOf(given), "all");
+  const loaded = await loadProjectAgents(projectOf(given), "all", given.env);
   const agents = loaded.agents.map(({ agent }) => agent);
   const found = loaded.skills.filter((one) => one.name === name || one.subject === name);
   if (found.length === 0) {

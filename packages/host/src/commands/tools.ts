@@ -50,7 +50,7 @@ const brokenTool = (name: string, { file, line, column, detail }: FileProblem, r
 
 export const list: Run = async (given, screen) => {
   const config = projectOf(given);
-  const { agents: loaded } = await loadProjectAgents(config);
+  const { agents: loaded } = await loadProjectAgents(config, "wanted", given.env);
   const agents = loaded.map(({ agent }) => agent);
   const { tools: manifests, broken } = manifestsOf(config, given.env, null);
   const rest = agents
@@ -269,7 +269,7 @@ export const init: Run = async (given, screen) => {
 /** T65 the person proposes it in the agent's place; everything after that is as ever. */
 export const run: Run = async (given, screen) => {
   const [name = ""] = given.args;
-  const desk = await deskOf(projectOf(given));
+  const desk = await deskOf(projectOf(given), given.env);
   const agent = agentFor(desk.agents, name, given.text("agent"));
   const { contract } = manifestNamed(given, name);
   const args = argsOf(given, contract);

@@ -2,9 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, expect, test } from "vitest";
+import { expectRefusal, makeDesk, POLICIES } from "./fixtures/desk.ts";
 
 const program = join(import.meta.dirname, "../../bin/orgate.js");
 const started: ChildProcess[] = [];
@@ -63,8 +64,8 @@ async function orgate({ root, env }: Project, ...args: readonly string[]): Promi
   return said;
 }
 
-async function up(at: Project): Promise<Up> {
-  const child = spawn(process.execPath, [program, "up", "--port", "0", "--json", "--project", at.root], { env: at.env });
+async function up(at: Project, ...more: readonly string[]): Promise<Up> {
+  const child = spawn(process.execPath, [program, "up", "--port", "0", "--json", "--project", at.root, ...more], { env: at.env });
   started.push(child);
   let errors = "";
   child.stderr.on("data", (bytes) => (errors += String(bytes)));
@@ -115,7 +116,7 @@ test("W86 kill -9 with a turn running: the next start takes it up by itself, and
   first.child.kill("SIGKILL");
   await first.ended;
   at.release();
-  const second = await up(at);
+  const second = await up(at, "--link"); // whoever has signed in before gets a link only on asking
   for (;;) {
     const found = (await (await fetch(`${second.url}/api/v1/sessions/${opened.session}`, { headers: { cookie: second.key } })).json()) as {
       state: string;
@@ -156,10 +157,22 @@ test("W76 a port that is in use is one line and what to do, as data with --json,
   other.close();
 }, 60_000);
 
-test("W87 a changed agent starts the server again; one that does not load is said, and the next change brings it back", async () => {
+test("W171 --check loads what the server would, names what is wrong with its place, and opens nothing", async () => {
+  const desk = makeDesk();
+  folders.push(dirname(desk.root));
+  expect(JSON.parse((await desk.orgate("up", "--check", "--json")).stdout)).toMatchObject({ loads: true, agents: 1 });
+  desk.write("policies/desk.cedar", "permit (principal, action, resource)\n");
+  expectRefusal(await desk.orgate("up", "--check"), 1, "policies/desk.cedar:");
+  desk.write("policies/desk.cedar", POLICIES);
+  desk.write("agents/two.toml", 'name = "two"\ninstructions = 7\n');
+  expectRefusal(await desk.orgate("up", "--check"), 1, "agents/two.toml:2");
+  expect(desk.has(".orgate")).toBe(false);
+});
+
+test("W87 a changed project starts the server again; what does not load is said with its place, and the server goes on as it was", async () => {
   const at = project();
-  const file = join(at.root, "agents/clerk.ts");
-  const good = readFileSync(file, "utf8");
+  const [agent, settings] = [join(at.root, "agents/clerk.ts"), join(at.root, "orgate.toml")];
+  const [goodAgent, goodSettings] = [readFileSync(agent, "utf8"), readFileSync(settings, "utf8")];
   const child = spawn(process.execPath, [program, "dev", "--port", "0", "--json", "--project", at.root], { env: at.env });
   started.push(child);
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -179,13 +192,30 @@ test("W87 a changed agent starts the server again; one that does not load is sai
       });
     }
   };
-  const isUp = (line: string): boolean => line.includes('"signIn"');
-  const first = JSON.parse(await until(1, isUp)) as { pid: number };
-  writeFileSync(file, "this is no module");
-  await until(1, (line) => line.includes("is started again when a file changes"));
-  writeFileSync(file, good);
-  const second = JSON.parse(await until(2, isUp)) as { pid: number };
+  const says = (text: string) => (line: string) => line.includes(text);
+  const isUp = says('"signIn"');
+  const first = JSON.parse(await until(1, isUp)) as { pid: number; url: string; signIn: string | null };
+  const signed = await fetch(`${first.url}/sign-in`, { method: "POST", headers: { origin: first.url }, body: first.signIn ?? "" });
+  expect(signed.status).toBe(204);
+
+  writeFileSync(agent, "export default 1;\nthis is no module;\n");
+  await until(1, says("the server goes on as it was"));
+  expect(lines.find(says('"error"'))).toMatch(/agents\/clerk\.ts:2\b/);
+  writeFileSync(agent, goodAgent.replace("Pay.", "Pay, please."));
+  const second = JSON.parse(await until(2, isUp)) as typeof first;
   expect(second.pid).not.toBe(first.pid);
+  expect(second.signIn).toBeNull();
+
+  writeFileSync(settings, `${goodSettings}[server]\nports = 1\n`);
+  await until(2, says("the server goes on as it was"));
+  expect(lines.findLast(says('"error"'))).toMatch(/orgate\.toml:4\b/);
+  expect((await fetch(`${second.url}/readyz`)).status).toBe(200);
+  writeFileSync(settings, `${goodSettings}[server]\nturns_at_once = 7\n`);
+  const third = JSON.parse(await until(3, isUp)) as { pid: number };
+  expect(third.pid).not.toBe(second.pid);
+
+  writeFileSync(join(at.root, "policies/all.cedar"), '@id("all")\npermit (principal, action, resource)\n');
+  expect(await until(1, says("policies not reloaded, those before go on"))).toMatch(/all\.cedar:\d+:\d+/);
   child.kill("SIGTERM");
   expect(await ended).toBe(0);
 }, 60_000);

@@ -1,11 +1,15 @@
 /**
  * `orgate up`: the server of a project, until it is told to go.
+ * W170 a link to sign in with is printed until the operator has signed in or has a key, and when it is asked for: a log of restarts is no bunch of keys.
+ * W171 `--check` loads all that the server would, says what is wrong and where, and opens nothing.
  * W86 the first SIGTERM or SIGINT lets turns finish or parks them and closes with a reason; the second leaves at once, which loses nothing (rule 3).
  */
 import { FaultError, millis } from "@orgate/core";
 import { openApi } from "@orgate/core/wire";
+import { hasEntered } from "../access-book.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
+import { count } from "../cli/table.ts";
 import { openRequestKeys } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { refusal } from "../coordinator/answering.ts";
@@ -22,21 +26,25 @@ import { json } from "../coordinator/routes/paging.ts";
 import type { Page } from "../coordinator/server.ts";
 import { socketsOf } from "../coordinator/sockets.ts";
 import type { CoordinatorTools } from "../coordinator/tools.ts";
-import { openPolicies, type Policies } from "../policies.ts";
+import type { Policies } from "../policies.ts";
 import { watchPolicies } from "../policy-record.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import { createRuntime, type Runtime } from "../runtime.ts";
 import { version } from "../version.ts";
-import { notifyOf } from "./driving.ts";
-import { certified, personOf, positive, projectOf } from "./project.ts";
+import { notifyOf, tellReload } from "./driving.ts";
+import { certified, personOf, policiesFor, positive, projectOf } from "./project.ts";
 
 export const up: Run = async (given, screen) => {
   const config = projectOf(given);
   const { host, port } = placeOf(given, config);
   const log = logOf(given, screen);
-  const loaded = await loadProjectAgents(config);
+  const loaded = await loadProjectAgents(config, "wanted", given.env);
   const agents = loaded.agents.map(({ agent }) => agent);
-  const gate = openPolicies(config, agents, "api");
+  const gate = policiesFor(config, agents, "api");
+  if (given.flag("check")) {
+    await loaded.mcp?.hub.close();
+    return would(given, screen, loaded.agents.length, gate);
+  }
   const person = personOf(given, screen);
   const principal = { kind: "user", id: person.name } as const;
   const { directory, synchronous } = config.journal;
@@ -68,8 +76,8 @@ export const up: Run = async (given, screen) => {
       desks: Object.keys(DESK_SURFACES),
     });
     at = await serving({ config, runtime, identity, desk: loaded.desk, log, host, port, origins });
-    const unwatch = given.flag("watch") ? watchPolicies(gate, (told) => log("info", "policies", { what: told.kind })) : () => {};
-    await announce(given, screen, { at, identity, person: person.name, gate, config });
+    const unwatch = given.flag("watch") ? watchPolicies(gate, tellReload(given, screen)) : () => {};
+    await announce(given, screen, { at, identity, person: person.name, config });
     const landed = await untilTold(log, at);
     unwatch();
     identity.close();
@@ -155,14 +163,26 @@ function logOf(given: Given, screen: Screen): Log {
 }
 const LEVELS: readonly Level[] = ["debug", "info", "warn", "error"];
 
-type Announced = Readonly<{ at: Coordinator; identity: Identity; person: string; gate: Policies; config: Config }>;
+function would(given: Given, screen: Screen, agents: number, gate: Policies): number {
+  const { digest } = gate.current();
+  if (given.json) screen.line(JSON.stringify({ loads: true, agents, policies: digest }));
+  else screen.line(`it loads: ${count(agents, "agent")}, policies ${digest.slice(0, 12)}`);
+  return EXIT.success;
+}
+
+type Announced = Readonly<{ at: Coordinator; identity: Identity; person: string; config: Config }>;
 async function announce(given: Given, screen: Screen, { at, identity, person, config }: Announced): Promise<void> {
-  const link = await identity.link(person, { kind: "user", id: person });
+  const isDue = given.flag("link") || !hasEntered(await identity.book.refresh(), person);
+  const link = !isDue ? null : await identity.link(person, { kind: "user", id: person });
   if (given.json) return screen.line(JSON.stringify({ url: at.url, port: at.port, signIn: link, pid: process.pid }));
   screen.line(`${screen.paint("strong", config.name)} is up at ${at.url}`);
-  screen.line(`sign in as ${person}, once, within 15 minutes: ${link}`);
+  if (link !== null) screen.line(`sign in as ${person}, once, within 15 minutes: ${link}`);
+  const another = link === null ? ` · a link to sign in: orgate keys create ${person} --link` : "";
   screen.line(
-    screen.paint("dim", `API ${at.url}/docs · keys: orgate keys --help · Ctrl-C ends it: turns finish, or go on at the next start`),
+    screen.paint(
+      "dim",
+      `API ${at.url}/docs${another} · keys: orgate keys --help · Ctrl-C ends it: turns finish, or go on at the next start`,
+    ),
   );
 }
 

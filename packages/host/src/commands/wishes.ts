@@ -63,7 +63,7 @@ export async function deliverWish(
   const before = await look.journal.session(session);
   const takeOver = async (): Promise<"drove" | "held"> => {
     if (look.holder(session) !== null) return "held";
-    const desk = await deskOf(config);
+    const desk = await deskOf(config, given.env);
     if (wanted.kind !== "cancel" && wanted.kind !== "cancel-all") knownAgent(desk, agent, given.env); // to end a turn its agent is not needed
     try {
       drove = await withRuntime(given, screen, desk, intent.by, (runtime) =>

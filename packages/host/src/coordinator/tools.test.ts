@@ -33,6 +33,7 @@ async function call(desk: DeskStand, session: SessionId, tool: string, args: obj
     start: 1,
     signal: new AbortController().signal,
     spent: () => {},
+    wouldPermit: () => "yes" as const,
     note: () => {},
     evidence: () => {},
   };

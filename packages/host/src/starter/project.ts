@@ -37,8 +37,8 @@ const packageName = (name: string): string =>
 
 const projectToml = (name: string, group: string, user: string): string => `[project]
 name = ${JSON.stringify(name)}
-# Agents are TypeScript modules or small TOML files; an agent in TOML takes its tools from tools/*.ts.
-agents = ["agents/*.ts", "agents/*.toml"]
+# Agents are TypeScript modules, small TOML files or .symbi files; the last two take their tools from tools/*.ts.
+agents = ["agents/*.ts", "agents/*.toml", "agents/*.symbi"]
 tools = ["tools/*.ts"]
 
 # Who is in which group; policies speak of UserGroup::"${group}".

@@ -3,8 +3,9 @@
  * grants, and nothing else. Grants are handed over as open files, so that a path that is exchanged meanwhile leads nowhere.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
-import { isAbsolute, join, resolve, sep } from "node:path";
+import { basename, isAbsolute, join, resolve, sep } from "node:path";
 import type { PathAccess } from "@orgate/core/contracts";
+import { hiddenBelow, isNeverShown } from "./sandbox-hidden.ts";
 
 /** What no program may write, or see, whatever its contract grants. */
 export type Protection = Readonly<{
@@ -52,7 +53,9 @@ function withHidden(grants: readonly PathAccess[], protection: Protection, fds: 
     if ("reason" in made) return made;
     mounts.push(...made);
   }
-  for (const place of protection.hidden) {
+  const never = neverShown(mounts);
+  if ("reason" in never) return never;
+  for (const place of [...protection.hidden, ...never]) {
     const real = realOf(place);
     if (real === null) continue;
     const folder = statSync(real).isDirectory();
@@ -66,6 +69,20 @@ function withHidden(grants: readonly PathAccess[], protection: Protection, fds: 
       mounts.push({ access: "hidden", at: real, folder });
   }
   return mounts;
+}
+
+/** T178 by name, below whatever is granted. */
+function neverShown(mounts: readonly Mount[]): readonly string[] | Objection {
+  const granted = mounts.flatMap((mount) => (mount.access === "hidden" ? [] : [mount.real]));
+  const found: string[] = [];
+  for (const real of granted) {
+    if (isNeverShown(basename(real))) return objection(real, "is never shown to a program", "grant another path");
+    if (granted.some((other) => other !== real && isAtOrBelow(real, other))) continue;
+    const below = hiddenBelow(real);
+    if (typeof below === "string") return objection(real, `cannot be granted: ${below}`, "grant the folders in it that the tool needs");
+    found.push(...below.map(({ path }) => path));
+  }
+  return found;
 }
 
 export function closeAll(mounts: readonly Mount[]): void {

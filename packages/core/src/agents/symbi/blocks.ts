@@ -1,0 +1,133 @@
+/** `schedule` and `webhook` blocks as declarations, for whoever wires them. */
+import type { Json } from "../../vocab/index.ts";
+import { isName, NAME_RULE } from "../name.ts";
+import { type Place, type ScheduleDeclaration, WEBHOOK_PROVIDERS, type WebhookDeclaration, type WebhookFilter } from "./declarations.ts";
+import { KEYS } from "./keys.ts";
+import type { Name, ScheduleBlock, Section, WebhookBlock } from "./tree.ts";
+import { entriesOf, type Report, readEntries, sectionsOf, type Values } from "./values.ts";
+
+type PlaceOf = (at: number) => Place;
+
+export function scheduleOf({ name, entries }: ScheduleBlock, report: Report, placeOf: PlaceOf): ScheduleDeclaration | null {
+  checkName(name, "schedule", report);
+  for (const { key } of sectionsOf(entries)) report(key.at, `there is no \`${key.text}\` block in a schedule`, "write `key: value`");
+  const values = readEntries(entriesOf(entries), KEYS.schedule, "schedule", report);
+  const { text, flag, number } = readers(values);
+  const [agent, input, cron, at] = [text("agent"), text("input"), text("cron"), text("at")];
+  const missing = missingIn(name, "schedule", { agent, input }, report);
+  if ((cron === null) === (at === null)) {
+    report(
+      values.get("at")?.keyAt ?? name.at,
+      `schedule \`${name.text}\` has ${cron === null ? "neither `cron` nor `at`" : "both `cron` and `at`"}`,
+      "give exactly one of them",
+    );
+    return null;
+  }
+  const oneShot = flag("one_shot");
+  if (at !== null && oneShot !== null)
+    report(values.get("one_shot")?.keyAt ?? name.at, "`one_shot` has no effect with `at`, which fires once anyway", "take it out");
+  if (missing || agent === null || input === null) return null;
+  return {
+    name: name.text,
+    agent,
+    input,
+    when: cron !== null ? { kind: "cron", expression: cron } : { kind: "at", at: at ?? "" },
+    timezone: text("timezone") ?? "UTC",
+    oneShot: at !== null || oneShot === true,
+    jitterMs: number("jitter") ?? 0,
+    overlap: text("overlap") === "queue" ? "queue" : "skip",
+    missed: MISSED.find((one) => one === text("missed")) ?? "once",
+    session: text("session") === "shared" ? "shared" : "fresh",
+    retries: number("retries") ?? 3,
+    enabled: flag("enabled") ?? true,
+    place: placeOf(name.at),
+  };
+}
+const MISSED = ["skip", "once", "all"] as const;
+
+const PATH = /^\/[A-Za-z0-9/_.-]{0,199}$/;
+
+export function webhookOf({ name, entries }: WebhookBlock, report: Report, placeOf: PlaceOf): WebhookDeclaration | null {
+  checkName(name, "webhook", report);
+  const values = readEntries(entriesOf(entries), KEYS.webhook, "webhook", report);
+  const { text, number } = readers(values);
+  const [agent, path, provider] = [text("agent"), text("path"), text("provider")];
+  const secret = values.get("secret")?.secret ?? null;
+  const filter = filterOf(sectionsOf(entries), report);
+  const missing = missingIn(name, "webhook", { agent, path, provider, secret }, report);
+  if (path !== null && (!PATH.test(path) || path.split("/").includes("..")))
+    report(values.get("path")?.at ?? name.at, `\`path\` is \`${path}\``, "begin with `/`, and use letters, digits, `/`, `_`, `.` and `-`");
+  if (number("max_bytes") === 0)
+    report(values.get("max_bytes")?.at ?? name.at, "`max_bytes` is 0: no delivery would fit", "1048576 unless said");
+  if (missing || agent === null || path === null || secret === null) return null;
+  return {
+    name: name.text,
+    agent,
+    path,
+    provider: WEBHOOK_PROVIDERS.find((one) => one === provider) ?? "custom",
+    secret,
+    filter,
+    input: text("input"),
+    replayWindowMs: number("replay_window") ?? 300_000,
+    maxBytes: number("max_bytes") ?? 1_048_576,
+    place: placeOf(name.at),
+  };
+}
+
+const JSON_PATH = /^\$(?:\.[A-Za-z_][A-Za-z0-9_-]*|\[\d{1,6}\])+$/;
+
+function filterOf(sections: readonly Section[], report: Report): WebhookFilter | null {
+  for (const { key } of sections.filter((s) => s.key.text !== "filter"))
+    report(key.at, `there is no \`${key.text}\` block in a webhook`, "`filter { … }` is the only one");
+  const [section, second] = sections.filter((s) => s.key.text === "filter");
+  if (second !== undefined) report(second.at, "there is a second filter", "a webhook has one");
+  if (section === undefined) return null;
+  for (const { key } of sectionsOf(section.entries)) report(key.at, `there is no \`${key.text}\` block in a filter`, "write `key: value`");
+  const values = readEntries(entriesOf(section.entries), KEYS["webhook filter"], "webhook filter", report);
+  const { text } = readers(values);
+  const path = text("json_path");
+  const [equals, contains] = [values.get("equals"), text("contains")];
+  if (path === null || !JSON_PATH.test(path))
+    report(
+      values.get("json_path")?.at ?? section.at,
+      "a filter needs a `json_path`",
+      'names and places from `$` on: "$.action", "$.commits[0].id"',
+    );
+  if ((equals === undefined) === (contains === null)) {
+    report(section.at, "a filter has exactly one of `equals` and `contains`", "say which value the delivery must have there");
+    return null;
+  }
+  return {
+    path: path ?? "$",
+    test: contains !== null ? { kind: "contains", text: contains } : { kind: "equals", value: equals?.value ?? null },
+  };
+}
+
+function checkName({ text, at }: Name, what: string, report: Report): void {
+  if (!isName(text)) report(at, `\`${text}\` is no name for a ${what}`, `a name is ${NAME_RULE}`);
+}
+
+function missingIn(name: Name, what: string, wanted: Readonly<Record<string, unknown>>, report: Report): boolean {
+  const missing = Object.keys(wanted).filter((key) => wanted[key] === null);
+  for (const key of missing) report(name.at, `${what} \`${name.text}\` has no \`${key}\``, `add it: \`${key}: …\``);
+  return missing.length > 0;
+}
+
+type Readers = Readonly<{ text(key: string): string | null; number(key: string): number | null; flag(key: string): boolean | null }>;
+function readers(values: Values): Readers {
+  const get = (key: string): Json | undefined => values.get(key)?.value;
+  return {
+    text: (key) => {
+      const value = get(key);
+      return typeof value === "string" ? value : null;
+    },
+    number: (key) => {
+      const value = get(key);
+      return typeof value === "number" ? value : null;
+    },
+    flag: (key) => {
+      const value = get(key);
+      return typeof value === "boolean" ? value : null;
+    },
+  };
+}

@@ -1,0 +1,353 @@
+/**
+ * From a tree to what it declares, as far as the file alone can tell: agents, policies about them, schedules, webhooks.
+ *
+ * Y4 everything has an effect or is refused, with its place: what is not supported yet says so. Y12 `capabilities` select tools, skills, servers and delegates; they are the only way to any.
+ * Y13 a body that only returns one call names the agent's task. Y14 a policy of a file is about the agents of that file.
+ */
+import type { JsonObject, Limits } from "../../vocab/index.ts";
+import type { AgentDefinition } from "../define-agent.ts";
+import { isName, NAME_RULE } from "../name.ts";
+import { scheduleOf, webhookOf } from "./blocks.ts";
+import type { Place, ScheduleDeclaration, WebhookDeclaration } from "./declarations.ts";
+import { KEYS } from "./keys.ts";
+import { parseSymbi } from "./parse.ts";
+import { problemAt, type SymbiProblem } from "./problems.ts";
+import type { AgentBlock, Block, File, FunctionBlock, Metadata, Name, PolicyBlock, TypeDeclaration, WithBlock } from "./tree.ts";
+import { isText, type Types, typesOf, typeText } from "./types.ts";
+import { entriesOf, type Report, readEntries, sectionsOf, type Values } from "./values.ts";
+
+export type SymbiFile = Readonly<{
+  file: string;
+  text: string;
+  tree: File;
+  agents: readonly AgentDraft[];
+  schedules: readonly ScheduleDeclaration[];
+  webhooks: readonly WebhookDeclaration[];
+}>;
+export type ReadSymbi = Readonly<
+  { kind: "file"; symbi: SymbiFile } | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]] }
+>;
+
+type Named = Readonly<{ name: string; at: number }>;
+/** An agent without its tools, which the project has. */
+export type AgentDraft = Readonly<{
+  name: string;
+  /** Of its name. */
+  at: number;
+  definition: Omit<AgentDefinition, "tools" | "middleware">;
+  tools: readonly Named[];
+  delegates: readonly Named[];
+  /** What a turn's input has to be; null: any text. */
+  input: JsonObject | null;
+  /** `at` of the setting that demands a sandbox; null: none does. */
+  sandbox: number | null;
+  isPrivate: boolean;
+  policies: readonly PolicyBlock[];
+  params: readonly string[];
+  description: string | null;
+  version: string | null;
+  author: string | null;
+  /** Where a setting stands, under the names of `AgentDefinition` and of its limits. */
+  places: ReadonlyMap<string, number>;
+}>;
+
+export function readSymbi(text: string, file: string): ReadSymbi {
+  const parsed = parseSymbi(text, file);
+  if (parsed.kind === "problems") return parsed;
+  const { tree } = parsed;
+  const problems: SymbiProblem[] = [];
+  const told = new Set<string>();
+  const report: Report = (at, detail, hint) => {
+    const problem = problemAt(file, parsed.text, at, detail, hint);
+    if (!told.has(`${at} ${detail}`)) problems.push(problem);
+    told.add(`${at} ${detail}`);
+  };
+  const placeOf = (at: number): Place => {
+    const { line, column } = problemAt(file, parsed.text, at, "", "");
+    return { file, line, column };
+  };
+  const declared = declarationsOf(tree, report, placeOf);
+  const [first, ...rest] = problems.sort((a, b) => a.line - b.line || a.column - b.column);
+  if (first !== undefined) return { kind: "problems", problems: [first, ...rest] };
+  return { kind: "file", symbi: { file, text: parsed.text, tree, ...declared } };
+}
+
+function declarationsOf(tree: File, report: Report, placeOf: (at: number) => Place): Omit<SymbiFile, "file" | "text" | "tree"> {
+  const types = typesOf(
+    tree.items.filter((item): item is TypeDeclaration => item.kind === "type"),
+    report,
+  );
+  const blocks = tree.items.filter((item): item is AgentBlock => item.kind === "agent");
+  const shared = tree.items.filter((item): item is PolicyBlock => item.kind === "policy");
+  const metadata = metadataOf(tree, report);
+  const agents = blocks.map((block) => agentOf(block, { types, metadata, shared, report }));
+  unique(
+    blocks.map(({ name }) => name),
+    "agent",
+    report,
+  );
+  types.tellUnused();
+  for (const policy of blocks.length === 0 ? shared : [])
+    report(
+      policy.at,
+      "this policy is about no agent: there is none in this file",
+      "put it into the agent's file, or write it in Cedar in policies/",
+    );
+  const schedules: ScheduleDeclaration[] = [];
+  const webhooks: WebhookDeclaration[] = [];
+  for (const item of tree.items) {
+    switch (item.kind) {
+      case "schedule": {
+        const made = scheduleOf(item, report, placeOf);
+        if (made !== null) schedules.push(made);
+        break;
+      }
+      case "webhook": {
+        const made = webhookOf(item, report, placeOf);
+        if (made !== null) webhooks.push(made);
+        break;
+      }
+      case "memory":
+      case "channel":
+        report(item.at, `not supported yet: ${item.kind}`, "take it out: it would have no effect");
+        break;
+      case "function":
+        report(item.at, "not supported yet: functions", "take it out: an agent acts through its tools");
+        break;
+      case "metadata":
+      case "agent":
+      case "policy":
+      case "type":
+        break;
+    }
+  }
+  for (const kind of ["schedule", "webhook"] as const)
+    unique(
+      tree.items.flatMap((item) => (item.kind === kind ? [item.name] : [])),
+      kind,
+      report,
+    );
+  return { agents, schedules, webhooks };
+}
+
+export function unique(names: readonly Name[], what: string, report: Report): void {
+  const seen = new Set<string>();
+  for (const { text, at } of names) {
+    if (seen.has(text)) report(at, `there are two of ${what} \`${text}\` in this file`, "rename one of them");
+    seen.add(text);
+  }
+}
+
+function metadataOf(tree: File, report: Report): Values {
+  const [first, ...others] = tree.items.filter((item): item is Metadata => item.kind === "metadata");
+  for (const other of others) report(other.at, "there is a second metadata block", "put both into one");
+  if (first === undefined) return new Map();
+  if (!tree.items.some((item) => item.kind === "agent"))
+    report(first.at, "this metadata is about no agent: there is none in this file", "take it out");
+  for (const { key } of sectionsOf(first.entries)) report(key.at, `there is no \`${key.text}\` block in metadata`, "write `key = value`");
+  return readEntries(entriesOf(first.entries), KEYS.metadata, "metadata", report);
+}
+
+type Around = Readonly<{ types: Types; metadata: Values; shared: readonly PolicyBlock[]; report: Report }>;
+
+function agentOf(block: AgentBlock, { types, metadata, shared, report }: Around): AgentDraft {
+  const { name } = block;
+  if (!isName(name.text)) report(name.at, `\`${name.text}\` is no name for an agent`, `a name is ${NAME_RULE}`);
+  const withs = block.members.filter((member): member is WithBlock => member.kind === "with");
+  const values = readEntries(
+    withs.flatMap((one) => one.settings),
+    KEYS.with,
+    "with",
+    report,
+  );
+  const chosen = capabilitiesOf(block, report);
+  const output = block.returns === null ? null : types.schemaOf(block.returns);
+  const task = taskOf(block, withs, report);
+  const text = (key: string, of: Values = values): string | null => {
+    const value = of.get(key)?.value;
+    return typeof value === "string" ? value : null;
+  };
+  const instructions = [text("description", metadata), text("instructions"), task, givenText(block)].filter((one) => one !== null);
+  if (text("description", metadata) === null && text("instructions") === null && task === null)
+    report(
+      name.at,
+      `nothing says what agent \`${name.text}\` is for`,
+      'give it `with instructions = "…" { }`, a description in metadata, or a task: `with { return summarise(text); }`',
+    );
+  const { sandbox, isPrivate } = careOf(values, report);
+  return {
+    name: name.text,
+    at: name.at,
+    definition: {
+      name: name.text,
+      instructions: instructions.join("\n\n"),
+      ...settingsOf(values),
+      limits: limitsOf(values),
+      ...(output === null || isText(output) ? {} : { output }),
+      skills: chosen.skills,
+      mcp: chosen.servers,
+      delegates: chosen.delegates.map((one) => one.name),
+    },
+    tools: chosen.tools,
+    delegates: chosen.delegates,
+    input: inputOf(block, types),
+    sandbox,
+    isPrivate,
+    policies: [...block.members.filter((member): member is PolicyBlock => member.kind === "policy"), ...shared],
+    params: block.params.map((p) => p.name.text),
+    description: text("description", metadata),
+    version: text("version", metadata),
+    author: text("author", metadata),
+    places: placesOf(block, values),
+  };
+}
+
+type Chosen = Readonly<{ tools: readonly Named[]; skills: readonly string[]; servers: readonly string[]; delegates: readonly Named[] }>;
+
+/** A bare name is a tool; `skill:`, `mcp:` and `agent:` say what else a name stands for. */
+function capabilitiesOf(block: AgentBlock, report: Report): Chosen {
+  const [tools, skills, servers, delegates]: [Named[], string[], string[], Named[]] = [[], [], [], []];
+  const seen = new Set<string>();
+  const lists = block.members.filter((member) => member.kind === "capabilities");
+  for (const other of lists.slice(1)) report(other.at, "there is a second list of capabilities", "put both into one");
+  for (const { value } of lists) {
+    if (value.kind !== "array") report(value.at, "`capabilities` is no list", 'list tools by name: ["read_note", "skill:writing"]');
+    for (const item of value.kind === "array" ? value.items : []) {
+      const name = item.kind === "string" ? item.value : item.kind === "ident" ? item.name : null;
+      if (name === null)
+        report(item.at, "a capability is the name of a tool", 'write "read_note", "skill:NAME", "mcp:SERVER" or "agent:NAME"');
+      else if (seen.has(name)) report(item.at, `\`${name}\` stands twice in capabilities`, "say it once");
+      else place(name, item.at);
+      seen.add(name ?? "");
+    }
+  }
+  return { tools, skills, servers, delegates };
+
+  function place(name: string, at: number): void {
+    const [, kind, rest = ""] = /^(skill|mcp|agent):(.+)$/s.exec(name) ?? [];
+    if (kind === "skill") skills.push(rest);
+    else if (kind === "mcp") servers.push(rest);
+    else if (kind === "agent") delegates.push({ name: rest, at });
+    else tools.push({ name, at });
+  }
+}
+
+const LIMITS: Readonly<Record<string, keyof Limits>> = {
+  timeout: "turnMs",
+  tool_timeout: "toolMs",
+  budget: "cents",
+  iterations: "iterations",
+  tokens: "tokens",
+  calls: "calls",
+  context_tokens: "contextTokens",
+  output_tokens: "outputTokens",
+  tools_at_once: "toolsAtOnce",
+  refused_in_a_row: "refusedInARow",
+  observation_chars: "observationChars",
+  temperature: "temperature",
+};
+/** Handed on as they are: `defineAgent` checks them as it checks everybody's. */
+const SETTINGS: Readonly<Record<string, keyof AgentDefinition>> = {
+  model: "model",
+  fallbacks: "fallbacks",
+  model_options: "modelOptions",
+  project_instructions: "projectInstructions",
+  output_repairs: "outputRepairs",
+  groups: "groups",
+  max_depth: "maxDepth",
+  recover: "recover",
+  retry: "retry",
+  breaker: "breaker",
+  prices: "prices",
+  tokenizer: "tokenizer",
+  context: "context",
+};
+
+const renamed = (values: Values, names: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(names).flatMap(([key, name]) => (values.has(key) ? [[name, values.get(key)?.value]] : [])));
+
+// what stands in these is looked at by `defineAgent`, which takes nothing on trust
+const settingsOf = (values: Values): Partial<AgentDefinition> => renamed(values, SETTINGS) as Partial<AgentDefinition>;
+const limitsOf = (values: Values): Partial<Limits> => renamed(values, LIMITS) as Partial<Limits>;
+
+function placesOf(block: AgentBlock, values: Values): ReadonlyMap<string, number> {
+  const places = new Map<string, number>([["name", block.name.at]]);
+  for (const [key, { at }] of values) places.set(LIMITS[key] ?? SETTINGS[key] ?? key, at);
+  if (block.returns !== null) places.set("output", block.returns.at);
+  const listed = block.members.find((member) => member.kind === "capabilities");
+  for (const name of ["skills", "mcp", "delegates", "tools"]) places.set(name, listed?.at ?? block.name.at);
+  return places;
+}
+
+const ELSEWHERE: readonly string[] = ["docker", "tier1", "gvisor", "tier2", "firecracker", "tier3", "e2b"];
+
+function careOf(values: Values, report: Report): Pick<AgentDraft, "sandbox" | "isPrivate"> {
+  const sandbox = values.get("sandbox");
+  const named = typeof sandbox?.value === "string" ? sandbox.value.toLowerCase() : "none";
+  if (sandbox !== undefined && ELSEWHERE.includes(named))
+    report(sandbox.at, `not supported yet: sandbox \`${named}\``, "`process` is there; nothing falls back to a weaker one by itself");
+  else if (sandbox !== undefined && named !== "process" && named !== "none")
+    report(sandbox.at, `there is no sandbox \`${named}\``, "one of process, none");
+  return { sandbox: named === "process" ? (sandbox?.keyAt ?? null) : null, isPrivate: values.get("privacy")?.value === "high" };
+}
+
+// ── what it is given, and what it does with it ──
+
+/** One text is the input itself; anything else comes as a JSON object. */
+function inputOf({ params }: AgentBlock, types: Types): JsonObject | null {
+  const schema = types.fieldsOf(params);
+  const [only, second] = params;
+  if (schema === null || only === undefined) return null;
+  const own = second === undefined ? types.schemaOf(only.type) : null;
+  return own !== null && isText(own) ? null : schema;
+}
+
+function givenText({ params }: AgentBlock): string | null {
+  if (params.length === 0) return null;
+  const all = params.map(({ name, type }) => `\`${name.text}\` (${typeText(type)})`).join(", ");
+  const plain = params.length === 1 && params[0]?.type.kind === "named-type" && /^string$/i.test(params[0].type.name.text);
+  return plain ? `You are given ${all}: what the user says.` : `You are given ${all}, as a JSON object.`;
+}
+
+/** Y13. */
+function taskOf(block: AgentBlock, withs: readonly WithBlock[], report: Report): string | null {
+  const functions = block.members.filter((member): member is FunctionBlock => member.kind === "function");
+  const bodies: readonly Block[] = [...withs.map((one) => one.body), ...functions.map((one) => one.body)].filter(
+    (b) => b.statements.length > 0,
+  );
+  for (const { name, params, returns, body } of functions) {
+    if (body.statements.length === 0) report(name.at, `function \`${name.text}\` does nothing`, "take it out");
+    if (params.length > 0) report(params[0]?.at ?? name.at, "not supported yet: parameters of functions", "give them to the agent");
+    if (returns !== null) report(returns.at, "not supported yet: what a function returns", "give it to the agent: `agent NAME -> TYPE`");
+  }
+  const tasks = bodies.flatMap((body) => {
+    const task = bareTask(body, block, report);
+    return task === null ? [] : [{ task, at: body.at }];
+  });
+  for (const { at } of tasks.slice(1)) report(at, "this agent has a task already", "one agent has one task: make another agent");
+  return tasks[0]?.task ?? null;
+}
+
+function bareTask({ statements }: Block, block: AgentBlock, report: Report): string | null {
+  const [only, second] = statements;
+  const unsupported = (at: number): null => {
+    report(
+      at,
+      "not supported yet: function bodies",
+      "name the agent's task with nothing but `return NAME(PARAMETERS);`, and say the rest in its instructions",
+    );
+    return null;
+  };
+  if (only?.kind !== "return" || second !== undefined) return unsupported(second?.at ?? only?.at ?? block.at);
+  const { value } = only;
+  if (value?.kind !== "call" || value.of.kind !== "ident") return unsupported(value?.at ?? only.at);
+  const args: string[] = [];
+  for (const arg of value.args) {
+    if (arg.kind !== "ident") return unsupported(arg.at);
+    if (!block.params.some((p) => p.name.text === arg.name))
+      report(arg.at, `\`${arg.name}\` is no parameter of this agent`, `declare it: agent ${block.name.text}(${arg.name}: String)`);
+    args.push(`\`${arg.name}\``);
+  }
+  const words = value.of.name.replaceAll("_", " ");
+  return `Your task: ${words}${args.length === 0 ? "" : ` ${args.join(", ")}`}.`;
+}

@@ -1,0 +1,112 @@
+/**
+ * Every key of every block: what it takes and what it does. Whoever reads a block, checks one, documents or completes one goes by this table.
+ * Y10 a key that is not here is refused with its place and what may have been meant; Y11 for every key here there is a run, or a declaration, that changes with its value.
+ */
+export type Takes =
+  /** A text in quotes. */
+  | "text"
+  /** A name, with or without quotes. */
+  | "word"
+  | "words"
+  | "whole number"
+  | "number"
+  | "amount of money"
+  | "time"
+  | "true or false"
+  | "value"
+  | "secret";
+export type Key = Readonly<{ takes: Takes; choices?: readonly string[]; says: string }>;
+export type Keys = Readonly<Record<string, Key>>;
+
+const METADATA: Keys = {
+  description: { takes: "text", says: "what the agent is for: its instructions begin with it" },
+  version: { takes: "text", says: "of the file; part of what a session records of its agent" },
+  author: { takes: "text", says: "who answers for it; part of what a session records of its agent" },
+};
+
+/** Names of `AgentDefinition`, and of its limits, in the spelling of these files. */
+const WITH: Keys = {
+  model: { takes: "text", says: "`provider/name`" },
+  fallbacks: { takes: "words", says: "models that are asked in its place when it cannot be had, in order" },
+  model_options: { takes: "value", says: "what the model's adapter is told beside the request" },
+  instructions: { takes: "text", says: "what the agent is told first, after the description" },
+  project_instructions: { takes: "true or false", says: "whether the project's AGENTS.md joins its instructions" },
+  sandbox: { takes: "word", says: "`process`: what runs programs runs them in a sandbox, or is denied; `none`: no such demand" },
+  privacy: { takes: "word", choices: ["high", "normal"], says: "`high`: every output of a tool is labelled `private`" },
+  timeout: { takes: "time", says: "of a turn" },
+  tool_timeout: { takes: "time", says: "of one call of a tool" },
+  budget: { takes: "amount of money", says: "of a turn, in the currency of the prices" },
+  iterations: { takes: "whole number", says: "model calls of a turn" },
+  tokens: { takes: "whole number", says: "of a turn" },
+  calls: { takes: "whole number", says: "calls of tools in a turn" },
+  context_tokens: { takes: "whole number", says: "of one request" },
+  output_tokens: { takes: "whole number", says: "of one reply" },
+  tools_at_once: { takes: "whole number", says: "calls that run at the same time" },
+  refused_in_a_row: { takes: "whole number", says: "replies in a row with every call refused that end a turn" },
+  observation_chars: { takes: "whole number", says: "characters of one result that the model is shown" },
+  temperature: { takes: "number", says: "0 to 2" },
+  output_repairs: { takes: "whole number", says: "how often an answer that does not fit the return type is asked for again" },
+  groups: { takes: "words", says: "`AgentGroup`s it is in" },
+  max_depth: { takes: "whole number", says: "levels of delegates below it" },
+  recover: { takes: "value", says: "what is done when a tool fails" },
+  retry: { takes: "value", says: "how a model that refuses for the moment is asked again" },
+  breaker: { takes: "value", says: "when a tool or the model is left alone after it kept failing" },
+  prices: { takes: "value", says: "of its models, by million tokens" },
+  tokenizer: { takes: "word", says: "what counts tokens" },
+  context: { takes: "value", says: "how a long conversation is kept within `context_tokens`" },
+};
+
+const SCHEDULE: Keys = {
+  agent: { takes: "word", says: "whose turn each firing is" },
+  input: { takes: "text", says: "what the agent is told" },
+  cron: { takes: "text", says: "when, as 5 or 6 fields; or `at`" },
+  at: { takes: "text", says: "when, once; or `cron`" },
+  timezone: { takes: "text", says: "IANA; `UTC` unless said" },
+  one_shot: { takes: "true or false", says: "done after the first firing" },
+  jitter: { takes: "time", says: "each firing is put off by up to this" },
+  overlap: { takes: "word", choices: ["skip", "queue"], says: "when the turn before still goes on" },
+  missed: { takes: "word", choices: ["skip", "once", "all"], says: "what was due while nobody was there" },
+  session: { takes: "word", choices: ["fresh", "shared"], says: "a session for each firing, or one for all" },
+  retries: { takes: "whole number", says: "of a firing whose turn failed, before it is set aside" },
+  enabled: { takes: "true or false", says: "whether it fires at all" },
+};
+
+const WEBHOOK: Keys = {
+  agent: { takes: "word", says: "whose turn each delivery is" },
+  path: { takes: "text", says: "where it is delivered, from `/` on" },
+  provider: { takes: "word", choices: ["github", "stripe", "slack", "custom"], says: "whose signature it bears" },
+  secret: { takes: "secret", says: '`vault://NAME`, or `"$NAME"` of the environment' },
+  input: { takes: "text", says: "what the agent is told before the delivery's body" },
+  replay_window: { takes: "time", says: "how old a signed delivery may be" },
+  max_bytes: { takes: "whole number", says: "of a delivery" },
+};
+const FILTER: Keys = {
+  json_path: { takes: "text", says: "`$.action`" },
+  equals: { takes: "value", says: "what stands there" },
+  contains: { takes: "text", says: "what stands in it" },
+};
+
+/** Of the record that `approval(…)` may be given: how a question is asked and answered. */
+const APPROVAL: Keys = {
+  question: { takes: "text", says: "what the person is asked" },
+  approvers: { takes: "words", says: "groups or people who may answer" },
+  quorum: { takes: "whole number", says: "how many have to say yes" },
+  expires: { takes: "time", says: "until when" },
+  on_expiry: { takes: "word", choices: ["deny", "halt", "wait"], says: "what happens then" },
+  grant: { takes: "text", says: "the widest grant that an approver may give" },
+};
+
+export const KEYS = {
+  metadata: METADATA,
+  with: WITH,
+  schedule: SCHEDULE,
+  webhook: WEBHOOK,
+  "webhook filter": FILTER,
+  approval: APPROVAL,
+} as const satisfies Readonly<Record<string, Keys>>;
+
+/** Known from elsewhere, and not here yet: refused by name, so that nobody believes them to be in force. */
+export const NOT_YET: Readonly<Record<string, readonly string[]>> = {
+  schedule: ["policy", "audit", "deliver"],
+  with: ["memory", "security", "executor"],
+};

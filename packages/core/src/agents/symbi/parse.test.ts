@@ -1,0 +1,117 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { readSymbi } from "./declare.ts";
+import { brokenText, symbiText } from "./fixtures/arbitrary.ts";
+import { formatSymbi } from "./format.ts";
+import { MAX_CHARACTERS, MAX_NESTING, parseSymbi } from "./parse.ts";
+import type { SymbiProblem } from "./problems.ts";
+import { tokensOf } from "./tokens.ts";
+
+const folder = join(import.meta.dirname, "fixtures");
+const filesIn = (kind: string): readonly string[] => readdirSync(join(folder, kind)).filter((name) => /\.(symbi|dsl)$/.test(name));
+const textOf = (kind: string, name: string): string => readFileSync(join(folder, kind, name), "utf8");
+
+const PLACES = new Set(["at", "open", "opAt", "stepAt"]);
+const meant = (value: unknown): string => JSON.stringify(value, (key, one: unknown) => (PLACES.has(key) ? undefined : one), 1);
+const treeOf = (text: string): string => {
+  const parsed = parseSymbi(text, "x.symbi");
+  if (parsed.kind === "problems") throw new Error(`${lines(parsed.problems)}\n---\n${text}`);
+  return meant(parsed.tree);
+};
+const lines = (problems: readonly SymbiProblem[]): string =>
+  problems.map((p) => `${p.line}:${p.column} ${p.detail} | ${p.hint}`).join("\n");
+const problemsOf = (text: string): readonly SymbiProblem[] => {
+  const read = readSymbi(text, "x.symbi");
+  return read.kind === "problems" ? read.problems : [];
+};
+
+test.each(filesIn("valid"))("Y2 %s is read as the tree beside it", async (name) => {
+  await expect(`${treeOf(textOf("valid", name))}\n`).toMatchFileSnapshot(join(folder, "valid", `${name}.tree.json`));
+});
+
+test.each(filesIn("invalid"))("Y2 Y4 everything that is wrong with %s is told at once, with its place", async (name) => {
+  const problems = problemsOf(textOf("invalid", name));
+  expect(problems.length).toBeGreaterThan(0);
+  await expect(`${lines(problems)}\n`).toMatchFileSnapshot(join(folder, "invalid", `${name}.problems.txt`));
+});
+
+test("Y2 what the grammar makes is read", () => {
+  fc.assert(
+    fc.property(symbiText, (text) => void treeOf(text)),
+    { numRuns: 200 },
+  );
+});
+
+test("Y7 Y8 a formatted file has the same tree and the same comments, and formatting it again changes nothing", () => {
+  const comments = (text: string) =>
+    tokensOf(text)
+      .filter((t) => t.kind === "comment")
+      .map((t) => t.text);
+  fc.assert(
+    fc.property(symbiText, (text) => {
+      const formatted = formatSymbi(text, "x.symbi");
+      if (formatted.kind !== "text") throw new Error(`not formatted:\n${text}`);
+      expect(treeOf(formatted.text)).toBe(treeOf(text));
+      expect(comments(formatted.text)).toEqual(comments(text));
+      expect(formatSymbi(formatted.text, "x.symbi")).toEqual(formatted);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("Y7 a file that cannot be read is not formatted", () => {
+  expect(formatSymbi("agent a {", "x.symbi")).toMatchObject({ kind: "problems" });
+});
+
+test("Y3 whatever stands in a file, reading it ends with a tree or with problems that have a place in it", () => {
+  const fits = (text: string) => {
+    const read = readSymbi(text, "x.symbi");
+    if (read.kind !== "problems") return;
+    const all = text.replace(/^\ufeff/, "").split("\n");
+    for (const { line, column, detail } of read.problems) {
+      expect(line).toBeLessThanOrEqual(all.length);
+      expect(column).toBeLessThanOrEqual((all[line - 1]?.length ?? 0) + 2);
+      expect(detail).not.toMatch(/\n/);
+    }
+  };
+  fc.assert(fc.property(brokenText, fits), { numRuns: 200 });
+  fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 200 }), fits), { numRuns: 200 });
+});
+
+test.each([
+  ["brackets", "agent a { policy p { allow: ".concat("(".repeat(20_000))],
+  ["lists", `metadata { x = ${"[".repeat(MAX_NESTING + 1)}`],
+  ["blocks", `function f() ${"{ if a ".repeat(5_000)}`],
+  ["signs before a value", `policy p { allow: ${"!".repeat(100_000)}a }`],
+  ["minus", `policy p { allow: ${"- ".repeat(50_000)}a }`],
+  ["types", `type A = ${"List<".repeat(40_000)}`],
+  ["functions", `policy p { allow: ${"a => ".repeat(40_000)}a }`],
+  ["sums", `policy p { allow: ${"a + ".repeat(40_000)}a }`],
+  ["members", `policy p { allow: a${".b".repeat(60_000)} }`],
+  ["else", `function f() { if a { } ${"else if a { } ".repeat(15_000)} }`],
+])("Y3 %s nested without end are refused, and nothing is lost on the stack", (_, text) => {
+  const read = parseSymbi(text, "x.symbi");
+  expect(read).toMatchObject({ kind: "problems", problems: [{ detail: "it is nested too deep to be read" }] });
+});
+
+test("Y3 a file has a size; a huge text or number is no trouble within it", () => {
+  expect(parseSymbi(" ".repeat(MAX_CHARACTERS + 1), "x")).toMatchObject({ kind: "problems", problems: [{ line: 1, column: 1 }] });
+  expect(parseSymbi(`metadata { x = "${"a".repeat(200_000)}" }`, "x").kind).toBe("tree");
+  expect(problemsOf(`agent a { with instructions = "x", tokens = ${"9".repeat(100_000)} { } }`)[0]?.detail).toMatch(
+    /`tokens` takes a whole number/,
+  );
+});
+
+test("Y9 a letter that only looks like one of ours, or cannot be seen, is refused where it stands", () => {
+  expect(problemsOf("agent p\u0430yer { }")[0]).toMatchObject({ line: 1, column: 8, detail: expect.stringContaining("U+0430") });
+  expect(problemsOf('agent a { with instructions = "x\u202e" { } }')[0]).toMatchObject({
+    column: 33,
+    detail: expect.stringContaining("U+202E"),
+  });
+  expect(problemsOf("# nothing\u200b here\n")[0]).toMatchObject({ line: 1, column: 10, detail: expect.stringContaining("invisible") });
+  expect(problemsOf('agent "p\u0430yer" { with instructions = "x" { } }')[0]).toMatchObject({
+    detail: expect.stringContaining("is no name for an agent"),
+  });
+});

@@ -1,0 +1,73 @@
+/**
+ * A file's text in, its tree out, or everything that is wrong with it.
+ *
+ * Y1 the parser is made from the grammar, and what is committed is fresh. Y2 several problems of a file are told at once, each with line, column, what was expected, and what may
+ * have been meant. Y3 whatever the input, reading ends with a tree or with problems: size and depth are limited, and nothing throws.
+ */
+import { hiddenAt } from "../../vocab/index.ts";
+import { parse as generatedParse } from "./grammar.ts";
+import { problemAt, type RawProblem, readable, type SymbiProblem } from "./problems.ts";
+import { tokensOf } from "./tokens.ts";
+import type { File } from "./tree.ts";
+
+export type Parsed = Readonly<
+  { kind: "tree"; tree: File; text: string } | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]] }
+>;
+
+export const MAX_CHARACTERS = 256 * 1024;
+/** Of brackets within brackets, and of anything within anything. */
+export const MAX_NESTING = 64;
+const MAX_DEPTH = 256;
+
+export function parseSymbi(given: string, file: string): Parsed {
+  const text = given.startsWith("\ufeff") ? given.slice(1) : given;
+  const refused = unfit(text, file);
+  if (refused !== null) return { kind: "problems", problems: [refused] };
+  const deep = problemAt(file, text, 0, "it is nested too deep to be read", `nest at most ${MAX_NESTING} deep`);
+  try {
+    // the one place that says what the generated parser makes
+    const { tree, problems } = generatedParse(text, {}) as { tree: File; problems: readonly RawProblem[] };
+    const [first, ...rest] = problems.map((raw) => readable(file, text, raw)).sort((a, b) => a.line - b.line || a.column - b.column);
+    if (first !== undefined) return { kind: "problems", problems: [first, ...rest] };
+    const at = tooDeep(tree);
+    if (at !== null) return { kind: "problems", problems: [problemAt(file, text, at, deep.detail, deep.hint)] };
+    return { kind: "tree", tree, text };
+  } catch (error) {
+    if (error instanceof RangeError) return { kind: "problems", problems: [deep] }; // the stack: generics and operators nest without brackets
+    throw error;
+  }
+}
+
+/** What no grammar is asked about. */
+function unfit(text: string, file: string): SymbiProblem | null {
+  if (text.length > MAX_CHARACTERS)
+    return problemAt(file, text, 0, `it has ${text.length} characters`, `a file has at most ${MAX_CHARACTERS}`);
+  const hidden = hiddenAt(text);
+  if (hidden !== null) {
+    const code = (text.codePointAt(hidden) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+    const hint = "who reviews the file does not see it: take it out, or write it as an escape (`\\u{…}`) in a text";
+    return problemAt(file, text, hidden, `U+${code} is invisible, or changes how others are shown`, hint);
+  }
+  let depth = 0;
+  for (const { kind, text: sign, at } of tokensOf(text)) {
+    if (kind !== "sign") continue;
+    if ("{[(".includes(sign)) depth += 1;
+    else if ("}])".includes(sign)) depth = Math.max(0, depth - 1);
+    if (depth > MAX_NESTING) return problemAt(file, text, at, "it is nested too deep to be read", `nest at most ${MAX_NESTING} deep`);
+  }
+  return null;
+}
+
+/** Without recursion, which is what it guards. */
+function tooDeep(tree: File): number | null {
+  const left: { value: unknown; depth: number; at: number }[] = [{ value: tree, depth: 0, at: 0 }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { value, depth } = next;
+    if (typeof value !== "object" || value === null) continue;
+    const at = "at" in value && typeof value.at === "number" ? value.at : next.at;
+    if (depth > MAX_DEPTH) return at;
+    const inner = Array.isArray(value) ? depth : depth + 1;
+    for (const one of Object.values(value)) left.push({ value: one, depth: inner, at });
+  }
+  return null;
+}

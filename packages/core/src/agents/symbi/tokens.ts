@@ -1,0 +1,29 @@
+/** The signs and words of a file, comments among them: for what goes by signs and not by meaning (depth, layout, the word at a place). */
+export type Token = Readonly<{
+  kind: "word" | "number" | "string" | "secret" | "sign" | "comment" | "odd";
+  text: string;
+  at: number;
+  /** Line breaks between it and what stands before it. */
+  breaks: number;
+}>;
+
+const PATTERN =
+  /(?<blank>[ \t\r\n]+)|(?<comment>(?:\/\/|#)[^\n\r]*)|(?<string>"""[\s\S]*?"""|"(?:[^"\\\n\r]|\\.)*")|(?<secret>vault:\/\/[A-Za-z0-9_./-]+)|(?<number>[0-9][0-9_]*(?:\.[0-9]+)?(?:\.[a-z]+|[A-Za-z]+)?)|(?<word>[A-Za-z_][A-Za-z0-9_]*)|(?<sign>\|\||&&|==|!=|<=|>=|=>|->|\+=|-=|\*=|\/=|%=|[{}()[\],;:.=<>+\-*/%!?])|(?<odd>[\s\S])/gu;
+
+export function tokensOf(text: string): readonly Token[] {
+  const tokens: Token[] = [];
+  let breaks = 0;
+  for (const match of text.matchAll(PATTERN)) {
+    const [whole] = match;
+    const { blank, ...groups } = match.groups ?? {};
+    if (blank !== undefined) {
+      breaks = blank.split(/\r\n|\r|\n/).length - 1;
+      continue;
+    }
+    const kind = KINDS.find((k) => groups[k] !== undefined) ?? "odd";
+    tokens.push({ kind, text: kind === "comment" ? whole.trimEnd() : whole, at: match.index, breaks });
+    breaks = 0;
+  }
+  return tokens;
+}
+const KINDS = ["comment", "string", "secret", "number", "word", "sign", "odd"] as const;

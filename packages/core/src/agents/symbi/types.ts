@@ -1,0 +1,128 @@
+/**
+ * Types of a file as JSON Schemas: what an agent is given, and what it answers with.
+ * Y20 a return type other than text is the schema of the answer, parameters are the schema of the input; a type that nothing uses is refused.
+ */
+import { type JsonObject, nearest } from "../../vocab/index.ts";
+import type { Field, Param, TypeDeclaration, TypeNode } from "./tree.ts";
+import type { Report } from "./values.ts";
+
+const PLAIN: Readonly<Record<string, JsonObject>> = {
+  String: { type: "string" },
+  string: { type: "string" },
+  int: { type: "integer" },
+  Int: { type: "integer" },
+  float: { type: "number" },
+  Float: { type: "number" },
+  bool: { type: "boolean" },
+  Bool: { type: "boolean" },
+};
+const GENERIC: Readonly<Record<string, number>> = { List: 1, Array: 1, Option: 1, Optional: 1, Map: 2 };
+const OPTIONAL = ["Option", "Optional"];
+
+export type Types = Readonly<{
+  /** Null where something is wrong with it, which was told. */
+  schemaOf(type: TypeNode): JsonObject | null;
+  fieldsOf(fields: readonly (Field | Param)[]): JsonObject | null;
+  tellUnused(): void;
+}>;
+
+export function typesOf(declared: readonly TypeDeclaration[], report: Report): Types {
+  const byName = new Map<string, TypeDeclaration>();
+  const used = new Set<string>();
+  const told = new Set<TypeNode>();
+  for (const one of declared) {
+    const { text, at } = one.name;
+    if (Object.hasOwn(PLAIN, text) || Object.hasOwn(GENERIC, text)) report(at, `\`${text}\` is a type already`, "give it another name");
+    else if (byName.has(text)) report(at, `type \`${text}\` is declared twice`, "rename one of them");
+    else byName.set(text, one);
+  }
+
+  function wrong(type: TypeNode, at: number, detail: string, hint: string): null {
+    if (!told.has(type)) report(at, detail, hint);
+    told.add(type);
+    return null;
+  }
+
+  function schemaOf(type: TypeNode, within: readonly string[] = []): JsonObject | null {
+    if (type.kind === "struct") return fieldsOf(type.fields, within);
+    const { text, at } = type.name;
+    const places = GENERIC[text];
+    if (places !== undefined && Object.hasOwn(GENERIC, text)) return genericOf(type, places, within);
+    if (type.args.length > 0) return wrong(type, at, `\`${text}\` takes no types in \`<>\``, "List, Option and Map do");
+    const plain = Object.hasOwn(PLAIN, text) ? PLAIN[text] : undefined;
+    if (plain !== undefined) return plain;
+    const own = byName.get(text);
+    if (own === undefined)
+      return wrong(
+        type,
+        at,
+        `there is no type \`${text}\``,
+        nearest(text, [...byName.keys(), ...Object.keys(PLAIN), ...Object.keys(GENERIC)]),
+      );
+    used.add(text);
+    if (within.includes(text)) return wrong(type, at, `type \`${text}\` contains itself`, "an answer has an end: say how deep it goes");
+    return schemaOf(own.type, [...within, text]);
+  }
+
+  function genericOf(type: Extract<TypeNode, { kind: "named-type" }>, places: number, within: readonly string[]): JsonObject | null {
+    const { text, at } = type.name;
+    if (type.args.length !== places)
+      return wrong(
+        type,
+        at,
+        `\`${text}\` takes ${places === 1 ? "one type" : "two types"} in \`<>\``,
+        `write ${text}<${places === 1 ? "String" : "String, int"}>`,
+      );
+    const [first, second] = type.args;
+    if (first === undefined) return null;
+    if (text !== "Map") {
+      const of = schemaOf(first, within);
+      return of === null ? null : OPTIONAL.includes(text) ? { anyOf: [of, { type: "null" }] } : { type: "array", items: of };
+    }
+    const key = schemaOf(first, within);
+    if (key !== null && key["type"] !== "string") return wrong(type, first.at, "the first type of a Map is String", "write Map<String, …>");
+    const of = second === undefined ? null : schemaOf(second, within);
+    return of === null ? null : { type: "object", additionalProperties: of };
+  }
+
+  function fieldsOf(fields: readonly (Field | Param)[], within: readonly string[] = []): JsonObject | null {
+    const properties = new Map<string, JsonObject>();
+    const required: string[] = [];
+    let good = true;
+    for (const field of fields) {
+      const { text, at } = field.name;
+      if (properties.has(text)) report(at, `\`${text}\` is declared twice`, "rename one of them");
+      const schema = schemaOf(field.type, within);
+      good = good && schema !== null && !properties.has(text);
+      properties.set(text, schema ?? {});
+      if (field.kind === "param" || !field.optional) required.push(text);
+    }
+    return good ? { type: "object", properties: Object.fromEntries(properties), required, additionalProperties: false } : null;
+  }
+
+  return {
+    schemaOf: (type) => schemaOf(type),
+    fieldsOf: (fields) => fieldsOf(fields),
+    tellUnused() {
+      for (const { name, type } of byName.values()) {
+        if (used.has(name.text)) continue;
+        schemaOf(type, [name.text]);
+        report(
+          name.at,
+          `type \`${name.text}\` is used by nothing`,
+          "take it out, or give it to an agent as its parameter or what it returns",
+        );
+      }
+    },
+  };
+}
+
+/** A text is what an agent answers with anyway. */
+export const isText = (schema: JsonObject): boolean => schema["type"] === "string" && Object.keys(schema).length === 1;
+
+/** As it is told to a model. */
+export function typeText(type: TypeNode): string {
+  if (type.kind === "struct")
+    return `{ ${type.fields.map((f) => `${f.name.text}${f.optional ? "?" : ""}: ${typeText(f.type)}`).join(", ")} }`;
+  return type.args.length === 0 ? type.name.text : `${type.name.text}<${type.args.map(typeText).join(", ")}>`;
+}

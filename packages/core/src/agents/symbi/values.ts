@@ -1,0 +1,254 @@
+/** What stands behind a key, as plain values; and blocks of keys, read by their table. */
+import { type Json, nearest } from "../../vocab/index.ts";
+import { type Key, type Keys, NOT_YET } from "./keys.ts";
+import type { Entry, EntryOrSection, Expression, Name, Section } from "./tree.ts";
+
+/** Collects what is wrong; `at` is an offset. */
+export type Report = (at: number, detail: string, hint: string) => void;
+
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+  months: 30 * 86_400_000,
+  y: 365 * 86_400_000,
+};
+const LONG: Readonly<Record<string, string>> = {
+  millisecond: "ms",
+  second: "s",
+  minute: "m",
+  hour: "h",
+  day: "d",
+  week: "w",
+  month: "months",
+  year: "y",
+};
+
+/** Null for what is no whole number of milliseconds that counts. */
+export function milliseconds(amount: string, unit: string): number | null {
+  const factor = UNITS[LONG[unit.replace(/s$/, "")] ?? unit] ?? null;
+  const ms = factor === null ? Number.NaN : Math.round(Number(amount.replaceAll("_", "")) * factor * 1_000) / 1_000;
+  return Number.isSafeInteger(ms) ? ms : null;
+}
+
+/** `1h 30m`, `45 seconds`. */
+export function spelledTime(text: string): number | null {
+  const parts = [...text.matchAll(/\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*,?/gy)];
+  if (parts.length === 0 || parts.reduce((sum, [whole]) => sum + whole.length, 0) !== text.length) return null;
+  const all = parts.map(([, amount = "", unit = ""]) => milliseconds(amount, unit));
+  return all.reduce<number | null>((sum, ms) => (sum === null || ms === null ? null : sum + ms), 0);
+}
+
+/** The number that a text says, if a number can hold it exactly enough to say it again. */
+export function numberOf(text: string): number | null {
+  const plain = text.replaceAll("_", "");
+  const value = Number(plain);
+  if (!Number.isFinite(value) || (!plain.includes(".") && !Number.isSafeInteger(value))) return null;
+  return value;
+}
+
+export type Plain = Readonly<{ kind: "plain"; value: Json } | { kind: "not"; at: number; what: string }>;
+
+/** Everything that JSON can hold; a bare word is no text. */
+export function plainOf(e: Expression): Plain {
+  const not = (what: string): Plain => ({ kind: "not", at: e.at, what });
+  switch (e.kind) {
+    case "string":
+      return { kind: "plain", value: e.value };
+    case "constant":
+      return { kind: "plain", value: e.value };
+    case "number": {
+      const value = numberOf(e.text);
+      return value === null ? not("a number too large to be held exactly") : { kind: "plain", value };
+    }
+    case "unary": {
+      const inner = e.op === "-" ? plainOf(e.of) : null;
+      return inner?.kind === "plain" && typeof inner.value === "number" ? { kind: "plain", value: -inner.value } : not("an expression");
+    }
+    case "group":
+      return plainOf(e.inner);
+    case "array": {
+      const items = e.items.map(plainOf);
+      const wrong = items.find((one) => one.kind === "not");
+      return wrong ?? { kind: "plain", value: items.flatMap((one) => (one.kind === "plain" ? [one.value] : [])) };
+    }
+    case "record":
+      return recordOf(e);
+    case "duration":
+      return not("a time");
+    case "vault":
+      return not("a secret");
+    case "ident":
+      return not(`the word \`${e.name}\`, which is no text without quotes`);
+    case "binary":
+    case "member":
+    case "call":
+    case "index":
+    case "choice":
+    case "lambda":
+      return not("an expression");
+  }
+}
+
+function recordOf(e: Extract<Expression, { kind: "record" }>): Plain {
+  const found = new Map<string, Json>();
+  for (const { key, value } of e.fields) {
+    if (found.has(key.text)) return { kind: "not", at: key.at, what: `\`${key.text}\` for the second time` };
+    const plain = plainOf(value);
+    if (plain.kind === "not") return plain;
+    found.set(key.text, plain.value);
+  }
+  return { kind: "plain", value: Object.fromEntries(found) };
+}
+
+const HINTS: Readonly<Record<Key["takes"], string>> = {
+  text: 'write a text in quotes: "…"',
+  word: "write a name",
+  words: 'write a list of names: ["a", "b"]',
+  "whole number": "write a whole number of at least 0",
+  number: "write a number",
+  "amount of money": "write an amount in the currency of the prices, such as 0.50",
+  time: "write a time such as 30s, 15m, 2h or 30.seconds",
+  "true or false": "write true or false",
+  value: "write a text, a number, true, false, a list or a record",
+  secret: 'write `vault://NAME`, or "$NAME" for one of the environment; a secret itself does not stand in a file',
+};
+
+/** A secret's name, and where it is to be had. */
+export type SecretName = Readonly<{ kind: "secret" | "env"; name: string }>;
+export type Value = Readonly<{ at: number; keyAt: number; value: Json; secret: SecretName | null }>;
+export type Values = ReadonlyMap<string, Value>;
+
+export type BlockName = "metadata" | "with" | "schedule" | "webhook" | "webhook filter" | "approval";
+
+/** Each key once, each as its table says. */
+export function readEntries(entries: readonly Entry[], keys: Keys, block: BlockName, report: Report): Values {
+  const found = new Map<string, Value>();
+  const seen = new Set<string>();
+  for (const { key, value } of entries) {
+    if (isTwice(key, seen, block, report)) continue;
+    const known = Object.hasOwn(keys, key.text) ? keys[key.text] : undefined;
+    if (known === undefined) {
+      unknownKey(key, keys, block, report);
+      continue;
+    }
+    const read = readValue(value, known);
+    if (typeof read === "string") report(value.at, `\`${key.text}\` ${read}`, hintOf(known));
+    else found.set(key.text, { ...read, at: value.at, keyAt: key.at });
+  }
+  return found;
+}
+
+function isTwice(key: Name, seen: Set<string>, block: BlockName, report: Report): boolean {
+  if (seen.has(key.text)) {
+    report(key.at, `\`${key.text}\` stands twice in this ${block}`, "say it once");
+    return true;
+  }
+  seen.add(key.text);
+  return false;
+}
+
+export function unknownKey(key: Name, keys: Keys, block: BlockName, report: Report): void {
+  if (NOT_YET[block]?.includes(key.text) === true)
+    report(key.at, `not supported yet: \`${key.text}\` in ${block}`, "take it out: it would have no effect");
+  else report(key.at, `there is no \`${key.text}\` in ${block}`, nearest(key.text, Object.keys(keys)));
+}
+
+const hintOf = ({ takes, choices }: Key): string => (choices === undefined ? HINTS[takes] : `one of ${choices.join(", ")}`);
+
+type Read = Readonly<{ value: Json; secret: SecretName | null }> | string;
+const plain = (value: Json): Read => ({ value, secret: null });
+
+function readValue(e: Expression, { takes, choices }: Key): Read {
+  switch (takes) {
+    case "text":
+      return e.kind === "string" ? plain(e.value) : `takes a text, and this is ${kindOf(e)}`;
+    case "word": {
+      const word = e.kind === "string" ? e.value : e.kind === "ident" ? e.name : null;
+      if (word === null) return `takes a name, and this is ${kindOf(e)}`;
+      return choices === undefined || choices.includes(word) ? plain(word) : `is \`${word}\``;
+    }
+    case "words": {
+      const items = e.kind === "array" ? e.items : [];
+      const words = items.flatMap((one) => (one.kind === "string" ? [one.value] : one.kind === "ident" ? [one.name] : []));
+      if (e.kind !== "array" || words.length !== items.length) return "takes a list of names";
+      return new Set(words).size === words.length ? plain(words) : "names one twice";
+    }
+    case "whole number": {
+      const value = e.kind === "number" ? numberOf(e.text) : null;
+      return value !== null && Number.isSafeInteger(value) ? plain(value) : `takes a whole number, and this is ${kindOf(e)}`;
+    }
+    case "number": {
+      const value = e.kind === "number" ? numberOf(e.text) : null;
+      return value === null ? `takes a number, and this is ${kindOf(e)}` : plain(value);
+    }
+    case "amount of money":
+      return moneyOf(e);
+    case "time":
+      return timeOf(e);
+    case "true or false":
+      return e.kind === "constant" && e.value !== null ? plain(e.value) : `takes true or false, and this is ${kindOf(e)}`;
+    case "value": {
+      const read = plainOf(e);
+      return read.kind === "plain" ? plain(read.value) : `holds ${read.what}`;
+    }
+    case "secret":
+      return secretOf(e);
+  }
+}
+
+/** In cents. */
+function moneyOf(e: Expression): Read {
+  const match = e.kind === "number" ? /^(\d+)(?:\.(\d{1,2}))?$/.exec(e.text.replaceAll("_", "")) : null;
+  if (match === null) return "takes an amount with at most two places";
+  const cents = Number(match[1]) * 100 + Number((match[2] ?? "").padEnd(2, "0"));
+  return Number.isSafeInteger(cents) && cents >= 1 ? plain(cents) : "is no amount that could be kept to";
+}
+
+/** In milliseconds; a bare number is seconds. */
+function timeOf(e: Expression): Read {
+  const ms =
+    e.kind === "duration"
+      ? milliseconds(e.amount, e.unit)
+      : e.kind === "string"
+        ? spelledTime(e.value)
+        : e.kind === "number"
+          ? milliseconds(e.text, "s")
+          : null;
+  return ms === null ? `takes a time, and this is ${kindOf(e)}` : plain(ms);
+}
+
+function secretOf(e: Expression): Read {
+  if (e.kind === "vault") return { value: e.path, secret: { kind: "secret", name: e.path } };
+  const env = e.kind === "string" ? /^\$\{?([A-Za-z_][A-Za-z0-9_]{0,99})\}?$/.exec(e.value)?.[1] : undefined;
+  return env === undefined ? "is not the name of a secret" : { value: `$${env}`, secret: { kind: "env", name: env } };
+}
+
+function kindOf(e: Expression): string {
+  switch (e.kind) {
+    case "string":
+      return "a text";
+    case "number":
+      return `the number ${e.text}`;
+    case "duration":
+      return "a time";
+    case "constant":
+      return String(e.value);
+    case "array":
+      return "a list";
+    case "record":
+      return "a record";
+    case "vault":
+      return "a secret";
+    case "ident":
+      return `the word \`${e.name}\``;
+    default:
+      return "an expression";
+  }
+}
+
+export const entriesOf = (all: readonly EntryOrSection[]): readonly Entry[] => all.filter((one) => one.kind === "entry");
+export const sectionsOf = (all: readonly EntryOrSection[]): readonly Section[] => all.filter((one) => one.kind === "section");

@@ -1,0 +1,140 @@
+/**
+ * Agents as `.symbi` files (`.dsl` is read as the same language), with tools that the project's `tools/` brings.
+ *
+ * Y6 an agent in a `.symbi` file is an agent like any other; what is wrong is refused with file, line and column, and how much more there is.
+ */
+import { realpathSync } from "node:fs";
+import { relative, sep } from "node:path";
+import {
+  type Agent,
+  DEFAULT_MODEL,
+  defineAgent,
+  defineMiddleware,
+  describe,
+  FaultError,
+  fromJsonSchema,
+  type JsonObject,
+  type Middleware,
+  nearest,
+  readJson,
+  type Tool,
+} from "@orgate/core";
+import { type AgentDraft, readSymbi, type SymbiFile, type SymbiProblem } from "@orgate/core/symbi";
+import { type PriceList, pricesFor } from "../agent-prices.ts";
+import { fileBad, projectFiles } from "../project-modules.ts";
+import { readTextFile } from "../text-file.ts";
+
+const MAX_BYTES = 1024 * 1024;
+
+export type SymbiSource = Readonly<{ symbi: SymbiFile /** Absolute. */; path: string }>;
+export type ReadSource = Readonly<
+  { kind: "source"; source: SymbiSource } | { kind: "problems"; path: string; problems: readonly [SymbiProblem, ...SymbiProblem[]] }
+>;
+
+export const isSymbi = (path: string): boolean => path.endsWith(".symbi") || path.endsWith(".dsl");
+
+/** The name of a file for people, policies and journals: below the project, with forward slashes. */
+const labelOf = (root: string, path: string): string => relative(root, path).split(sep).join("/");
+
+/** All that the project has, whatever is wrong with each. */
+export function readSymbiFiles(root: string, patterns: readonly string[]): readonly ReadSource[] {
+  const folder = realpathSync(root);
+  return projectFiles(folder, patterns, "agents").map((path) => readOne(folder, path));
+}
+
+function readOne(root: string, path: string): ReadSource {
+  const file = labelOf(root, path);
+  const trouble = (detail: string, hint: string): ReadSource => ({
+    kind: "problems",
+    path,
+    problems: [{ file, line: 1, column: 1, detail, hint }],
+  });
+  if (!/^[\p{L}\p{N}][\p{L}\p{N}._/-]*$/u.test(file))
+    return trouble("its name cannot stand in a policy's", "use letters, digits, `.`, `_` and `-`");
+  try {
+    const read = readSymbi(readTextFile(path, MAX_BYTES), file);
+    return read.kind === "problems" ? { ...read, path } : { kind: "source", source: { symbi: read.symbi, path } };
+  } catch (error) {
+    return trouble(error instanceof Error ? error.message : String(error), "it must be a readable text file");
+  }
+}
+
+/** Throws with the first problem, and how many more there are. */
+export function refuseAll(path: string, problems: readonly [SymbiProblem, ...SymbiProblem[]], cause?: unknown): FaultError {
+  const [{ line, column, detail, hint }, ...more] = problems;
+  const rest = more.length === 0 ? hint : `${hint}; ${more.length} more: \`orgate agents validate\` tells them all`;
+  return fileBad(path, { line, column }, detail, rest, cause);
+}
+
+/** What there is for agents to name; `broken` are tools that are written, and wrong. */
+export type Ground = Readonly<{
+  box: Box;
+  broken: ReadonlyMap<string, Readonly<{ file: string; line: number; detail: string; hint: string }>>;
+  prices: PriceList;
+}>;
+export type Box = ReadonlyMap<string, Readonly<{ tool: Tool }>>;
+export type BuiltAgent = Readonly<
+  { kind: "agent"; agent: Agent } | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]]; cause?: unknown }
+>;
+
+/** The agent with what it names of the project's tools; what it says of policies and labels comes when all its tools are there. */
+export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, broken, prices }: Ground): BuiltAgent {
+  const problems: SymbiProblem[] = [];
+  const tools = draft.tools.flatMap(({ name, at }) => {
+    const found = box.get(name);
+    const wrong = broken.get(name);
+    if (found === undefined)
+      problems.push(
+        wrong === undefined
+          ? problemAt(symbi, at, `there is no tool \`${name}\``, toolHint(name, box))
+          : problemAt(symbi, at, `tool \`${name}\` cannot be used: ${wrong.detail}`, `mend ${wrong.file}:${wrong.line}: ${wrong.hint}`),
+      );
+    return found === undefined ? [] : [found.tool];
+  });
+  const [first, ...rest] = problems;
+  if (first !== undefined) return { kind: "problems", problems: [first, ...rest] };
+  const { definition } = draft;
+  const known = pricesFor([definition.model ?? DEFAULT_MODEL, ...(definition.fallbacks ?? [])], definition.prices, prices);
+  try {
+    const agent = defineAgent({
+      ...definition,
+      ...(known === null ? {} : { prices: known }),
+      tools,
+      middleware: draft.input === null ? [] : [inputCheck(draft.input)],
+    });
+    return { kind: "agent", agent };
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    const { message, hint } = describe(error.fault);
+    const setting = /`([A-Za-z.]+)(?:\[\d+\])?`/.exec(message.replace(/^agent `[^`]*`: /, ""))?.[1] ?? "name";
+    const at = draft.places.get(setting.split(".")[0] ?? "") ?? draft.places.get(setting) ?? draft.at;
+    return { kind: "problems", problems: [problemAt(symbi, at, message, hint)], cause: error };
+  }
+}
+
+const toolHint = (name: string, box: Box): string =>
+  box.size === 0 ? "the project's `tools/` has none" : nearest(name, [...box.keys()].sort());
+
+export function problemAt({ file, text }: SymbiFile, at: number, detail: string, hint: string): SymbiProblem {
+  const before = text.slice(0, at);
+  return { file, line: before.split("\n").length, column: at - before.lastIndexOf("\n"), detail, hint };
+}
+
+/** Y21 what is said to an agent with parameters is a JSON object that has them; anything else ends the turn before a model is asked. */
+function inputCheck(schema: JsonObject): Middleware {
+  const made = fromJsonSchema(schema);
+  if (made.kind === "refused") throw new Error(`a schema of ours cannot be enforced: ${made.detail}`);
+  return defineMiddleware({
+    name: "parameters",
+    userMessage: (text) => {
+      const read = readJson(text);
+      if (read.kind === "not-json") throw new Error(`the input is no JSON object with the agent's parameters: ${read.detail}`);
+      const checked = made.schema["~standard"].validate(read.value);
+      if (checked instanceof Promise) throw new Error("the input cannot be looked at");
+      const [issue] = checked.issues ?? [];
+      if (issue !== undefined)
+        throw new Error(`the input does not fit the agent's parameters: ${(issue.path ?? []).join(".")} ${issue.message}`);
+      return undefined;
+    },
+  });
+}

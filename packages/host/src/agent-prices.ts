@@ -1,0 +1,13 @@
+import type { Prices } from "@orgate/core";
+
+export type PriceList = Readonly<Record<string, Prices>>;
+
+/** What the agent says, and for models that it says nothing of what the project says; null: nobody says anything. */
+export function pricesFor(models: readonly string[], own: PriceList | Prices | undefined, project: PriceList): PriceList | Prices | null {
+  const known = models.flatMap((model) => (Object.hasOwn(project, model) ? [[model, project[model] as Prices] as const] : []));
+  if (known.length === 0) return own ?? null;
+  const [first = ""] = models;
+  const said: PriceList = own === undefined ? {} : isOne(own) ? { [first]: own } : own;
+  return { ...Object.fromEntries(known), ...said };
+}
+const isOne = (prices: Prices | PriceList): prices is Prices => typeof prices["input"] === "number";

@@ -1,0 +1,70 @@
+/** `.symbi` files of a project made whole: agents with all their tools, and the policies that the files say. */
+import { type Agent, type JsonObject, label, type Tool, withFile } from "@orgate/core";
+import { argTypes, mustBeGiven } from "@orgate/core/gate";
+import { type AgentDraft, type CompiledPolicy, compilePolicies, type SymbiProblem, type ToolShape } from "@orgate/core/symbi";
+import { type BuiltAgent, refuseAll, type SymbiSource, symbiProblemAt } from "./compose.ts";
+import type { Config } from "./config.ts";
+
+export const PRIVATE = label("private");
+
+/** An agent and where it comes from. */
+export type SymbiOrigin = Readonly<{ source: SymbiSource; draft: AgentDraft }>;
+
+export type Finished = Readonly<
+  | { kind: "agent"; agent: Agent; policies: readonly CompiledPolicy[] }
+  | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]] }
+>;
+
+/** Once all of its tools are there: what the file says of policies and labels. */
+export function finishAgent(agent: Agent, { source: { symbi }, draft }: SymbiOrigin, groups: Config["groups"]): Finished {
+  const made = compilePolicies(symbi, draft, { tools: agent.tools.map(shapeOf), userGroups: Object.keys(groups.users) });
+  if (made.kind === "problems") return made;
+  const basis = { tree: withoutPlaces(symbi.tree) } as JsonObject;
+  return {
+    kind: "agent",
+    agent: withFile(agent, { policies: made.files, labels: draft.isPrivate ? [PRIVATE] : [], basis }),
+    policies: made.policies,
+  };
+}
+
+export function mustFinish(agent: Agent, origin: SymbiOrigin, groups: Config["groups"]): Agent {
+  const made = finishAgent(agent, origin, groups);
+  if (made.kind === "problems") throw refuseAll(origin.source.path, made.problems);
+  return made.agent;
+}
+
+export function mustBuild(built: BuiltAgent, { path }: SymbiSource): Agent {
+  if (built.kind === "problems") throw refuseAll(path, built.problems, built.cause);
+  return built.agent;
+}
+
+/** As policies see a tool. */
+export function shapeOf({ name, effects, inputSchema, targets, outgoing, resourceTypes }: Tool): ToolShape {
+  const given = (arg: string) => ({ arg, required: mustBeGiven(inputSchema, arg) });
+  const { type } = argTypes(inputSchema);
+  return { name, effects, args: type, targets: Object.keys(targets).map(given), outgoing: outgoing.map(given), resourceTypes };
+}
+
+const PLACES = new Set(["at", "open", "opAt", "stepAt"]);
+/** What it says, wherever it stands. */
+export function withoutPlaces(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutPlaces);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).flatMap(([key, one]) => (PLACES.has(key) ? [] : [[key, withoutPlaces(one)]])));
+}
+
+/** Y42 what a private agent is told by a delegate is private too: the delegate's session has to say so itself. */
+export function openDelegate(origins: ReadonlyMap<string, SymbiOrigin>): Readonly<{ origin: SymbiOrigin; problem: SymbiProblem }> | null {
+  for (const origin of origins.values()) {
+    const open = origin.draft.isPrivate
+      ? origin.draft.delegates.find(({ name }) => origins.get(name)?.draft.isPrivate !== true)
+      : undefined;
+    if (open === undefined) continue;
+    const detail = `what delegate \`${open.name}\` answers would not be private`;
+    return {
+      origin,
+      problem: symbiProblemAt(origin.source.symbi, open.at, detail, 'give it `with privacy = "high" { }` too, or take one of the two out'),
+    };
+  }
+  return null;
+}

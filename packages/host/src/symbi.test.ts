@@ -1,0 +1,620 @@
+import { type Agent, type AgentPolicies, defineAgent, defineTool } from "@orgate/core";
+import { type Case, caseSchema, cedarGate, loadPolicies, runCase } from "@orgate/core/gate";
+import { readSymbi } from "@orgate/core/symbi";
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { buildAgent, cedarEngine, sha256 } from "./compose.ts";
+import { castOf } from "./policies.ts";
+import { finishAgent } from "./project-symbi.ts";
+
+const done = () => "done";
+const tools = [
+  defineTool({
+    name: "pay",
+    description: "pays",
+    input: z.strictObject({ account: z.string(), euros: z.int(), note: z.string().optional(), tags: z.array(z.string()).optional() }),
+    effects: ["spend"],
+    targets: { account: "account" },
+    run: done,
+  }),
+  defineTool({
+    name: "transfer",
+    description: "pays",
+    input: z.strictObject({ amount: z.number(), fee: z.number().optional() }),
+    effects: ["spend"],
+    run: done,
+  }),
+  defineTool({
+    name: "write_note",
+    description: "writes",
+    input: z.strictObject({ path: z.string(), text: z.string() }),
+    effects: ["write"],
+    resource: ({ path }) => ({ type: "File", id: path }),
+    resourceTypes: ["File"],
+    run: done,
+  }),
+  defineTool({ name: "look", description: "reads", input: z.strictObject({}), effects: ["read"], run: done }),
+  defineTool({
+    name: "fetch",
+    description: "reads from the web",
+    input: z.strictObject({ url: z.string() }),
+    effects: ["read", "network"],
+    run: done,
+  }),
+];
+const box = new Map(tools.map((tool) => [tool.name, { tool }]));
+const GROUPS = { agents: {}, users: { operators: ["ann"] } };
+
+const agentText = (rules: string, more = "") => `agent worker {
+  capabilities = [pay, transfer, write_note, look, fetch]
+  policy p {
+${rules}
+  }
+  with instructions = "work" ${more} { }
+}
+`;
+
+type Made = Readonly<{ kind: "agents"; agents: readonly Agent[] } | { kind: "problems"; text: string }>;
+function made(text: string): Made {
+  const read = readSymbi(text, "agents/worker.symbi");
+  const told = (problems: readonly { line: number; column: number; detail: string; hint: string }[]): Made => ({
+    kind: "problems",
+    text: problems.map((p) => `${p.line}:${p.column} ${p.detail} | ${p.hint}`).join("\n"),
+  });
+  if (read.kind === "problems") return told(read.problems);
+  const source = { symbi: read.symbi, path: "agents/worker.symbi" };
+  const agents: Agent[] = [];
+  for (const draft of read.symbi.agents) {
+    const built = buildAgent(source, draft, { box, broken: new Map(), prices: {} });
+    if (built.kind === "problems") return told(built.problems);
+    const finished = finishAgent(built.agent, { source, draft }, GROUPS);
+    if (finished.kind === "problems") return told(finished.problems);
+    agents.push(finished.agent);
+  }
+  return { kind: "agents", agents };
+}
+
+/** Through the real gate: Cedar, checked against the tools, with what the files of the agents say. */
+function gateOf(text: string, project = "", others: readonly Agent[] = []) {
+  const found = made(text);
+  if (found.kind === "problems") throw new Error(found.text);
+  const agents = [...found.agents, ...others];
+  const files: readonly AgentPolicies[] = [
+    ...agents.flatMap((a) => a.policies),
+    { path: "policies/base.cedar", name: "base", agent: "", text: project, shadow: false },
+  ];
+  const cast = castOf(agents, GROUPS);
+  const loaded = loadPolicies(files, cast, cedarEngine());
+  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const gate = cedarGate(loaded.set, cedarEngine(), sha256);
+  return (given: Partial<Case>) =>
+    runCase(caseSchema.parse({ name: "x", agent: "worker", verdict: "allow", ...given }), gate, cast.tools, sha256).got;
+}
+
+type Row = readonly [rules: string, table: readonly (readonly [given: Partial<Case>, verdict: string])[]];
+const pay = (args: object, more: Partial<Case> = {}): Partial<Case> => ({
+  action: "tool:pay",
+  args: { account: "a", euros: 1, ...args },
+  ...more,
+});
+const transfer = (args: object): Partial<Case> => ({ action: "tool:transfer", args: { amount: 1, ...args } });
+const note = (path: string, more: Partial<Case> = {}): Partial<Case> => ({ action: "tool:write_note", args: { path, text: "x" }, ...more });
+const look: Partial<Case> = { action: "tool:look", args: {} };
+const fetch: Partial<Case> = { action: "tool:fetch", args: { url: "u" } };
+
+const TABLES: readonly Row[] = [
+  [
+    "allow: look",
+    [
+      [look, "allow"],
+      [fetch, "deny"],
+      [pay({}), "deny"],
+      [{ action: "model" }, "deny"],
+    ],
+  ],
+  [
+    "allow: [look, pay]",
+    [
+      [look, "allow"],
+      [pay({}), "allow"],
+      [fetch, "deny"],
+    ],
+  ],
+  [
+    'allow: "look"',
+    [
+      [look, "allow"],
+      [fetch, "deny"],
+    ],
+  ],
+  [
+    "allow: tools",
+    [
+      [look, "allow"],
+      [fetch, "allow"],
+      [pay({}), "allow"],
+      [{ action: "respond" }, "deny"],
+    ],
+  ],
+  // Y33: `fetch` does more than read, so that it takes both words
+  [
+    "allow: read",
+    [
+      [look, "allow"],
+      [fetch, "deny"],
+    ],
+  ],
+  [
+    "allow: [read, network]",
+    [
+      [look, "allow"],
+      [fetch, "allow"],
+    ],
+  ],
+  [
+    "allow: tools\ndeny: network",
+    [
+      [look, "allow"],
+      [fetch, "deny"],
+    ],
+  ],
+  [
+    "allow: tools\ndeny: read",
+    [
+      [look, "deny"],
+      [fetch, "deny"],
+      [pay({}), "allow"],
+    ],
+  ],
+  [
+    'allow: model\nallow: respond\nallow: tools\ndeny: model("offline/b")',
+    [
+      [{ action: "model", resource: { type: "Model", id: "offline/a" } }, "allow"],
+      [{ action: "model", resource: { type: "Model", id: "offline/b" } }, "deny"],
+      [{ action: "respond" }, "allow"],
+    ],
+  ],
+  [
+    'allow: model("offline/*")',
+    [
+      [{ action: "model", resource: { type: "Model", id: "offline/a" } }, "allow"],
+      [{ action: "model", resource: { type: "Model", id: "other/a" } }, "deny"],
+    ],
+  ],
+  [
+    'allow: write(File("notes/*"))',
+    [
+      [note("notes/a"), "allow"],
+      [note("secret/a"), "deny"],
+    ],
+  ],
+  [
+    'allow: write_note(File("notes/today"))',
+    [
+      [note("notes/today"), "allow"],
+      [note("notes/today2"), "deny"],
+    ],
+  ],
+  [
+    'allow: write\ndeny: write(File("policies/*"))',
+    [
+      [note("notes/a"), "allow"],
+      [note("policies/a"), "deny"],
+    ],
+  ],
+  // conditions
+  [
+    "allow: pay if args.euros < 50",
+    [
+      [pay({ euros: 49 }), "allow"],
+      [pay({ euros: 50 }), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if args.euros <= 50 && args.account == "a"',
+    [
+      [pay({ euros: 50 }), "allow"],
+      [pay({ euros: 50, account: "b" }), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if args.euros > 5 || args.euros >= 2 && args.account != "a"',
+    [
+      [pay({ euros: 6 }), "allow"],
+      [pay({ euros: 2 }), "deny"],
+      [pay({ euros: 2, account: "b" }), "allow"],
+    ],
+  ],
+  [
+    "allow: pay if !(args.euros == 3)",
+    [
+      [pay({ euros: 2 }), "allow"],
+      [pay({ euros: 3 }), "deny"],
+    ],
+  ],
+  ["allow: pay if not (args.euros == 3)", [[pay({ euros: 3 }), "deny"]]],
+  [
+    "allow: pay if args.euros + 2 * 3 - 1 == 10",
+    [
+      [pay({ euros: 5 }), "allow"],
+      [pay({ euros: 6 }), "deny"],
+    ],
+  ],
+  [
+    "allow: pay if -args.euros == -4",
+    [
+      [pay({ euros: 4 }), "allow"],
+      [pay({ euros: -4 }), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if args.account in ["a", "b"]',
+    [
+      [pay({ account: "b" }), "allow"],
+      [pay({ account: "c" }), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if "x" in labels',
+    [
+      [pay({}, { labels: ["x"] }), "allow"],
+      [pay({}), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if labels.contains_any(["x", "y"]) && !labels.contains_all(["x", "y"])',
+    [
+      [pay({}, { labels: ["x"] }), "allow"],
+      [pay({}, { labels: ["x", "y"] }), "deny"],
+      [pay({}), "deny"],
+    ],
+  ],
+  [
+    "allow: pay if labels.is_empty()",
+    [
+      [pay({}), "allow"],
+      [pay({}, { labels: ["x"] }), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if args.account.like("a*z")',
+    [
+      [pay({ account: "abz" }), "allow"],
+      [pay({ account: "ab" }), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if args.account.starts_with("a*")',
+    [
+      [pay({ account: "a*b" }), "allow"],
+      [pay({ account: "ab" }), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if args.account.ends_with("z")',
+    [
+      [pay({ account: "az" }), "allow"],
+      [pay({ account: "za" }), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if if args.euros > 5 { args.account == "big" } else { true }',
+    [
+      [pay({ euros: 6 }), "deny"],
+      [pay({ euros: 6, account: "big" }), "allow"],
+      [pay({ euros: 5 }), "allow"],
+    ],
+  ],
+  [
+    "allow: pay if calls.pay.day < 3 && spent.tokens.session < 100",
+    [
+      [pay({}, { calls: { pay: { turn: 0, session: 0, hour: 0, day: 2 } } }), "allow"],
+      [pay({}, { calls: { pay: { turn: 0, session: 0, hour: 0, day: 3 } } }), "deny"],
+      [pay({}, { spent: { turn: 0, session: 100, hour: 0, day: 0 } }), "deny"],
+    ],
+  ],
+  [
+    "allow: pay if facts.account.known",
+    [
+      [
+        pay(
+          {},
+          {
+            facts: {
+              account: {
+                inRequest: false,
+                known: true,
+                seenUnder: [],
+                calls: { turn: 0, session: 0, hour: 0, day: 0 },
+                nameInRequest: false,
+              },
+            },
+          },
+        ),
+        "allow",
+      ],
+      [pay({}), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if user == "ann"',
+    [
+      [pay({}, { onBehalfOf: "ann" }), "allow"],
+      [pay({}, { onBehalfOf: "bob" }), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if user in "operators"',
+    [
+      [pay({}, { onBehalfOf: "ann" }), "allow"],
+      [pay({}, { onBehalfOf: "bob" }), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if origin.surface == "cli"',
+    [
+      [pay({}), "allow"],
+      [pay({}, { surface: "webhook" }), "deny"],
+    ],
+  ],
+  [
+    'allow: write if resource.id == "a"',
+    [
+      [note("a"), "allow"],
+      [note("b"), "deny"],
+    ],
+  ],
+  ['allow: pay if tool.riskTier == "low"', [[pay({}), "deny"]]],
+  // decimals are exact, and a whole number that is written here may stand for one
+  [
+    "allow: transfer if args.amount < 100",
+    [
+      [transfer({ amount: 99.9999 }), "allow"],
+      [transfer({ amount: 100 }), "deny"],
+      [transfer({ amount: 99.99999 }), "deny"],
+    ],
+  ],
+  [
+    "allow: transfer if args.amount <= 0.3",
+    [
+      [transfer({ amount: 0.3 }), "allow"],
+      [transfer({ amount: 0.3001 }), "deny"],
+    ],
+  ],
+  [
+    "allow: transfer if args.amount in [1, 2.5]",
+    [
+      [transfer({ amount: 2.5 }), "allow"],
+      [transfer({ amount: 2 }), "deny"],
+    ],
+  ],
+  ["allow: transfer if args.amount == 1.50", [[transfer({ amount: 1.5 }), "allow"]]],
+  // Y31: what is not there
+  [
+    'allow: pay if args.note == "ok"',
+    [
+      [pay({ note: "ok" }), "allow"],
+      [pay({ note: "no" }), "deny"],
+      [pay({}), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if args.note != "no"',
+    [
+      [pay({ note: "ok" }), "allow"],
+      [pay({}), "deny"],
+    ],
+  ],
+  [
+    'allow: pay if !(args.note == "no")',
+    [
+      [pay({ note: "ok" }), "allow"],
+      [pay({ note: "no" }), "deny"],
+      [pay({}), "deny"],
+    ],
+  ],
+  [
+    'allow: tools\ndeny: pay if args.note == "no"',
+    [
+      [pay({ note: "ok" }), "allow"],
+      [pay({ note: "no" }), "deny"],
+      [pay({}), "deny"],
+    ],
+  ],
+  [
+    'allow: tools\ndeny: pay if has(args.note) && args.note == "no"',
+    [
+      [pay({ note: "ok" }), "allow"],
+      [pay({ note: "no" }), "deny"],
+      [pay({}), "allow"],
+    ],
+  ],
+  [
+    "allow: tools\ndeny: pay if !has(args.note)",
+    [
+      [pay({ note: "ok" }), "allow"],
+      [pay({}), "deny"],
+    ],
+  ],
+  [
+    'allow: tools\ndeny: pay if args.tags.contains("x") || args.euros > 5',
+    [
+      [pay({ tags: ["y"] }), "allow"],
+      [pay({ tags: ["x"] }), "deny"],
+      [pay({}), "deny"],
+    ],
+  ],
+  [
+    'allow: pay\nrequire: approval(pay) if args.note == "ask"',
+    [
+      [pay({ note: "ask" }), "ask"],
+      [pay({ note: "ok" }), "allow"],
+      [pay({}), "deny"],
+    ],
+  ],
+  // require
+  [
+    'allow: tools\nrequire: !labels.contains("stop")',
+    [
+      [pay({}), "allow"],
+      [pay({}, { labels: ["stop"] }), "deny"],
+      [look, "allow"],
+    ],
+  ],
+  [
+    'allow: tools\nrequire: user == "ann" if "x" in labels',
+    [
+      [pay({}), "allow"],
+      [pay({}, { labels: ["x"] }), "deny"],
+      [pay({}, { labels: ["x"], onBehalfOf: "ann" }), "allow"],
+    ],
+  ],
+  [
+    "require: approval(pay)",
+    [
+      [pay({}), "ask"],
+      [look, "deny"],
+    ],
+  ],
+  [
+    "allow: pay\nrequire: approval(pay) if args.euros > 5",
+    [
+      [pay({ euros: 5 }), "allow"],
+      [pay({ euros: 6 }), "ask"],
+    ],
+  ],
+  [
+    "allow: pay\nrequire: approval(spend) if spent.tokens.turn > 5",
+    [
+      [pay({}), "allow"],
+      [pay({}, { spent: { turn: 6, session: 6, hour: 6, day: 6 } }), "ask"],
+    ],
+  ],
+  // audit never decides
+  ["allow: look\naudit: look", [[look, "allow"]]],
+  ["audit: look", [[look, "deny"]]],
+];
+
+test.each(TABLES)("Y30 Y31 Y32 Y33 %s is decided as it reads, by the real gate", (rules, table) => {
+  const decide = gateOf(agentText(rules));
+  expect(table.map(([given]) => decide(given).kind)).toEqual(table.map(([, verdict]) => verdict));
+});
+
+test("Y32 what is audited is recorded as it would be refused, and nothing else comes of it", () => {
+  const found = made(agentText("allow: tools\naudit: pay if args.euros > 5"));
+  if (found.kind === "problems") throw new Error(found.text);
+  const loaded = loadPolicies(
+    found.agents.flatMap((a) => a.policies),
+    castOf(found.agents, GROUPS),
+    cedarEngine(),
+  );
+  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+  const gate = cedarGate(loaded.set, cedarEngine(), sha256);
+  const decide = (euros: number) => {
+    const { got, case: c } = runCase(
+      caseSchema.parse({ name: "x", agent: "worker", verdict: "allow", ...pay({ euros }) }),
+      gate,
+      tools,
+      sha256,
+    );
+    void c;
+    return got;
+  };
+  expect([decide(5).kind, decide(6).kind]).toEqual(["allow", "allow"]);
+  expect(loaded.set.policies.filter((p) => p.shadow).map((p) => p.id)).toEqual(["agents/worker.symbi/5"]);
+});
+
+test("Y34 a verdict names the file and the line of the rule, whichever it is", () => {
+  const decide = gateOf(agentText("allow: look\n\nallow: pay\ndeny: pay if args.euros > 5 deny: transfer"));
+  expect(decide(look).because).toEqual(["agents/worker.symbi/4"]);
+  expect(decide(pay({ euros: 6 }))).toMatchObject({
+    because: ["agents/worker.symbi/7.1"],
+    reason: expect.stringContaining("(agents/worker.symbi:7)"),
+  });
+  expect(decide(transfer({})).because).toEqual(["agents/worker.symbi/7.29"]);
+});
+
+test("Y14 what a file says is about its own agents only, and takes no refusal and no question of the project's away", () => {
+  const other = defineAgent({ name: "other", instructions: "x", tools });
+  const base = `@id("no") forbid(principal, action == Action::"tool:pay", resource) when { context.args.euros > 100 };
+    @id("ask") @ask("May it?") permit(principal, action == Action::"tool:fetch", resource);`;
+  const decide = gateOf(agentText("allow: tools\nallow: model\nallow: respond"), base, [other]);
+  expect([look, pay({}), { action: "model" }, { action: "respond" }].map((c) => decide({ ...c, agent: "other" }).kind)).toEqual([
+    "deny",
+    "deny",
+    "deny",
+    "deny",
+  ]);
+  expect(decide({ ...pay({}), agent: "nobody" }).kind).toBe("deny");
+  expect(decide(pay({ euros: 101 }))).toMatchObject({ kind: "deny", because: ["base/no"] });
+  expect(decide(fetch).kind).toBe("ask");
+  expect(decide(look).kind).toBe("allow");
+});
+
+test("Y14 a policy of the whole file is about each of its agents", () => {
+  const decide = gateOf(`policy p { allow: look }
+agent worker { capabilities = [look] with instructions = "x" { } }
+agent second { capabilities = [look] with instructions = "x" { } }`);
+  expect(decide(look).because).toEqual(["agents/worker.symbi/1-worker"]);
+  expect(decide({ ...look, agent: "second" }).because).toEqual(["agents/worker.symbi/1-second"]);
+  expect(decide({ ...look, agent: "third" }).kind).toBe("deny");
+});
+
+const REFUSED: readonly (readonly [rule: string, problem: string])[] = [
+  ["allow: lok", "`lok` is no tool of this agent's | did you mean `look`?"],
+  ["allow: [ ]", "this rule is about nothing"],
+  ["allow: 3", "a rule is about a tool, an effect"],
+  ["allow: look(x)", "in brackets stands what it is done to"],
+  ['allow: look(File("x"))', "`look` touches no File | it touches Tool"],
+  ["allow: execute", "no tool of this agent's has the effect `execute`"],
+  ["allow: network", "every tool with the effect `network` has others too: fetch (network, read)"],
+  ['allow: delegate("reader")', "`reader` is no delegate of this agent's"],
+  ["allow: pay if args.eurs < 5", "for a call of `pay` there is no `args.eurs` | did you mean `euros`?"],
+  ["allow: [pay, look] if args.euros < 5", "for a call of `look` there is no `args.euros`"],
+  ["allow: pay if arg.euros < 5", "for a call of `pay` there is no `arg` | did you mean `args`?"],
+  ["allow: model if args.euros < 5", "for `model` there is no `args`"],
+  ["allow: pay if args.euros", "a whole number is no condition"],
+  ["allow: pay if args.euros < 5.5", "`<` compares numbers of one kind, and these are a whole number and a decimal number"],
+  ['allow: pay if args.euros == "5"', "a whole number is never equal to a text"],
+  ['allow: pay if args.account < "b"', "`<` compares numbers of one kind"],
+  ["allow: pay if args.euros / 2 == 3", "not supported: `/` in a condition"],
+  ["allow: transfer if args.amount + 1 == 3", "`+` is for whole numbers"],
+  ["allow: transfer if args.amount < 0.00001", "0.00001 is more than a decimal can hold"],
+  ["allow: pay if args.euros < 9007199254740993", "9007199254740993 is more than a number can hold exactly"],
+  ["allow: pay if args.account in [ ]", "an empty list holds nothing"],
+  ["allow: pay if args.account in [1, 2]", "a text is never in a list"],
+  ['allow: pay if args.account in ["a", 1]', "a list holds things of one kind"],
+  ["allow: pay if args.account.size() == 3", "there is no `size`"],
+  ["allow: pay if safe(args.account)", "a condition calls no functions"],
+  ["allow: pay if args.note == null", "null is no value that a policy knows"],
+  ["allow: pay if has(args.euros)", "it is always there"],
+  ["allow: pay if 30s == 30s", "a time is nothing that a condition can be about"],
+  ["allow: pay if vault://x == args.account", "a policy reads no secrets"],
+  ['allow: pay if user in "admins"', "there is no group of users `admins`"],
+  ["allow: pay if x => true", "not supported: functions in a condition"],
+  ["allow: pay if { a: 1 } == { a: 1 }", "a record cannot be compared"],
+  ['allow: pay if args.tags[0] == "x"', "not supported: a place in a list"],
+  ["require: args.euros < 5", "for a call of `transfer` there is no `args.euros`"],
+  ["require: approval()", "`approval` takes what is to be approved, and how"],
+  ["require: approval(pay, { quorums: 2 })", "there is no `quorums` in approval | did you mean `quorum`?"],
+  ["require: approval(pay, { expires: 1.5s })", "`expires` is in whole seconds"],
+  ['require: approval(pay, { approvers: ["a b"] })', "`approvers` are names of people or groups"],
+];
+
+test.each(REFUSED)("Y4 Y30 %s is refused where it stands", (rule, problem) => {
+  const found = made(agentText(`    ${rule}`));
+  expect(found).toMatchObject({ kind: "problems" });
+  const text = found.kind === "problems" ? found.text : "";
+  expect(text).toMatch(/^4:\d+ /);
+  expect(text).toContain(problem);
+});
+
+test("Y30 what the agent is told is no part of a condition", () => {
+  const found = made(
+    'agent worker(bill: String) { capabilities = [pay] policy p { allow: pay if bill == "x" } with instructions = "x" { } }',
+  );
+  expect(found).toMatchObject({
+    kind: "problems",
+    text: expect.stringContaining("`bill` is what the agent is told, and no policy reads that"),
+  });
+});
