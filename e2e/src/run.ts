@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { consoleFlows } from "./console/flows.ts";
 import { page } from "./page.ts";
 import { openStand } from "./stand/stand.ts";
 import type { Suite } from "./suite.ts";
@@ -35,6 +36,7 @@ const SUITES: readonly Suite[] = [
   failures,
   parkedSessions,
   delegates,
+  consoleFlows,
 ];
 
 const { values } = parseArgs({

@@ -1,7 +1,7 @@
 /**
  * The frame around every screen.
  * O1 whoever is not signed in sees the sign-in, at whatever address they are, and goes on there once they are.
- * O9 a screen that fails to load or to draw says so in its place; navigation, connection and the other screens go on.
+ * A screen that fails to load or to draw says so in its place; navigation, connection and the other screens go on.
  */
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { type ComponentType, lazy, Suspense, useEffect } from "react";
@@ -9,6 +9,7 @@ import { useCell } from "../link/cell.ts";
 import type { Hub } from "../link/hub.ts";
 import { HubContext } from "../link/use.ts";
 import { Link } from "../parts/Link.tsx";
+import { Page } from "../parts/Page.tsx";
 import { Empty, Loading } from "../parts/States.tsx";
 import { Toasts } from "../parts/Toasts.tsx";
 import { go, usePlace } from "../router.ts";
@@ -78,10 +79,12 @@ function Frame() {
 
 function Nowhere() {
   return (
-    <Empty icon="link" title="There is nothing at this address">
-      <p>
-        It may have been mistyped, or be of another version of the console. <Link to={HOME}>Go to Chat</Link>.
-      </p>
-    </Empty>
+    <Page title="Not here">
+      <Empty icon="link" title="There is nothing at this address">
+        <p>
+          It may have been mistyped, or be of another version of the console. <Link to={HOME}>Go to Chat</Link>.
+        </p>
+      </Empty>
+    </Page>
   );
 }

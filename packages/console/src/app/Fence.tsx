@@ -1,6 +1,7 @@
 /** Stops what a screen throws: React has no other form for this than a class. */
 import { Component, type ReactNode } from "react";
 import { Button } from "../parts/Button.tsx";
+import { Page } from "../parts/Page.tsx";
 import { Empty } from "../parts/States.tsx";
 
 type Props = Readonly<{ children: ReactNode }>;
@@ -17,13 +18,15 @@ export class Fence extends Component<Props, State> {
     const { error } = this.state;
     if (error === null) return this.props.children;
     return (
-      <Empty icon="warning" title="This screen could not be shown">
-        <p>{error.message}</p>
-        <p>Nothing was changed on the server. If the console has been updated since this page was opened, load it again.</p>
-        <Button tone="first" onClick={() => location.reload()}>
-          Load the page again
-        </Button>
-      </Empty>
+      <Page title="Something went wrong">
+        <Empty icon="warning" title="This screen could not be shown">
+          <p>{error.message}</p>
+          <p>Nothing was changed on the server. If the console has been updated since this page was opened, load it again.</p>
+          <Button tone="first" onClick={() => location.reload()}>
+            Load the page again
+          </Button>
+        </Empty>
+      </Page>
     );
   }
 }

@@ -2,7 +2,7 @@
  * The one store over the server: who is signed in, the link, what is followed, and what was asked for. Screens read cells and send wishes; nothing in here
  * makes up state of its own.
  *
- * O5 a sign-in that has ended is noticed wherever it shows (an answer, a socket that is not opened), and the page asks to sign in again where it is.
+ * O1 a sign-in that has ended is noticed wherever it shows (an answer, a socket that is not opened), and the page asks to sign in again where it is.
  * O6 a feed holds exactly the entries of its session, in order, each once, from the first; after a lost connection it goes on from the last.
  */
 

@@ -1,6 +1,6 @@
 /**
  * A list of any length, of which only what is on screen is in the page.
- * O13 a list that follows its end stays there while it grows, and stays where it is once somebody has scrolled away; nothing above jumps.
+ * A list that follows its end stays there while it grows, and stays where it is once somebody has scrolled away; nothing above jumps.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";

@@ -23,15 +23,22 @@ import { chatOf } from "../../places.ts";
 import css from "./Answering.module.css";
 import { DONE, grantFor, type Question, readEdited, scopesWithin, scopeText, type Until, untilsWithin, untilText } from "./answers.ts";
 
-type Props = Readonly<{ approval: ApprovalId; session: SessionId; keys?: boolean; inChat?: boolean }>;
+/** `version`: whoever shows the question knows when it is another; asking for one that is gone would only be refused. */
+type Props = Readonly<{ approval: ApprovalId; session: SessionId; version: string; keys?: boolean; inChat?: boolean }>;
 
-export function Answering({ approval, session, keys = false, inChat = false }: Props) {
-  const asked = useCalled("approval", { params: { approval } }, TOPICS);
+export function Answering({ approval, session, version, keys = false, inChat = false }: Props) {
+  const asked = useCalled("approval", { params: { approval } });
+  const { reload } = asked;
+  const shown = useRef(version);
+  useEffect(() => {
+    if (shown.current === version) return;
+    shown.current = version;
+    reload();
+  }, [version, reload]);
   if (asked.value === null && asked.problem !== null) return <Gone problem={asked.problem} />;
   if (asked.value === null) return <Loading />;
   return <Open question={asked.value} session={session} keys={keys} inChat={inChat} reload={asked.reload} />;
 }
-const TOPICS = ["approval.answered", "approval.expired", "approval.asked", "turn.ended"] as const;
 
 function Gone({ problem }: Readonly<{ problem: Problem }>) {
   if (problem.status !== 404 && problem.status !== 409) return <Failing problem={problem} />;
@@ -55,13 +62,13 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
     const reply = await hub.wish({ kind: "answer", session, approval, digest, answer: given });
     setBusy(null);
     const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
-    if (reply.kind === "error") setWrong(`${sentence(reply.problem.detail)} ${sentence(reply.problem.hint)}`);
-    else if (refused !== null) setWrong(sentence(refused));
-    else {
+    if (reply.kind === "error" || refused !== null) {
+      setWrong(reply.kind === "error" ? `${sentence(reply.problem.detail)} ${sentence(reply.problem.hint)}` : sentence(refused ?? ""));
+      reload();
+    } else {
       toast({ tone: "ok", title: DONE[given.kind], detail: `${question.agent}: ${question.tool}` });
       setMode("choose");
     }
-    reload();
   };
   useShortcuts(
     keys

@@ -118,7 +118,7 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
           {here === null ? (
             <Done left={items.length} next={first} />
           ) : (
-            <Answering key={chosen} approval={chosen} session={here.session} keys />
+            <Answering key={chosen} approval={chosen} session={here.session} version={`${here.digest} ${here.votes.length}`} keys />
           )}
         </section>
       )}

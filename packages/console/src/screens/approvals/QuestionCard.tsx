@@ -28,13 +28,13 @@ export function QuestionCard({ item, session }: Readonly<{ item: QuestionItem; s
         <Tag tone={TONES[item.state]}>{isOpen ? "waits for a person" : item.state}</Tag>
       </header>
       {isOpen ? (
-        <Answering approval={item.approval} session={session} inChat />
+        <Answering approval={item.approval} session={session} version={`${item.digest} ${item.answers.length}`} inChat />
       ) : (
         <p className={css.question}>{item.asks.map(({ question }) => question).join(" ")}</p>
       )}
       {item.answers.map(({ by, answer, reason, at }) => (
         <p key={`${by}${at}`} className={css.aside}>
-          <strong>{by}</strong> {answer}
+          <strong>{by.replace(/^user:/, "")}</strong> {answer}
           {reason === null || reason === "" ? "" : `: ${reason}`} <Time at={at} />
         </p>
       ))}

@@ -99,7 +99,7 @@ function Details({ item, session }: Readonly<{ item: CallItem; session: SessionI
 function Text({ title, text, cut = 0 }: Readonly<{ title: string; text: string; cut?: number }>) {
   return (
     <section className={css.text}>
-      <h4>{title}</h4>
+      <p className={css.title}>{title}</p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
       <pre tabIndex={0} dir="auto">
         {text}

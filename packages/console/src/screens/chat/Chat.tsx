@@ -1,7 +1,8 @@
 /** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
+import type { ViewItem } from "@orgate/core/journal/view";
 import { type SessionId, sessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
-import { useCallback, useState } from "react";
+import { type ReactNode, useCallback, useState } from "react";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import type { FeedState } from "../../link/feed.ts";
 import type { Hub } from "../../link/hub.ts";
@@ -27,11 +28,26 @@ const COORDINATOR = "coordinator";
 export default function Chat({ params }: ScreenProps) {
   const agents = useCalled("agents", { query: { limit: 500 } });
   const session = params.session === undefined ? null : sessionId(params.session); // what it is not, the server says
-  if (agents.problem !== null && agents.value === null) return <Failing problem={agents.problem} again={agents.reload} />;
-  if (agents.value === null) return <Loading />;
+  if (agents.problem !== null && agents.value === null)
+    return (
+      <Wrapped>
+        <Failing problem={agents.problem} again={agents.reload} />
+      </Wrapped>
+    );
+  if (agents.value === null)
+    return (
+      <Wrapped>
+        <Loading />
+      </Wrapped>
+    );
   const all = agents.value.items;
   const wanted = params.agent ?? (all.find(({ name }) => name === COORDINATOR) ?? all[0])?.name ?? null;
-  if (session === null && wanted === null) return <NoAgents />;
+  if (session === null && wanted === null)
+    return (
+      <Wrapped>
+        <NoAgents />
+      </Wrapped>
+    );
   return (
     <div className={css.screen}>
       <Conversations at={session} />
@@ -39,6 +55,8 @@ export default function Chat({ params }: ScreenProps) {
     </div>
   );
 }
+
+const Wrapped = ({ children }: Readonly<{ children: ReactNode }>) => <Page title="Chat">{children}</Page>;
 
 function NoAgents() {
   return (
@@ -62,7 +80,12 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
     ...(isRunning ? [{ keys: "mod+.", says: "Cancel the turn", run: cancel }] : []),
     { keys: "n", says: "New conversation", run: () => go("/chat") },
   ]);
-  if (feed?.ended?.problem != null) return <Failing problem={feed.ended.problem} />;
+  if (feed?.ended?.problem != null)
+    return (
+      <Wrapped>
+        <Failing problem={feed.ended.problem} />
+      </Wrapped>
+    );
   const view = feed?.view ?? null;
   const send = (text: string, how: Speaking): Promise<boolean> => spoken(hub, { session, agent: view?.agent ?? "", text, how });
   return (
@@ -83,7 +106,9 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
     >
       {feed === null || (feed.count === 0 && !feed.caughtUp) ? <Loading what="Reading the session" /> : <Told feed={feed} />}
       <div className={css.foot}>
-        <Composer agent={view?.agent ?? ""} isRunning={isRunning} isClosed={view?.state === "closed"} send={send} cancel={cancel} />
+        {view === null || view.agent === "" ? null : (
+          <Composer agent={view.agent} isRunning={isRunning} isClosed={view.state === "closed"} send={send} cancel={cancel} />
+        )}
       </div>
     </Page>
   );
@@ -91,16 +116,17 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
 
 function Told({ feed }: Readonly<{ feed: FeedState }>) {
   const { view, version } = feed;
-  const last = view.items.at(-1);
+  const items = shownOf(view.items);
+  const last = items.at(-1);
   return (
     <>
       <VirtualList
         className={css.told}
         label="Conversation"
-        count={view.items.length}
-        keyAt={(i) => view.items[i]?.key ?? String(i)}
+        count={items.length}
+        keyAt={(i) => items[i]?.key ?? String(i)}
         row={(i) => {
-          const item = view.items[i];
+          const item = items[i];
           return item === undefined ? null : <Row item={item} view={view} />;
         }}
         follow
@@ -119,6 +145,12 @@ function Told({ feed }: Readonly<{ feed: FeedState }>) {
       </p>
     </>
   );
+}
+
+/** What was said for later is told once: when its turn has begun, there. */
+function shownOf(items: readonly ViewItem[]): readonly ViewItem[] {
+  const begun = new Set(items.flatMap((item) => (item.kind === "said" && item.how === "turn" ? [`${item.by}\n${item.text}`] : [])));
+  return items.filter((item) => item.kind !== "said" || item.how !== "queued" || !begun.has(`${item.by}\n${item.text}`));
 }
 
 function State({ state }: Readonly<{ state: "idle" | "running" | "waiting" | "closed" }>) {

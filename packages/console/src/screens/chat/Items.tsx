@@ -65,7 +65,7 @@ function Said({ item }: Readonly<{ item: SaidItem }>) {
   return (
     <>
       <p className={css.by}>
-        <strong>{item.by}</strong> {how === null ? null : <Tag tone="note">{how}</Tag>} <Time at={item.at} />
+        <strong>{item.by.replace(/^user:/, "")}</strong> {how === null ? null : <Tag tone="note">{how}</Tag>} <Time at={item.at} />
       </p>
       <PlainText text={item.text} />
       {item.files.map((file) => (

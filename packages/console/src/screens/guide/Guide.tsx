@@ -70,7 +70,10 @@ export default function Guide() {
   const agents = useCalled("agents", { query: { limit: 500 } });
   const [sessions, setSessions] = useState<Readonly<Record<string, SessionId>>>({});
   const [done, setDone] = useState<ReadonlySet<string>>(new Set());
-  if (agents.value === null) return agents.problem === null ? <Loading /> : <Failing problem={agents.problem} again={agents.reload} />;
+  if (agents.value === null)
+    return (
+      <Page title="First run">{agents.problem === null ? <Loading /> : <Failing problem={agents.problem} again={agents.reload} />}</Page>
+    );
   if (!agents.value.items.some(({ name }) => name === AGENT)) return <Elsewhere />;
   const at = STEPS.findIndex(({ id }) => !done.has(id));
   return (
@@ -146,7 +149,7 @@ function Ran({ session, step, finished }: Readonly<{ session: SessionId; step: S
   return (
     <div className={css.ran}>
       {view.items
-        .filter(({ kind }) => kind !== "notice" && kind !== "ended")
+        .filter((item) => item.kind !== "notice" && item.kind !== "ended" && (item.kind !== "said" || item.how === "turn"))
         .map((item) => (
           <Row key={item.key} item={item} view={view} />
         ))}
@@ -171,13 +174,15 @@ function Next() {
 
 function Elsewhere() {
   return (
-    <Empty icon="guide" title="The first run needs the example project">
-      <p>
-        This server runs another project. <code>npm start</code> in a checkout of Orgate runs the example, with no key.
-      </p>
-      <p>
-        <Link to="/chat">Talk with the agents of this one</Link>
-      </p>
-    </Empty>
+    <Page title="First run">
+      <Empty icon="guide" title="The first run needs the example project">
+        <p>
+          This server runs another project. <code>npm start</code> in a checkout of Orgate runs the example, with no key.
+        </p>
+        <p>
+          <Link to="/chat">Talk with the agents of this one</Link>
+        </p>
+      </Empty>
+    </Page>
   );
 }

@@ -1,0 +1,325 @@
+/**
+ * The console in a real browser against the real server: what operators do all day, each case a person at a page. Cases share one server and one browser,
+ * and each makes what it needs.
+ */
+import type { Browser, Locator, Page } from "playwright-core";
+import type { Violation } from "../checks.ts";
+import type { Suite } from "../suite.ts";
+import { openBrowser } from "./browser.ts";
+import { type ConsoleDesk, openDesk } from "./desk.ts";
+import { blur, enter, go, misfits, type Person, sound } from "./kit.ts";
+
+type Case = Readonly<{ name: string; run(world: World): Promise<readonly Violation[]> }>;
+type World = Readonly<{ browser: Browser; desk: ConsoleDesk; ana: Person }>;
+
+const composer = (page: Page): Locator => page.getByRole("textbox", { name: /^(?:Message to|A word to)/ });
+const expectText = async (page: Page, text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor();
+
+/** Says something to an agent in a conversation of its own; returns where that is. */
+async function say(person: Person, desk: ConsoleDesk, agent: string, text: string): Promise<string> {
+  const { page } = person;
+  await go(person, desk, `/chat/with/${agent}`);
+  await composer(page).fill(text);
+  await composer(page).press("Enter");
+  await page.waitForURL(/\/chat\/s_/);
+  return new URL(page.url()).pathname;
+}
+
+const wrong = (isSo: boolean, what: string): readonly Violation[] => (isSo ? [] : [what]);
+
+const CASES: readonly Case[] = [
+  {
+    name: "O1 O2 a link signs in once, where one is; used again it says so, and signing out ends it",
+    async run({ browser, desk }) {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      const link = await desk.link("bo");
+      await page.goto(`${desk.url()}/approvals`);
+      await page.getByRole("heading", { name: "Orgate" }).waitFor();
+      await page.getByLabel("Sign-in link").fill(link);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { name: "Approvals" }).waitFor();
+      const stayed = page.url().endsWith("/approvals");
+      await page.getByRole("button", { name: "bo" }).click();
+      await page.getByRole("menuitem", { name: "Sign out" }).click();
+      await page.getByLabel("Sign-in link").waitFor();
+      await page.goto(link);
+      await page.getByText(/link/i).first().waitFor();
+      const isOut = await page.getByLabel("Sign-in link").isVisible();
+      const keeps = page.url().includes("#");
+      await context.close();
+      return [
+        ...wrong(stayed, "signing in led elsewhere"),
+        ...wrong(isOut, "a link worked twice"),
+        ...wrong(!keeps, "the secret stayed in the address"),
+      ];
+    },
+  },
+  {
+    name: "O21 a turn streams, and shows words, calls with their verdict and policy, tokens and cost; nothing is shown twice",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await say(ana, desk, "billing", "What became of ch_8812?");
+      await expectText(page, /ch_8812: 4990 cents, timed out/);
+      await page.getByRole("link", { name: "desk/find-charges" }).waitFor();
+      await expectText(page, /tokens · /);
+      const cards = await page.getByRole("article", { name: "Call of find_charge" }).count();
+      return [...wrong(cards === 1, `${cards} cards for one call`), ...(await sound(ana, "a turn"))];
+    },
+  },
+  {
+    name: "O21 an edit of a file is shown as a diff, and a denial with the policy's reason",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await say(ana, desk, "stage", "edit the note");
+      await expectText(page, "two, corrected");
+      await page.locator("figure").getByText("notes/today.txt").waitFor();
+      await say(ana, desk, "billing", "refund ch_8813");
+      await page
+        .getByText(/more than 200.00 is not paid back by an agent/)
+        .first()
+        .waitFor();
+      return sound(ana, "a diff and a denial");
+    },
+  },
+  {
+    name: "O15 O16 approve, by keyboard alone: the exact action is there, hidden characters escaped, and one key approves it",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      const place = await say(ana, desk, "stage", "pay alice");
+      await page.getByRole("article", { name: "Question about pay" }).getByRole("button", { name: "Approve once" }).waitFor();
+      await page.locator("main").focus();
+      await page.keyboard.press("Escape");
+      await blur(ana);
+      await page.keyboard.press("g");
+      await page.keyboard.press("a");
+      await page.getByRole("heading", { name: "Approvals" }).waitFor();
+      await page.getByRole("region", { name: "The question" }).getByRole("button", { name: "Approve once" }).waitFor();
+      const marks = await page.locator("mark").allTextContents();
+      const found = await sound(ana, "the inbox");
+      await page.keyboard.press("a");
+      await expectText(page, "Approved once");
+      await go(ana, desk, place);
+      await expectText(page, "1250 cents paid to alice");
+      return [...wrong(marks.join(" ") === "\\u{202e} \\u{200b}", `hidden characters are shown as ${JSON.stringify(marks)}`), ...found];
+    },
+  },
+  {
+    name: "O15 O20 deny with a reason, edit and approve: the agent is told, and what runs is what was edited",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await say(ana, desk, "stage", "pay mallory");
+      await page.getByRole("button", { name: "Deny" }).click();
+      await page.getByLabel(/Why not/).fill("mallory is not known here");
+      await page.getByRole("button", { name: "Deny", exact: true }).click();
+      await expectText(page, /That did not work: .*mallory is not known here/);
+      await say(ana, desk, "stage", "pay bob");
+      await page.getByRole("button", { name: "Edit and approve" }).click();
+      const field = page.getByLabel(/Arguments to approve/);
+      await field.fill("[]");
+      const isHeld = await page.getByRole("button", { name: "Approve as edited" }).isDisabled();
+      await field.fill('{"to": "bob", "cents": 99}');
+      await page.getByRole("button", { name: "Approve as edited" }).click();
+      await expectText(page, "99 cents paid to bob");
+      return [...wrong(isHeld, "arguments that are no object could be sent"), ...ana.errors()];
+    },
+  },
+  {
+    name: "O14 approve and remember: not asked again, listed with who gave it, revoked with one click, then asked again",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      const place = await say(ana, desk, "stage", "pay carol");
+      await page.getByRole("button", { name: "Approve and remember" }).click();
+      await page.getByLabel("pay, whatever it touches").check();
+      await page.getByLabel("for this session").check();
+      await page.getByRole("button", { name: "Approve and remember" }).click();
+      await expectText(page, "1250 cents paid to carol");
+      await composer(page).fill("pay dora");
+      await composer(page).press("Enter");
+      await expectText(page, "1250 cents paid to dora");
+      await go(ana, desk, "/approvals?tab=grants");
+      const found = await sound(ana, "grants");
+      await page.getByRole("button", { name: "Revoke" }).click();
+      await expectText(page, "No answer is remembered");
+      await go(ana, desk, place);
+      await composer(page).fill("pay erin");
+      await composer(page).press("Enter");
+      await page.getByRole("button", { name: "Approve once" }).waitFor();
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await expectText(page, "cancelled");
+      return found;
+    },
+  },
+  {
+    name: "O22 a running call tells its output as it comes; a word steers the turn; cancelling ends it, and what nobody can tell of is put to a person",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await say(ana, desk, "stage", "work on it");
+      await expectText(page, /step \d+/);
+      await composer(page).fill("a little faster");
+      await composer(page).press("Enter");
+      await expectText(page, "a little faster");
+      const found = await sound(ana, "a turn in progress");
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page.getByText("cancelled", { exact: true }).first().waitFor();
+      await go(ana, desk, "/approvals?tab=unknown");
+      await page.getByRole("button", { name: "It did not happen" }).first().click();
+      await expectText(page, "Every outcome is known");
+      return found;
+    },
+  },
+  {
+    name: "O10 the server is killed and started again: the page says so, stays as it was, and goes on from there with nothing missing or doubled",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await say(ana, desk, "stage", "pay frank");
+      await page.getByRole("button", { name: "Approve once" }).waitFor();
+      await desk.kill();
+      await expectText(page, "Reconnecting…");
+      const stays = await page.getByRole("article", { name: "Question about pay" }).isVisible();
+      await desk.start();
+      await expectText(page, "Live");
+      await page.getByRole("button", { name: "Approve once" }).click();
+      await expectText(page, "1250 cents paid to frank");
+      const cards = await page.getByRole("article", { name: "Call of pay" }).count();
+      const said = await page.getByText("pay frank", { exact: true }).count();
+      return [
+        ...wrong(stays, "the page went blank"),
+        ...wrong(cards === 1 && said === 1, `${cards} cards, said ${said} times`),
+        ...ana.errors(),
+      ];
+    },
+  },
+  {
+    name: "O23 two operators at once: both see a question, one answers, and the other sees at once who did",
+    async run({ browser, desk, ana }) {
+      const bo = await enter(browser, desk, "bo");
+      const place = await say(ana, desk, "stage", "pay grace");
+      await go(bo, desk, "/approvals");
+      await bo.page.getByRole("region", { name: "The question" }).getByRole("button", { name: "Approve once" }).waitFor();
+      await go(bo, desk, place);
+      await bo.page.getByRole("button", { name: "Approve once" }).click();
+      await ana.page.getByText("1250 cents paid to grace").first().waitFor();
+      const by = await ana.page.getByRole("article", { name: "Question about pay" }).textContent();
+      const found = [
+        ...wrong(/bo/.test(by ?? "") && /approved/.test(by ?? ""), `the other is told: ${by}`),
+        ...bo.errors(),
+        ...ana.errors(),
+      ];
+      await bo.context.close();
+      return found;
+    },
+  },
+  {
+    name: "O12 what is hostile is shown and does nothing: no markup, no request, no link that leads anywhere unasked, nothing wider than the page",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await say(ana, desk, "stage", "show me something hostile");
+      await expectText(page, /completed/);
+      await page.getByRole("button", { name: "Arguments, result, evidence" }).first().click();
+      const title = await page.title();
+      const made = await page.locator("main :is(img, iframe, script, style, a[href*=evil], a[href^=javascript], a[href^='http'])").count();
+      await page.getByRole("button", { name: "the bank" }).click();
+      await page.getByRole("dialog").getByText("https://evil.example/login").waitFor();
+      await page.getByRole("button", { name: "Stay here" }).click();
+      const shown = (await page.locator("main").textContent()) ?? "";
+      const found = await sound(ana, "hostile content");
+      return [
+        ...wrong(title.includes("Orgate"), `the title became ${title}`),
+        ...wrong(made === 0, `${made} elements were made of it`),
+        ...wrong(!/[\u202e\u2066\u200b\u001b\u0007]/.test(shown), "a hidden character is on the page as itself"),
+        ...found,
+      ];
+    },
+  },
+  {
+    name: "O24 the first run: an allow, a denial and an approval, with no key, within a minute",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      const from = Date.now();
+      await go(ana, desk, "/guide");
+      await page.getByRole("button", { name: "Ask about a charge" }).click();
+      await page.getByRole("button", { name: "Ask for a large refund" }).click();
+      await page.getByRole("button", { name: "Ask for a small refund" }).click();
+      await page.getByRole("button", { name: "Approve once" }).click();
+      await expectText(page, "That is all there is to it");
+      const took = Date.now() - from;
+      return [...wrong(took < 60_000, `it took ${took} ms`), ...(await sound(ana, "the first run"))];
+    },
+  },
+  {
+    name: "O25 on a phone: the bar leads to what waits, the question fits, a thumb approves it",
+    async run({ browser, desk, ana }) {
+      await say(ana, desk, "stage", "pay heidi");
+      const phone = await enter(browser, desk, "ana", { phone: true, scheme: "dark" });
+      const { page } = phone;
+      await page
+        .getByRole("navigation", { name: "Screens" })
+        .getByRole("link", { name: /Approvals/ })
+        .tap();
+      await page.getByRole("link", { name: /pay/ }).first().tap();
+      const approve = page.getByRole("button", { name: "Approve once" });
+      await approve.waitFor();
+      const found = await sound(phone, "a question on a phone");
+      const height = (await approve.boundingBox())?.height ?? 0;
+      await approve.tap();
+      await expectText(page, "Approved once");
+      await ana.page.getByText("1250 cents paid to heidi").first().waitFor();
+      await page.getByRole("button", { name: "More" }).tap();
+      await page.getByRole("menuitem", { name: "First run" }).tap();
+      await page.getByRole("heading", { name: "First run" }).waitFor();
+      const more = await misfits(phone);
+      await phone.context.close();
+      return [...wrong(height >= 44, `the button is ${height} px high`), ...found, ...more];
+    },
+  },
+  {
+    name: "O8 O26 the palette finds screens and agents, every shortcut is listed, and single keys can be switched off",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await go(ana, desk, "/approvals");
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("talk billing");
+      const palette = await sound(ana, "the palette");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/chat\/with\/billing/);
+      await blur(ana);
+      await page.keyboard.press("?");
+      await page.getByRole("dialog").getByText("Go to Approvals").waitFor();
+      const help = await sound(ana, "the shortcuts");
+      await page.getByRole("checkbox").uncheck();
+      await page.keyboard.press("Escape");
+      await blur(ana);
+      await page.keyboard.press("g");
+      await page.keyboard.press("a");
+      const isStill = page.url().includes("/chat/");
+      await page.evaluate("localStorage.clear()");
+      await go(ana, desk, "/nowhere/at/all");
+      await expectText(page, "There is nothing at this address");
+      return [...palette, ...help, ...wrong(isStill, "a key that was switched off did something")];
+    },
+  },
+];
+
+export const consoleFlows: Suite = {
+  name: "console",
+  async run({ judge, say: told }) {
+    const from = performance.now();
+    const desk = await openDesk();
+    const browser = await openBrowser();
+    try {
+      const ana = await enter(browser, desk, "ana");
+      const world = { browser, desk, ana };
+      for (const { name, run } of CASES) {
+        const began = performance.now();
+        await judge(name, () => run(world));
+        ana.errors(); // each case tells its own
+        told(`${name.split(" ")[0]} took ${Math.round((performance.now() - began) / 100) / 10} s`);
+      }
+    } finally {
+      await browser.close();
+      await desk.close();
+      told(`${CASES.length} cases in ${Math.round((performance.now() - from) / 1_000)} s`);
+    }
+  },
+};

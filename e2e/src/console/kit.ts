@@ -1,0 +1,82 @@
+/** What every test of the console shares: a person at a page, and what a page must not have. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { ConsoleDesk, Operator } from "./desk.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const MISFITS = readFileSync(join(import.meta.dirname, "misfits.js"), "utf8");
+export const DESKTOP = { width: 1280, height: 800 } as const;
+export const PHONE = { width: 390, height: 844 } as const;
+
+export type Person = Readonly<{
+  page: Page;
+  context: BrowserContext;
+  /** What the page has said to its console since it was asked last, beside what is expected of a server that is away. */
+  errors(): readonly string[];
+}>;
+
+export type Look = Readonly<{ phone?: boolean; scheme?: "light" | "dark" }>;
+
+/** A lost server is told by the browser itself, in words of its own. */
+const EXPECTED = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket connection to|ERR_EMPTY_RESPONSE|ERR_NETWORK/;
+
+export async function enter(
+  browser: Browser,
+  desk: ConsoleDesk,
+  who: Operator,
+  { phone = false, scheme = "light" }: Look = {},
+): Promise<Person> {
+  const context = await browser.newContext({
+    viewport: phone ? PHONE : DESKTOP,
+    colorScheme: scheme,
+    reducedMotion: "reduce",
+    bypassCSP: false,
+    ...(phone ? { isMobile: true, hasTouch: true } : {}),
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const found: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type()) && !EXPECTED.test(message.text())) found.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => found.push(`thrown: ${error.message}`));
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.origin !== desk.url() && url.protocol !== "blob:") found.push(`asks for ${request.url()}`);
+  });
+  await page.goto(await desk.link(who));
+  await page.getByRole("navigation", { name: "Screens" }).first().waitFor();
+  return { page, context, errors: () => found.splice(0) };
+}
+
+export const go = async ({ page }: Person, desk: ConsoleDesk, path: string): Promise<void> => {
+  await page.goto(`${desk.url()}${path}`);
+  await page.locator("main h1").first().waitFor();
+};
+
+type Violation = Readonly<{ id: string; impact: string | null; nodes: readonly Readonly<{ html: string; failureSummary: string }>[] }>;
+
+/** WCAG 2.2 A and AA, and what axe takes to be best. The engine is put in as the browser's own, past the content policy of the page. */
+export async function axe({ page }: Person): Promise<readonly string[]> {
+  await page.evaluate(`${AXE}; undefined`);
+  const violations = await page.evaluate<readonly Violation[]>(
+    "axe.run(document, { runOnly: ['wcag2a','wcag2aa','wcag21a','wcag21aa','wcag22aa','best-practice'] }).then((r) => r.violations.map((v) => ({ id: v.id, impact: v.impact, nodes: v.nodes.map((n) => ({ html: n.html, failureSummary: n.failureSummary })) })))",
+  );
+  return violations.map(
+    ({ id, nodes }) =>
+      `axe ${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary.replaceAll("\n", " ").slice(0, 200)}`).join(" | ")}`,
+  );
+}
+
+/** O20 nothing is wider than the window, and no text is cut off where nobody can scroll to it. Runs in the page, which knows its boxes. */
+export const misfits = ({ page }: Person): Promise<readonly string[]> => page.evaluate<readonly string[]>(MISFITS);
+
+/** As if one had clicked beside everything. */
+export const blur = ({ page }: Person): Promise<unknown> => page.evaluate("document.activeElement?.blur()");
+
+/** Everything that must hold of whatever is on screen. */
+export async function sound(person: Person, what: string): Promise<readonly string[]> {
+  return [...(await axe(person)), ...(await misfits(person)), ...person.errors()].map((found) => `${what}: ${found}`);
+}

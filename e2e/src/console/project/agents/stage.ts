@@ -1,0 +1,73 @@
+/** An agent for the tests of the console: it waits, asks, edits and is hostile, when it is told to. */
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { defineAgent, defineTool, fileTools } from "orgate";
+import { HOSTILE } from "../hostile.ts";
+
+const root = join(import.meta.dirname, "..");
+const text = { type: "object", properties: { text: { type: "string" } }, required: ["text"], additionalProperties: false } as const;
+
+const slow = defineTool({
+  name: "slow_work",
+  description: "Works until it is told to stop, and says how far it is.",
+  input: { type: "object", properties: {}, additionalProperties: false },
+  effects: ["execute"],
+  run: async (_, { note, signal }) => {
+    for (let i = 1; i <= 600; i += 1) {
+      note("output", `step ${i}\n`);
+      await pause(100, undefined, { signal });
+    }
+    return "finished";
+  },
+});
+const pay = defineTool({
+  name: "pay",
+  description: "Pays somebody.",
+  input: {
+    type: "object",
+    properties: { to: { type: "string" }, cents: { type: "integer", minimum: 1 }, note: { type: "string" } },
+    required: ["to", "cents"],
+    additionalProperties: false,
+  },
+  effects: ["spend"],
+  resource: ({ to }) => ({ type: "Account", id: String(to) }),
+  resourceTypes: ["Account"],
+  run: ({ to, cents }) => `${String(cents)} cents paid to ${String(to)}`,
+});
+const fetchPage = defineTool({
+  name: "fetch_page",
+  description: "A page from somewhere.",
+  input: text,
+  effects: ["read"],
+  repeat: "read",
+  run: () => HOSTILE,
+});
+
+export const stage = defineAgent({
+  name: "stage",
+  instructions: "You do what the tests of the console ask for.",
+  model: "offline/stage",
+  modelOptions: {
+    delayMs: 5,
+    rules: [
+      { when: { says: "work" }, say: "I will work on it.", calls: [{ tool: "slow_work" }] },
+      {
+        when: { says: "pay (?<who>\\w+)" },
+        say: "I will pay.",
+        calls: [{ tool: "pay", args: { to: "{{who}}", cents: 1250, note: "for\u202egnp.exe and\u200b more" } }],
+      },
+      { when: { called: ["pay"], failed: false }, say: "Paid: {{result}}." },
+      { when: { says: "hostile" }, think: "What a strange page.", calls: [{ tool: "fetch_page", args: { text: HOSTILE.slice(0, 200) } }] },
+      { when: { called: ["fetch_page"] }, say: HOSTILE },
+      {
+        when: { says: "edit" },
+        say: "I will correct the note.",
+        calls: [{ tool: "write_file", args: { path: "notes/today.txt", text: "one\ntwo, corrected\nthree\n" } }],
+      },
+      { when: { called: ["write_file"] }, say: "The note is corrected." },
+      { when: { failed: true }, say: "That did not work: {{result}}" },
+      { say: "Here is **what I know**:\n\n- one thing\n- [another](https://example.org/a)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n" },
+    ],
+  },
+  tools: [slow, pay, fetchPage, ...fileTools({ root })],
+});
