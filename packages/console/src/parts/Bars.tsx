@@ -18,7 +18,7 @@ export function Bars({ bars, kinds, label, text }: Props) {
         <div className={css.scale} aria-hidden="true">
           <span>{text(most)}</span>
           <span>{text(most / 2)}</span>
-          <span>{text(0)}</span>
+          <span>0</span>
         </div>
         <div className={css.plot} aria-hidden="true">
           {bars.map(({ name, title, parts }, i) => (

@@ -2,7 +2,7 @@
  * What every agent is doing, and how it has been doing.
  * O57 within one look: how many turns run and wait, whether anything is denied, broken or halted; every figure leads to what it is of.
  */
-import { type AgentRow, type FleetView, fleetFold, type RunningTurn } from "@orgate/core/journal/view";
+import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } from "@orgate/core/journal/view";
 import { millis } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useEffect, useMemo, useState } from "react";
@@ -23,6 +23,8 @@ import { Breakers, Halts } from "./Switches.tsx";
 
 const HOURS = 24;
 const HOUR_MS = 3_600_000;
+/** What was counted here since is counted by the server too: asked for anew now and then. */
+const REFRESH_MS = 60_000;
 type Standing = Readonly<{
   agents: RouteOutput<"agents">;
   running: RouteOutput<"sessions">;
@@ -91,25 +93,31 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
   const [standing, setStanding] = useState<Standing | null>(null);
   const [problem, setProblem] = useState<Parameters<typeof Failing>[0]["problem"] | null>(null);
   const [round, setRound] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `round` asks again
   useEffect(() => {
     if (agents === null) return;
     let isGone = false;
     const hour = Math.floor(Date.now() / HOUR_MS);
-    void Promise.all([
-      hub.call("sessions", { query: { limit: 500, state: "running" } }),
-      hub.call("sessions", { query: { limit: 500, state: "waiting" } }),
-      hub.call("usage", { query: { from: hour - HOURS + 1, to: hour + 1 } }),
-    ]).then(([running, waiting, usage]) => {
+    const inState = (state: "running" | "waiting") => hub.call("sessions", { query: { limit: 500, state } });
+    const stand = async (usage: RouteOutput<"usage">): Promise<void> => {
+      const [running, waiting] = await Promise.all([inState("running"), inState("waiting")]);
       if (isGone) return;
-      if (running.kind === "ok" && waiting.kind === "ok" && usage.kind === "ok") {
-        setProblem(null);
-        setStanding({ agents, running: running.value, waiting: waiting.value, usage: usage.value });
-        if (usage.value.behind > 0) setTimeout(() => setRound((n) => n + 1), 1_000); // it is still being looked through
-      } else for (const came of [running, waiting, usage]) if (came.kind === "problem") setProblem(came.problem);
-    });
+      if (running.kind === "ok" && waiting.kind === "ok") setStanding({ agents, running: running.value, waiting: waiting.value, usage });
+      const wrong = [running, waiting].find((came) => came.kind === "problem");
+      setProblem(wrong?.kind === "problem" ? wrong.problem : null);
+    };
+    /** Who works is shown at once; what was used is looked up beside the journal, which may take a moment. */
+    const all = async (): Promise<void> => {
+      if (round === 0) await stand({ rows: [], behind: 0 });
+      const usage = await hub.call("usage", { query: { from: hour - HOURS + 1, to: hour + 1 } });
+      if (isGone || usage.kind === "problem") return;
+      await stand(usage.value);
+      timer = setTimeout(() => setRound((n) => n + 1), usage.value.behind > 0 ? 1_000 : REFRESH_MS);
+    };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    void all();
     return () => {
       isGone = true;
+      clearTimeout(timer);
     };
   }, [hub, agents, round]);
   return { standing, problem, reload: () => setRound((n) => n + 1) };
@@ -182,7 +190,7 @@ function figures({ agents, running, waiting }: FleetView, broken: number, halted
     {
       name: "Broken or halted",
       value: String(broken + halted),
-      says: broken + halted === 0 ? "all runs" : `${broken} breakers, ${halted} halts`,
+      says: broken + halted === 0 ? "all runs" : `${count(broken, "breaker")}, ${count(halted, "halt")}`,
       tone: broken + halted > 0 ? "bad" : "ok",
     },
   ];

@@ -16,6 +16,12 @@ import { countText, span } from "../../parts/time.ts";
 import css from "./Health.module.css";
 
 const EVERY_MS = 5_000;
+const WELL: Readonly<Record<string, string>> = {
+  "journal-read": "entries can be read",
+  "journal-write": "entries can be written, and are on disk before anything happens",
+  policies: "a set of policies is in force",
+  "taking-turns": "sessions are driven here",
+};
 type Checks = RouteOutput<"health">;
 type Metrics = RouteOutput<"metrics">["metrics"];
 
@@ -53,7 +59,7 @@ export default function Health() {
           <li key={name}>
             <Tag tone={ok ? "ok" : "bad"}>{ok ? "well" : "failing"}</Tag>
             <strong>{name}</strong>
-            <span>{detail}</span>
+            <span>{detail === "" ? (WELL[name] ?? "") : detail}</span>
           </li>
         ))}
         <li>

@@ -69,7 +69,7 @@ export function Draft({ file, files, done }: Props) {
         </span>
       </div>
       {report === null || report.ok ? null : (
-        <ul className={css.problems}>
+        <ul className={css.rows}>
           {report.problems.map(({ file: path, line, column, detail, hint }) => (
             <li key={`${path}:${line}:${column}:${detail}`}>
               <code>

@@ -1,6 +1,6 @@
 /** One action, and what would be decided about it. Nothing is done, and nothing is recorded. */
 import { policyRef } from "@orgate/core/journal/view";
-import { type JsonObject, policyId } from "@orgate/core/vocab";
+import { type Json, type JsonObject, policyId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { type FormEvent, useId, useState } from "react";
 import { useCalled, useHub } from "../../link/use.ts";
@@ -20,15 +20,17 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
   const agents = useCalled("agents", { query: { limit: 500 } });
   const [agent, setAgent] = useState(given);
   const [action, setAction] = useState("");
-  const [args, setArgs] = useState("{}");
+  const [typed, setArgs] = useState<string | null>(null);
   const [labels, setLabels] = useState("");
-  const [surface, setSurface] = useState<(typeof SURFACES)[number]>("coordinator");
+  const [surface, setSurface] = useState<(typeof SURFACES)[number]>("api");
   const [found, setFound] = useState<Found | null>(null);
   const [busy, setBusy] = useState(false);
   const id = useId();
   const chosen = agents.value?.items.find(({ name }) => name === agent) ?? agents.value?.items[0];
   const actions = [...(chosen?.tools ?? []).map((tool) => `tool:${tool}`), "respond", "model"];
   const wanted = action === "" ? (actions[0] ?? "respond") : action;
+  const definition = useCalled(chosen === undefined ? null : "agent", { params: { agent: chosen?.name ?? "" } });
+  const args = typed ?? skeleton(definition.value?.tools.find(({ name }) => `tool:${name}` === wanted)?.input ?? {});
 
   const ask = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
@@ -64,6 +66,7 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
           onChange={({ target }) => {
             setAgent(target.value);
             setAction("");
+            setArgs(null);
           }}
         >
           {(agents.value?.items ?? []).map(({ name }) => (
@@ -71,7 +74,15 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
           ))}
         </select>
         <label htmlFor={`${id}b`}>Wants to</label>
-        <input id={`${id}b`} list={`${id}known`} value={wanted} onChange={({ target }) => setAction(target.value)} />
+        <input
+          id={`${id}b`}
+          list={`${id}known`}
+          value={wanted}
+          onChange={({ target }) => {
+            setAction(target.value);
+            setArgs(null);
+          }}
+        />
         <datalist id={`${id}known`}>
           {actions.map((one) => (
             <option key={one} value={one} />
@@ -124,9 +135,9 @@ function Decided({ told: { verdict, read } }: Readonly<{ told: RouteOutput<"eval
         <Tag tone={TONES[kind] ?? "plain"}>{kind}</Tag> {because.length === 0 ? "by no policy" : <Policies of={because} />}
       </p>
       {reason === null ? null : <p>{sentence(reason)}</p>}
-      <h3>The verdict</h3>
+      <h2>The verdict</h2>
       <CodeView text={JSON.stringify(verdict, null, 2)} language="json" label="The verdict" />
-      <h3>What it read</h3>
+      <h2>What it read</h2>
       {Object.keys(read).length === 0 ? (
         <p>Nothing: it was decided by who wants what alone.</p>
       ) : (
@@ -143,4 +154,19 @@ function readArgs(text: string): JsonObject | null {
   } catch {
     return null;
   }
+}
+
+/** What a tool must be given, to be filled in. */
+function skeleton(schema: JsonObject): string {
+  const properties = objectIn(schema["properties"]);
+  const required = Array.isArray(schema["required"]) ? schema["required"].map(String) : [];
+  return JSON.stringify(Object.fromEntries(required.map((name) => [name, example(objectIn(properties[name]))])), null, 2);
+}
+const objectIn = (value: unknown): JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}; // of a JSON Schema
+function example(schema: JsonObject): Json {
+  const [first] = Array.isArray(schema["enum"]) ? schema["enum"] : [];
+  if (first !== undefined) return first;
+  const of: Readonly<Record<string, Json>> = { integer: 1, number: 1, boolean: false, array: [], object: {} };
+  return of[String(schema["type"])] ?? "x";
 }

@@ -94,7 +94,7 @@ type PaneProps = Readonly<{
 function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
   const found = policy === null ? undefined : inForce.find(({ id }) => id === policy);
   const wanted = at ?? found?.file ?? (policy === null ? null : policyRef(policyId(policy)).file);
-  const file = files.files.find(({ path }) => path === wanted) ?? files.files[0];
+  const file = files.files.find(({ path }) => path === wanted) ?? files.files.find(({ table }) => !table) ?? files.files[0];
   const [isEditing, setEditing] = useState(false);
   if (file === undefined)
     return files.problems.length > 0 ? (
@@ -194,7 +194,7 @@ function InFile({ inForce, policy, agent }: Readonly<{ inForce: InForce; policy:
   return (
     <>
       <h3>Policies in it{agent === null ? "" : `; which of them decide for ${agent} is told by “What would be decided”`}</h3>
-      <ul className={css.inFile}>
+      <ul className={css.rows}>
         {inForce.map(({ id, effect, line, annotations }) => (
           <li key={id} aria-current={id === policy}>
             <Tag tone={effect === "permit" ? "ok" : "bad"}>{effect}</Tag>
@@ -219,7 +219,7 @@ function InFile({ inForce, policy, agent }: Readonly<{ inForce: InForce; policy:
 
 function Problems({ of }: Readonly<{ of: Files["problems"] }>) {
   return (
-    <ul className={css.problems} role="alert">
+    <ul className={css.rows} role="alert">
       {of.map(({ file, line, column, detail, hint }) => (
         <li key={`${file}:${line}:${column}:${detail}`}>
           <code>
@@ -251,7 +251,7 @@ function Cases({ cases }: Readonly<{ cases: Files["cases"] }>) {
           {rows.filter(({ passed }) => passed).length} of {rows.length} hold
         </Tag>
       </h2>
-      <ul>
+      <ul className={css.rows}>
         {rows.map(({ name, passed, detail, line }) => (
           <li key={`${line}:${name}`}>
             <Tag tone={passed ? "ok" : "bad"}>{passed ? "holds" : "fails"}</Tag>

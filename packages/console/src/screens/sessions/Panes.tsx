@@ -55,7 +55,7 @@ export function StatePane({ session, items, at }: Readonly<{ session: SessionId;
           ["Used so far", `${countText(tokensOf(view.totals))} tokens, ${costText(view.totals.micros)}`],
         ]}
       />
-      <h3>Said and done up to here</h3>
+      <h2>Said and done up to here</h2>
       <ol className={css.lately}>
         {view.items.slice(-LATELY).map((item) => (
           <li key={item.key}>{lately(item)}</li>
@@ -134,7 +134,7 @@ export function EntryPane({ session, row }: Readonly<{ session: SessionId; row: 
           ["Commit's hash", <Hash key="c" of={commit.hash} />],
         ]}
       />
-      <h3>Payload</h3>
+      <h2>Payload</h2>
       {payload === null ? (
         <p>Erased on request. Its hash stands, so that the chain can still be checked.</p>
       ) : (

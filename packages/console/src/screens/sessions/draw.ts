@@ -1,7 +1,7 @@
 /** Draws a timeline's layout. A canvas, because a long session has more spans than a page may have elements; the list of entries says the same in words. */
 import type { Span } from "@orgate/core/journal/view";
 import { duration } from "@orgate/core/journal/view";
-import { LABEL, type Layout, TOP } from "./layout.ts";
+import { FOOT, LABEL, type Layout, TOP } from "./layout.ts";
 
 const NAMES = [
   "observe",
@@ -66,7 +66,7 @@ export function draw(
   if (at !== null) {
     ctx.strokeStyle = colours.focus;
     ctx.lineWidth = 2;
-    line(ctx, at, 0, layout.height);
+    line(ctx, at, 0, layout.height - FOOT);
   }
 }
 
@@ -79,10 +79,12 @@ function colourOf(span: Span, colours: Colours): string {
 const WHY = { waiting: "waited", idle: "idle", crash: "crashed" } as const;
 
 function drawFolds(ctx: CanvasRenderingContext2D, { folds, height }: Layout, colours: Colours): void {
+  const end = height - FOOT;
+  let last = 0;
   for (const { x, width, fold } of folds) {
     ctx.save();
     ctx.beginPath();
-    ctx.rect(x, TOP, width, height - TOP);
+    ctx.rect(x, TOP, width, end - TOP);
     ctx.clip();
     ctx.strokeStyle = fold.why === "crash" ? colours.bad : colours["line-strong"];
     ctx.lineWidth = 1;
@@ -94,12 +96,12 @@ function drawFolds(ctx: CanvasRenderingContext2D, { folds, height }: Layout, col
     }
     ctx.restore();
     const text = `${WHY[fold.why]} ${span(fold.to - fold.from)}`;
-    const room = ctx.measureText(text).width + 8;
-    if (width < 14) continue;
-    ctx.fillStyle = colours.surface;
-    ctx.fillRect(x + width / 2 - room / 2, height - 18, room, 15);
+    const room = ctx.measureText(text).width;
+    const from = Math.max(2, x + width / 2 - room / 2);
+    if (from < last) continue; // it would stand on the one before
     ctx.fillStyle = fold.why === "crash" ? colours.bad : colours["ink-2"];
-    ctx.fillText(text, x + width / 2 - room / 2 + 4, height - 10);
+    ctx.fillText(text, from, end + FOOT / 2);
+    last = from + room + 8;
   }
 }
 const span = (ms: number): string =>
@@ -119,7 +121,8 @@ function drawLabels(ctx: CanvasRenderingContext2D, { labels }: Layout, colours: 
     ctx.fillRect(from, y + 1, 2, LABEL - 2);
     ctx.font = '10px "Instrument Sans", sans-serif';
     ctx.fillStyle = colours.ink;
-    ctx.fillText(name, from + 6, y + LABEL / 2 + 0.5);
+    const room = ctx.measureText(name).width + 8;
+    ctx.fillText(name, Math.max(2, Math.min(from + 6, width - room)), y + LABEL / 2 + 0.5);
     ctx.font = FONT;
   }
 }
@@ -138,7 +141,7 @@ function drawMarks(ctx: CanvasRenderingContext2D, { marks, height }: Layout, col
     ctx.strokeStyle = colour;
     ctx.globalAlpha = mark.kind === "crash" ? 1 : 0.35;
     ctx.lineWidth = mark.kind === "crash" ? 2 : 1;
-    line(ctx, x, TOP - 4, height);
+    line(ctx, x, TOP - 4, height - FOOT);
     ctx.globalAlpha = 1;
     ctx.fillStyle = colour;
     if (x - last < 11 && mark.kind !== "crash") continue; // they would stand on each other

@@ -3,7 +3,9 @@ import { type Folded, type Mark, PHASES, type Phase, type Span, scaleOf, type Ti
 
 export const ROW = 20;
 export const TOP = 20; // marks
-export const LABEL = 12;
+export const LABEL = 13;
+/** Below the lanes: how long what is folded took. */
+export const FOOT = 16;
 const LEAST = 2;
 const MOST_LANES = 8;
 
@@ -77,18 +79,28 @@ export function layOut(timeline: TimelineView, window: Window, width: number): L
     });
   }
   return {
-    height: y + 4,
+    height: y + FOOT,
     rows,
     spans,
     folds: timeline.folds.flatMap((fold) =>
       isSeen(x(fold.from), x(fold.to)) ? [{ x: x(fold.from), width: x(fold.to) - x(fold.from), fold }] : [],
     ),
     marks: timeline.marks.flatMap((mark) => (isSeen(x(mark.at), x(mark.at)) ? [{ x: x(mark.at), mark }] : [])),
-    labels: timeline.labels.flatMap(({ at, added }) =>
+    labels: firsts(timeline.labels).flatMap(({ at, added }) =>
       added.flatMap((name) => (names.includes(name) ? [{ x: x(at), name, row: names.indexOf(name) }] : [])),
     ),
     whole,
   };
+}
+/** A label counts from where it first came in; what is told again adds nothing. */
+function firsts(steps: TimelineView["labels"]): TimelineView["labels"] {
+  const seen = new Set<string>();
+  return steps.map((step) => {
+    for (const gone of step.removed) seen.delete(gone);
+    const added = step.added.filter((name) => !seen.has(name));
+    for (const name of added) seen.add(name);
+    return { ...step, added };
+  });
 }
 const NAMES: Readonly<Record<Phase, string>> = { observe: "Observe", reason: "Reason", gate: "Gate", act: "Act" };
 
