@@ -253,7 +253,7 @@ function Others({ all, at }: Readonly<{ all: readonly Agent[]; at: string | null
 const SESSION_TOPICS = ["session.opened", "turn.started", "turn.ended", "approval.asked", "approval.answered", "session.closed"] as const;
 
 function Conversations({ at }: Readonly<{ at: SessionId | null }>) {
-  const sessions = useCalled("sessions", { query: { limit: 30 } }, SESSION_TOPICS);
+  const sessions = useCalled("sessions", { query: { limit: 16 } }, SESSION_TOPICS);
   const items = sessions.value?.items ?? [];
   if (items.length === 0) return null;
   return (
