@@ -19,8 +19,7 @@ export function Sparkline({ values, label, tone = "plain" }: Props) {
     <svg
       className={`${css.sparkline} ${css[tone]}`}
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-      width={WIDTH}
-      height={HEIGHT}
+      preserveAspectRatio="none"
       role="img"
       aria-label={label}
     >

@@ -30,6 +30,7 @@ type Standing = Readonly<{
   running: RouteOutput<"sessions">;
   waiting: RouteOutput<"sessions">;
   usage: RouteOutput<"usage">;
+  isCounted: boolean;
 }>;
 
 export default function Fleet() {
@@ -39,6 +40,7 @@ export default function Fleet() {
   const breakers = useCalled("breakers", { query: {} }, ["breaker.changed"]);
   const { standing, problem, reload } = useStanding(agents.value);
   const view = useFleet(standing, now);
+  const isCounted = standing?.isCounted === true;
   const wrong = agents.problem ?? problem;
   const askAgain = (): void => {
     agents.reload();
@@ -58,7 +60,7 @@ export default function Fleet() {
       lead="What every agent is doing now, and how it went in the last 24 hours."
       aside={<Halts halts={halted} reload={halts.reload} />}
     >
-      <Figures label="At a glance" of={figures(view, open.length, halted.length)} />
+      <Figures label="At a glance" of={figures(view, { broken: open.length, halted: halted.length, isCounted })} />
       {view.agents.length === 0 ? (
         <Empty icon="fleet" title="No agents yet">
           <p>
@@ -67,7 +69,7 @@ export default function Fleet() {
         </Empty>
       ) : (
         <ul className={css.agents} aria-label="Agents">
-          {view.agents.map((row) => (
+          {[...view.agents].sort(byNeed((agent) => haltOf(halted, agent))).map((row) => (
             <Agent
               key={row.agent}
               row={row}
@@ -98,19 +100,20 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
     let isGone = false;
     const hour = Math.floor(Date.now() / HOUR_MS);
     const inState = (state: "running" | "waiting") => hub.call("sessions", { query: { limit: 500, state } });
-    const stand = async (usage: RouteOutput<"usage">): Promise<void> => {
+    const stand = async (usage: RouteOutput<"usage">, isCounted: boolean): Promise<void> => {
       const [running, waiting] = await Promise.all([inState("running"), inState("waiting")]);
       if (isGone) return;
-      if (running.kind === "ok" && waiting.kind === "ok") setStanding({ agents, running: running.value, waiting: waiting.value, usage });
+      if (running.kind === "ok" && waiting.kind === "ok")
+        setStanding({ agents, running: running.value, waiting: waiting.value, usage, isCounted });
       const wrong = [running, waiting].find((came) => came.kind === "problem");
       setProblem(wrong?.kind === "problem" ? wrong.problem : null);
     };
     /** Who works is shown at once; what was used is looked up beside the journal, which may take a moment. */
     const all = async (): Promise<void> => {
-      if (round === 0) await stand({ rows: [], behind: 0 });
+      if (round === 0) await stand({ rows: [], behind: 0 }, false);
       const usage = await hub.call("usage", { query: { from: hour - HOURS + 1, to: hour + 1 } });
       if (isGone || usage.kind === "problem") return;
-      await stand(usage.value);
+      await stand(usage.value, true);
       timer = setTimeout(() => setRound((n) => n + 1), usage.value.behind > 0 ? 1_000 : REFRESH_MS);
     };
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -156,14 +159,15 @@ function useFleet(standing: Standing | null, now: number): FleetView | null {
   return useMemo(() => fold?.view(millis(now)) ?? null, [fold, version, now]);
 }
 
-function figures({ agents, running, waiting }: FleetView, broken: number, halted: number): readonly Figure[] {
+type Besides = Readonly<{ broken: number; halted: number; isCounted: boolean }>;
+/** Until it is counted. */
+const NOT_YET = "…";
+
+function figures({ agents, running, waiting }: FleetView, { broken, halted, isCounted }: Besides): readonly Figure[] {
   const sum = (of: (row: AgentRow) => number): number => agents.reduce((total, row) => total + of(row), 0);
-  const [turns, completed, denials, micros] = [
-    sum((r) => r.counts.turns),
-    sum((r) => r.counts.completed),
-    sum((r) => r.counts.denials),
-    sum((r) => r.counts.micros),
-  ];
+  const counted = (text: string): string => (isCounted ? text : NOT_YET);
+  const [turns, completed] = [sum((r) => r.counts.turns), sum((r) => r.counts.completed)];
+  const stopped = broken + halted;
   return [
     {
       name: "Working",
@@ -180,20 +184,30 @@ function figures({ agents, running, waiting }: FleetView, broken: number, halted
     },
     {
       name: "Completed",
-      value: turns === 0 ? "–" : `${Math.round((completed / turns) * 100)} %`,
-      says: `of ${turns} turns, 24 h`,
+      value: counted(turns === 0 ? "–" : percent(completed / turns)),
+      says: isCounted ? `of ${count(turns, "turn")}, 24 h` : "24 h",
       tone: turns > 0 && completed / turns < 0.5 ? "bad" : "plain",
       to: "/sessions",
     },
-    { name: "Denied", value: String(denials), says: "calls, 24 h", to: "/journal?verdict=deny" },
-    { name: "Cost", value: moneyText(micros), says: "24 h", to: "/cost" },
+    { name: "Denied", value: counted(String(sum((r) => r.counts.denials))), says: "calls, 24 h", to: "/journal?verdict=deny" },
+    { name: "Cost", value: counted(moneyText(sum((r) => r.counts.micros))), says: "24 h", to: "/cost" },
     {
       name: "Broken or halted",
-      value: String(broken + halted),
-      says: broken + halted === 0 ? "all runs" : `${count(broken, "breaker")}, ${count(halted, "halt")}`,
-      tone: broken + halted > 0 ? "bad" : "ok",
+      value: String(stopped),
+      says: stopped === 0 ? "all runs" : `${count(broken, "breaker")}, ${count(halted, "halt")}`,
+      tone: stopped > 0 ? "bad" : "ok",
     },
   ];
+}
+
+/** What is wrong first, then what waits, then what works. */
+function byNeed(halted: (agent: string) => string | null): (a: AgentRow, b: AgentRow) => number {
+  const rank = (row: AgentRow): number => {
+    if (halted(row.agent) !== null) return 0;
+    if (row.waiting > 0) return 1;
+    return row.running.length > 0 ? 2 : row.counts.turns > 0 ? 3 : 4;
+  };
+  return (a, b) => rank(a) - rank(b) || (a.agent < b.agent ? -1 : 1);
 }
 
 type Given = Readonly<{
