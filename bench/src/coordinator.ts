@@ -67,6 +67,13 @@ export async function fanOut({
   type Round = Readonly<{ wallMs: number; delays: readonly number[] }>;
   type Both = Readonly<{ floor: Round; ours: Round }>;
   const delays: number[] = [];
+  let isOver = false;
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => {}); // heard of by whoever waits for a round
+  const guarded = (socket: WebSocket, whose: string): WebSocket =>
+    socket.on("close", (code, reason) => {
+      if (!isOver) lost.reject(new Error(`a socket of ${whose} was closed: ${code} ${String(reason)}`)); // else a round would be waited for in vain
+    });
   let [left, all] = [0, Promise.withResolvers<void>()];
   const took = (at: number): void => {
     delays.push(Date.now() - at);
@@ -77,14 +84,14 @@ export async function fanOut({
     delays.length = 0;
     [left, all] = [subscribers * entries, Promise.withResolvers<void>()];
     const began = performance.now();
-    await Promise.all([start(), all.promise]);
+    await Promise.race([Promise.all([start(), all.promise]), lost.promise]);
     return { wallMs: performance.now() - began, delays: [...delays] };
   }
   const bare = await Promise.all(Array.from({ length: subscribers }, () => connect(server.bare, "/")));
-  for (const socket of bare) socket.on("message", (text) => took((JSON.parse(String(text)) as { at: number }).at));
+  for (const socket of bare) guarded(socket, "the floor").on("message", (text) => took((JSON.parse(String(text)) as { at: number }).at));
   const ours = await Promise.all(
     Array.from({ length: subscribers }, async () => {
-      const socket = await connect(server.port, "/ws/v1");
+      const socket = guarded(await connect(server.port, "/ws/v1"), "the coordinator");
       const caught = new Promise<void>((resolve) => {
         socket.on("message", (text) => {
           const frame = JSON.parse(String(text)) as { kind: string; items?: { entry?: { at: number } }[] };
@@ -105,6 +112,7 @@ export async function fanOut({
       const floor = await measured(() => server.order({ kind: "shout", count: entries, perSecond: pace, bytes: 400 }));
       taken[how].push({ floor, ours: await measured(() => server.order({ kind: "open", count: entries, perSecond: pace })) });
     }
+  isOver = true;
   for (const socket of [...bare, ...ours]) socket.terminate();
   await server.end();
   const figures = (label: string, of: "floor" | "ours"): Line => {

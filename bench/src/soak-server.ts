@@ -45,6 +45,7 @@ const access: Access = {
     scope: { agents: null, actions: null, expiresAt: null },
   }),
   mayDo: () => null,
+  watch: () => () => {},
 };
 const at = await openCoordinator({
   runtime,

@@ -39,6 +39,7 @@ const access: Access = {
     headers.authorization === "Bearer a-token-of-your-own"
       ? { principal: { kind: "user", id: ada.name }, person: ada, scope: { agents: ["greeter"], actions: null, expiresAt: null } }
       : Promise.reject(new Error("nobody")), // an error is a refusal
+  watch: () => () => {}, // it never ends
   mayDo: (_, { agent, on }) => (on === "listing" || agent === "greeter" ? null : "not one of ada's agents"),
 };
 

@@ -5,6 +5,8 @@ export { type Row, tableGate } from "./gate/table.ts";
 export { type ReadIntent, readIntent } from "./inbox/decode.ts";
 export type { Arrived, Inbox } from "./inbox/port.ts";
 export type { Journal } from "./journal/port.ts";
+export { type Knowledge, noKnowledge } from "./knowledge/port.ts";
+export { type Embedder, type KnowledgeStore, knowledgeOn } from "./knowledge/store.ts";
 export * from "./loop/index.ts";
 export { ANSWER_TOOL, answersByCall } from "./reason/answer-call.ts";
 export type { Message, Model, ModelReply, ModelRequest, Preview } from "./reason/port.ts";

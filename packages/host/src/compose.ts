@@ -9,14 +9,19 @@ import {
   type Clock,
   type CountsPort,
   countsOf,
+  type Embedder,
   FaultError,
   type Gate,
   type Ids,
   type Intent,
+  type Knowledge,
+  type KnowledgeStore,
+  knowledgeOn,
   type Live,
   type Middleware,
   type Model,
   NO_CHILDREN,
+  noKnowledge,
   type OpenBreakers,
   type OpenOrders,
   ordersOf,
@@ -52,6 +57,7 @@ import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
 import { httpGuard } from "./adapters/running/http-guard.ts";
 import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
+import { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
@@ -96,6 +102,7 @@ export { type FoundServer, type FoundServers, launchOf, type McpServer, mcpServe
 export { type McpHub, mcpHub, type ServerTools, toolsFrom } from "./adapters/mcp-hub.ts";
 export { type McpLink, mcpLink } from "./adapters/mcp-link.ts";
 export { dropOthers, readPinned, toolsSubject, writePinned } from "./adapters/mcp-pins.ts";
+export { embedderFor } from "./adapters/models/embedding.ts";
 export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 export { type Probe, probe, silenceAt } from "./adapters/models/probing.ts";
 export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
@@ -117,6 +124,7 @@ export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
 export const httpReach = httpGuard();
 export { nameOf as nameOfHolding } from "./adapters/running/sandbox-proof.ts";
 export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
+export { hasKnowledge, openKnowledge } from "./adapters/sqlite-knowledge.ts";
 export { openViews, type Views } from "./adapters/sqlite-views.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
@@ -154,6 +162,9 @@ export type Place = Readonly<{
   breakers: OpenBreakers;
   /** What is counted over hours and days, of this process and all others. */
   counts: CountsPort;
+  /** What is remembered: opened when it is first asked for. */
+  knowledge(embedder: Embedder | null): Knowledge;
+  knowledgeStore(): KnowledgeStore;
   /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
   listen(drives: (session: SessionId) => boolean): Promise<Door | null>;
   close(): Promise<void>;
@@ -173,6 +184,11 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
       await keyring.refresh();
       return keyring.authenticate(intent);
     };
+    let known: KnowledgeStore | null = null;
+    const knowledgeStore = (): KnowledgeStore => {
+      known ??= openKnowledge(directory);
+      return known;
+    };
     const listen: Place["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
@@ -183,8 +199,14 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
       orders: ordersFor(store),
       breakers,
       counts: countsOf(store.journal, nodeClock.now),
+      knowledge: (embedder) => knowledgeOn(knowledgeStore(), embedder),
+      knowledgeStore,
       listen,
-      close: () => store.close(),
+      async close() {
+        known?.close();
+        known = null;
+        await store.close();
+      },
     };
   } catch (error) {
     await store.close();
@@ -246,6 +268,7 @@ export function compose(
     middleware,
     outputs: outputsOf(agent.output === null ? null : withDigest(agent.output, sha256)),
     journal: place.store.journal,
+    knowledge: agent.knowledge === null ? noKnowledge : place.knowledge(outside.embedder),
     inbox: withFreshKeys(place.store.inbox, place.keyring),
     orders: place.orders,
     children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
@@ -292,9 +315,14 @@ export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate): Fam
 }
 
 /** What a test or an embedder may bring of its own. */
-export type Outside = Readonly<{ model(agent: Agent): Model; clock: Clock; ids: Ids }>;
+export type Outside = Readonly<{
+  model(agent: Agent): Model;
+  clock: Clock;
+  ids: Ids /** Null: knowledge is found by its words alone. */;
+  embedder: Embedder | null;
+}>;
 type Named = Pick<Agent, "model" | "modelOptions">;
-export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds };
+export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)), clock: nodeClock, ids: randomIds, embedder: null };
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
 export function modelsWith(settings: Settings): (agent: Named) => Model {

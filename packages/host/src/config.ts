@@ -34,6 +34,14 @@ const projectSchema = z.strictObject({
   skills: z.strictObject({ home: z.boolean().default(false) }).prefault({}),
   groups: z.strictObject({ agents: groups, users: groups }).prefault({}),
   prices: z.record(z.string().regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`"), price).default({}),
+  knowledge: z
+    .strictObject({
+      embedding: z
+        .string()
+        .regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`")
+        .exactOptional(),
+    })
+    .prefault({}),
   coordinator: z
     .strictObject({
       iterations: z.int().min(1).exactOptional(),
@@ -77,6 +85,8 @@ export type Config = Readonly<{
   groups: Groups;
   /** What models cost, by `provider/name`: for agents that do not say it themselves. */
   prices: Readonly<Record<string, Prices>>;
+  /** `embedding`: what makes vectors of what is known, `provider/name`; null: it is found by its words alone. */
+  knowledge: Readonly<{ embedding: string | null }>;
   /** Limits of the coordinator, in place of those of its file. */
   coordinator: Readonly<Partial<Pick<Limits, "iterations" | "tokens" | "turnMs">>>;
   /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
@@ -97,7 +107,7 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema.safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, server, skills, groups, prices, coordinator, notify } = read.data;
+  const { project, journal, server, knowledge, skills, groups, prices, coordinator, notify } = read.data;
   return {
     kind: "config",
     config: Object.freeze({
@@ -111,6 +121,7 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       skillsHome: skills.home ? join(homedir(), ".agents", "skills") : null,
       groups,
       prices,
+      knowledge: Object.freeze({ embedding: knowledge.embedding ?? null }),
       coordinator,
       journal: Object.freeze({ directory: resolve(root, journal.directory), synchronous: journal.synchronous }),
       server: Object.freeze({

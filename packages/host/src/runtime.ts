@@ -9,6 +9,7 @@ import {
   type Digest,
   defineAgent,
   drive,
+  type Embedder,
   type Entry,
   type Fault,
   FaultError,
@@ -69,6 +70,7 @@ import {
   type Door,
   delegatesOf,
   type Env,
+  embedderFor,
   type Family,
   modelsWith,
   NODE,
@@ -118,6 +120,8 @@ export type RuntimeOptions = Readonly<{
   notify?: Notify;
   /** The developer's own code around every turn, in order; an agent's own comes after it. */
   middleware?: readonly Middleware[];
+  /** What makes vectors of texts, for agents with knowledge: `provider/model`, or a maker of one's own. Without it, words alone are searched. */
+  embedding?: string | Embedder;
   /** Named in notices. */
   project?: string;
 }>;
@@ -267,7 +271,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const surfaceOf = (agent: string): Surface => (Object.hasOwn(surfaces, agent) ? (surfaces[agent] ?? surface) : surface);
   const agents = byName(options.agents);
   checkDelegates(agents);
-  const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settingsOf(options.env ?? process.env, options.folder ?? null)) };
+  const settings = settingsOf(options.env ?? process.env, options.folder ?? null);
+  const { embedding = null } = options;
+  const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
+  const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settings), embedder };
   const middleware = new Map(
     options.agents.map((a) => [a.name, middlewareOf([...(options.middleware ?? []), ...a.middleware], `agent \`${a.name}\``)]),
   );
@@ -410,7 +417,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   /** Looks now and then whether the tools that outlived their call have ended, and gives the hold back then. */
   async function outlived(held: Held): Promise<void> {
     while (held.left.running > 0 && !closing.signal.aborted) await nap();
-    if (held.left.running === 0) await journal.release(held.hold).catch(ignoreLost);
+    if (closing.signal.aborted) return; // the journal may be closed by now; a hold ends with its process
+    await journal.release(held.hold).catch(ignoreLost);
   }
 
   function run<Value, const Out extends Schema | undefined = undefined>(

@@ -18,8 +18,10 @@ import {
   FaultError,
   frozenCopy,
   type Hash,
+  isKnowledgeTool,
   type JsonObject,
   KEEP,
+  type KnowledgeSettings,
   type Limits,
   type Middleware,
   type ModelRetry,
@@ -34,6 +36,7 @@ import {
   tokenizerOf,
   toolFacts,
 } from "../vocab/index.ts";
+import { type KnowledgeDefinition, knowledgeOf } from "./agent-knowledge.ts";
 import type { AgentPolicies } from "./agent-policies.ts";
 import { type MissingServer, serversOf } from "./agent-servers.ts";
 import { type Equipment, joined, type MissingTool, NO_EQUIPMENT, skillsOf, type Unusable } from "./agent-skills.ts";
@@ -87,6 +90,8 @@ export type AgentDefinition<Out extends Schema | undefined = Schema | undefined>
   mcp?: readonly string[];
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
   projectInstructions?: boolean;
+  /** Whether it remembers and looks things up, and how: `true`, or settings. Off unless said. */
+  knowledge?: KnowledgeDefinition;
   /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
   recover?: Recover;
   /** How a model that refuses for the moment is asked again: 4 times, after 1 s, 2 s, … unless said, and never sooner than its provider asks for. */
@@ -128,6 +133,8 @@ export type Agent<Value = unknown> = Readonly<{
   middleware: readonly Middleware[];
   breaker: BreakerSettings;
   retry: ModelRetry;
+  /** Null: off. */
+  knowledge: KnowledgeSettings | null;
   /** By name. */
   skills: readonly Skill[];
   /** Skills that it names and does not have: it is not run without them. */
@@ -148,7 +155,7 @@ export type Agent<Value = unknown> = Readonly<{
 declare const ANSWERS: unique symbol;
 
 const FIELDS =
-  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions middleware".split(
+  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions knowledge middleware".split(
     " ",
   );
 const MAX_DEPTH = 3;
@@ -190,7 +197,8 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
   if (typeof asks !== "boolean")
     throw invalid(where, "`projectInstructions` is neither true nor false", "true to use the project's AGENTS.md");
   const modelOptions = optionsOf(given.modelOptions ?? {}, where);
-  if (modelOptions.tools === "none" && tools.length + (given.delegates?.length ?? 0) > 0)
+  const knowledge = knowledgeOf(given.knowledge, where);
+  if (modelOptions.tools === "none" && tools.length + (given.delegates?.length ?? 0) + (knowledge === null ? 0 : 1) > 0)
     throw invalid(
       where,
       'its model has no tool calls (`modelOptions` says `tools: "none"`), and it has tools',
@@ -241,6 +249,7 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
     ...middlewareNames(middleware),
     ...(fallbacks.length === 0 ? {} : { fallbacks }), // one without any is what it was before there were any
     ...(given.retry === undefined ? {} : { retry }),
+    ...(knowledge === null ? {} : { knowledge }),
     ...(output === null ? {} : { output: output.schema, outputRepairs: output.repairs }),
   };
   const agent = {
@@ -248,6 +257,7 @@ function assembled<Value>(given: AgentDefinition, equipment: Equipment): Agent<V
     policies: Object.freeze([]),
     fallbacks,
     retry,
+    knowledge,
     output,
     tools,
     middleware,
@@ -277,6 +287,8 @@ function toolsOf(all: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>,
     if (typeof made !== "object" || made === null || !("check" in made) || !("resource" in made))
       throw invalid(where, `\`tools[${i}]\` is no tool`, "make it with `defineTool`");
     if (tool.name === DELEGATE) throw invalid(where, `\`${DELEGATE}\` is no name for a tool`, "it is what the model calls to delegate");
+    if (isKnowledgeTool(tool.name))
+      throw invalid(where, `\`tools[${i}]\` is named \`${tool.name}\``, "that name is reserved for `knowledge`: rename it");
     if (tool.name === LOAD_SKILL) throw invalid(where, `\`tools[${i}]\` is named \`${LOAD_SKILL}\``, "that name is reserved: rename it");
     if (seen.has(tool.name)) throw invalid(where, `two tools are named \`${tool.name}\``, "rename one of them");
     seen.add(tool.name);

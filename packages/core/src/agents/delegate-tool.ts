@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { DELEGATE, type JsonObject, type Tool } from "../vocab/index.ts";
+import { knowledgeTools } from "./agent-knowledge.ts";
 import type { Agent } from "./define-agent.ts";
 import { defineTool } from "./define-tool.ts";
 
@@ -38,6 +39,11 @@ export type Delegation = Readonly<{
 export const delegationOf = (args: JsonObject): Delegation => args as Delegation;
 
 /** Everything that an agent's model is offered. */
-export function toolsOf({ tools, delegates: [first, ...others] }: Pick<Agent, "tools" | "delegates">): readonly Tool[] {
-  return first === undefined ? tools : [...tools, delegateTool([first, ...others])];
+export function toolsOf({
+  tools,
+  delegates: [first, ...others],
+  knowledge,
+}: Pick<Agent, "tools" | "delegates" | "knowledge">): readonly Tool[] {
+  const remembering = knowledge === null ? tools : [...tools, ...knowledgeTools(knowledge)];
+  return first === undefined ? remembering : [...remembering, delegateTool([first, ...others])];
 }

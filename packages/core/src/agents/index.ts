@@ -1,3 +1,10 @@
+export {
+  type KnowledgeDefinition,
+  knowledgeOf,
+  knowledgeTools,
+  type RecallArgs,
+  type StoreArgs,
+} from "./agent-knowledge.ts";
 export { type AgentFile, type AgentPolicies, withFile } from "./agent-policies.ts";
 export type { MissingServer } from "./agent-servers.ts";
 export { type Equipment, type MissingTool, NO_EQUIPMENT, type ServerTools, type Unusable } from "./agent-skills.ts";

@@ -1,5 +1,5 @@
 /** What is asked: an action and its facts in the words of the vocabulary. Everything is looked up only when a policy reads it. */
-import { type Action, type Facts, type Principal, principalName, type UserAct } from "../vocab/index.ts";
+import { type Action, type Facts, knowledgeAction, type Principal, principalName, type UserAct } from "../vocab/index.ts";
 import type { CedarEntity, CedarRecord, Uid } from "./engine.ts";
 import type { Member } from "./slice.ts";
 import { resourceOf, USER_ACTIONS } from "./user-acts.ts";
@@ -66,6 +66,9 @@ export function askOf(action: Action, facts: Facts, known: Known): Asked {
   switch (action.kind) {
     case "call": {
       const { tool, effects, resource } = action;
+      const by = knowledgeAction(tool);
+      if (by !== null)
+        return { principal, action: by === "recall" ? RECALL : REMEMBER, resource: thing(resource), told: { facts, call: null } };
       const same = known.tool(tool);
       const as = same !== null && hasEffects(same, effects) ? same : { uid: actionUid(`tool:${tool}`), parents: effects.map(actionUid) };
       return { principal, action: as, resource: thing(resource), told: { facts, call: action } };
@@ -78,6 +81,10 @@ export function askOf(action: Action, facts: Facts, known: Known): Asked {
       const to = action.to.kind === "agent" ? known.agent(action.to.id) : known.acting(action.to);
       return { principal, action: RESPOND, resource: entityOf(to), told: { facts, call: null } };
     }
+    case "recall":
+      return { principal, action: RECALL, resource: scopeOf(action.scope), told: { facts, call: null } };
+    case "remember":
+      return { principal, action: REMEMBER, resource: scopeOf(action.scope), told: { facts, call: null } };
   }
 }
 
@@ -112,9 +119,12 @@ const bare = (id: string): Member => ({ uid: actionUid(id), parents: [] });
 const MODEL = bare("model");
 const DELEGATING = bare("delegate");
 const RESPOND = bare("respond");
+const RECALL = bare("recall");
+const REMEMBER = bare("remember");
 const UNSANDBOXED = bare("unsandboxed");
 const ACTS: ReadonlyMap<string, Member> = new Map(Object.keys(USER_ACTIONS).map((kind) => [kind, bare(kind)]));
 
+const scopeOf = (scope: string): CedarEntity => thing({ type: "Scope", id: scope });
 const thing = (uid: Uid): CedarEntity => ({ uid, parents: [], attrs: { id: uid.id } });
 const member = (type: string, id: string, group: string, groups: readonly string[]): Member => ({
   uid: { type, id },

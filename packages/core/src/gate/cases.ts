@@ -11,6 +11,7 @@ import {
   type Lately,
   MICROS_PER_CENT,
   type OutgoingFacts,
+  SCOPES,
   type TargetFacts,
   type Tool,
   type Verdict,
@@ -37,7 +38,7 @@ export const caseSchema = z.strictObject({
   name: z.string(),
   agent: z.string().optional(),
   user: z.string().optional(),
-  /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), or what a person does. */
+  /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), `recall` and `remember` (a Scope), or what a person does. */
   action: z.string(),
   /** For a tool that this project does not have: what kind of thing it does. */
   effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed"])).optional(),
@@ -83,9 +84,9 @@ function wrongIn(c: Case): string | null {
     const act = userActOf(c);
     return typeof act === "string" ? act : null;
   }
-  return /^(model|respond|delegate|tool:.+)$/s.test(c.action)
+  return /^(model|respond|delegate|recall|remember|tool:.+)$/s.test(c.action)
     ? null
-    : `\`${c.action}\` is nothing that an agent does: model, respond, delegate and tool:NAME are; what a person does needs \`user\``;
+    : `\`${c.action}\` is nothing that an agent does: model, respond, delegate, recall, remember and tool:NAME are; what a person does needs \`user\``;
 }
 
 /** Null where it was decided as expected. */
@@ -180,6 +181,13 @@ export function actionOf(c: Case, tools: readonly Tool[]): { readonly action: Ac
   if (c.action === "delegate") {
     const to = c.resource?.id ?? "somebody";
     return { action: { kind: "delegate", call: callId("0.0"), to, agentDigest: ZERO, args: {} }, refused: null };
+  }
+  if (c.action === "recall" || c.action === "remember") {
+    const scope = SCOPES.find((one) => one === c.resource?.id) ?? "agent";
+    return {
+      action: c.action === "recall" ? { kind: "recall", scope } : { kind: "remember", scope, key: "any", content: ZERO },
+      refused: null,
+    };
   }
   const name = c.action.replace(/^tool:/, "");
   const tool = tools.find((t) => t.name === name);

@@ -66,6 +66,8 @@ export function actionDigest(action: Action, who: Who, hash: Hash): Digest {
     case "model":
       return digestOf({ ...action, ...who }, hash);
     case "respond":
+    case "recall":
+    case "remember":
       return digestOf({ ...action, ...who }, hash);
   }
 }
@@ -74,7 +76,7 @@ export function actionDigest(action: Action, who: Who, hash: Hash): Digest {
 export function actionDigests(hash: Hash): (action: Action, who: Who) => Digest {
   const last = new Map<Action["kind"], Readonly<{ about: string; who: Who; digest: Digest }>>();
   return (action, who) => {
-    const about = action.kind === "model" ? action.model : action.kind === "respond" ? principalName(action.to) : null;
+    const about = sameAs(action);
     if (about === null) return actionDigest(action, who, hash);
     const known = last.get(action.kind);
     if (known?.about === about && known.who.agent === who.agent && known.who.onBehalfOf === who.onBehalfOf) return known.digest;
@@ -82,6 +84,21 @@ export function actionDigests(hash: Hash): (action: Action, who: Who) => Digest 
     last.set(action.kind, { about, who, digest });
     return digest;
   };
+}
+
+function sameAs(action: Action): string | null {
+  switch (action.kind) {
+    case "model":
+      return action.model;
+    case "respond":
+      return principalName(action.to);
+    case "recall":
+      return action.scope;
+    case "call":
+    case "delegate":
+    case "remember":
+      return null;
+  }
 }
 
 /** Digests of tools are needed at every call; a definition does not change while a turn runs. */

@@ -11,6 +11,7 @@ import {
   type Facts,
   type Hash,
   type JsonObject,
+  knowledgeAction,
   PLAIN_TERMS,
   type PolicyId,
   policyId,
@@ -22,7 +23,7 @@ import type { Gate } from "./port.ts";
 
 export type Row = Readonly<{
   id: string;
-  /** `tool:NAME`, `model`, `respond`, `delegate:AGENT`, what people do (`approve`, …), or `*` for everything; a trailing `*` matches a prefix. */
+  /** `tool:NAME`, `model`, `respond`, `recall`, `remember`, `delegate:AGENT`, what people do (`approve`, …), or `*` for everything; a trailing `*` matches a prefix. */
   action: string;
   /** Every one of these labels must be in the session. */
   labels?: readonly string[];
@@ -69,7 +70,7 @@ export function tableGate(rows: readonly Row[], hash: Hash, groups: Readonly<Rec
 }
 
 function nameOf(action: Action): string {
-  if (action.kind === "call") return `tool:${action.tool}`;
+  if (action.kind === "call") return knowledgeAction(action.tool) ?? `tool:${action.tool}`;
   return action.kind === "delegate" ? `delegate:${action.to}` : action.kind;
 }
 

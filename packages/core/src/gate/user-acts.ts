@@ -1,5 +1,5 @@
 /** What people do for themselves: on what, as a policy sees it, and as the tables beside policies write it. */
-import type { Looked, UserAct } from "../vocab/index.ts";
+import { type Looked, SCOPES, type UserAct } from "../vocab/index.ts";
 import type { CedarEntity, CedarRecord, Uid } from "./engine.ts";
 import type { Member } from "./slice.ts";
 
@@ -19,6 +19,7 @@ export const USER_ACTIONS: Readonly<Record<UserAct["kind"], readonly [string, ..
   halt: ["Work"],
   "set-breaker": ["Breaker"],
   "edit-known": ["KnownSet"],
+  "edit-knowledge": ["Scope"],
   "remove-label": ["Label"],
   "edit-schedule": ["Schedule"],
   "run-schedule": ["Schedule"],
@@ -60,6 +61,8 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
       return thing("Breaker", act.breaker);
     case "edit-known":
       return thing("KnownSet", act.set);
+    case "edit-knowledge":
+      return thing("Scope", act.scope);
     case "remove-label":
       return of("Label", act.label, { session: act.session, agent: act.agent });
     case "edit-schedule":
@@ -143,6 +146,10 @@ export function userActOf(c: UserCase): UserAct | string {
       return { kind: action, breaker: id };
     case "edit-known":
       return { kind: action, set: id };
+    case "edit-knowledge": {
+      const scope = SCOPES.find((one) => one === (c.resource?.id ?? "project"));
+      return scope === undefined ? `there is no scope \`${id}\`: ${SCOPES.join(", ")} are` : { kind: action, scope };
+    }
     case "remove-label":
       return { kind: action, label: id, session: "any", agent: about.agent };
     case "edit-policy":

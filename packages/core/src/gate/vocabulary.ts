@@ -2,7 +2,7 @@
  * One vocabulary, everywhere: what principals, actions, resources and context are called in a policy.
  * G6 the schema is generated from the tools, so a policy that names a tool or an argument that does not exist does not load.
  */
-import type { Effect, Json, Tool } from "../vocab/index.ts";
+import { type Effect, isKnowledgeTool, type Json, type Tool } from "../vocab/index.ts";
 import { argTypes, isPlain, RESERVED, type RecordType, toSchemaType, type Untyped } from "./arg-types.ts";
 import { mustBeGiven } from "./targets.ts";
 import { USER_ACTIONS } from "./user-acts.ts";
@@ -54,6 +54,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
   const actions: Record<string, Json> = {};
   for (const effect of EFFECTS) actions[effect] = {};
   for (const tool of tools) {
+    if (isKnowledgeTool(tool.name)) continue; // decided as `recall` and `remember`: a policy that names the tool would decide nothing
     const types = tool.resourceTypes.length > 0 ? tool.resourceTypes : resourceTypes;
     actions[`tool:${tool.name}`] = {
       memberOf: tool.effects.map((id) => ({ id })),

@@ -17,6 +17,7 @@ import {
 import {
   ACCESS_SAMPLES,
   GRANT_SAMPLES,
+  KNOWLEDGE_SAMPLES,
   KNOWN_SAMPLES,
   POLICY_SAMPLES,
   SAMPLES,
@@ -144,6 +145,7 @@ test("J31 the closed list is the list of the samples, and of the streams that be
     TRUST_SAMPLES,
     GRANT_SAMPLES,
     KNOWN_SAMPLES,
+    KNOWLEDGE_SAMPLES,
     WORK_SAMPLES,
     SCHEDULE_SAMPLES,
   ].flatMap((samples) => Object.keys(samples));

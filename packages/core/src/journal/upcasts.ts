@@ -21,6 +21,9 @@ const withFallbacks: Upcast = (p) => ({ ...p, agent: { ...(p["agent"] as JsonObj
 /** Before a provider's cache had prices of its own: what is left out costs what other input does. */
 const withCachePrices: Upcast = (p) => p;
 
+/** Before agents had knowledge. */
+const withoutKnowledge: Upcast = (p) => ({ ...p, agent: { ...(p["agent"] as JsonObject), knowledge: null } });
+
 /** Before what was cached and what was thought was told apart. */
 const wholeUsage =
   (...fields: readonly string[]): Upcast =>
@@ -37,8 +40,13 @@ const nothingWithheld: Upcast = (p) => {
 const noOrigin: Upcast = (p) => ({ ...p, origin: null });
 
 export const UPCASTS: Upcasts = {
-  "session.opened": [(p) => ({ ...withFacts(p), external: null, parent: null }), withFallbacks, withCachePrices, noOrigin], // and before files of what was said: an older reader would leave them out without a word
-  "agent.changed": [withFacts, withFallbacks, withCachePrices],
+  "session.opened": [
+    (p) => ({ ...withFacts(p), external: null, parent: null }),
+    withFallbacks,
+    withCachePrices,
+    (p) => withoutKnowledge(noOrigin(p)),
+  ], // and before files of what was said: an older reader would leave them out without a word
+  "agent.changed": [withFacts, withFallbacks, withCachePrices, withoutKnowledge],
   "turn.started": [(p) => ({ ...p, limits: { ...(p["limits"] as JsonObject), cents: null } }), withoutFiles],
   "input.steered": [withoutFiles],
   "input.queued": [withoutFiles],

@@ -210,6 +210,26 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [line("·", "dim", `${nameOf(e.call)} named ${count(e.names.length, escapeHidden(e.of))}`)];
       case "text.cleaned":
         return [line("·", "dim", `what the model sees of ${nameOf(e.call)} is without ${cleanedText(e)}`)];
+      case "knowledge.recalled":
+        return recalledLines(e);
+      case "knowledge.keeping":
+        return [line("·", "dim", `what the turn came to is about to be kept as ${e.item}`)];
+      case "knowledge.kept":
+        return [
+          e.error === null
+            ? line("·", "dim", `what the turn came to is kept as ${e.item}`)
+            : line("!", "warn", `what the turn came to could not be kept: ${escapeHidden(e.error)}`),
+        ];
+      case "knowledge.added":
+        return [
+          line(
+            "·",
+            "plain",
+            `${e.how === "add" ? "added" : "imported"} by ${principalName(e.by)}: ${e.documents.map(({ path, chunks }) => `${escapeHidden(path)} (${chunks})`).join(", ")}`,
+          ),
+        ];
+      case "knowledge.forgotten":
+        return [line("!", "warn", `${count(e.items.length, "item")} forgotten by ${principalName(e.by)}: ${escapeHidden(e.reason)}`)];
       case "access.given":
         return [line("·", "plain", accessText(e))];
       case "access.revoked":
@@ -336,6 +356,13 @@ function replied({ parts, usage, finish, purpose }: Of<"model.replied">): Line {
   return { ...line("·", "dim", `the model ${what} (${usage.input} + ${usage.output} tokens)`), more: text };
 }
 
+function recalledLines({ items, error }: Of<"knowledge.recalled">): readonly Line[] {
+  const trouble = error === null ? [] : [line("!", "warn", `what is known could not be looked up: ${escapeHidden(error)}`)];
+  if (items.length === 0) return trouble.length > 0 ? trouble : [line("·", "dim", "nothing is known that may help")];
+  const names = items.map(({ id, kind, relevance }) => `${id} (${kind} ${relevance.toFixed(2)})`);
+  return [...trouble, line("·", "dim", `recalled ${names.join(", ")}`)];
+}
+
 function decided({ action, verdict, id }: Of<"gate.decided">): Line {
   const what =
     action.kind === "call"
@@ -344,7 +371,9 @@ function decided({ action, verdict, id }: Of<"gate.decided">): Line {
         ? `delegate to ${escapeHidden(action.to)} ${id}`
         : action.kind === "model"
           ? `model ${action.model}`
-          : `respond to ${principalName(action.to)}`;
+          : action.kind === "recall" || action.kind === "remember"
+            ? `${action.kind} ${action.scope}`
+            : `respond to ${principalName(action.to)}`;
   const tone: Tone = verdict.kind === "allow" ? "good" : verdict.kind === "deny" ? "bad" : "warn";
   const mark = verdict.kind === "allow" ? "✓" : verdict.kind === "deny" ? "✗" : "?";
   const { word, why } = verdictText(verdict);

@@ -6,7 +6,7 @@ import { type Counters, estimates, PER_MESSAGE } from "../reason/tokens.ts";
 import { type AgentFacts, canonical, type Hash, MICROS_PER_CENT, type Tools } from "../vocab/index.ts";
 
 export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash, counters: Counters = estimates): AgentFacts {
-  const { name, instructions, model, prices, fallbacks, tokenizer, context } = agent;
+  const { name, instructions, model, prices, fallbacks, tokenizer, context, knowledge } = agent;
   const count = counters(tokenizer);
   const inWords = agent.modelOptions["tools"] === "prompted" ? count(toolText([], "x".repeat(16), null)) : 0;
   const overheadTokens = count(instructions) + PER_MESSAGE + inWords + tools.offered.reduce((n, t) => n + count(canonical(t)), 0);
@@ -23,6 +23,7 @@ export function agentFacts(agent: Agent, gate: Gate, tools: Tools, hash: Hash, c
     prices,
     fallbacks,
     charges: chargesOf(tools),
+    knowledge,
   };
 }
 

@@ -6,7 +6,18 @@ import { addressesIn, hostOf, linksIn, MOST_LINKS, nameStandsIn, type Request, r
 import { type Seen, seenIndex } from "../gate/seen.ts";
 import { isCased, mustBeGiven, plainText, plainValue, valueDigest, valuesIn } from "../gate/targets.ts";
 import type { Message } from "../reason/port.ts";
-import type { Action, Aims, Facts, Json, JsonObject, OutgoingFacts, Target, TargetFacts, Tool } from "../vocab/index.ts";
+import {
+  type Action,
+  type Aims,
+  type Facts,
+  isKnowledgeTool,
+  type Json,
+  type JsonObject,
+  type OutgoingFacts,
+  type Target,
+  type TargetFacts,
+  type Tool,
+} from "../vocab/index.ts";
 import { valueKey } from "./evolve.ts";
 import type { Ports } from "./ports.ts";
 import { nameKey, type State, type Turn } from "./state.ts";
@@ -19,15 +30,19 @@ const NOTHING: Aims = Object.freeze({ targets: {}, outgoing: {} });
 
 /** One per drive: what was seen is indexed as it comes, and only for agents with a tool that aims at something. */
 export function aiming(p: Needs): AimsOf {
-  let index: { readonly of: readonly Message[]; at: number; readonly seen: Seen } | null = null;
+  let index: { readonly of: readonly Message[]; at: number; known: number; readonly seen: Seen } | null = null;
   const requests = new WeakMap<Turn, { readonly words: number; readonly request: Request }>();
 
   function seenIn(s: State): Seen {
-    if (index === null || index.of !== s.messages) index = { of: s.messages, at: 0, seen: seenIndex() };
+    if (index === null || index.of !== s.messages) index = { of: s.messages, at: 0, known: 0, seen: seenIndex() };
     for (; index.at < s.messages.length; index.at += 1) {
       const message = s.messages[index.at];
-      if (message?.role === "tool") index.seen.add(message.text, p.tools.find(message.tool)?.labels ?? [...s.labels]);
+      if (message?.role === "tool") index.seen.add(message.text, labelsOfTool(p, s, message.tool));
       else if (message?.role === "note") index.seen.add(message.text, [...s.labels]); // what came late, or from elsewhere
+    }
+    for (; index.known < s.recalledTexts.length; index.known += 1) {
+      const item = s.recalledTexts[index.known];
+      if (item !== undefined) index.seen.add(item.text, item.labels); // what was recalled was seen under what it carries
     }
     return index.seen;
   }
@@ -53,6 +68,10 @@ export function aiming(p: Needs): AimsOf {
     return { targets: Object.fromEntries(targets), outgoing: Object.fromEntries(outgoing) };
   };
 }
+/** What looks things up has no labels of its own: the session has those of all it brought. */
+const labelsOfTool = (p: Needs, s: State, tool: string): readonly string[] =>
+  isKnowledgeTool(tool) ? [...s.labels] : (p.tools.find(tool)?.labels ?? [...s.labels]);
+
 const NO_REQUEST: Request = requestOf([]);
 const of = <T>(facts: T | null, arg: string): readonly (readonly [string, T])[] => (facts === null ? [] : [[arg, facts]]);
 

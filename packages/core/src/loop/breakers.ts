@@ -215,8 +215,11 @@ function openText(name: string, standing: StandingBreaker | null, now: Millis): 
   const until = standing?.until ?? null;
   const why = standing?.by.kind === "user" ? "was set aside by an operator" : `failed ${standing?.failures ?? 0} times in a row`;
   const again = until === null ? "until an operator closes it" : `and is tried again in ${Math.ceil((until - now) / 1000)} s`;
-  return `${name} ${why}, is left alone ${again}`;
+  // a model is not told about its own breaker: people are, and can do something about it
+  const mend = isModels(name) ? `; once it is mended, \`orgate breakers reset ${name}\` has it tried at once` : "";
+  return `${name} ${why}, is left alone ${again}${mend}`;
 }
+const isModels = (name: string): boolean => name.startsWith("model:");
 
 // ── which, and what counts ──
 

@@ -318,6 +318,7 @@ function state(limits: Partial<typeof DEFAULT_LIMITS> = {}, prices: typeof PRICE
     prices,
     fallbacks: [],
     charges: {},
+    knowledge: null,
   };
   const by = { kind: "user", id: "ann" } as const;
   const opened = {

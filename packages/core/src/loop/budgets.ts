@@ -23,7 +23,7 @@ import {
   usageOf,
 } from "../vocab/index.ts";
 import { overheadOf } from "./conversation.ts";
-import { type Call, modelNow, nameOf, type State, type Turn } from "./state.ts";
+import { type Call, knowledgeFor, modelNow, nameOf, type State, type Turn } from "./state.ts";
 
 /** Rule 5: a model call that was lost or broke off is repeated at most twice. */
 export const MAX_ATTEMPTS = 3;
@@ -110,7 +110,7 @@ export function overdrawn(s: State): readonly Dimension[] {
 // ── the model ──
 
 /** Tokens of the next request, as counted. */
-export const requestTokens = (s: State): number => overheadOf(s) + s.window.tokens;
+export const requestTokens = (s: State): number => overheadOf(s) + (knowledgeFor(s.turn)?.tokens ?? 0) + s.window.tokens;
 
 /** What is set aside for a request of so many tokens. */
 const reservedInput = (agent: AgentFacts, t: Turn, tokens: number): number =>

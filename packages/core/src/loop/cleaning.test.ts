@@ -98,4 +98,5 @@ const FACTS = {
   prices: null,
   fallbacks: [],
   charges: {},
+  knowledge: null,
 } as const;

@@ -11,7 +11,7 @@ import { PER_MESSAGE } from "../reason/tokens.ts";
 import { drop, droppable, mask, maskable, type Range, STEP, summable, sumUp } from "../reason/window.ts";
 import { type Compacting, canonical, type Hash, type SessionEvent } from "../vocab/index.ts";
 import { type Room, roomFor } from "./budgets.ts";
-import { counted, overheadOf } from "./conversation.ts";
+import { counted, takenOf } from "./conversation.ts";
 import type { State, Turn } from "./state.ts";
 import { summariserNow } from "./summarisers.ts";
 
@@ -35,7 +35,7 @@ export function compaction(s: State, t: Turn): Compacting | null {
 }
 
 /** Tokens of messages that a request may hold. */
-export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - overheadOf(s);
+export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - takenOf(s);
 
 /** So far the oldest go at once: not one unit before every request. */
 const stepOf = (s: State, t: Turn): number => Math.floor(budgetOf(s, t) * STEP);

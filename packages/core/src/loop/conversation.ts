@@ -6,7 +6,7 @@ import { type Count, PER_MESSAGE } from "../reason/tokens.ts";
 import { widen } from "../reason/window.ts";
 import type { Attachment, Observation, Part, ProposedCall, Seq, Verdict } from "../vocab/index.ts";
 import { shownOutcome, shownText } from "./cleaning.ts";
-import { type Call, type Gated, isSettled, nameOf, type State, type Turn, UNDECIDED } from "./state.ts";
+import { type Call, type Gated, isSettled, KEEP_DUE, nameOf, RECALL_DUE, type State, type Turn, UNDECIDED } from "./state.ts";
 
 export const say = (s: State, words: Words, entry: Seq = s.seq): void => keep(s, stamped(s, words, entry));
 
@@ -19,11 +19,19 @@ function keep(s: State, message: Message): void {
     s.changes += 1; // a policy may have read that there was none
   }
   const plain = s.agent.context.kind === "window" ? s.turn : null;
-  widen(s.messages, s.window, message, plain === null ? Number.POSITIVE_INFINITY : plain.limits.contextTokens - overheadOf(s));
+  widen(s.messages, s.window, message, plain === null ? Number.POSITIVE_INFINITY : plain.limits.contextTokens - takenOf(s));
 }
 
 /** What instructions, tools and the schema of the answer add to every request. */
 export const overheadOf = (s: State): number => s.agent.overheadTokens + (s.turn?.output?.tokens ?? 0);
+
+/** What is left free of the conversation, for what is recalled: a quarter of the whole at the most. */
+export const reserveOf = (s: State): number =>
+  s.agent.knowledge === null || s.agent.knowledge.maxItems === 0
+    ? 0
+    : Math.min(s.agent.knowledge.maxTokens, Math.floor((s.turn?.limits.contextTokens ?? 0) / 4));
+/** Tokens that the conversation does not have. */
+export const takenOf = (s: State): number => overheadOf(s) + reserveOf(s);
 
 /** Counted once, and tied to the entry it comes from. */
 const stamped = (s: State, words: Words, entry: Seq): Message => ({ ...words, tokens: tokensOf(words, counted(s)), entry });
@@ -55,7 +63,9 @@ export function goOn(s: State, t: Turn, note: string | null): void {
 export function reopen(t: Turn): void {
   t.model = UNDECIDED;
   if (!isStanding(t.respond)) t.respond = UNDECIDED;
-  for (const [id, q] of t.questions) if (/^(model|respond|summary):/.test(q.action)) t.questions.delete(id);
+  t.recall = RECALL_DUE;
+  t.keep = KEEP_DUE;
+  for (const [id, q] of t.questions) if (/^(model|respond|summary|recall|remember):/.test(q.action)) t.questions.delete(id);
 }
 
 const isStanding = (gated: Gated): boolean =>
@@ -106,7 +116,7 @@ export function sayResults(s: State, t: Turn, calls: readonly Call[], observe: (
   const { messages, window: w } = s;
   const pinned =
     (messages[w.task]?.tokens ?? 0) + (w.task < w.newest ? (messages[w.newest]?.tokens ?? 0) : 0) + (w.summary?.message.tokens ?? 0);
-  const room = t.limits.contextTokens - overheadOf(s) - pinned - calls.length * (PER_MESSAGE + CUT_NOTE);
+  const room = t.limits.contextTokens - takenOf(s) - pinned - calls.length * (PER_MESSAGE + CUT_NOTE);
   const seen = calls.map((c) => ({ c, o: observe(c) }));
   const sizes = seen.map(({ o }) => counted(s)(o.text));
   const most = fairShare(sizes, Math.max(room, calls.length * LEAST_RESULT));

@@ -43,6 +43,7 @@ import { haltOn, isBeginning, restsOn, scopesOf } from "./halting.ts";
 import { ears } from "./hearing.ts";
 import { digestsOfActions, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
+import { RECALLING } from "./looking-up.ts";
 import { nextRetry } from "./mending.ts";
 import { idOf, type Move, next } from "./next.ts";
 import { askedWith, checkOutput, isAskedWith } from "./outputs.ts";
@@ -246,6 +247,10 @@ export async function drive(
           abandon(move.ending); // middleware is still at its request: it is told to stop first, and named if it does not
           return false;
         }
+        if (flights.has(RECALLING)) {
+          stop.stopTurn(move.ending); // what is looked up is not waited for
+          return false;
+        }
         end(t, move);
         return true;
       case "act":
@@ -260,8 +265,11 @@ export async function drive(
         return false;
       case "check-output":
         return check(t);
+      case "recall":
+        return recall(t);
       case "ask-model":
         return reconsiderAnswer(t) || prepare(t);
+      case "keep":
       case "settle":
       case "follow":
       case "wait":
@@ -395,7 +403,7 @@ export async function drive(
     factsFor: decide.factsFor,
     chooseFor,
   };
-  const { announce, prepare, abandon } = launcher(cockpit);
+  const { announce, prepare, recall, abandon } = launcher(cockpit);
   const took = (id: IntentId) => consumed.push(id);
   const listening = ears({ p, s, fly, stopOf: stop.of, limits, cancel, judged, took, consequences });
 

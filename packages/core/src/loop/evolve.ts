@@ -3,6 +3,7 @@
  * The same events give the same state, whoever folds them and whenever: resume is nothing but this.
  */
 import { newTally, tallied } from "../journal/counts.ts";
+import { withSaid } from "../knowledge/learnings.ts";
 import { observeOutcome, observeUnstarted } from "../observe/observe.ts";
 import { textOf } from "../reason/parse.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
@@ -43,9 +44,11 @@ import {
 } from "./conversation.ts";
 import { answered, asked, consumed, count, decided, expired, reopened } from "./gating.ts";
 import { hearHistory } from "./history.ts";
+import { keepAnew, keeping, kept } from "./keeping.ts";
 import { applied, askedFirst, hasFailed, isAgain } from "./mending.ts";
 import { isStuck, noticeLast, nudgeOf } from "./nudges.ts";
 import { cutOffAnswer, isUnlooked, outputAsked, outputChecked, takeMisread } from "./outputs.ts";
+import { recallAnew, recalled } from "./recalling.ts";
 import { modelDenied, modelFailed, modelLost, NO_TRIES } from "./retrying.ts";
 import { arrangedFor, broken, forget, rewritten } from "./rewriting.ts";
 import {
@@ -53,10 +56,12 @@ import {
   isDelegated,
   isOwnWord,
   isSettled,
+  KEEP_DUE,
   keyOf,
   NO_SUMMARY,
   nameKey,
   nameOf,
+  RECALL_DUE,
   type State,
   type Turn,
   UNDECIDED,
@@ -91,6 +96,8 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     tally: newTally(),
     values: new Map(),
     names: new Map(),
+    recalled: new Map(),
+    recalledTexts: [],
     unknowns: new Map(),
     deadLetters: new Map(),
     results: new Map(),
@@ -288,6 +295,12 @@ export function evolve(s: State, entry: Entry): State {
         c.cleaned = e.markup;
       });
     }
+    case "knowledge.recalled":
+      return inTurn(s, (t) => recalled(s, t, e));
+    case "knowledge.keeping":
+      return inTurn(s, (t) => keeping(t, e));
+    case "knowledge.kept":
+      return inTurn(s, (t) => kept(t, e));
     case "turn.ended":
       return endTurn(s, e);
     case "session.closed":
@@ -330,6 +343,8 @@ export function evolve(s: State, entry: Entry): State {
     case "access.revoked":
     case "known.added":
     case "known.removed":
+    case "knowledge.added":
+    case "knowledge.forgotten":
     case "grant.given":
     case "grant.revoked":
     case "work.halted":
@@ -386,6 +401,10 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     values: new Map(),
     asking: null,
     summary: NO_SUMMARY,
+    recall: RECALL_DUE,
+    knowledge: null,
+    learnt: "",
+    keep: KEEP_DUE,
     attempts: 0,
     modelError: null,
     modelDue: null,
@@ -440,8 +459,11 @@ function newHold(s: State, e: Of<"hold.taken">): State {
       if (t.asking.purpose === "reply") modelLost(s, t);
       else summaryLost(s, t);
       t.asking = null;
+      recallAnew(t); // the next attempt is another request
       hearQueued(s);
     }
+    t.recall = { ...t.recall, gated: reopened(t, t.recall.gated) };
+    keepAnew(t);
     t.model = reopened(t, t.model);
     t.summary = { ...t.summary, gated: reopened(t, t.summary.gated) };
     t.respond = reopened(t, t.respond);
@@ -518,6 +540,7 @@ function replied(s: State, t: Turn, e: Of<"model.replied">): void {
   const calls = misread === null ? parts.filter((p) => p.kind === "call") : []; // none of them was to be understood otherwise than as a whole
   const said = misread === null ? parts : parts.filter((p) => p.kind !== "call");
   if (said.length > 0) say(s, assistantMessage(said));
+  t.learnt = withSaid(t.learnt, text);
   if (t.respond.kind === "allowed" && !isUnlooked(t, e.finish, calls.length)) t.aside += text; // an early ending delivers only what the gate let be said
   if (calls.length > 0) {
     t.calling = calls.map(

@@ -165,7 +165,7 @@ function refused(s: State, t: Turn, question: Question, by: Extract<Verdict, { k
   if (call !== null) {
     refusedAgain(call, by === "expiry" ? by : "person", reason);
     settle(s, t);
-  } else if (t.answer !== null) refuseAnswer(s, t, { by, reason });
+  } else if (t.answer !== null && question.action.startsWith("respond:")) refuseAnswer(s, t, { by, reason });
 }
 
 /** An answer that was given and not yet used is still good; it is checked again when the action is. */
@@ -189,6 +189,8 @@ export function gatedOf(t: Turn, action: ActionId): Gated | null {
   if (action.startsWith("model:")) return t.model;
   if (action.startsWith("respond:")) return t.respond;
   if (action.startsWith("summary:")) return t.summary.gated;
+  if (action.startsWith("recall:")) return t.recall.gated;
+  if (action.startsWith("remember:")) return t.keep.gated;
   return callOf(t, action)?.gated ?? null;
 }
 
@@ -197,6 +199,8 @@ function setGated(t: Turn, action: ActionId, gated: Gated): void {
   if (action.startsWith("model:")) t.model = gated;
   else if (action.startsWith("respond:")) t.respond = gated;
   else if (action.startsWith("summary:")) t.summary = { ...t.summary, gated };
+  else if (action.startsWith("recall:")) t.recall = { ...t.recall, gated };
+  else if (action.startsWith("remember:")) t.keep = { ...t.keep, gated };
   else if (call !== null) call.gated = gated;
 }
 

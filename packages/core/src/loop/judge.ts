@@ -14,6 +14,7 @@ import {
   type Ask,
   callId,
   canonical,
+  DEFAULT_KNOWLEDGE,
   type Decided,
   type Decision,
   type Digest,
@@ -40,6 +41,7 @@ import { type Breaker, breakerOfModel, breakersOfTool } from "./breakers.ts";
 import { centsSpent } from "./budgets.ts";
 import { contractOf } from "./delegating.ts";
 import { answeredOf, callOf } from "./gating.ts";
+import { rememberingOf } from "./keeping.ts";
 import type { Ports } from "./ports.ts";
 import { modelOf } from "./retrying.ts";
 import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
@@ -134,7 +136,7 @@ type Named = Readonly<{
   leave: Answered | null;
 }>;
 
-type ToAction = Pick<Ports, "tools" | "model" | "fallbacks" | "summariser" | "children">;
+type ToAction = Pick<Ports, "tools" | "model" | "fallbacks" | "summariser" | "children" | "hash">;
 
 function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDigest: (tool: Tool) => Digest, now: () => Millis): Named {
   const unknown = id.startsWith("reconcile:") ? s.unknowns.get(callId(id.slice("reconcile:".length))) : undefined;
@@ -168,6 +170,13 @@ function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDiges
       counted: false,
       leave: null,
     };
+  if (id.startsWith("recall:") || id.startsWith("remember:")) {
+    const isRecall = id.startsWith("recall:");
+    const action: Action = isRecall
+      ? { kind: "recall", scope: s.agent.knowledge?.scope ?? DEFAULT_KNOWLEDGE.scope }
+      : rememberingOf(s, t, p.hash);
+    return { action, refused: null, gated: isRecall ? t.recall.gated : t.keep.gated, modified: false, counted: false, leave: null };
+  }
   const call = t.calling.find((c) => (c.proposed.id as string) === id);
   if (call === undefined) throw new Error(`there is no call ${id} to decide`);
   const contracted =

@@ -42,7 +42,9 @@ import { requestTokens, reservation, roomForOutput, settlement } from "./budgets
 import { cleanedOf, shownOutcome, shownText } from "./cleaning.ts";
 import { openingOf } from "./delegating.ts";
 import type { FactsFor } from "./judge.ts";
+import { bound } from "./knowing.ts";
 import { learntFrom } from "./learning.ts";
+import { recaller } from "./looking-up.ts";
 import { onReply, onResult } from "./middleware.ts";
 import type { Move } from "./next.ts";
 import { noteEvent, proving } from "./notes.ts";
@@ -52,9 +54,21 @@ import { readying, sceneOf } from "./readying.ts";
 import type { Choice } from "./recovering.ts";
 import { stricter } from "./resume.ts";
 import { type Failed, modelOf, retryAt } from "./retrying.ts";
-import { type Answered, type Asking, type Call, keyOf, modelNow, nameOf, type State, type Turn, type Unknown } from "./state.ts";
+import {
+  type Answered,
+  type Asking,
+  type Call,
+  keyOf,
+  knowledgeFor,
+  modelNow,
+  nameOf,
+  type State,
+  type Turn,
+  type Unknown,
+} from "./state.ts";
 import { summarise } from "./summarising.ts";
 import { supposing } from "./supposing.ts";
+import { keep } from "./writing-down.ts";
 
 /** What an effect brings home. */
 export type Landing = () => readonly JournalEvent[];
@@ -94,6 +108,8 @@ export type Cockpit = Readonly<{
 export type Launcher = Readonly<{
   /** Before a request is announced: middleware looks at it. True: something was recorded, and what comes next has to be asked again. */
   prepare(t: Turn): boolean;
+  /** Looks up what is known, where nobody else is asked for it. True: it was recorded. */
+  recall(t: Turn): boolean;
   /** Records what a move is about to do, and hands back the doing of it. */
   announce(move: Move): (() => void) | null;
   /** The turn is to end while middleware is still at its request. */
@@ -103,6 +119,7 @@ export type Launcher = Readonly<{
 export function launcher(c: Cockpit): Launcher {
   const prompt = prompter(c.p.hash);
   const requests = readying(c, (t) => plainRequest(c, t, prompt));
+  const recalls = recaller(c);
   const followed = new Map<CallId, Followed>();
   const announce: Launcher["announce"] = (move) => {
     const t = c.s.turn;
@@ -111,6 +128,8 @@ export function launcher(c: Cockpit): Launcher {
     if (move.kind === "follow") return follow(c, move.call, followed);
     if (move.kind === "act" && move.call.gated.kind === "allowed" && move.call.gated.decided.action.kind === "delegate")
       return startDelegate(c, t, move.call, move.call.gated.decided, followed);
+    if (move.kind === "recall") return recalls.later(t);
+    if (move.kind === "keep") return keep(c, t);
     if (move.kind === "ask-model") return askModel(c, t, requests.ready(t));
     if (move.kind === "summarise") return summarise(c, t);
     if (move.kind === "recover") return lookUp(c, t, move.call);
@@ -118,7 +137,7 @@ export function launcher(c: Cockpit): Launcher {
       return startCall(c, t, move.kind, move.call, move.call.gated.decided);
     return null;
   };
-  return { prepare: requests.prepare, announce, abandon: requests.abandon };
+  return { prepare: requests.prepare, recall: recalls.now, announce, abandon: requests.abandon };
 }
 
 /** The approval or the grant that let it be is used up, or used, in the commit that starts it. */
@@ -136,9 +155,11 @@ function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prom
   const { input, output } = roomForOutput(s, t);
   const reserved = usageOf(input, output);
   const { messages, window } = s;
+  const beside = knowledgeFor(t);
   const { temperature } = t.limits;
   const { request, digest } = prompt({
     system: s.agent.instructions,
+    context: beside === null ? NO_CONTEXT : [beside.text],
     messages,
     window,
     tools: p.tools.offered,
@@ -151,6 +172,8 @@ function plainRequest({ p, s }: Cockpit, t: Turn, prompt: ReturnType<typeof prom
   });
   return { request, digest, reserved, tokens: requestTokens(s) };
 }
+
+const NO_CONTEXT: readonly string[] = Object.freeze([]);
 
 /** Null: it may not be made yet. */
 function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null {
@@ -177,9 +200,11 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
   });
   const preview = (words: Preview) =>
     speaks && c.isFlying("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });
+  const known = knowledgeFor(t);
   return () => {
     const permit = c.permitFor(action);
     checkHold(c);
+    if (known !== null) p.knowledge.used(known.ids, c.time());
     c.fly("model", async () => {
       const allowed = c.redeem(permit);
       if (allowed.kind !== "model" || allowed.model !== model.id)
@@ -270,8 +295,10 @@ export function repliedEvent(
 
 function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, decided: Decided): (() => void) | null {
   const { p, hold } = c;
-  const tool = p.tools.find(nameOf(call));
-  if (tool === null) return null;
+  const found = p.tools.find(nameOf(call));
+  if (found === null) return null;
+  let startedAt = c.s.seq;
+  const tool = bound(c, found, () => startedAt);
   const bill: Bill = { micros: null, proof: null };
   const wouldPermit = supposing(p, decided, c.toolDigest, c.factsFor(c.s, t, decided.id));
   const run = runOf(c, call, tool, tool.timeoutMs ?? t.limits.toolMs, bill, wouldPermit);
@@ -287,6 +314,7 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
     repeat: run.repeat,
     ...actingOn(c, tool, decided),
   });
+  startedAt = c.s.seq;
   if (how === "act") for (const event of reservation(c.s, call.proposed.id, tool.name)) c.record(event);
   return () => {
     const permit = c.permitFor(decided.id);

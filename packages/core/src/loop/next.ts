@@ -12,8 +12,10 @@
 import { type ActionId, actionId, type Compacting, canonical, type Ending, type Millis } from "../vocab/index.ts";
 import { account, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./budgets.ts";
 import { compaction } from "./context.ts";
+import { keepAction, learntIn } from "./keeping.ts";
 import { isAgain, isResting, isToRecover } from "./mending.ts";
 import { isStuck } from "./nudges.ts";
+import { recallAction } from "./recalling.ts";
 import { isModelResting } from "./retrying.ts";
 import {
   type Call,
@@ -41,7 +43,9 @@ export type Move =
   | { readonly kind: "compact"; readonly how: Exclude<Compacting, "summarise"> } // what is shown of the conversation, before the model is asked
   | { readonly kind: "summarise" } // a model call of its own
   | { readonly kind: "check-output" } // whether the answer is what was asked for
+  | { readonly kind: "recall" } // what is known that may help
   | { readonly kind: "ask-model" }
+  | { readonly kind: "keep" } // what the turn has come to
   | { readonly kind: "stop"; readonly ending: Ending } // what is in flight, really
   | { readonly kind: "start"; readonly followUp: FollowUp } // the next turn, by what was said to follow this one
   | { readonly kind: "wait" } // for a person
@@ -71,8 +75,8 @@ function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
   if (t.answer !== null) return movesOfAnswer(s, t, t.answer, isUp);
   if (isModelResting(t, now)) return []; // the driver waits
   const over = ended(s, t);
-  if (over !== null) return [over];
-  const fitting = movesToFit(s, t, isUp);
+  if (over !== null) return keptFirst(s, t, over, isUp);
+  const fitting = movesToFit(s, t, isUp) ?? movesToRecall(s, t, isUp);
   if (fitting !== null) return fitting;
   const short = tooMuch(s, t);
   return short === null ? movesToModel(t, isUp) : [short];
@@ -131,16 +135,22 @@ function movesOfAnswer(s: State, t: Turn, text: string, isUp: IsUp): readonly Mo
   if (t.output !== null && t.fits === null) return [{ kind: "check-output" }];
   const first = decide(t.respond, actionId(`respond:${t.iterations}`), isUp);
   if (first !== null) return first;
-  return t.respond.kind === "allowed"
-    ? [
-        {
-          kind: "end",
-          ending: "completed",
-          output: t.fits === null ? text : canonical(t.fits.value),
-          detail: overBilled(s, t)?.detail ?? null,
-        },
-      ]
-    : [end(t, "denied", "the answer may not be delivered")];
+  if (t.respond.kind !== "allowed") return [end(t, "denied", "the answer may not be delivered")];
+  const output = t.fits === null ? text : canonical(t.fits.value);
+  return keptFirst(s, t, { kind: "end", ending: "completed", output, detail: overBilled(s, t)?.detail ?? null }, isUp);
+}
+
+/** A turn that completes is remembered first, where its agent wants that. That it may not be is no reason to end otherwise. */
+function keptFirst(s: State, t: Turn, over: Extract<Move, { kind: "end" }>, isUp: IsUp): readonly Move[] {
+  if (over.ending !== "completed" || t.keep.stage === "over" || learntIn(s, t) === null) return [over];
+  if (t.keep.stage === "keeping") return []; // it is being written
+  return decide(t.keep.gated, keepAction(t), isUp) ?? [t.keep.gated.kind === "allowed" ? { kind: "keep" } : over];
+}
+
+/** Before a request what is known is looked up, where its agent has knowledge. That it may not be is no reason not to ask. */
+function movesToRecall(s: State, t: Turn, isUp: IsUp): readonly Move[] | null {
+  if (t.recall.done || (s.agent.knowledge?.maxItems ?? 0) === 0) return null;
+  return decide(t.recall.gated, recallAction(t), isUp) ?? (t.recall.gated.kind === "allowed" ? [{ kind: "recall" }] : null);
 }
 
 function movesToModel(t: Turn, isUp: IsUp): readonly Move[] {
@@ -179,7 +189,7 @@ function decide(gated: Gated, action: ActionId, isUp: IsUp): readonly Move[] | n
 }
 
 /** Reasons to end between two iterations; the limits, each with its own ending. */
-function ended(s: State, t: Turn): Move | null {
+function ended(s: State, t: Turn): Extract<Move, { kind: "end" }> | null {
   if (t.over && t.output === null) return end(t, "completed", null);
   if (t.refusedInARow >= t.limits.refusedInARow) return end(t, "denied", `${t.refusedInARow} replies in a row had every call refused`);
   if (isStuck(t)) return end(t, "failed", `${t.silent} replies in a row had neither an answer nor a call`);

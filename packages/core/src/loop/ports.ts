@@ -3,6 +3,7 @@ import type { Gate } from "../gate/port.ts";
 import type { Inbox } from "../inbox/port.ts";
 import type { Orders } from "../journal/orders.ts";
 import type { Journal } from "../journal/port.ts";
+import type { Knowledge } from "../knowledge/port.ts";
 import type { Model, Preview } from "../reason/port.ts";
 import type { Counters } from "../reason/tokens.ts";
 import type {
@@ -102,6 +103,8 @@ export type Ports = Readonly<{
   outputs: Outputs;
   journal: Journal;
   inbox: Inbox;
+  /** What it remembers and looks things up in. */
+  knowledge: Knowledge;
   orders: OrdersPort;
   children: Children;
   breakers: BreakersPort;

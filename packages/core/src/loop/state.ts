@@ -23,6 +23,7 @@ import {
   type JournalEvent,
   type Json,
   type JsonObject,
+  type KnowledgeId,
   type Label,
   type Limits,
   type Millis,
@@ -83,6 +84,9 @@ export type State = {
   readonly values: Map<string, number>;
   /** What things are called that ids stand for, the newest told. */
   readonly names: Map<string, string>;
+  /** What was recalled so far, by id: each text stands in the journal once. And all of it as it came, for what values were seen in. */
+  readonly recalled: Map<KnowledgeId, SeenItem>;
+  readonly recalledTexts: SeenItem[];
   /** Calls that may or may not have taken effect, until somebody settles them. */
   readonly unknowns: Map<CallId, Unknown>;
   /** Calls that failed and were set aside, with their tool, until a person has seen to them. */
@@ -112,6 +116,8 @@ export type State = {
   turn: Turn | null;
   last: Last | null;
 };
+
+export type SeenItem = Readonly<{ text: string; labels: readonly Label[] }>;
 
 export type FollowUp = Readonly<{ text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>;
 
@@ -169,6 +175,13 @@ export type Turn = {
     fellBack: number;
     over: boolean;
   }>;
+  /** Where looking things up for the next request stands; `done`: it was, since the last reply or attempt. */
+  recall: Readonly<{ gated: Gated; done: boolean }>;
+  /** What was recalled last, as the model is shown it. */
+  knowledge: Readonly<{ text: string; tokens: number; ids: readonly KnowledgeId[] }> | null;
+  /** What the assistant said in this turn, as far as it would be kept; and where keeping it stands. */
+  learnt: string;
+  keep: Readonly<{ gated: Gated; stage: "due" | "keeping" | "over"; item: KnowledgeId | null }>;
   /** The model call in flight, if any. */
   asking: Asking | null;
   /** Attempts made at the reply that comes next. */
@@ -345,6 +358,10 @@ export function modelNow(agent: AgentFacts, t: Turn | null): Readonly<{ model: s
   return fallback ?? agent;
 }
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });
+export const RECALL_DUE: Turn["recall"] = Object.freeze({ gated: UNDECIDED, done: false });
+export const KEEP_DUE: Turn["keep"] = Object.freeze({ gated: UNDECIDED, stage: "due", item: null });
+/** What stands beside the instructions in the request that comes next: nothing until it was looked up for that one. */
+export const knowledgeFor = (t: Turn | null): Turn["knowledge"] => (t?.recall.done === true ? t.knowledge : null);
 export const NO_SUMMARY: Turn["summary"] = Object.freeze({
   gated: UNDECIDED,
   attempts: 0,

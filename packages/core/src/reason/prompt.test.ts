@@ -8,6 +8,7 @@ import { newWindow } from "./window.ts";
 const sha256: Hash = (text) => digest(nodeHash("sha256", text, "hex"));
 const user = (text: string): Message => ({ role: "user", text, tokens: 1, entry: seq(1) });
 const base: PromptParts = {
+  context: [],
   system: "be brief",
   messages: [user("one"), user("two")],
   window: { ...newWindow(), task: 0, newest: 1, tokens: 2 },

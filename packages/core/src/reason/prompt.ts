@@ -5,6 +5,8 @@ import { shown, type Window } from "./window.ts";
 
 export type PromptParts = Readonly<{
   system: string;
+  /** Beside the instructions. */
+  context: readonly string[];
   messages: readonly Message[];
   window: Window;
   tools: readonly ToolSpec[];
@@ -17,24 +19,35 @@ export type PromptParts = Readonly<{
   attempt: number;
 }>;
 
-/** What is put beside the instructions is for one request, and comes with its own digest. */
-const NONE: readonly string[] = Object.freeze([]);
-
 export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRequest; digest: Digest } {
   let count = 0;
   let spoken: Digest = ZERO;
-  return ({ system, messages, window, tools, toolsDigest, output, model, temperature, maxOutputTokens, attempt }) => {
+  return ({ system, context, messages, window, tools, toolsDigest, output, model, temperature, maxOutputTokens, attempt }) => {
     for (; count < messages.length; count += 1) spoken = hash(`${spoken}\n${canonical(saidIn(messages[count], hash))}`);
     const { from, task } = window;
     const asked = output === null ? {} : { output: output.digest };
     const answer = output === null ? null : ({ kind: "text", schema: output.schema } as const);
+    const beside = context.length === 0 ? {} : { context }; // without any it has the digest it always had
     const lines = [...window.lines.values()].map(wordsOf);
     const summary = window.summary === null ? null : wordsOf(window.summary.message);
     const digest = hash(
-      canonical({ ...asked, model, system, tools: toolsDigest, spoken, from, task, lines, summary, temperature, maxOutputTokens }),
+      canonical({
+        ...asked,
+        ...beside,
+        model,
+        system,
+        tools: toolsDigest,
+        spoken,
+        from,
+        task,
+        lines,
+        summary,
+        temperature,
+        maxOutputTokens,
+      }),
     );
     return {
-      request: { system, context: NONE, messages: shown(messages, window), tools, answer, temperature, maxOutputTokens, attempt },
+      request: { system, context, messages: shown(messages, window), tools, answer, temperature, maxOutputTokens, attempt },
       digest,
     };
   };

@@ -49,6 +49,8 @@ export type Expectation = Readonly<{
   toBe(value: unknown): void;
   toEqual(value: unknown): void;
   toMatchObject(value: object): void;
+  toMatch(value: RegExp): void;
+  toHaveLength(value: number): void;
 }>;
 
 /** One process on the store. `die` ends it as kill -9 would. */
@@ -89,6 +91,7 @@ export const opened = (agent: string): SessionEvent => ({
     prices: null,
     fallbacks: [],
     charges: {},
+    knowledge: null,
   },
   principal: { kind: "user", id: "ana" },
   surface: "library",

@@ -53,6 +53,7 @@ const agent: AgentFacts = {
   prices: { input: 3, output: 15 },
   fallbacks: [],
   charges: {},
+  knowledge: null,
 };
 
 /** Milliseconds after the start, and what happened. */

@@ -3,10 +3,12 @@
  * The seed is the whole story.
  */
 
+import { type KnowledgeDefinition, knowledgeOf } from "../agents/agent-knowledge.ts";
 import { toolbox } from "../agents/define-tool.ts";
 import { toolsOf } from "../agents/delegate-tool.ts";
 import { type Row, tableGate } from "../gate/table.ts";
 import { type StandingGrant, unseal } from "../journal/index.ts";
+import { type Knowledge, noKnowledge } from "../knowledge/port.ts";
 import { chargesOf } from "../loop/agent-facts.ts";
 import { breakersOf } from "../loop/breakers.ts";
 import { countsOf } from "../loop/counting.ts";
@@ -80,6 +82,9 @@ export type WorldOptions = Readonly<{
   /** Whom the agent of `run`, which is called `tester`, may delegate to, and how deep. */
   delegates?: readonly string[];
   maxDepth?: number;
+  /** How the agent of `run` uses knowledge, and what is known: it outlives processes, as a disk does. */
+  knowledge?: KnowledgeDefinition;
+  known?: Knowledge;
   /** The other agents, by name. They share the gate, and die with their process. */
   others?: Readonly<Record<string, OtherAgent>>;
   /** The first process dies at the first of these, the second at the second, … */
@@ -97,6 +102,7 @@ export type OtherAgent = Readonly<{
   output?: Output;
   delegates?: readonly string[];
   maxDepth?: number;
+  knowledge?: KnowledgeDefinition;
 }>;
 
 export type World = Readonly<{
@@ -161,7 +167,8 @@ export function world(options: WorldOptions): World {
   function castOf(name: string, one: OtherAgent): Cast {
     const others = name === ROOT ? (options.fallbacks ?? []) : [];
     const { model, tools = [], prices = null, context = PLAIN_WINDOW, output = null, delegates = [], maxDepth = 3 } = one;
-    const box = toolbox(toolsOf({ tools, delegates }), hash);
+    const knowledge = knowledgeOf(one.knowledge, `agent \`${name}\``);
+    const box = toolbox(toolsOf({ tools, delegates, knowledge }), hash);
     const facts: AgentFacts = {
       name,
       digest: hash(name === ROOT ? "agent" : name),
@@ -175,6 +182,7 @@ export function world(options: WorldOptions): World {
       prices,
       fallbacks: others.map((other) => ({ model: other.model.id, prices: other.prices ?? null })),
       charges: chargesOf(box),
+      knowledge,
     };
     return { facts, limits: { ...DEFAULT_LIMITS, ...one.limits }, box, model, output, delegates, maxDepth };
   }
@@ -209,6 +217,7 @@ export function world(options: WorldOptions): World {
       middleware: options.middleware ?? [],
       journal: { ...store.journal, append: (a) => around("append", () => store.journal.append(a)) },
       inbox: store.inbox,
+      knowledge: crashingKnowledge(options.known ?? noKnowledge, around),
       orders: ordersOf(store.journal, clock.now),
       breakers: breakersOf(store.journal, { now: clock.now, hash, self: { kind: "system", id: store.journal.writer } }),
       counts: countsOf(store.journal, clock.now),
@@ -355,6 +364,12 @@ type Around = <T>(of: CrashPoint["of"], effect: () => Promise<T>) => Promise<T>;
 const crashingModel = (model: Model, around: Around): Model => ({
   id: model.id,
   ask: (request, preview, signal) => around("model", () => model.ask(request, preview, signal)),
+});
+
+/** A write is an effect: a process can die on either side of it. To look something up is none. */
+const crashingKnowledge = (knowledge: Knowledge, around: Around): Knowledge => ({
+  ...knowledge,
+  put: (item, signal) => around("effect", () => knowledge.put(item, signal)),
 });
 
 function crashing(tool: Tool | null, around: Around): Tool | null {

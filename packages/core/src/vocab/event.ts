@@ -18,6 +18,7 @@ import type {
   GrantId,
   IntentId,
   KeyId,
+  KnowledgeId,
   Label,
   Millis,
   PolicyId,
@@ -27,6 +28,7 @@ import type {
   WriterId,
 } from "./ids.ts";
 import type { Answer, GrantScope, Resolution } from "./intent.ts";
+import type { AddedDocument, KnowledgeKind, KnowledgeSettings, RecalledItem, Scope } from "./knowledge.ts";
 import type { Limits } from "./limits.ts";
 import type { Change, Stage } from "./middleware.ts";
 import type { Evidence, Outcome } from "./outcome.ts";
@@ -56,6 +58,8 @@ export type AgentFacts = Readonly<{
   fallbacks: readonly Fallback[];
   /** Micros one start of a tool may cost at the most, by its name; tools that cost nothing are not named. */
   charges: Readonly<Record<string, number>>;
+  /** How it uses knowledge; null: not at all. */
+  knowledge: KnowledgeSettings | null;
 }>;
 
 export type Fallback = Readonly<{ model: string; prices: Prices | null }>;
@@ -259,6 +263,21 @@ export type SessionEvent =
   | Readonly<{ kind: "names.told"; call: CallId; of: string; names: readonly Named[] }>
   /** Taken out of what the model is shown of this call, before it saw it; the outcome itself is journalled whole. */
   | Readonly<{ kind: "text.cleaned"; call: CallId; invisible: number; hidden: number; markup: Tool["markup"] }>
+  /**
+   * What was looked up for the request that comes next; it takes the place of what was there before. Without items there is none. `omitted`: found, and
+   * there was no room for it. `error`: what could not be looked up, or not in every way; the turn goes on without.
+   */
+  | Readonly<{
+      kind: "knowledge.recalled";
+      iteration: number;
+      items: readonly RecalledItem[];
+      tokens: number;
+      omitted: number;
+      error: string | null;
+    }>
+  /** What a turn has come to is about to be kept under this id, which is the same however often it is tried. `content` is the text's digest. */
+  | Readonly<{ kind: "knowledge.keeping"; turn: number; item: KnowledgeId; scope: Scope; key: string; content: Digest }>
+  | Readonly<{ kind: "knowledge.kept"; turn: number; item: KnowledgeId; error: string | null }>
   | Readonly<{ kind: "note"; from: string; call: CallId | null; name: string; value: Json }>
   | Readonly<{ kind: "input.steered"; text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>
   /** For when the turn has ended: it then starts the next one. */
@@ -331,6 +350,24 @@ export type SystemEvent =
   /** Trusted sets of the project: what a person adds to them and takes out. */
   | Readonly<{ kind: "known.added"; set: string; value: string; by: Principal; why: string }>
   | Readonly<{ kind: "known.removed"; set: string; value: string; by: Principal; why: string }>
+  /** Documents that a person has put into the store of knowledge; `documents` of an import is the file. */
+  | Readonly<{
+      kind: "knowledge.added";
+      how: "add" | "import";
+      scope: Scope | null;
+      agent: string | null;
+      labels: readonly Label[];
+      documents: readonly AddedDocument[];
+      by: Principal;
+    }>
+  /** A tombstone: what it said is gone from the store, and does not come back under this id. `erased`: what the journal had of it goes too. */
+  | Readonly<{
+      kind: "knowledge.forgotten";
+      items: readonly Readonly<{ id: KnowledgeId; kind: KnowledgeKind }>[];
+      erased: boolean;
+      by: Principal;
+      reason: string;
+    }>
   | Readonly<{ kind: "grant.given"; grant: GrantId; by: Principal } & GrantFacts>
   | Readonly<{ kind: "grant.revoked"; grant: GrantId; by: Principal; reason: string }>
   /** On a stream of its own, `breaker:NAME`; `until` is when an open one lets the first probe through. */
@@ -468,6 +505,9 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "known.learned": true,
   "names.told": true,
   "text.cleaned": true,
+  "knowledge.recalled": true,
+  "knowledge.keeping": true,
+  "knowledge.kept": true,
   note: true,
   "input.steered": true,
   "input.queued": true,
@@ -492,6 +532,8 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "access.revoked": true,
   "known.added": true,
   "known.removed": true,
+  "knowledge.added": true,
+  "knowledge.forgotten": true,
   "grant.given": true,
   "grant.revoked": true,
   "work.halted": true,

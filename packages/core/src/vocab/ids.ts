@@ -8,7 +8,7 @@ export type SessionId = Branded<string, "SessionId">;
 export type StreamId = SessionId | Branded<string, "StreamId">;
 /** Ours, unique in a session: `<iteration>.<position>`. The model's own id may repeat; it stands beside it. */
 export type CallId = Branded<string, "CallId">;
-/** What the gate decides on: a call id, or `model:<iteration>` and `respond:<iteration>`. */
+/** What the gate decides on: a call id, or `model:<iteration>`, `respond:<iteration>`, `recall:<iteration>`, `remember:<turn>`. */
 export type ActionId = Branded<string, "ActionId">;
 /** Given to the tool, the same at every start of one call: what makes a repeat recognisable. */
 export type CallKey = Branded<string, "CallKey">;
@@ -21,6 +21,8 @@ export type IntentId = Branded<string, "IntentId">;
 export type WriterId = Branded<string, "WriterId">;
 export type KeyId = Branded<string, "KeyId">;
 export type PolicyId = Branded<string, "PolicyId">;
+/** `k_…`: something that is known. */
+export type KnowledgeId = Branded<string, "KnowledgeId">;
 export type Label = Branded<string, "Label">;
 /** 64 lower-case hexadecimal digits of SHA-256. */
 export type Digest = Branded<string, "Digest">;
@@ -45,6 +47,7 @@ export const intentId = (text: string): IntentId => text as IntentId;
 export const writerId = (text: string): WriterId => text as WriterId;
 export const keyId = (text: string): KeyId => text as KeyId;
 export const policyId = (text: string): PolicyId => text as PolicyId;
+export const knowledgeId = (text: string): KnowledgeId => text as KnowledgeId;
 export const label = (text: string): Label => text as Label;
 export const digest = (text: string): Digest => text as Digest;
 export const seq = (n: number): Seq => n as Seq;
@@ -66,6 +69,9 @@ export const POLICY: StreamId = streamId("policy");
 export const TRUST: StreamId = streamId("trust");
 /** Keys and sign-ins that stand for people. */
 export const ACCESS: StreamId = streamId("access");
+
+/** What people put into the store of knowledge, and what was forgotten. */
+export const KNOWLEDGE: StreamId = streamId("knowledge");
 
 /** The digest before the first entry of every stream and the first commit of every writer. */
 export const ZERO: Digest = digest("0".repeat(64));

@@ -11,6 +11,7 @@ export * from "./hidden.ts";
 export * from "./ids.ts";
 export * from "./intent.ts";
 export * from "./json-text.ts";
+export * from "./knowledge.ts";
 export * from "./label.ts";
 export * from "./limits.ts";
 export * from "./middleware.ts";

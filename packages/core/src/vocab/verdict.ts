@@ -1,6 +1,7 @@
 /** What the gate says of one action. Reasons always; nothing but `allow` yields a permit. */
 import type { Json, JsonObject } from "./canonical.ts";
 import type { ApprovalId, CallId, Digest, GrantId, Label, PolicyId } from "./ids.ts";
+import type { Scope } from "./knowledge.ts";
 import type { Principal, Surface } from "./principal.ts";
 import type { Origin } from "./schedule.ts";
 import type { Effect, Resource } from "./tool.ts";
@@ -21,7 +22,11 @@ export type Action =
   /** Another agent is to do something. What it is to do is in `args`, for people to see; the gate is told whom, never what (rule 7). */
   | Readonly<{ kind: "delegate"; call: CallId; to: string; agentDigest: Digest | null; args: JsonObject }>
   | Readonly<{ kind: "model"; model: string }>
-  | Readonly<{ kind: "respond"; to: Principal }>;
+  | Readonly<{ kind: "respond"; to: Principal }>
+  /** To look things up before the model is asked; as wide as `scope`. A call of the model's own is a call, and decided as `recall` too. */
+  | Readonly<{ kind: "recall"; scope: Scope }>
+  /** To keep what the turn has come to. `content` is the digest of what would be kept: the gate is told where, never what (rule 7). */
+  | Readonly<{ kind: "remember"; scope: Scope; key: string; content: Digest }>;
 
 /** The name that the model calls to delegate; no tool may have it. */
 export const DELEGATE = "delegate";
@@ -36,6 +41,8 @@ export function doingOf(action: Action): Doing | null {
       return { tool: DELEGATE, toolDigest: action.agentDigest, resource: { type: "Agent", id: action.to }, args: action.args };
     case "model":
     case "respond":
+    case "recall":
+    case "remember":
       return null;
   }
 }
@@ -194,6 +201,8 @@ export type UserAct =
   /** What was said and done in a session, word by word; of the project, in all of them. */
   | Readonly<{ kind: "read-journal"; what: Extract<Looked, { kind: "session" | "project" }> }>
   | Readonly<{ kind: "edit-policy"; surface: string }>
+  /** To put something into the store of knowledge, and to have it forgotten. */
+  | Readonly<{ kind: "edit-knowledge"; scope: Scope }>
   /** To add, remove, pause or resume it. */
   | Readonly<{ kind: "edit-schedule" } & OneSchedule>
   /** To have it fire now. */

@@ -16,6 +16,8 @@ export function actionName(action: Action): string {
     case "delegate":
     case "model":
     case "respond":
+    case "recall":
+    case "remember":
       return action.kind;
   }
 }

@@ -161,7 +161,9 @@ test("W31 a wish that never becomes a turn is told as dropped: refused, cancelle
   const refused: JournalEvent = { kind: "intent.refused", intent: mine, by, wish: "follow-up", reason: "no" };
   const all: JournalEvent = { kind: "turn.cancel-asked", by, reason: "", all: true, intent: null };
   const closed: JournalEvent = { kind: "session.closed", by, reason: "" };
-  for (const event of [refused, all, closed]) expect(kinds(live([event, started()]))).toEqual(["dropped"]);
+  const queued: JournalEvent = { kind: "input.queued", text: "x", files: [], by, intent: mine };
+  for (const event of [refused, all, closed]) expect(kinds(live([queued, event, started()]))).toEqual(["dropped"]);
+  expect(kinds(live([all, queued, started()]))).toEqual(["began"]); // what was cancelled before it was said is something else
   expect(kinds(live([{ ...all, all: false }, started()]))).toEqual(["began"]);
 });
 

@@ -62,6 +62,7 @@ const NONE: readonly TurnSign[] = [];
 export function followTurn(intent: IntentId): (live: LiveSign) => readonly TurnSign[] {
   let phase: "before" | "in" | "after" = "before";
   let turn = 0;
+  let isQueued = false; // before that, nothing that is cancelled is this
   /** Of the reply in progress. */
   let shown = false;
   const proposed = new Map<string, ProposedCall>();
@@ -82,13 +83,15 @@ export function followTurn(intent: IntentId): (live: LiveSign) => readonly TurnS
   const settle = (id: CallId, sign: TurnSign): readonly TurnSign[] => (open.delete(id) ? [sign] : NONE);
 
   function before({ event: e, stream }: Entry): readonly TurnSign[] {
+    if (e.kind === "input.queued" && e.intent === intent) isQueued = true;
     if (e.kind === "turn.started" && e.intent === intent) {
       phase = "in";
       turn = e.turn;
       return [{ kind: "began", session: stream as SessionId, turn }]; // only a session's stream has turns
     }
     if (e.kind === "intent.refused" && e.intent === intent) return end({ kind: "dropped", reason: e.reason });
-    if (e.kind === "turn.cancel-asked" && e.all) return end({ kind: "dropped", reason: "what was to follow the turn was cancelled" });
+    if (e.kind === "turn.cancel-asked" && e.all && isQueued)
+      return end({ kind: "dropped", reason: "what was to follow the turn was cancelled" });
     if (e.kind === "session.closed") return end({ kind: "dropped", reason: "the session is closed" });
     return NONE;
   }

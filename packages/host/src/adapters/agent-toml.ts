@@ -1,6 +1,6 @@
 /**
  * Agents as small TOML files: `name`, `instructions`, `model`, `fallbacks`, `tools` by name, `limits`, `recover`, `retry`, `breaker`, `groups`, `delegates`, `maxDepth`,
- * `skills`, `mcp`, `projectInstructions`, `modelOptions`, `output` (a JSON Schema, or the path of a file that holds one), `outputRepairs`. Their tools are what the project's `tools/*.ts` export and its `tools/*.clad.toml` describe.
+ * `skills`, `mcp`, `knowledge`, `projectInstructions`, `modelOptions`, `output` (a JSON Schema, or the path of a file that holds one), `outputRepairs`. Their tools are what the project's `tools/*.ts` export and its `tools/*.clad.toml` describe.
  *
  * A21 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
  *     and column.
@@ -17,6 +17,7 @@ import {
   FaultError,
   isSkill,
   type JsonObject,
+  type KnowledgeDefinition,
   type Recover,
   readJson,
   type Skill,
@@ -64,6 +65,7 @@ const agentSchema = z.strictObject({
     .exactOptional(),
   output: z.union([z.string(), z.record(z.string(), z.json())]).optional(),
   outputRepairs: z.int().exactOptional(),
+  knowledge: z.union([z.boolean(), z.record(z.string(), z.json())]).optional(),
   modelOptions: z.record(z.string(), z.json()).default({}),
 });
 
@@ -153,7 +155,7 @@ function agentIn(file: string, { box, prices: project, root, broken }: Ground): 
     const { path, detail } = issueOf(read.error);
     throw fileBad(file, placeOf(text, path), detail, HINT);
   }
-  const { tools, recover, breaker, model, output, prices: own, ...rest } = read.data;
+  const { tools, recover, breaker, model, output, prices: own, knowledge, ...rest } = read.data;
   const unfit: TomlAgent["unfit"][number][] = [];
   const found = tools.map((name, i) => {
     const [known, wrong] = [box.get(name), broken.get(name)];
@@ -173,12 +175,14 @@ function agentIn(file: string, { box, prices: project, root, broken }: Ground): 
         : { output };
   try {
     const failing = { ...(recover === undefined ? {} : { recover: recover as Recover }), ...(breaker === undefined ? {} : { breaker }) };
+    const known = knowledge === undefined ? {} : { knowledge: knowledge as KnowledgeDefinition };
     const prices = pricesFor([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
     const agent = defineAgent({
       ...rest,
       ...(model === undefined ? {} : { model }),
       ...(prices === null ? {} : { prices }),
       ...failing,
+      ...known,
       ...answer,
       tools: found,
     }); // which checks what is said of failures like all the rest

@@ -106,6 +106,8 @@ export type ReadStore = Readonly<{
   wrongRows(now: number): readonly string[];
   /** The living process that holds a session. Only as true as the moment: what must be sure of it takes the session. */
   holder(session: SessionId): Holder | null;
+  /** The same of many, in one look: those that a living process holds. */
+  holders(sessions: readonly SessionId[]): ReadonlyMap<SessionId, Holder>;
   close(): Promise<void>;
 }>;
 export type Holder = Readonly<{ writer: WriterId; pid: number | null }>;
@@ -117,6 +119,7 @@ export type Store = Omit<ReadStore, "journal"> &
     slot: Readonly<{ writer: WriterId; incarnation: number; isNew: boolean }>;
     /** Open unknowns of all sessions. */
     unknowns(page: UnknownPage): readonly ListedUnknown[];
+    unknownsOf(session: SessionId): OpenUnknowns;
     /** How many sessions each agent has in each state. */
     tally(): readonly Tally[];
     /** One entry as it is stored, with its commit. */
@@ -144,6 +147,7 @@ export function openReadStore({ directory, create = false }: { readonly director
     head: () => headOf(reader),
     wrongRows: (now) => wrongRows(db, reader, now),
     holder: (session) => holderOf(session, { owner: null, reader, slots: places.writers }),
+    holders: (sessions) => holdersOf(sessions, { owner: null, reader, slots: places.writers }),
     async close() {
       inbox.close();
       db.close();
@@ -181,8 +185,10 @@ export function openStore(options: StoreOptions): Store {
       head: () => headOf(reader),
       wrongRows: (now) => wrongRows(db, reader, now),
       holder: (session) => holderOf(session, { owner, reader, slots: places.writers }),
+      holders: (sessions) => holdersOf(sessions, { owner, reader, slots: places.writers }),
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
       unknowns: reader.unknowns.page,
+      unknownsOf: reader.unknowns.ofSession,
       tally: reader.tally,
       stored: reader.stored,
       async checkWritable() {
@@ -482,8 +488,21 @@ type Beholder = Readonly<{ owner: Owner | null; reader: SqliteReader; slots: str
 
 function holderOf(session: SessionId, at: Beholder): Holder | null {
   const hold = at.reader.stream(session)?.hold;
-  return hold !== undefined && hold.holder !== null && isHolderAlive(hold, at) ? { writer: hold.holder, pid: hold.pid } : null;
+  return hold === undefined ? null : livingHolder(hold, at);
 }
+
+function holdersOf(sessions: readonly SessionId[], at: Beholder): ReadonlyMap<SessionId, Holder> {
+  const held = at.reader.held(sessions);
+  const living = sessions.flatMap((session): readonly (readonly [SessionId, Holder])[] => {
+    const hold = held.get(session);
+    const holder = hold === undefined ? null : livingHolder(hold, at);
+    return holder === null ? [] : [[session, holder]];
+  });
+  return new Map(living);
+}
+
+const livingHolder = (hold: HoldRow, at: Beholder): Holder | null =>
+  hold.holder !== null && isHolderAlive(hold, at) ? { writer: hold.holder, pid: hold.pid } : null;
 
 /** A hold is valid exactly while its slot is locked by the very process that took the hold. */
 function isHolderAlive(hold: HoldRow, at: Beholder): boolean {

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 export type RequestKeys = Readonly<{
-  find(id: string): Readonly<{ digest: string; status: number; body: string }> | null;
+  /** `status` is null while nothing was answered for good. */
+  find(id: string): Readonly<{ digest: string; status: number | null; body: string }> | null;
+  /** What the key is for, from now on or since before. */
+  begin(id: string, digest: string, now: number): string;
   keep(id: string, digest: string, answer: Readonly<{ status: number; body: string }>, now: number): void;
   close(): void;
 }>;
@@ -22,12 +25,20 @@ export function openRequestKeys(directory: string): RequestKeys {
   db.exec("CREATE INDEX IF NOT EXISTS requests_by_age ON requests (at)");
   const find = db.prepare("SELECT digest, status, body FROM requests WHERE id = ?");
   const keep = db.prepare("INSERT OR REPLACE INTO requests VALUES (?, ?, ?, ?, ?)");
+  const begin = db.prepare("INSERT OR IGNORE INTO requests VALUES (?, ?, 0, '', ?)");
   const forget = db.prepare("DELETE FROM requests WHERE at < ?");
   let kept = 0;
+  const found = (id: string) => {
+    const row = find.get(id);
+    if (row === undefined) return null;
+    const status = Number(row.status);
+    return { digest: String(row.digest), status: status === 0 ? null : status, body: String(row.body) };
+  };
   return {
-    find(id) {
-      const row = find.get(id);
-      return row === undefined ? null : { digest: String(row.digest), status: Number(row.status), body: String(row.body) };
+    find: found,
+    begin(id, digest, now) {
+      begin.run(id, digest, now);
+      return found(id)?.digest ?? digest;
     },
     keep(id, digest, { status, body }, now) {
       keep.run(id, digest, status, body, now);

@@ -61,6 +61,8 @@ export type Tally = Readonly<{ agent: string; state: SessionSummary["state"]; co
 
 export type SqliteReader = Readonly<{
   stream(stream: StreamId): StreamRow | null;
+  /** Of these, those that somebody has taken and not given back, living or not. */
+  held(streams: readonly StreamId[]): ReadonlyMap<StreamId, HoldRow>;
   /** At most `most` entries, fewer than asked for when there are many; `end` when there are no more. */
   chunk(stream: StreamId, after: Seq, most: number): Chunk;
   writerHead(writer: WriterId): WriterHead;
@@ -87,6 +89,8 @@ export type SqliteReader = Readonly<{
 export type StoredPlace = Readonly<{ entry: StoredEntry; commit: StoredCommit }>;
 
 /** By the table's own order: no scan. */
+export const HELD_SQL =
+  "SELECT s.stream, s.epoch, s.holder, s.incarnation, s.pid FROM json_each(?) AS asked JOIN streams AS s ON s.stream = asked.value WHERE s.holder IS NOT NULL";
 export const STREAMS_SQL = "SELECT stream, seq FROM streams WHERE stream >= ? AND stream < ? || char(1114111) AND seq > 0 ORDER BY stream";
 
 type Row = Record<string, SQLOutputValue>;
@@ -94,6 +98,7 @@ type Row = Record<string, SQLOutputValue>;
 export function openReader(db: DatabaseSync, places: Places): SqliteReader {
   const begin = db.prepare("BEGIN");
   const end = db.prepare("COMMIT");
+  const heldRows = db.prepare(HELD_SQL);
   const streamRow = db.prepare("SELECT seq, hash, at, epoch, holder, incarnation, pid FROM streams WHERE stream = ?");
   const streamsLike = db.prepare(STREAMS_SQL);
   const hashAt = db.prepare("SELECT entry_hash FROM entries WHERE stream = ? AND seq = ?");
@@ -143,6 +148,9 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
     const row = safely(() => streamRow.get(name));
     return row === undefined ? null : toStreamRow(row);
   }
+
+  const held = (streams: readonly StreamId[]): ReadonlyMap<StreamId, HoldRow> =>
+    new Map(safely(() => heldRows.all(JSON.stringify(streams))).map((row) => [streamId(String(row.stream)), toHoldRow(row)]));
 
   function blob(address: string): string | null {
     const row = safely(() => blobRow.get(address));
@@ -204,6 +212,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
   }
   return {
     stream,
+    held,
     chunk(name, after, most) {
       const limit = Math.min(most, CHUNK);
       const { head, before, stored } = snapshot(() => ({
@@ -314,11 +323,15 @@ const toSummary = (row: Row): SessionSummary =>
 function toStreamRow(row: Row): StreamRow {
   return {
     head: { seq: seq(Number(row.seq)), hash: digest(String(row.hash)), at: millis(Number(row.at)) },
-    hold: {
-      epoch: epoch(Number(row.epoch)),
-      holder: row.holder as WriterId | null,
-      incarnation: row.incarnation as number | null,
-      pid: row.pid as number | null,
-    },
+    hold: toHoldRow(row),
+  };
+}
+
+function toHoldRow(row: Row): HoldRow {
+  return {
+    epoch: epoch(Number(row.epoch)),
+    holder: row.holder as WriterId | null,
+    incarnation: row.incarnation as number | null,
+    pid: row.pid as number | null,
   };
 }

@@ -5,7 +5,8 @@ export type OptionSpec =
   /** `many`: it may be given more than once. */
   | Readonly<{ type: "string"; value: string; help: string; choices?: readonly string[]; many?: boolean }>
   | Readonly<{ type: "boolean"; help: string }>;
-export type ArgSpec = Readonly<{ name: string; required: boolean; help: string; choices?: readonly string[] }>;
+/** `many`: the last one may be given more than once. */
+export type ArgSpec = Readonly<{ name: string; required: boolean; help: string; choices?: readonly string[]; many?: boolean }>;
 
 export type CommandSpec = Readonly<{
   /** `sessions show`. */

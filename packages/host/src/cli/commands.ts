@@ -55,6 +55,16 @@ const REQUEST: Readonly<Record<string, OptionSpec>> = {
   surface: { type: "string", value: "NAME", help: "where the session was opened (default cli)" },
 };
 
+const KNOWLEDGE_PLACE: Readonly<Record<string, OptionSpec>> = {
+  scope: {
+    type: "string",
+    value: "SCOPE",
+    help: "agent, project or shared (default: project; agent with --agent)",
+    choices: ["agent", "project", "shared"],
+  },
+  agent: { type: "string", value: "NAME", help: "the agent whose own it is" },
+};
+
 const SERVING: Readonly<Record<string, OptionSpec>> = {
   host: { type: "string", value: "HOST", help: "where it listens (default: `server.host` of orgate.toml, else 127.0.0.1)" },
   port: { type: "string", value: "PORT", help: "on which port; 0 takes a free one (default: `server.port`, else 4680)" },
@@ -772,6 +782,99 @@ export const COMMANDS: readonly CommandSpec[] = [
     notes: ['Journalled. Decided by policy as Action::"edit-known" on KnownSet::"SET".'],
     examples: ['orgate known remove payees DE89370400440532013000 --why "moved out"'],
     load: async () => (await import("../commands/known.ts")).remove,
+  },
+  {
+    name: "knowledge add",
+    summary: "read documents into what is known: markdown, text, HTML, code",
+    args: [{ name: "PATH", required: true, help: "a file, or a folder with all below it", many: true }],
+    options: {
+      ...KNOWLEDGE_PLACE,
+      label: { type: "string", value: "LABEL", help: "what it carries, and gives to every session that recalls it", many: true },
+      trusted: { type: "boolean", help: "you stand for it: it is not `untrusted`, and nothing an agent learns supersedes it" },
+      as: AS,
+    },
+    notes: [
+      "Cut by its structure, addressed by its content: what has not changed is not read in again, what is gone from a folder is superseded.",
+      'Journalled. Decided by policy as Action::"edit-knowledge" on Scope::"SCOPE".',
+    ],
+    examples: [
+      "orgate knowledge add docs",
+      "orgate knowledge add CONVENTIONS.md --trusted",
+      "orgate knowledge add notes.txt --agent clerk",
+    ],
+    load: async () => (await import("../commands/knowledge.ts")).add,
+  },
+  {
+    name: "knowledge search",
+    summary: "what would be found, and how relevant it is",
+    args: [{ name: "QUERY", required: true, help: "words, or a question" }],
+    options: { ...KNOWLEDGE_PLACE, limit: { type: "string", value: "N", help: "how many at most (default 10)" } },
+    notes: ["With --agent what that agent keeps for itself is searched too."],
+    examples: ['orgate knowledge search "how do we deploy"', "orgate knowledge search billing --agent clerk --json"],
+    load: async () => (await import("../commands/knowledge.ts")).search,
+  },
+  {
+    name: "knowledge show",
+    summary: "one item: what it says, where it came from, what it carries",
+    args: [{ name: "ID", required: true, help: "k_…" }],
+    options: {},
+    notes: [],
+    examples: ["orgate knowledge show k_0123456789abcdef01234567"],
+    load: async () => (await import("../commands/knowledge.ts")).show,
+  },
+  {
+    name: "knowledge forget",
+    summary: "have something forgotten: it is gone from the store, and the journal has a tombstone",
+    args: [{ name: "ID", required: false, help: "k_…", many: true }],
+    options: {
+      document: { type: "string", value: "PATH", help: "all pieces of this document, as `orgate knowledge stats` names it" },
+      erase: { type: "boolean", help: "also from the journal: sessions that hold it are erased from there on, and can no longer resume" },
+      yes: { type: "boolean", help: "go on: without it --erase only says which sessions these are" },
+      reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" },
+      as: AS,
+    },
+    notes: ['Journalled before anything is gone. Decided by policy as Action::"edit-knowledge" on Scope::"SCOPE".'],
+    examples: [
+      'orgate knowledge forget k_0123456789abcdef01234567 --reason "wrong"',
+      'orgate knowledge forget --document docs/people.md --erase --yes --reason "asked for"',
+    ],
+    load: async () => (await import("../commands/knowledge.ts")).forget,
+  },
+  {
+    name: "knowledge export",
+    summary: "everything that is known, a line of JSON each, labels and past included",
+    args: [{ name: "FILE", required: false, help: "a new file; without it, to stdout" }],
+    options: {},
+    notes: ["Vectors are not in it: they are made again."],
+    examples: ["orgate knowledge export backup.jsonl"],
+    load: async () => (await import("../commands/knowledge.ts")).exportAll,
+  },
+  {
+    name: "knowledge import",
+    summary: "read in what was exported",
+    args: [{ name: "FILE", required: true, help: "what `orgate knowledge export` wrote" }],
+    options: { trusted: { type: "boolean", help: "as it stands: without it everything is `untrusted`, and nobody stands for it" }, as: AS },
+    notes: ["Checked whole before anything is stored. What was forgotten here stays forgotten."],
+    examples: ["orgate knowledge import backup.jsonl --trusted"],
+    load: async () => (await import("../commands/knowledge.ts")).importAll,
+  },
+  {
+    name: "knowledge embed",
+    summary: "make vectors for what has none, by the project's embedding model",
+    args: [],
+    options: { again: { type: "boolean", help: "all of them anew: after the model was changed" }, as: AS },
+    notes: ["Vectors of two models are never mixed."],
+    examples: ["orgate knowledge embed", "orgate knowledge embed --again"],
+    load: async () => (await import("../commands/knowledge.ts")).embed,
+  },
+  {
+    name: "knowledge stats",
+    summary: "how much is known, of what kinds, from which documents",
+    args: [],
+    options: {},
+    notes: [],
+    examples: ["orgate knowledge stats --json"],
+    load: async () => (await import("../commands/knowledge.ts")).stats,
   },
   {
     name: "breakers list",

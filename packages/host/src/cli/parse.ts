@@ -106,7 +106,7 @@ function checkArgs(command: CommandSpec, given: readonly string[]): void {
   const hint = `usage: ${usageLine(command)}`;
   const missing = command.args.find((arg, i) => arg.required && given[i] === undefined);
   if (missing !== undefined) throw usage(`${missing.name} is missing`, hint);
-  const extra = given[command.args.length];
+  const extra = command.args.at(-1)?.many === true ? undefined : given[command.args.length];
   if (extra !== undefined) {
     const takesText = command.args.at(-1)?.name === "TEXT";
     throw usage(`\`${extra}\` is one argument too many`, takesText ? `put the text in quotes; ${hint}` : hint);
@@ -120,7 +120,7 @@ function checkChoice(name: string, value: string, choices: readonly string[] | u
 }
 
 export function usageLine({ name, args, options }: CommandSpec): string {
-  const words = args.map((arg) => (arg.required ? arg.name : `[${arg.name}]`));
+  const words = args.map((arg) => `${arg.required ? arg.name : `[${arg.name}]`}${arg.many === true ? "…" : ""}`);
   const flags = Object.entries(options).map(
     ([option, spec]) =>
       `[--${option}${spec.type === "string" ? ` ${spec.value}` : ""}]${spec.type === "string" && spec.many === true ? "…" : ""}`,

@@ -24,7 +24,8 @@ export async function withRuntime<T>(
   const { directory, synchronous } = config.journal;
   const notify = notifyOf(given, screen, config);
   const told = notify === null ? {} : { notify, project: config.name };
-  const keys = { env: given.env, folder: config.root };
+  const { embedding } = config.knowledge;
+  const keys = { env: given.env, folder: config.root, ...(embedding === null ? {} : { embedding }) };
   const own = model === null ? {} : { model };
   const runtime = await createRuntime({ directory, agents, gate, principal: by, surface: "cli", synchronous, ...keys, ...told, ...own });
   try {

@@ -173,9 +173,10 @@ async function atWork({ store }: Place, scope: string): Promise<readonly AtWork[
   for (const state of ["running", "waiting"] as const)
     for (let before: SessionSummary | null = null; ; ) {
       const page: readonly SessionSummary[] = await store.journal.sessions({ state, agent, before, most: PAGE });
+      const holders = store.holders(page.map(({ session }) => session)); // most of those that wait are parked, and held by nobody
       for (const { session, agent: name } of page) {
-        const holder = store.holder(session);
-        if (holder !== null) busy.push({ session, agent: name, process: holder.pid });
+        const holder = holders.get(session);
+        if (holder !== undefined) busy.push({ session, agent: name, process: holder.pid });
       }
       before = page.at(-1) ?? null;
       if (before === null || page.length < PAGE) break;

@@ -219,6 +219,9 @@ function resourceText(action: Action): string {
       return `Agent::${JSON.stringify(action.to)}`;
     case "model":
       return `Model::${JSON.stringify(action.model)}`;
+    case "recall":
+    case "remember":
+      return `Scope::${JSON.stringify(action.scope)}`;
     case "respond":
       return `${action.to.kind === "agent" ? "Agent" : "User"}::${JSON.stringify(action.to.id)}`;
   }

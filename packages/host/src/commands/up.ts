@@ -12,18 +12,11 @@ import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { openRequestKeys } from "../compose.ts";
 import type { Config } from "../config.ts";
-import { refusal } from "../coordinator/answering.ts";
-import type { Handlers } from "../coordinator/api.ts";
 import { type Identity, openIdentity } from "../coordinator/auth.ts";
-import { pagesOf } from "../coordinator/auth-pages.ts";
-import { consolePage } from "../coordinator/console-page.ts";
 import { type Coordinator, openCoordinator } from "../coordinator/coordinator.ts";
-import { connectDesk, DESK_SURFACES } from "../coordinator/desk.ts";
-import { docsPage } from "../coordinator/docs-page.ts";
-import { readBody } from "../coordinator/limits.ts";
+import { connectDesk, DESK_SURFACES, desksOf } from "../coordinator/desk.ts";
 import { type Level, type Log, openLog } from "../coordinator/logs.ts";
-import { json } from "../coordinator/routes/paging.ts";
-import type { Page } from "../coordinator/server.ts";
+import { identityHandlers, sitePages } from "../coordinator/site.ts";
 import { socketsOf } from "../coordinator/sockets.ts";
 import type { CoordinatorTools } from "../coordinator/tools.ts";
 import type { Policies } from "../policies.ts";
@@ -62,6 +55,7 @@ export const up: Run = async (given, screen) => {
     folder: config.root,
     project: config.name,
     ...(notify === null ? {} : { notify }),
+    ...(config.knowledge.embedding === null ? {} : { embedding: config.knowledge.embedding }),
   });
   let at: Coordinator | null = null;
   try {
@@ -73,7 +67,7 @@ export const up: Run = async (given, screen) => {
       gate,
       now: () => millis(Date.now()),
       origins,
-      desks: Object.keys(DESK_SURFACES),
+      desks: desksOf(agents, loaded.desk),
     });
     at = await serving({ config, runtime, identity, desk: loaded.desk, log, host, port, origins });
     const unwatch = given.flag("watch") ? watchPolicies(gate, tellReload(given, screen)) : () => {};
@@ -104,16 +98,7 @@ type Serving = Readonly<{
 }>;
 
 async function serving({ config, runtime, identity, desk, log, host, port, origins }: Serving): Promise<Coordinator> {
-  const signing = pagesOf({ ...identity, origins, now: () => millis(Date.now()) });
-  const signIn: Page = async (asking, message) => {
-    if (!asking.path.startsWith("/sign-")) return null;
-    const read = await readBody(message, 1_000);
-    if (read.kind === "refused") throw refusal(read.problem);
-    const reply = await signing(asking, read.bytes.toString());
-    if (reply === null) return null;
-    const { "content-type": type = "text/html; charset=utf-8", ...headers } = reply.headers;
-    return { status: reply.status, answer: { kind: "text", mediaType: String(type), text: reply.body, headers } };
-  };
+  const description = openApi(version());
   return openCoordinator({
     runtime,
     access: identity,
@@ -121,23 +106,16 @@ async function serving({ config, runtime, identity, desk, log, host, port, origi
     host,
     port,
     version: version(),
-    describe: () => openApi(version()),
+    describe: () => description, // for anybody: made once
     config,
     names: config.server.names,
     atOnce: config.server.turnsAtOnce,
     log,
-    pages: [docsPage(version()), consolePage(), signIn],
+    pages: sitePages(identity, origins, version()),
     more: (front) => {
       connectDesk(desk, front, identity);
-      const handlers: Handlers = {
-        ticket: async ({ caller }) => {
-          const ticket = identity.ticket(caller);
-          if ("status" in ticket) throw refusal(ticket);
-          return json(ticket);
-        },
-      };
       const live = socketsOf(front, identity, log);
-      return { handlers: { ...handlers, ...live.handlers }, talks: live.talks };
+      return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
     },
   });
 }
@@ -154,7 +132,14 @@ function placeOf(given: Given, { server }: Config): Readonly<{ host: string; por
   const port = text === null ? server.port : text === "0" ? 0 : positive(text, "--port");
   if (port > 65_535)
     throw new FaultError({ kind: "usage", detail: `--port is \`${port}\``, hint: "use a number up to 65535; 0 takes a free one" });
-  return { host: given.text("host") ?? server.host, port };
+  const host = given.text("host") ?? server.host;
+  if (!/^[^\s/]+$/.test(host))
+    throw new FaultError({
+      kind: "usage",
+      detail: `--host is \`${host}\``,
+      hint: "name an address or a name of this machine: 127.0.0.1, or 0.0.0.0 for all",
+    });
+  return { host, port };
 }
 
 function logOf(given: Given, screen: Screen): Log {

@@ -24,6 +24,7 @@ test("W61 without identities nobody is known and nothing is allowed", async () =
   expect(NOBODY.mayDo(caller, act("list", "listing"))).not.toBeNull();
   const throwing: Access = strict({
     authenticate: () => Promise.reject(new Error("the key store is gone")),
+    watch: NOBODY.watch,
     mayDo: () => {
       throw new Error("the policies are gone");
     },

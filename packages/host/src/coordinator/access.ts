@@ -2,6 +2,7 @@
  * Who is at the door, and what they may do: the seam between the server and identity. Nothing here knows a key, a cookie or a policy.
  *
  * W61 nobody is let in and nothing is done unless `authenticate` names the caller and `mayDo` has no objection; an error of either is a refusal.
+ * W185 whoever is connected when their access ends is cut off: `watch` tells, for as long as something is open.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Millis, Principal } from "@orgate/core";
@@ -52,6 +53,8 @@ export type Access = Readonly<{
   authenticate(asking: Asking): Promise<Caller | Problem>;
   /** Null when nothing speaks against it; else why not. */
   mayDo(caller: Caller, act: Act): string | null;
+  /** `ended` is called once, with why, when the access counts no more; also where it does not by now. Returns how to stop watching. */
+  watch(caller: Caller, ended: (why: string) => void): () => void;
 }>;
 
 export const isProblem = (one: Caller | Problem): one is Problem => "status" in one;
@@ -60,11 +63,16 @@ export const isProblem = (one: Caller | Problem): one is Problem => "status" in 
 export const NOBODY: Access = Object.freeze({
   authenticate: async () => wireProblem("unauthenticated", "nobody is known here", "this server was started without identities"),
   mayDo: () => "nothing is allowed here",
+  watch: (_, ended) => {
+    ended("nobody is known here");
+    return () => {};
+  },
 });
 
 /** What identity throws is a refusal, not a way in. */
-export function strict({ authenticate, mayDo }: Access): Access {
+export function strict({ authenticate, mayDo, watch }: Access): Access {
   return {
+    watch,
     async authenticate(asking) {
       try {
         return await authenticate(asking);
@@ -81,3 +89,15 @@ export function strict({ authenticate, mayDo }: Access): Access {
     },
   };
 }
+
+/** Why the access counts no more; null while it does. */
+export function endedNow({ watch }: Pick<Access, "watch">, caller: Caller): string | null {
+  let why: string | null = null;
+  watch(caller, (reason) => {
+    why = reason;
+  })();
+  return why;
+}
+
+/** On whose behalf a session runs, as the policies are told: nobody who is no person is taken for one of the same name. */
+export const requesterOf = ({ kind, id }: Principal): string => (kind === "user" ? id : `${kind}:${id}`);

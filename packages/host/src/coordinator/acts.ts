@@ -1,9 +1,14 @@
-/** From a route's act to what is decided: on which agent, session, question. Whatever it is about has to be there. */
+/**
+ * From a route's act to what is decided: on which agent, session, question. Whatever it is about has to be there.
+ *
+ * W186 what somebody may not see is told like what is not there: a session, question, grant or call that is refused and may not be observed either gets
+ *      the very answer of one that does not exist.
+ */
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
-import type { SessionSummary } from "@orgate/core/journal";
+import type { SessionSummary, StandingGrant, WaitingQuestion } from "@orgate/core/journal";
 import { type RouteAct, wireProblem } from "@orgate/core/wire";
 import type { Runtime } from "../runtime.ts";
-import { type Act, act } from "./access.ts";
+import { type Act, act, requesterOf } from "./access.ts";
 import { refusal } from "./answering.ts";
 
 export type About = Readonly<{ params: unknown; body: unknown }>;
@@ -27,21 +32,21 @@ export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, 
     case "call": {
       const summary = await sessionIn(runtime, params);
       const call = textIn(params, "call");
-      return act(kind, on, { ...aboutSession(summary), id: call, tool: await toolOf(runtime, summary.session, call) });
+      const tool = await toolOf(runtime, summary.session, call);
+      if (tool === null) throw absent({ on, id: call, session: summary.session }); // a policy about its tool must not be passed by
+      return act(kind, on, { ...aboutSession(summary), id: call, tool });
     }
     case "approval": {
       const id = textIn(params, "approval") ?? "";
       const [found] = await runtime.place.store.journal.question(approvalId(id));
-      if (found === undefined) throw nothing(`there is no open question \`${id}\``, "it was answered, has expired, or its turn has ended");
-      const { session, agent, tool } = found;
-      const requester = (await runtime.inspect.session(session))?.principal.id ?? null;
-      return act(kind, on, { id, session, agent, tool, requester });
+      if (found === undefined) throw absent({ on, id, session: null });
+      return act(kind, on, await aboutQuestion(runtime.inspect, found));
     }
     case "grant": {
       const id = textIn(params, "grant") ?? "";
       const found = (await runtime.approvals.grants()).find(({ grant }: { readonly grant: GrantId }) => grant === id);
-      if (found === undefined) throw nothing(`no grant \`${id}\` is in force`, "it was revoked, or has ended");
-      return act(kind, on, { id, session: found.session, agent: found.agent, tool: found.tool, requester: found.onBehalfOf.id });
+      if (found === undefined) throw absent({ on, id, session: null });
+      return act(kind, on, aboutGrant(found));
     }
     case "breaker":
       return act(kind, on, { id: textIn(body, "breaker") });
@@ -53,22 +58,59 @@ export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, 
 export const aboutSession = ({ session, agent, principal }: SessionSummary): Pick<Act, "session" | "agent" | "requester"> => ({
   session,
   agent,
-  requester: principal.id,
+  requester: requesterOf(principal),
 });
+
+export const aboutGrant = ({ grant, session, agent, tool, onBehalfOf }: StandingGrant): Partial<Act> => ({
+  id: grant,
+  session,
+  agent,
+  tool,
+  requester: requesterOf(onBehalfOf),
+});
+
+export async function aboutQuestion(
+  { session: find }: Pick<Runtime["inspect"], "session">,
+  { approval, session, agent, tool }: Pick<WaitingQuestion, "approval" | "session" | "agent" | "tool">,
+): Promise<Partial<Act>> {
+  const of = await find(session);
+  return { id: approval, session, agent, tool, requester: of === null ? null : requesterOf(of.principal) };
+}
+
+/** Why this may not be, as whoever asks is told it. */
+export function refusedAs(may: (act: Act) => string | null, wanted: Act, reason: string, user: string): Error {
+  const hidden = CAN_HIDE.has(wanted.on) && may({ ...wanted, kind: "observe" }) !== null;
+  return hidden ? absent(wanted) : new FaultError({ kind: "not-permitted", user, what: wanted.kind, reason });
+}
+const CAN_HIDE: ReadonlySet<Act["on"]> = new Set(["session", "approval", "grant", "call"]);
+
+/** What is said of something that is not there. */
+export function absent({ on, id, session }: Pick<Act, "on" | "id" | "session">): Error {
+  if (on === "approval") return nothing(`there is no open question \`${id}\``, "it was answered, has expired, or its turn has ended");
+  if (on === "grant") return nothing(`no grant \`${id}\` is in force`, "it was revoked, or has ended");
+  if (on === "call") return nothing(`nothing is open about call \`${id}\` of \`${session}\``, "it was seen to, or there is no such call");
+  return new FaultError({ kind: "session-unknown", session: session ?? "" });
+}
 
 async function sessionIn(runtime: Runtime, params: unknown): Promise<SessionSummary> {
   const id = textIn(params, "session") ?? "";
   const found = isSessionId(id) ? await runtime.inspect.session(id) : null;
-  if (found === null) throw new FaultError({ kind: "session-unknown", session: id });
-  return found;
+  if (found !== null) return found;
+  const call = textIn(params, "call");
+  throw absent({ on: call === null ? "session" : "call", id: call, session: id });
 }
 
 /** Of a call whose outcome nobody knows, or that was set aside. */
 export async function toolOf(runtime: Runtime, session: SessionId, call: string | null): Promise<string | null> {
-  const open = runtime.place.store.unknowns({ after: null, most: 1_000 }).find((u) => u.session === session && u.call === call);
+  const open = [...runtime.place.store.unknownsOf(session).values()].find((u) => u.call === call);
   if (open !== undefined) return open.tool;
-  const letters = await runtime.deadLetters.list({ most: 1_000 });
-  return letters.find((letter) => letter.session === session && letter.call === call)?.tool ?? null;
+  for (let after = 0; ; ) {
+    const letters = await runtime.deadLetters.list({ after, most: 500 });
+    const found = letters.find((letter) => letter.session === session && letter.call === call);
+    const last = letters.at(-1);
+    if (found !== undefined || last === undefined) return found?.tool ?? null;
+    after = last.arrival;
+  }
 }
 
 const nothing = (detail: string, hint: string) => refusal(wireProblem("not-found", detail, hint));

@@ -6,7 +6,7 @@
  */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { PROBLEM_MEDIA_TYPE, type Problem } from "@orgate/core/wire";
+import { PROBLEM_MEDIA_TYPE, type Problem, problemFrom } from "@orgate/core/wire";
 
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -107,4 +107,6 @@ const STATUS: Readonly<Record<number, string>> = {
 export type Refusal = Error & Readonly<{ problem: Problem; headers: Readonly<Record<string, string>> }>;
 export const refusal = (problem: Problem, headers: Readonly<Record<string, string>> = {}): Refusal =>
   Object.assign(new Error(problem.detail), { problem, headers });
+/** Of whatever was thrown on the way. */
+export const problemIn = (error: unknown): Problem => (isRefusal(error) ? error.problem : problemFrom(error));
 export const isRefusal = (error: unknown): error is Refusal => error instanceof Error && "problem" in error && "headers" in error;

@@ -6,9 +6,10 @@ import { FaultError } from "@orgate/core";
 import { IDEMPOTENCY_KEY, type Route, type RouteName, type RouteRequest, unreadable, wireProblem } from "@orgate/core/wire";
 import type * as z from "zod";
 import type { Runtime } from "../runtime.ts";
-import { type Access, type Act, act, type Caller, strict } from "./access.ts";
-import { actOf } from "./acts.ts";
+import { type Access, type Act, act, type Caller, endedNow, strict } from "./access.ts";
+import { type About, actOf, refusedAs } from "./acts.ts";
 import { type Answer, refusal } from "./answering.ts";
+import { leftOut } from "./auth-deciding.ts";
 import { type Bounds, readBody } from "./limits.ts";
 import type { Once, OnceKey } from "./once.ts";
 import { type Found, routerOf } from "./router.ts";
@@ -46,13 +47,57 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
     const isOpen = route.act === "open";
     const caller = isOpen ? null : await asked.caller();
     const request = await decoded(asked, { name, route, params });
-    if (caller !== null && typeof route.act === "object") await decide(caller, route, request);
     const call = callOf(asked, caller, request);
     const { status, answer } = route.idempotencyKey
       ? await doneOnce(asked, name, route, call, handler)
-      : { status: route.status, answer: await handler(call) };
-    return { route: name, status, answer, caller };
+      : await decided(caller, route, call, async () => ({ status: route.status, answer: await handler(call) }));
+    return { route: name, status, answer: caller === null ? answer : whileGood(caller, answer), caller };
   };
+
+  /** W185. A stream breaks off with the access; what took its time is not told to whoever counts no more. */
+  function whileGood(caller: Caller, answer: Answer): Answer {
+    const gone = (why: string) => refusal(wireProblem("unauthenticated", why, "sign in again, or show another key"));
+    const why = endedNow(access, caller);
+    if (why !== null) throw gone(why);
+    if (answer.kind !== "stream") return answer;
+    return {
+      ...answer,
+      async write(sink, signal) {
+        const cut = new AbortController();
+        const unwatch = access.watch(caller, (reason) => cut.abort(gone(reason)));
+        try {
+          await answer.write(sink, AbortSignal.any([signal, cut.signal]));
+        } finally {
+          unwatch();
+        }
+        cut.signal.throwIfAborted(); // an answer that breaks off does not look like a whole one
+      },
+    };
+  }
+
+  /** `gone`: what it is about is not there any more, as it may be when a request is sent again. */
+  async function decided<T>(
+    caller: Caller | null,
+    { act: on }: Route,
+    call: About,
+    work: () => Promise<T>,
+    gone?: () => Promise<T | null>,
+  ): Promise<T> {
+    if (caller === null || typeof on === "string") return work();
+    const user = caller.principal.id;
+    const left = leftOut(caller.scope, on.kind); // before anything is looked up: it is the same whatever is there
+    if (left !== null) throw new FaultError({ kind: "not-permitted", user, what: on.kind, reason: left });
+    const wanted = await actOf(runtime, on, call).catch((error: unknown) => ({ kind: "absent", error }) as const);
+    if (wanted.kind === "absent") {
+      const before = (await gone?.()) ?? null;
+      if (before === null) throw wanted.error;
+      return before;
+    }
+    const may = (one: Act): string | null => access.mayDo(caller, one);
+    const reason = may(wanted);
+    if (reason !== null) throw refusedAs(may, wanted, reason, user);
+    return work();
+  }
 
   async function decoded(asked: Asked, { name, route, params }: Omit<Matched, "kind">): Promise<RouteRequest<RouteName>> {
     const read = <T>(schema: z.ZodType<T>, value: unknown, what: string): T => {
@@ -65,14 +110,6 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
     const given = route.method === "GET" ? undefined : await jsonBody(asked, WITH_FILES.has(name) ? bounds.filesBytes : bounds.bodyBytes);
     const body = read(route.body, given, "the body");
     return { params: path, query, body } as RouteRequest<RouteName>;
-  }
-
-  async function decide(caller: Caller, { act: on }: Route, { params, body }: RouteRequest<RouteName>): Promise<void> {
-    if (typeof on === "string") return;
-    const wanted = await actOf(runtime, on, { params, body });
-    const reason = access.mayDo(caller, wanted);
-    if (reason === null) return;
-    throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what: wanted.kind, reason });
   }
 
   function callOf(asked: Asked, caller: Caller | null, request: RouteRequest<RouteName>): Call<RouteName> {
@@ -100,18 +137,27 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
   async function doneOnce(
     asked: Asked,
     route: RouteName,
-    { status }: Route,
+    of: Route,
     call: Call<RouteName>,
     handler: AnyHandler,
   ): Promise<{ status: number; answer: Answer }> {
     const { params, query, body, caller, may, sees, gone, header } = call;
     const key = asked.message.headers[IDEMPOTENCY_KEY];
-    const given = { user: caller.principal.id, route, key: typeof key === "string" ? key : undefined, request: { params, query, body } };
-    const replied = await once(given, async (made) => {
-      const answer = await handler({ params, query, body, caller, may, sees, gone, header, once: made } as Call<RouteName>);
-      if (answer.kind !== "json") throw new Error("what is done once is answered as JSON");
-      return { status: answer.status ?? status, value: answer.value, passing: answer.passing ?? false };
-    });
+    const { principal, scope } = caller;
+    const request = { params, query, body };
+    const given = { user: principal.id, scope, route, key: typeof key === "string" ? key : undefined, request };
+    const replied = await decided(
+      caller,
+      of,
+      call,
+      () =>
+        once.done(given, async (made) => {
+          const answer = await handler({ params, query, body, caller, may, sees, gone, header, once: made } as Call<RouteName>);
+          if (answer.kind !== "json") throw new Error("what is done once is answered as JSON");
+          return { status: answer.status ?? of.status, value: answer.value, passing: answer.passing ?? false };
+        }),
+      () => once.kept(given),
+    );
     return { status: replied.status, answer: { kind: "json", value: replied.value } };
   }
 }

@@ -9,13 +9,19 @@ import type { Act, Scope } from "./access.ts";
 
 /** Why its limits leave this out; null when they do not. */
 export function outOfScope({ agents, actions }: Scope, act: Act): string | null {
-  const needed = act.kind === "list" ? "observe" : act.kind;
-  if (actions !== null && !actions.includes(needed)) return `this access is limited to ${listed(actions)}`;
+  const left = leftOut({ actions }, act.kind);
+  if (left !== null) return left;
   if (agents === null || act.on === "listing") return null; // what is listed is looked at one by one
   const agent = agentOf(act);
   return agent !== null && agents.includes(agent)
     ? null
     : `this access is limited to ${agents.length === 1 ? "agent" : "agents"} ${listed(agents)}`;
+}
+
+/** Why its limits leave out this action, whatever it is done to. */
+export function leftOut({ actions }: Pick<Scope, "actions">, kind: Act["kind"]): string | null {
+  const needed = kind === "list" ? "observe" : kind;
+  return actions === null || actions.includes(needed) ? null : `this access is limited to ${listed(actions)}`;
 }
 
 const listed = (names: readonly string[]): string => (names.length === 0 ? "nothing" : names.map((n) => `\`${n}\``).join(", "));

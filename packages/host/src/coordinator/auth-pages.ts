@@ -3,12 +3,12 @@
  *
  * W115 a link signs in only from this site's own page; what comes back is a cookie, the page keeps nothing, and signing out ends the sign-in itself.
  */
-import { createHash } from "node:crypto";
 import type { Millis } from "@orgate/core";
 import { PROBLEM_MEDIA_TYPE, type Problem, wireProblem } from "@orgate/core/wire";
 import type { Asking } from "./access.ts";
 import type { Identity } from "./auth.ts";
 import { cookiesFor, crossSite } from "./auth-site.ts";
+import { pageText, STYLE, sourceOf } from "./page-style.ts";
 
 export type PageReply = Readonly<{ status: number; headers: Readonly<Record<string, string | readonly string[]>>; body: string }>;
 /** Null: not one of ours. `body` is the request's, as text. */
@@ -73,15 +73,12 @@ document.getElementById("form").addEventListener("submit", (event) => {
 });
 if (location.hash.length > 1) signIn(location.hash.slice(1));
 `;
-const STYLE = "body{font:16px/1.5 system-ui,sans-serif;margin:4rem auto;max-width:32rem;padding:0 1rem}input{width:100%}";
-const PAGE = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Orgate: sign in</title><style>${STYLE}</style></head>
-<body><main><h1>Sign in</h1><p id="said" role="status">Open the link that the server printed, or paste it here.</p>
-<form id="form"><label for="link">Link</label> <input id="link" autocomplete="off" required> <button>Sign in</button></form>
-</main><script>${SCRIPT}</script></body></html>
-`;
-const sourceOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+const PAGE = pageText(
+  "Orgate: sign in",
+  `<main class="narrow"><h1>Sign in</h1><p id="said" role="status">Open the link that the server printed, or paste it here.</p>
+<form id="form"><label for="link">Link</label><input id="link" autocomplete="off" autocapitalize="off" spellcheck="false" required><button>Sign in</button></form>
+<p class="dim">A link is good once, for a quarter of an hour. Another one: <code>orgate keys create NAME --link</code></p></main><script>${SCRIPT}</script>`,
+);
 /** Nothing but this script and this style, and no other page around it. */
 const CONTENT_POLICY = `default-src 'none'; script-src ${sourceOf(SCRIPT)}; style-src ${sourceOf(STYLE)}; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`;
 

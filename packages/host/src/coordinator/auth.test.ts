@@ -106,7 +106,7 @@ test("W104 what is revoked, here or by another process, or has expired, ends at 
   for (const { token } of [mine, theirs, short]) callers.push(entered(await identity.authenticate(withKey(token))));
   const [a, b, c] = callers as [Caller, Caller, Caller];
   for (const one of callers) expect(identity.mayDo(one, SEE)).toBeNull();
-  const ticket = identity.ticket(a);
+  const ticket = identity.ticket(a, null);
 
   await identity.book.revoke(mine.access, { kind: "user", id: "ann" }, "lost");
   expect(identity.mayDo(a, SEE)).toBe("this access is revoked");
@@ -114,7 +114,7 @@ test("W104 what is revoked, here or by another process, or has expired, ends at 
   if (!("ticket" in ticket)) throw new Error("there was one");
   const used = asking({ via: "socket", query: new URLSearchParams({ token: ticket.ticket }) });
   expect(why(await identity.authenticate(used))).toBe("401 this access is revoked");
-  expect(identity.ticket(a)).toMatchObject({ status: 401 });
+  expect(identity.ticket(a, null)).toMatchObject({ status: 401 });
 
   const place = await openPlace({ directory: join(stand.folder, ".orgate"), thread: "main", synchronous: "off" });
   const book = accessBook({ journal: place.store.journal, secrets: secretPort, now: () => millis(clock.now) });
@@ -184,7 +184,7 @@ test("W108 limited access does not speak with an agent that acts for its operato
 test("W111 a ticket stands for its maker, with the same limits; it opens a socket and nothing else, once", async () => {
   const { identity, give } = await open();
   const caller = entered(await identity.authenticate(withKey((await give({ agents: ["clerk"] })).token)));
-  const made = identity.ticket(caller);
+  const made = identity.ticket(caller, null);
   if (!("ticket" in made)) throw new Error("there is room");
   const by = (via: "http" | "socket", ...shown: string[]) => {
     const query = new URLSearchParams();
@@ -197,7 +197,7 @@ test("W111 a ticket stands for its maker, with the same limits; it opens a socke
   expect(identity.mayDo(came, SEE)).toBeNull();
   expect(identity.mayDo(came, act("observe", "agent", { agent: "other" }))).toBe("this access is limited to agent `clerk`");
   expect(why(await by("socket", made.ticket))).toBe("401 this ticket is good no more");
-  const two = identity.ticket(caller);
+  const two = identity.ticket(caller, null);
   if (!("ticket" in two)) throw new Error("there is room");
   expect(why(await by("socket", two.ticket, two.ticket))).toBe("401 this ticket is good no more");
 });

@@ -2,7 +2,7 @@
  * Identity: who is at the door, and what they may do. What somebody shows (an API key, a sign-in's cookie, a ticket) stands for a person; what that person
  * may see and do, the policies say, each time; and what the access is limited to comes on top.
  *
- * W104 access that was revoked or has expired ends at once, also for connections that are open.
+ * W104 access that was revoked or has expired ends at once, also for connections that are open: those are cut (W185).
  * W105 something is done only when the access still counts, its limits cover it, and the policies simply allow it; any error refuses.
  * W108 limited access does not speak with an agent that acts for its operator: it would reach through it what its limits leave out.
  * W112 nothing that lasts is taken from an address: only a header or a cookie; a socket may show a ticket.
@@ -33,12 +33,15 @@ export type IdentityOptions = Readonly<{
 }>;
 
 export type Ticket = Readonly<{ ticket: string; expiresAt: Millis }>;
+type Watcher = Readonly<{ caller: Caller; ended(why: string): void }>;
+/** Of one timer. */
+const LONGEST_MS = 2 ** 31 - 1;
 const UNLIMITED: Scope = { agents: null, actions: null, expiresAt: null };
 
 export type Identity = Access &
   Readonly<{
-    /** For one socket of this caller. */
-    ticket(caller: Caller): Ticket | Problem;
+    /** For one socket of this caller; where a page asked for it, of that page's site. */
+    ticket(caller: Caller, origin: string | null): Ticket | Problem;
     /** Somebody inside who acts for this person, with no limits but the policies: the tools of an agent that speaks with them. */
     operator(name: string): Promise<Caller>;
     /** The same of somebody for whom the server holds a key already; null: they are not known here. */
@@ -64,8 +67,13 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   const book = accessBook({ journal: place.store.journal, secrets: secretPort, now });
   const operators = operatorsOf(options.directory, place.keyring);
   const guesses: Guessing = guessing({ now, ...options.guesses });
-  const waiting: Tickets<Readonly<{ caller: Caller; access: Given["access"] | null }>> = tickets(now, secretPort.newSecret);
+  const waiting: Tickets<Readonly<{ caller: Caller; access: Given["access"] | null; origin: string | null }>> = tickets(
+    now,
+    secretPort.newSecret,
+  );
   const callers = new WeakMap<Caller, Standing>(); // a caller that was not let in here is nobody
+  const watchers = new Set<Watcher>();
+  let alarm: Readonly<{ at: number; timer: NodeJS.Timeout }> | null = null;
   let trouble: string | null = null;
 
   /** What other processes gave, revoked or withdrew is known before the next decision. */
@@ -77,6 +85,8 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     } catch (error) {
       trouble = "it cannot be told whether this access still counts";
       throw error;
+    } finally {
+      lookAfter();
     }
   }
   await look();
@@ -92,11 +102,17 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   async function prove(token: string, means: readonly Given["means"][], remote: string): Promise<Given | Problem> {
     const read = readToken(token);
     if (read === null || !means.includes(read.means)) return unknown();
-    const given = book.all().get(read.access) ?? (await book.refresh()).get(read.access) ?? null;
-    const isSame = given !== null && given.means === read.means;
-    const found = await guesses.check(token, remote, () => secretPort.fitsSecret(read.secret, isSame ? given.check : secretPort.nobodys));
+    const known = (): Given | null => {
+      const one = book.all().get(read.access);
+      return one?.means === read.means ? one : null;
+    };
+    const found = await guesses.check(token, remote, async () => {
+      if (known() === null) await book.refresh(); // another process may have given it; who guesses too much has nothing read
+      return secretPort.fitsSecret(read.secret, known()?.check ?? secretPort.nobodys);
+    });
     if (found === "later") return wireProblem("too-many", "too many wrong keys came from there", "try again in a minute");
-    if (found === "wrong" || !isSame) return unknown();
+    const given = known();
+    if (found === "wrong" || given === null) return unknown();
     const why = lapsed(given, now());
     return why === null ? given : wireProblem("unauthenticated", `this ${given.means} is ${why}`, HINT);
   }
@@ -129,9 +145,22 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     const found = more.length > 0 ? null : waiting.redeem(ticket);
     if (found === null)
       return wireProblem("unauthenticated", "this ticket is good no more", "a ticket opens one socket, within seconds: get another");
+    const foreign = elsewhere(asking, found);
+    if (foreign !== null) return foreign;
     const caller = admit(found.caller.person, found.caller.scope, found.access);
     const why = counts(caller);
     return why === null ? caller : wireProblem("unauthenticated", why, HINT);
+  }
+
+  /** A page's ticket is that page's: of a sign-in this site's own, of a key the site's that asked for it. */
+  function elsewhere(
+    asking: Asking,
+    { access, origin }: Readonly<{ access: Given["access"] | null; origin: string | null }>,
+  ): Problem | null {
+    const isPages = access !== null && book.all().get(access)?.means === "sign-in";
+    if (isPages) return crossSite(asking, origins());
+    if (origin === null || asking.headers.origin === origin) return null;
+    return wireProblem("cross-site", "this ticket was given to another site", "get one where it is used");
   }
 
   /** Why this caller counts no more; null while they do. */
@@ -144,6 +173,36 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     const why = given === null ? null : lapsed(given, now());
     if (why !== null) return `this access is ${why}`;
     return operators.isGood(caller.person) ? null : `the key that stands for \`${caller.person.name}\` was withdrawn`;
+  }
+
+  /** Cuts off whoever does not count any more, and sets the alarm for the next whose time will be up. */
+  function lookAfter(): void {
+    let next = Number.POSITIVE_INFINITY;
+    for (const one of [...watchers]) {
+      const why = counts(one.caller);
+      if (why === null) next = Math.min(next, one.caller.scope.expiresAt ?? next);
+      else if (watchers.delete(one)) one.ended(why);
+    }
+    clearTimeout(alarm?.timer);
+    alarm = null;
+    if (next !== Number.POSITIVE_INFINITY) setAlarm(next);
+  }
+  function setAlarm(at: number): void {
+    clearTimeout(alarm?.timer);
+    alarm = { at, timer: setTimeout(lookAfter, Math.min(Math.max(1, at - now()), LONGEST_MS)).unref() };
+  }
+
+  function watch(caller: Caller, ended: (why: string) => void): () => void {
+    const why = counts(caller);
+    if (why !== null) {
+      ended(why);
+      return () => {};
+    }
+    const one: Watcher = { caller, ended };
+    watchers.add(one);
+    const { expiresAt } = caller.scope;
+    if (expiresAt !== null && (alarm === null || expiresAt < alarm.at)) setAlarm(expiresAt);
+    return () => void watchers.delete(one);
   }
 
   function mayDo(caller: Caller, act: Act): string | null {
@@ -160,13 +219,22 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   return {
     authenticate,
     mayDo,
-    book,
-    ticket(caller) {
+    watch,
+    book: {
+      ...book,
+      async revoke(access, by, reason) {
+        const revoked = await book.revoke(access, by, reason);
+        lookAfter(); // what this process does itself it is not told of
+        return revoked;
+      },
+    },
+    ticket(caller, origin) {
       const why = counts(caller);
       if (why !== null) return wireProblem("unauthenticated", why, HINT);
       const access = callers.get(caller)?.access ?? null;
       return (
-        waiting.issue({ caller, access }) ?? wireProblem("too-many", "too many tickets are waiting to be used", "try again in a minute")
+        waiting.issue({ caller, access, origin }) ??
+        wireProblem("too-many", "too many tickets are waiting to be used", "try again in a minute")
       );
     },
     operator: async (name) => admit(await operators.open(name), UNLIMITED, null),
@@ -194,10 +262,14 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       if ("status" in caller) return caller;
       const access = callers.get(caller)?.access ?? null;
       if (access !== null) await book.revoke(access, caller.principal, "signed out");
+      lookAfter();
       return null;
     },
     cookies,
-    close: stopWatching,
+    close() {
+      stopWatching();
+      clearTimeout(alarm?.timer);
+    },
   };
 }
 

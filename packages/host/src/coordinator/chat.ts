@@ -8,19 +8,11 @@
  * W54 a turn runs to its end when its client has gone.
  */
 import { FaultError, type IntentId, intentId, type Journal, type Millis, principalName, type SessionId } from "@orgate/core";
-import {
-  type ChatServerMessage,
-  CLOSE,
-  chatDropped,
-  chatError,
-  chatTurn,
-  type Problem,
-  problemFrom,
-  readChatMessage,
-} from "@orgate/core/wire";
+import { type ChatServerMessage, CLOSE, chatDropped, chatError, chatTurn, type Problem, readChatMessage } from "@orgate/core/wire";
 import { sha256 } from "../compose.ts";
 import type { Subscribe } from "../subscribing.ts";
 import { type Access, act, type Caller } from "./access.ts";
+import { problemIn } from "./answering.ts";
 import type { Connection, Duplex } from "./connection.ts";
 import type { Floor } from "./floor.ts";
 import { allowance, type Rates } from "./pace.ts";
@@ -96,7 +88,7 @@ export function openChat(ports: ChatPorts, caller: Caller, id: string, duplex: D
       }
       if (!isClosed) await tell(chatDropped(request, "the session has ended"));
     } catch (error) {
-      const problem = problemFrom(error);
+      const problem = problemIn(error);
       if (problem.kind === "internal") ports.unforeseen(error);
       if (!isOver) await tell(chatDropped(request, problem.detail));
     }

@@ -125,7 +125,7 @@ test("W48 what is not there, not allowed or too much is an error of its own subs
   const mayDo: ConnectionPorts["access"]["mayDo"] = (_, { session }) => (session === S2 ? "not yours" : null);
   const ends = connect(ground, { access: { mayDo } }, { asked: 0 });
   await ends.say(HELLO);
-  expect(await ends.say(follow("a", S2))).toMatchObject([{ kind: "error", id: "a", problem: { kind: "forbidden" } }]);
+  expect(await ends.say(follow("a", S2))).toMatchObject([{ kind: "error", id: "a", problem: { kind: "session-unknown" } }]);
   const nowhere = { ...follow("b"), to: { kind: "session", session: "s_nowhere000" } };
   expect(await ends.say(JSON.stringify(nowhere))).toMatchObject([{ kind: "error", id: "b", problem: { kind: "session-unknown" } }]);
   expect(await ends.say({ kind: "history", id: "h", session: S1, before: null })).toMatchObject([

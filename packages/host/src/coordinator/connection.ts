@@ -14,7 +14,6 @@ import {
   MOST_FRAME_BYTES,
   MOST_SUBSCRIPTIONS,
   type Problem,
-  problemFrom,
   type RequestFrame,
   readClientFrame,
   type ServerFrame,
@@ -23,6 +22,8 @@ import {
   wireProblem,
 } from "@orgate/core/wire";
 import type { Caller } from "./access.ts";
+import { absent } from "./acts.ts";
+import { problemIn } from "./answering.ts";
 import type { Fanout, Told } from "./fanout.ts";
 import { allowance, type Rates } from "./pace.ts";
 import { answerRequest, type RequestPorts } from "./requests.ts";
@@ -57,7 +58,7 @@ export type Connection = Readonly<{
   over: Promise<void>;
 }>;
 
-type Subscription = Readonly<{ stop: AbortController; frame: SubscribeFrame }> & { at: number };
+type Subscription = Readonly<{ stop: AbortController; frame: SubscribeFrame }> & { at: number; isTold: boolean };
 
 export function openConnection(ports: ConnectionPorts, caller: Caller, id: string, duplex: Duplex, rates: Rates = RATES): Connection {
   let state: "greeting" | "open" | "closed" = "greeting";
@@ -118,7 +119,7 @@ export function openConnection(ports: ConnectionPorts, caller: Caller, id: strin
       );
       return;
     }
-    const one: Subscription = { stop: new AbortController(), frame, at: frame.after === "now" ? 0 : frame.after };
+    const one: Subscription = { stop: new AbortController(), frame, at: frame.after === "now" ? 0 : frame.after, isTold: false };
     subscriptions.set(frame.id, one);
     track(following(one));
   }
@@ -134,6 +135,7 @@ export function openConnection(ports: ConnectionPorts, caller: Caller, id: strin
           return;
         }
         await pass(one, told);
+        one.isTold = true;
         if (told.kind === "closed" || told.kind === "hidden") break;
       }
     } catch (error) {
@@ -163,8 +165,14 @@ export function openConnection(ports: ConnectionPorts, caller: Caller, id: strin
       case "closed":
         return duplex.send(frameText({ kind: "ended", id: name, at: told.at, why: "closed" }));
       case "hidden":
-        complain(name, wireProblem("forbidden", "this may not be followed", "the policies say who may `read-journal`"));
+        complain(name, hidden(one));
     }
+  }
+
+  /** Who could see it before is told that this is over; who never could, that there is no such thing. */
+  function hidden({ isTold, frame: { to } }: Subscription): Problem {
+    if (to.kind === "session" && !isTold) return problemIn(absent({ on: "session", id: null, session: to.session }));
+    return wireProblem("forbidden", "this may not be followed any more", "the policies say who may `read-journal`");
   }
 
   function unsubscribe(name: string): void {
@@ -193,7 +201,7 @@ export function openConnection(ports: ConnectionPorts, caller: Caller, id: strin
   }
 
   function fail(name: string, error: unknown): void {
-    const problem = problemFrom(error);
+    const problem = problemIn(error);
     if (problem.kind === "internal") ports.unforeseen(error);
     complain(name, problem);
   }

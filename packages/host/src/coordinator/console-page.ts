@@ -64,7 +64,7 @@ export function consolePage(folder: string = consoleFolder()): Page {
     bytes.set(path, found);
     return found;
   };
-  return async ({ method, path }, message) => {
+  const answer: Page["answer"] = async ({ method, path }, message) => {
     if ((method !== "GET" && method !== "HEAD") || OTHERS.test(path)) return null;
     const now = current();
     const wanted = now?.files.get(path);
@@ -73,6 +73,7 @@ export function consolePage(folder: string = consoleFolder()): Page {
     const file = isPage ? now.files.get("/index.html") : wanted;
     return file === undefined ? null : { status: 200, answer: given(file, path, message, read) };
   };
+  return { ways: ["GET /"], answer };
 }
 
 const takesPages = ({ headers }: IncomingMessage): boolean => (headers.accept ?? "").includes("text/html");

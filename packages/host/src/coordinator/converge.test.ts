@@ -40,7 +40,7 @@ async function expectAll(ground: Ground, one: Heard, all: Heard): Promise<void> 
   expect(entriesOf(all)).toEqual(written.flatMap((w) => (w.kind === "entry" ? [w.entry] : [])));
 }
 
-const MISHAPS: readonly Mishap[] = ["drop", "double", "overtake", "cut"];
+const MISHAPS: readonly Mishap[] = ["drop", "double", "overtake", "delay", "cut"];
 const WAYS: readonly Way[] = ["up", "down"];
 
 type Step = Readonly<
@@ -97,7 +97,7 @@ async function playedWith(at: number, way: Way, what: Mishap): Promise<number> {
       while (crank.waiting(direction) > 0) {
         if (direction === way && delivered === at) await crank.mishap(way, what);
         if (direction === way) delivered += 1;
-        if (!(await crank.deliver(direction))) break;
+        if (crank.waiting(direction) > 0 && !(await crank.deliver(direction))) break; // what was dropped or held back is not delivered now
       }
     if (round > 1) await crank.tick();
   }

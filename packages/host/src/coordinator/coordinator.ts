@@ -15,12 +15,14 @@ import { probesOf } from "./probes.ts";
 import { agentHandlers } from "./routes/agents.ts";
 import type { Front } from "./routes/front.ts";
 import { journalHandlers } from "./routes/journal.ts";
+import { cursors } from "./routes/paging.ts";
 import { peopleHandlers } from "./routes/people.ts";
 import { policyHandlers } from "./routes/policies.ts";
 import { serverHandlers } from "./routes/server.ts";
 import { sessionHandlers } from "./routes/sessions.ts";
 import { workHandlers } from "./routes/work.ts";
 import { type Page, type RunningServer, startServer, type Talks } from "./server.ts";
+import { whoseOf } from "./sight.ts";
 
 export type CoordinatorOptions = Readonly<{
   runtime: Runtime;
@@ -80,7 +82,20 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
   });
   const probes = probesOf({ runtime, isLeaving: floor.isLeaving, log });
   const views = viewsAside(dirname(runtime.place.keys.dir));
-  const front: Front = { runtime, floor, probes, metrics, views, version, startedAt: now(), now, describe, config };
+  const front: Front = {
+    runtime,
+    floor,
+    probes,
+    metrics,
+    views,
+    version,
+    startedAt: now(),
+    now,
+    describe,
+    config,
+    cursors: cursors(),
+    whose: whoseOf(runtime.place.store.journal),
+  };
   const more = options.more?.(front) ?? {};
   const handlers: Handlers = {
     ...serverHandlers(front),

@@ -1,13 +1,27 @@
 /** The coordinator's tools on a server: its fleet, its floor, its identities. */
 
-import type { Surface } from "@orgate/core";
-import { isFault } from "@orgate/core";
+import { type Agent, isFault, type Surface, toolsOf } from "@orgate/core";
 import type { Identity } from "./auth.ts";
 import type { Front } from "./routes/front.ts";
 import { COORDINATOR, type CoordinatorTools } from "./tools.ts";
 
 /** Conversations with the coordinator are opened at a surface of their own: `policies/coordinator/` joins for them alone. */
 export const DESK_SURFACES: Readonly<Record<string, Surface>> = Object.freeze({ [COORDINATOR]: "coordinator" });
+
+/**
+ * W108 the agents through which somebody reaches what the coordinator's tools reach: those that have one of them, and whoever may delegate to such an agent,
+ * however far away. Limited access speaks with none of them.
+ */
+export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorTools, "tools">): readonly string[] {
+  const names = new Set(tools.map(({ name }) => name)); // one of the project's own under such a name counts too: rather too many than one too few
+  const reaching = agents.filter((one) => toolsOf(one).some(({ name }) => names.has(name))).map(({ name }) => name);
+  const found = new Set([COORDINATOR, ...reaching]);
+  for (let size = 0; size !== found.size; ) {
+    size = found.size;
+    for (const { name, delegates } of agents) if (delegates.some((one) => found.has(one))) found.add(name);
+  }
+  return [...found];
+}
 
 export function connectDesk(
   desk: CoordinatorTools,

@@ -11,6 +11,7 @@ import type { SessionSummary } from "@orgate/core/journal";
 import { addUsage, isSessionId, NO_USAGE, seq } from "@orgate/core/vocab";
 import type { Runtime } from "../runtime.ts";
 import { act } from "./access.ts";
+import { aboutQuestion } from "./acts.ts";
 import { readSession, seeAgent, seeSession, type Voices } from "./voices.ts";
 
 export type FleetNeed = Readonly<{
@@ -74,9 +75,11 @@ export function fleetOf({ runtime, journal, health, now }: FleetNeed) {
 
   async function listAgents(voices: Voices): Promise<JsonObject> {
     const { found, more } = await visible(voices, { agent: null, state: null });
-    const agents = agentsOf(voices).map(({ name, model, tools, delegates }) => {
+    const seen = agentsOf(voices);
+    const agents = seen.map(({ name, model, tools, delegates: all }) => {
       const own = found.filter(({ agent }) => agent === name);
-      return { name, model, tools: tools.map((t) => t.name), delegates: [...delegates], sessions: own.length, ...countsOf(own) };
+      const delegates = all.filter((one) => seen.some((agent) => agent.name === one));
+      return { name, model, tools: tools.map((t) => t.name), delegates, sessions: own.length, ...countsOf(own) };
     });
     return { count: agents.length, agents, ...(more ? { note: newestOnly } : {}) };
   }
@@ -188,8 +191,7 @@ export function fleetOf({ runtime, journal, health, now }: FleetNeed) {
       const page = await runtime.approvals.list({ after, most: PAGE });
       for (const q of page) {
         looked += 1;
-        const requester = (await journal.session(q.session))?.principal.id ?? null;
-        const about = { id: q.approval, session: q.session, agent: q.agent, tool: q.tool, requester };
+        const about = await aboutQuestion(journal, q);
         if (voices.refuses(act("observe", "approval", about)) !== null) continue;
         if (waiting.length === most || looked > MOST_QUESTIONS) {
           more = true;
@@ -203,7 +205,7 @@ export function fleetOf({ runtime, journal, health, now }: FleetNeed) {
           tool: q.tool,
           touches: q.resource === null ? "" : `${q.resource.type} ${q.resource.id}`,
           questions: q.asks.map(({ question }) => question).join(" "),
-          for: requester,
+          for: about.requester ?? null,
           ago: ago(q.askedAt),
           yours: why === null,
           answer: why === null ? "you may answer it" : `not for you to answer: ${why}`,

@@ -4,7 +4,7 @@
  *
  * W62 a wish is durable before it is answered, and answered with the entry that it became; the same id again is one wish and gets the same answer.
  * W63 a session that wants driving and has nobody to do so is driven here: at the start of the server those that were interrupted, later those to which a
- *     wish has come or whose question has expired, whichever process wrote it. One that only waits is left alone, and nothing is written about it.
+ *     wish has come, whose question has expired or whose decision is due, whichever process wrote it. One that only waits is left alone, and nothing is written about it.
  * W64 no more than `atOnce` sessions are driven at a time: the others wait their turn, and none is lost.
  * W65 when the server goes, no turn is begun any more, those in progress have a time to finish, and what is left then is parked: nothing new is begun in
  *     it, what is in flight lands, and whoever starts next goes on from there. What does not land in time is dealt with as after a crash.
@@ -16,6 +16,7 @@ import {
   type IntentId,
   isFault,
   type Millis,
+  millis,
   type RunResult,
   type SessionId,
   seq,
@@ -61,6 +62,9 @@ export type Floor = Readonly<{
   leave(finishMs: number, landMs: number): Promise<boolean>;
 }>;
 
+/** `how` it stood, and when something about it is due by itself. */
+type Left = Readonly<{ how: string; due: Millis | null }>;
+
 const SWEEP_MS = 10_000;
 const PAGE = 500;
 
@@ -70,7 +74,7 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
   const driven = new Map<SessionId, Promise<void>>();
   const knocked = new Set<SessionId>();
   /** How a session with something left to do stood when it was last left: until something comes there is nothing that could be done. */
-  const leftAt = new Map<SessionId, string>();
+  const leftAt = new Map<SessionId, Left>();
   let leaving = false;
 
   const wake = (session: SessionId): void => {
@@ -106,7 +110,7 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
     }
     const how = await standing(session).catch(() => null);
     if (how === null) leftAt.delete(session);
-    else leftAt.set(session, how);
+    else leftAt.set(session, { how, due: await dueOf(session).catch(() => null) });
   }
 
   /** Null where nothing is left to do. */
@@ -114,6 +118,21 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
     const at = await journal.session(session);
     const pending = (await inbox.pending(session)).map(({ intent }) => intent.id);
     return at === null || (at.state !== "running" && pending.length === 0) ? null : [at.seq, ...pending].join(" ");
+  }
+
+  /** When what was put off is to be decided again; null where nothing was. */
+  async function dueOf(session: SessionId): Promise<Millis | null> {
+    const { turn } = await runtime.inspect.state(session);
+    if (turn === null) return null;
+    const gated = [...turn.calling.map((call) => call.gated), turn.model, turn.respond, turn.summary.gated];
+    const dues = gated.flatMap((one) => (one.kind === "deferred" ? [one.due] : []));
+    return dues.length === 0 ? null : millis(Math.min(...dues));
+  }
+
+  async function isAsLeft(session: SessionId): Promise<boolean> {
+    const left = leftAt.get(session);
+    if (left === undefined || (left.due !== null && NODE.clock.now() >= left.due)) return false;
+    return left.how === (await standing(session));
   }
 
   async function send({ session, wish, as, id = NODE.ids.intent() }: Sending): Promise<Sent> {
@@ -198,8 +217,7 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
     if (what === "interrupted") for await (const { session } of interrupted()) found.add(session);
     for (const session of await inbox.waiting()) found.add(session);
     for await (const session of expired(NODE.clock.now())) found.add(session);
-    for (const session of found)
-      if (holder(session) === null && (!leftAt.has(session) || leftAt.get(session) !== (await standing(session)))) wake(session);
+    for (const session of found) if (holder(session) === null && !(await isAsLeft(session))) wake(session);
   }
 
   /** A turn that wants driving and has nobody to do so. One that waits for its delegates is taken up by them. */

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { CSRF_HEADER, csrfOf } from "./auth-site.ts";
+import { openGuarded, until } from "./fixtures/guarded.ts";
 import { type Serving, serving } from "./fixtures/serving.ts";
 import { openLog } from "./logs.ts";
 
@@ -40,4 +42,44 @@ test("W70 requests and turns are told with their ids, iterations and tokens, and
     ["none", 401],
   ]);
   expect(told.join("")).not.toMatch(/secret|Bearer/);
+});
+
+test("W196 no key, ticket, cookie, link, word or text of a whole run is in any line of the log, whatever is done with it", async () => {
+  const told: string[] = [];
+  const one = await openGuarded({ log: openLog({ write: (line) => told.push(line), now: Date.now, least: "debug" }) });
+  const [key, signIn, link] = [await one.give(), await one.give({ means: "sign-in" }), await one.give({ means: "link" })];
+  const canaries = new Set<string>([
+    csrfOf(signIn),
+    ...[key, signIn, link].map((token) => token.slice(-43)),
+    "canary-key",
+    "canary-text",
+    "canary-query",
+  ]);
+  const cookie = { cookie: `orgate-${one.at.port}=${signIn}`, origin: one.at.url, [CSRF_HEADER]: csrfOf(signIn) };
+  const ticketOf = async () => ((await (await one.post("/api/v1/tickets", undefined, null, cookie)).json()) as { ticket: string }).ticket;
+  const [first, second] = [await ticketOf(), await ticketOf()];
+  for (const ticket of [first, second]) canaries.add(ticket.slice(-43));
+  await one.post("/api/v1/agents/clerk/execute", { input: "canary-text" }, key, { "idempotency-key": "canary-key" });
+  await one.get(`/api/v1/sessions?token=${key}&x=canary-query`, key); // where it does not belong
+  await one.get(`/api/v1/${key}`, `${key}x`);
+  await one.get(`/${first}?${link}`, null);
+  await one.post("/api/v1/sessions", `{"agent":"canary-text`, key);
+  await fetch(`${one.at.url}/sign-in`, { method: "POST", body: link, headers: { origin: one.at.url } });
+  await fetch(`${one.at.url}/sign-in`, { method: "POST", body: link, headers: { origin: one.at.url } });
+  for (const path of [`/ws/chat?token=${first}`, `/ws/v1?token=${first}`, `/ws/${second}`, `/ws/v1?token=${second}&canary-query`]) {
+    const ends = one.dial(path, { origin: one.at.url });
+    if ((await Promise.race([ends.opened.then(() => 101), ends.closed])) === 101) {
+      ends.socket.send("canary-text");
+      ends.socket.send(JSON.stringify({ type: "ChatSend", id: "canary-key", content: "canary-text" }));
+      await until(() => ends.heard.at(-1));
+    }
+    ends.socket.terminate();
+    await ends.closed;
+  }
+  await one.post("/sign-out", undefined, null, cookie);
+  await until(() => told.find((line) => line.includes('"turn.ended"')));
+  await one.stop();
+  expect(told.length).toBeGreaterThan(15);
+  const all = told.join("");
+  expect([...canaries].filter((canary) => all.includes(canary))).toEqual([]);
 });

@@ -40,20 +40,23 @@ test("W73 what is made while it is read is made at the reader's pace, and no fur
   const at = await serving({
     serve: {
       pages: [
-        async ({ path }) =>
-          path !== "/endless"
-            ? null
-            : {
-                status: 200,
-                answer: {
-                  kind: "stream",
-                  mediaType: "text/plain",
-                  async write(sink, gone) {
-                    for (; !gone.aborted; made += 1) await sink.write("x".repeat(64 * 1024));
-                    resolve();
+        {
+          ways: ["GET /endless"],
+          answer: async ({ path }) =>
+            path !== "/endless"
+              ? null
+              : {
+                  status: 200,
+                  answer: {
+                    kind: "stream",
+                    mediaType: "text/plain",
+                    async write(sink, gone) {
+                      for (; !gone.aborted; made += 1) await sink.write("x".repeat(64 * 1024));
+                      resolve();
+                    },
                   },
                 },
-              },
+        },
       ],
     },
   });

@@ -8,20 +8,47 @@ import { FaultError, isFault, principalName, type SessionId } from "@orgate/core
 import type { SessionSummary } from "@orgate/core/journal";
 import { wireProblem } from "@orgate/core/wire";
 import type { Runtime } from "../runtime.ts";
+import type { Forking } from "../sessions.ts";
 import { type Act, act, type Caller } from "./access.ts";
-import { aboutSession } from "./acts.ts";
+import { aboutSession, refusedAs } from "./acts.ts";
 import { refusal } from "./answering.ts";
+import type { OnceKey } from "./once.ts";
 
 export type Wanted = Readonly<{ agent: string; id: string; labels?: readonly string[] }>;
 
+/** What the server itself makes up of a caller, a key or a call; nobody else may use such a name. */
+const OURS = /^(?:chat|ui|ws|key|run)-[0-9a-f]{40}$/;
+
+/** Under an id that the caller chose. */
+export async function openFor(runtime: Pick<Runtime, "sessions">, caller: Caller, wanted: Wanted, key: OnceKey): Promise<SessionSummary> {
+  mustBeFree(wanted.id, key);
+  return openOwn(runtime, caller, wanted);
+}
+
+/** W187. Whoever took a name before the server makes it up would be in the other's way, or be the one who listens. */
+export function mustBeFree(id: string, { external }: Pick<OnceKey, "external">): void {
+  if (id !== external && OURS.test(id)) throw taken(id);
+}
+
 /** Ids are one space for everybody: whoever guesses one must not be the one who listens. */
-export async function openFor(runtime: Pick<Runtime, "sessions">, { principal }: Caller, wanted: Wanted): Promise<SessionSummary> {
+export async function openOwn(runtime: Pick<Runtime, "sessions">, { principal }: Caller, wanted: Wanted): Promise<SessionSummary> {
   try {
     return mustBeOwn(await runtime.sessions.create({ ...wanted, principal }), principal, wanted.id);
   } catch (error) {
-    throw isFault(error, "external-taken") ? taken(wanted.id) : error; // it says whose id that is: not for whoever guesses
+    if (isFault(error, "external-taken")) throw taken(wanted.id); // it says whose id that is: not for whoever guesses
+    if (isFault(error, "agent-missing")) throw new FaultError({ kind: "agent-missing", agent: wanted.agent, known: [] }); // nor which there are
+    throw error;
   }
 }
+
+export const forking = (
+  runtime: Pick<Runtime, "sessions">,
+  from: SessionId,
+  how: Forking & Readonly<{ id: string }>,
+): Promise<SessionSummary> =>
+  runtime.sessions.fork(from, how).catch((error: unknown) => {
+    throw isFault(error, "external-taken") ? taken(how.id) : error;
+  });
 
 export function mustBeOwn(found: SessionSummary, principal: Caller["principal"], id: string): SessionSummary {
   if (isOf(found, principal)) return found;
@@ -44,8 +71,9 @@ export async function spokenIn(
 ): Promise<SessionId> {
   const found = await runtime.inspect.session(session);
   if (found === null) throw new FaultError({ kind: "session-unknown", session });
-  if (!isOf(found, caller.principal) && !may(act("say", "session", aboutSession(found))))
-    throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what: `speak in \`${session}\``, reason: "it is not theirs" });
+  const wanted = act("say", "session", aboutSession(found));
+  if (!isOf(found, caller.principal) && !may(wanted))
+    throw refusedAs((one) => (may(one) ? null : "no"), wanted, "it is not theirs", caller.principal.id);
   if (found.agent !== agent) throw new FaultError({ kind: "agent-other", session, agent: found.agent });
   return session;
 }

@@ -3,7 +3,7 @@ import { type JournalEvent, type SessionId, seq } from "@orgate/core";
 import { reply } from "@orgate/core/testing";
 import type { Reply } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
-import { act } from "./access.ts";
+import { type Act, act } from "./access.ts";
 import { type Crank, type Mishap, openCrank, type Way } from "./fixtures/crank.ts";
 import { openStage, type Stage, type StageOptions } from "./fixtures/stage.ts";
 import { latch } from "./fixtures/stand.ts";
@@ -37,7 +37,7 @@ const sessionIn = (got: Reply): SessionId => {
   if (got.kind !== "done") throw new Error(JSON.stringify(got));
   return got.session;
 };
-const MISHAPS: readonly Mishap[] = ["drop", "double", "overtake", "cut"];
+const MISHAPS: readonly Mishap[] = ["drop", "double", "overtake", "delay", "cut"];
 const WAYS: readonly Way[] = ["up", "down"];
 
 test("W44 whatever happens at any message of a request: it is answered once, and done once", async () => {
@@ -141,12 +141,14 @@ test("W59 each kind of request is decided before anything is done, on the sessio
   const ports = {
     ...stage.ports,
     access: {
-      mayDo: (_: unknown, one: unknown) => {
+      mayDo: (_: unknown, one: Act) => {
+        if (one.kind === "observe") return null; // they may look
         wanted.push(one);
         return "not you";
       },
     },
     open: () => Promise.reject(new Error("it was opened")),
+    unknownTool: async () => "pay",
   };
   const about = { session, agent: "clerk", requester: "ann" };
   for (const [frame, decided] of [
@@ -157,7 +159,7 @@ test("W59 each kind of request is decided before anything is done, on the sessio
     [{ kind: "history", id: "e", session, before: null, most: 10 }, act("read-journal", "session", about)],
     [
       { kind: "resolve", id: "f", session, call: "1.0" as never, as: "happened", note: "" },
-      act("resolve", "call", { ...about, id: "1.0" }),
+      act("resolve", "call", { ...about, id: "1.0", tool: "pay" }),
     ],
   ] as const) {
     await expect(answerRequest(ports, stage.caller, frame)).rejects.toThrow(/not you/);

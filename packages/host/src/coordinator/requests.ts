@@ -6,6 +6,7 @@ import { type Entry, FaultError, type IntentId, intentId, type Journal, principa
 import type { RequestFrame, ServerFrame } from "@orgate/core/wire";
 import { sha256 } from "../compose.ts";
 import { type Access, type Act, act, type Caller } from "./access.ts";
+import { absent, refusedAs } from "./acts.ts";
 import type { Floor } from "./floor.ts";
 import type { About, Whose } from "./sight.ts";
 
@@ -46,10 +47,10 @@ export async function answerRequest(ports: RequestPorts, caller: Caller, frame: 
 }
 
 async function chat(ports: RequestPorts, caller: Caller, { kind, id, agent, session, ...said }: Frame<"chat">): Promise<Answer> {
-  if (session === null) permit(ports, caller, act("run", "agent", { agent }), `run \`${agent}\``);
+  if (session === null) permit(ports, caller, act("run", "agent", { agent }));
   const there = session ?? (await ports.open(agent, `ws-${onceOf(caller, kind, id)}`, caller));
   const about = await mustBe(ports, there);
-  if (session !== null) permit(ports, caller, act("say", "session", { session: there, ...about }), `speak in \`${there}\``);
+  if (session !== null) permit(ports, caller, act("say", "session", { session: there, ...about }));
   if (about.agent !== agent) throw new FaultError({ kind: "agent-other", session: there, agent: about.agent });
   return sent(ports, caller, { kind, id, session: there }, { kind: "follow-up", ...said });
 }
@@ -58,7 +59,7 @@ type Asked = Readonly<{ kind: string; id: string; session: SessionId }>;
 
 async function wish(ports: RequestPorts, caller: Caller, asked: Asked, name: "steer" | "cancel", wanted: Wish): Promise<Answer> {
   const about = await mustBe(ports, asked.session);
-  permit(ports, caller, act(name, "session", { session: asked.session, ...about }), `${name} \`${asked.session}\``);
+  permit(ports, caller, act(name, "session", { session: asked.session, ...about }));
   return sent(ports, caller, asked, wanted);
 }
 
@@ -68,24 +69,20 @@ async function answer(ports: RequestPorts, caller: Caller, frame: Frame<"answer"
   const before =
     found === undefined && frame.session !== null ? await became(ports, frame.session, intentOfRequest(caller, kind, id)) : null;
   if (before !== null) return { kind: "done", id, session: before.stream as SessionId, entry: before }; // it was found in a session's stream
-  if (found === undefined)
-    throw new FaultError({
-      kind: "usage",
-      detail: `there is no open question \`${approval}\``,
-      hint: "it was answered, has expired, or its turn has ended",
-    });
+  if (found === undefined) throw absent({ on: "approval", id: approval, session: null });
   const { session, tool } = found;
   const about = await mustBe(ports, session);
-  permit(ports, caller, act("approve", "approval", { id: approval, session, tool, ...about }), "answer it");
+  permit(ports, caller, act("approve", "approval", { id: approval, session, tool, ...about }));
   return sent(ports, caller, { kind, id, session }, { kind: "answer", approval, digest, answer: given });
 }
 
 const PAGE = 1_000;
+const SETTLES: ReadonlySet<Entry["event"]["kind"]> = new Set(["approval.answered", "unknown.resolved", "unknown.reconcile-asked"]);
 /** The entry that this very wish became; only who wished it knows its id. */
 async function became({ journal }: RequestPorts, session: SessionId, intent: IntentId): Promise<Entry | null> {
   for (let after = seq(0); ; ) {
     const entries = await journal.read(session, after, PAGE);
-    const found = entries.find(({ event }) => event.kind === "approval.answered" && event.intent === intent);
+    const found = entries.find(({ event }) => SETTLES.has(event.kind) && "intent" in event && event.intent === intent);
     const last = entries.at(-1);
     if (found !== undefined || last === undefined) return found ?? null;
     after = last.seq;
@@ -93,15 +90,20 @@ async function became({ journal }: RequestPorts, session: SessionId, intent: Int
 }
 
 async function resolve(ports: RequestPorts, caller: Caller, { kind, id, session, call, as, note }: Frame<"resolve">): Promise<Answer> {
-  const about = await mustBe(ports, session);
-  const tool = await ports.unknownTool(session, call);
-  permit(ports, caller, act("resolve", "call", { id: call, session, tool, ...about }), "resolve it");
+  const about = await ports.whose(session);
+  const tool = about === null ? null : await ports.unknownTool(session, call);
+  if (about === null || tool === null) {
+    const before = await became(ports, session, intentOfRequest(caller, kind, id));
+    if (before !== null) return { kind: "done", id, session, entry: before }; // told twice
+    throw absent({ on: "call", id: call, session });
+  }
+  permit(ports, caller, act("resolve", "call", { id: call, session, tool, ...about }));
   return sent(ports, caller, { kind, id, session }, { kind: "resolve", call, as, note });
 }
 
 async function history(ports: RequestPorts, caller: Caller, { id, session, before, most }: Frame<"history">): Promise<Answer> {
   const about = await mustBe(ports, session);
-  permit(ports, caller, act("read-journal", "session", { session, ...about }), `read \`${session}\``);
+  permit(ports, caller, act("read-journal", "session", { session, ...about }));
   const last = (await ports.journal.session(session))?.seq ?? 0;
   const end = Math.min(before === null ? last : before - 1, last);
   const start = Math.max(0, end - most);
@@ -120,9 +122,10 @@ async function mustBe({ whose }: RequestPorts, session: SessionId): Promise<Abou
   return about;
 }
 
-function permit({ access }: RequestPorts, caller: Caller, wanted: Act, what: string): void {
-  const reason = access.mayDo(caller, wanted);
-  if (reason !== null) throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what, reason });
+function permit({ access }: RequestPorts, caller: Caller, wanted: Act): void {
+  const may = (one: Act): string | null => access.mayDo(caller, one);
+  const reason = may(wanted);
+  if (reason !== null) throw refusedAs(may, wanted, reason, caller.principal.id);
 }
 
 /** One text per person, kind of request and id: what makes it once, wherever it comes from. */

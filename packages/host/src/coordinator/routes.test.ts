@@ -58,7 +58,7 @@ test("W78 the same key is done once: at the same time, later, and after the serv
 });
 
 test("W78 a request whose answer was lost with the server is not done again: its ids are the key's", async () => {
-  const keys = { find: () => null, keep: () => {}, close: () => {} }; // as if the answer had never been kept
+  const keys = { find: () => null, begin: (_: string, digest: string) => digest, keep: () => {}, close: () => {} }; // as if the answer had never been kept
   const at = await serve({ serve: { keys } });
   const run = () => at.post("/api/v1/agents/clerk/execute", { input: "look" }, { [IDEMPOTENCY_KEY]: "k1" });
   const one = await read("execute", await run());
@@ -101,8 +101,8 @@ test("W79 a scoped key sees its agents' things alone, in every list; a full one 
   expect((await at.post("/api/v1/agents/other/execute", { input: "look" }, {}, "scoped")).status).toBe(403);
   const theirs = (await (await at.get("/api/v1/sessions?agent=other")).json()) as { items: { session: string }[] };
   const session = theirs.items[0]?.session ?? "";
-  for (const path of ["", "/events", "/turns"]) expect((await at.get(`/api/v1/sessions/${session}${path}`, "scoped")).status).toBe(403);
-  expect((await at.post(`/api/v1/sessions/${session}/cancel`, {}, {}, "scoped")).status).toBe(403);
+  for (const path of ["", "/events", "/turns"]) expect((await at.get(`/api/v1/sessions/${session}${path}`, "scoped")).status).toBe(404);
+  expect((await at.post(`/api/v1/sessions/${session}/cancel`, {}, {}, "scoped")).status).toBe(404);
 });
 
 test("W79 sessions, turns and events come in pages, each once, also when most of them may not be seen", async () => {

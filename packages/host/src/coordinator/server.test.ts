@@ -71,6 +71,8 @@ test("W68 one more connection than allowed is turned away, those that are there 
   expect((await at.get("/livez", null)).status).toBe(200);
 });
 
+const QUIET = { hear: () => {}, gone: () => {}, leave: () => {} };
+
 test("W69 who asks too often is told how long to wait; who guesses at keys sooner, and by address", async () => {
   const at = await serve({ serve: { bounds: { burst: 3, perSecond: 0.01, strangersBurst: 2, strangersPerSecond: 0.01 } } });
   const known = [];
@@ -80,6 +82,27 @@ test("W69 who asks too often is told how long to wait; who guesses at keys soone
   const strange = [];
   for (let i = 0; i < 3; i += 1) strange.push((await at.get("/api/v1/me", "guess")).status);
   expect(strange).toEqual([401, 401, 429]);
+});
+
+test("W191 what any page can make a browser ask keeps nobody waiting who shows a key; what is for anybody stays so", async () => {
+  const at = await serve({
+    serve: { bounds: { strangersBurst: 2, strangersPerSecond: 0.01 }, more: () => ({ talks: { "/ws/v1": () => QUIET } }) },
+  });
+  const status = async (token: string | null) => (await at.get("/api/v1/me", token)).status;
+  const nothing = [];
+  for (let i = 0; i < 4; i += 1) nothing.push(await status(null));
+  expect(nothing).toEqual([401, 401, 429, 429]);
+  for (let i = 0; i < 4; i += 1) {
+    const socket = new WebSocket(`${at.at.url.replace("http", "ws")}/ws/v1?token=guess`);
+    await new Promise((resolve) => {
+      socket.onerror = resolve;
+    });
+  }
+  expect(await status("full")).toBe(200);
+  const guesses = [];
+  for (let i = 0; i < 3; i += 1) guesses.push(await status("guess"));
+  expect(guesses).toEqual([401, 401, 429]);
+  for (const path of ["/livez", "/readyz", "/api/v1/health"]) expect((await at.get(path, null)).status).toBe(200);
 });
 
 test("W69 what is kept of those who asked does not grow, and a bucket fills as time goes by", () => {

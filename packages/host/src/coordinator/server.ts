@@ -27,7 +27,13 @@ export type Asked = Readonly<{ asking: Asking; message: IncomingMessage; caller(
 export type Answered = Readonly<{ route: RouteName; status: number; answer: Answer; caller: Caller | null }>;
 
 /** A page beside the API: the description, sign-in, the console. */
-export type Page = (asking: Asking, message: IncomingMessage) => Promise<Readonly<{ status: number; answer: Answer }> | null>;
+export type Page = Readonly<{
+  /** What it answers: `GET /docs`. Each has its row in the matrix of who may do what (W194). */
+  ways: readonly string[];
+  answer(asking: Asking, message: IncomingMessage): Promise<Readonly<{ status: number; answer: Answer }> | null>;
+}>;
+/** For anybody, whatever the rest does. */
+export const PROBES = ["/livez", "/readyz"] as const;
 
 /** One WebSocket, as whoever talks over it sees it; and as the server sees whoever talks. */
 export type SocketDuplex = Readonly<{ send(text: string): Promise<void>; close(code: number, reason: string): void }>;
@@ -149,16 +155,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     refuse(to, refused.problem, { ...refused.headers, ...close });
   }
 
-  /** Who it is; and whether they ask too often. */
+  /** Who it is; and whether they ask too often. W191: what costs nothing to refuse never keeps those waiting who show something. */
   async function callerOf(asking: Asking): Promise<Caller> {
     const now = performance.now();
-    mustWait(strangers.wait(asking.remote, now));
+    const shown = shownIn(asking);
+    const bucket = `${shown} ${asking.remote}`;
+    if (shown === "key" || shown === "cookie") mustWait(strangers.wait(bucket, now));
     const caller = await access.authenticate(asking);
     if (!isProblem(caller)) {
       mustWait(rate.take(`${caller.principal.kind}:${caller.principal.id}`, now));
       return caller;
     }
-    mustWait(strangers.take(asking.remote, now));
+    if (caller.status === 401) mustWait(strangers.take(bucket, now));
     throw refusal(caller, caller.status === 401 ? { "www-authenticate": 'Bearer realm="orgate"' } : {});
   }
   function mustWait(ms: number): void {
@@ -169,14 +177,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 
   async function probe({ method, path }: Asking): Promise<Readonly<{ route: string; status: number; answer: Answer }> | null> {
-    if (method !== "GET" || (path !== "/livez" && path !== "/readyz")) return null;
+    if (method !== "GET" || !PROBES.some((one) => one === path)) return null;
     const checks: readonly Check[] = path === "/livez" ? await probes.live() : await probes.ready();
     const ok = checks.every((check) => check.ok);
     return { route: path, status: ok ? 200 : 503, answer: { kind: "json", value: { status: ok ? "ok" : "failing", checks } } };
   }
   async function page(asking: Asking, message: IncomingMessage) {
     for (const one of options.pages) {
-      const found = await one(asking, message);
+      const found = await one.answer(asking, message);
       if (found !== null) return { route: "page", ...found };
     }
     return null;
@@ -209,6 +217,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const talk = begin(caller, id, duplexOf(ws));
     const one = { talk, alive: true };
     open.set(ws, one);
+    const unwatch = access.watch(caller, (why) => {
+      log("info", "socket.cut", { connection: id });
+      talk.leave(wireProblem("unauthenticated", why, "sign in again, or show another key"), false, CLOSE.policy);
+    });
     log("info", "socket.opened", { connection: id, path, user: caller.principal.id });
     ws.on("message", (bytes, isBinary) => {
       one.alive = true;
@@ -221,6 +233,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ws.on("error", () => ws.terminate()); // an oversize frame among them: `ws` has closed it with its code
     ws.on("close", (code) => {
       open.delete(ws);
+      unwatch();
       talk.gone();
       log("info", "socket.closed", { connection: id, code });
     });
@@ -279,6 +292,13 @@ function askingOf(message: IncomingMessage, via: Asking["via"]): Asking {
     headers: message.headers,
     remote: message.socket.remoteAddress ?? "",
   };
+}
+
+/** What somebody shows of themselves. Any page of a browser can make it ask for nothing, or for a ticket; neither is worth guessing. */
+function shownIn({ via, headers, query }: Asking): "key" | "ticket" | "cookie" | "nothing" {
+  if (headers.authorization !== undefined) return "key";
+  if (via === "socket" && query.has("token")) return "ticket";
+  return headers.cookie === undefined ? "nothing" : "cookie";
 }
 
 function memoised<T>(make: () => Promise<T>): () => Promise<T> {

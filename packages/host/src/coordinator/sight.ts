@@ -1,6 +1,6 @@
 /** What one caller may see of the journal, stream by stream, asked again each time: a policy that changes or a key that ends acts at once. */
 import { isSessionStream, type Journal, type SessionId, type StreamId } from "@orgate/core";
-import { type Access, act, type Caller } from "./access.ts";
+import { type Access, act, type Caller, requesterOf } from "./access.ts";
 
 /** Whose a session is: what the policies are asked about it. */
 export type About = Readonly<{ agent: string; requester: string }>;
@@ -16,7 +16,7 @@ export function whoseOf(journal: Pick<Journal, "session">): Whose {
     if (found !== undefined) return found;
     const summary = await journal.session(session);
     if (summary === null) return null;
-    const about = { agent: summary.agent, requester: summary.principal.id };
+    const about = { agent: summary.agent, requester: requesterOf(summary.principal) };
     if (known.size >= MOST_KNOWN) known.delete(known.keys().next().value ?? session);
     known.set(session, about);
     return about;

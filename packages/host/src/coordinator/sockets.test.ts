@@ -103,7 +103,7 @@ test("W47 a key that is scoped to an agent is told that agent's sessions alone, 
   expect(await scoped.ask(chat("other", "hello"))).toMatchObject({ kind: "error", problem: { kind: "not-permitted" } });
   expect(await scoped.ask({ kind: "history", session: theirs, before: null })).toMatchObject({
     kind: "error",
-    problem: { kind: "not-permitted" },
+    problem: { kind: "session-unknown" },
   });
 });
 
@@ -135,7 +135,7 @@ test("W55 a session is followed as server-sent events over HTTP, from the place 
   expect(all.flatMap((frame) => (frame.kind === "entries" ? frame.items : []))).toHaveLength(own.length);
   const rest = await framesOf(await at.get(`/api/v1/sessions/${session}/stream`, "full", { "last-event-id": "3" }), isEnd);
   expect(rest.flatMap((frame) => (frame.kind === "entries" ? frame.items : []))).toHaveLength(own.length - 3);
-  expect((await at.get(`/api/v1/sessions/${session}/stream`, "blind")).status).toBe(403);
+  expect((await at.get(`/api/v1/sessions/${session}/stream`, "blind")).status).toBe(404);
 });
 
 test("W56 the AI SDK's transport and reader get a message from the route over HTTP", async () => {

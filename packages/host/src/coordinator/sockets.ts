@@ -9,9 +9,10 @@ import { openChat } from "./chat.ts";
 import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
 import { type Fanout, openFanout } from "./fanout.ts";
 import { errorText, type Log } from "./logs.ts";
+import { openOwn } from "./opening.ts";
 import { agentOf, type Front } from "./routes/front.ts";
 import type { Talks } from "./server.ts";
-import { sightOf, whoseOf } from "./sight.ts";
+import { sightOf } from "./sight.ts";
 import { EVENT_STREAM, lastEventId, streamEvents } from "./sse.ts";
 import { openUiChat } from "./ui-chat.ts";
 
@@ -19,20 +20,17 @@ export type Sockets = Readonly<{ talks: Talks; handlers: Handlers; fanout: Fanou
 
 /** Whom `/ws/chat` talks to. */
 const DESK = "coordinator";
-/** Of one timer. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 export function socketsOf(front: Front, access: Access, log: Log): Sockets {
-  const { runtime, floor, now } = front;
+  const { runtime, floor, now, whose } = front;
   const { journal } = runtime.place.store;
   const fanout = openFanout(journal, runtime.subscribe);
-  const whose = whoseOf(journal);
   const ports: ConnectionPorts = {
     access,
     floor,
     journal,
     whose,
-    open: async (agent, external, { principal }) => (await runtime.sessions.create({ agent, id: external, principal })).session,
+    open: async (agent, external, caller) => (await openOwn(runtime, caller, { agent, id: external })).session,
     unknownTool: (session, call) => toolOf(runtime, session, call),
     fanout,
     position: journal.position,
@@ -47,14 +45,10 @@ export function socketsOf(front: Front, access: Access, log: Log): Sockets {
       : ({ "/ws/chat": (caller, id, duplex) => openChat(talking, caller, id, duplex, RATES) } satisfies Talks)),
   };
 
-  /** A stream ends with what it was opened with. */
-  const until = ({ scope: { expiresAt } }: Caller, gone: AbortSignal): AbortSignal =>
-    expiresAt === null ? gone : AbortSignal.any([gone, AbortSignal.timeout(Math.min(Math.max(0, expiresAt - now()), LONGEST_MS))]);
   const events = (to: Following, after: number | "now", caller: Caller): Answer => ({
     kind: "stream",
     mediaType: EVENT_STREAM,
-    write: (sink, gone) =>
-      streamEvents(fanout, { to, after, previews: true, sees: sightOf(access, caller, whose), signal: until(caller, gone) }, sink),
+    write: (sink, gone) => streamEvents(fanout, { to, after, previews: true, sees: sightOf(access, caller, whose), signal: gone }, sink),
   });
   const handlers: Handlers = {
     follow: async ({ params, query, caller, header }) =>
@@ -66,7 +60,7 @@ export function socketsOf(front: Front, access: Access, log: Log): Sockets {
         kind: "stream",
         mediaType: EVENT_STREAM,
         headers: UI_STREAM_HEADERS,
-        write: (sink, gone) => tell(sink, until(caller, gone)),
+        write: tell,
       };
     },
   };

@@ -3,8 +3,8 @@
  * W55 a stream of events tells what a subscription tells, at the reader's own pace; `Last-Event-ID` goes on exactly after what arrived.
  */
 import { isFault } from "@orgate/core";
-import { frameText, type Problem, problemFrom, wireProblem } from "@orgate/core/wire";
-import type { Sink } from "./answering.ts";
+import { frameText, type Problem, wireProblem } from "@orgate/core/wire";
+import { problemIn, type Sink } from "./answering.ts";
 import type { Fanout, Follow, Told } from "./fanout.ts";
 
 export const EVENT_STREAM = "text/event-stream";
@@ -28,7 +28,7 @@ export async function streamEvents(fanout: Fanout, follow: Follow, sink: Sink, k
       isWriting = false;
     }
   } catch (error) {
-    if (!follow.signal.aborted) await sink.write(errorEvent(problemFrom(error)));
+    if (!follow.signal.aborted) await sink.write(errorEvent(problemIn(error)));
     if (!isFault(error)) throw error; // for the log
   } finally {
     clearInterval(alive);

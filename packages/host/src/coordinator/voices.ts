@@ -5,7 +5,7 @@
  *      see is not shown, what one of them may not do is not done. Whoever is unknown here may nothing.
  */
 import { type Journal, type Principal, principalName, type SessionId, seq } from "@orgate/core";
-import { type Access, type Act, act, type Caller } from "./access.ts";
+import { type Access, type Act, act, type Caller, requesterOf } from "./access.ts";
 
 export type Voices = Readonly<{
   /** Whose words began the turn: what is done is signed as theirs. */
@@ -77,4 +77,4 @@ export const cancelIn = (one: About): Act => act("cancel", "session", aboutSessi
 export const runAgent = (agent: string): Act => act("run", "agent", { agent });
 
 type About = Readonly<{ session: SessionId; agent: string; principal: Principal }>;
-const aboutSession = ({ session, agent, principal }: About) => ({ session, agent, requester: principal.id });
+const aboutSession = ({ session, agent, principal }: About) => ({ session, agent, requester: requesterOf(principal) });

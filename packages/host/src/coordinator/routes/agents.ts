@@ -2,11 +2,13 @@ import { type Agent, FaultError, isFault, type SessionId, toolsOf } from "@orgat
 import type { SessionSummary } from "@orgate/core/journal";
 import type { RouteOutput } from "@orgate/core/wire";
 import { sha256 } from "../../compose.ts";
+import { type Act, act } from "../access.ts";
+import { aboutSession } from "../acts.ts";
 import type { Call, Handlers } from "../api.ts";
 import { openFor, spokenIn } from "../opening.ts";
 import { agentOf, type Front } from "./front.ts";
-import { json, page, pageOf, pair, passing } from "./paging.ts";
-import { resultOf, type TurnView, turnsOf, waitingResult } from "./turns.ts";
+import { json, type Page, page, pageOf, pair, passing } from "./paging.ts";
+import { firstResult, type ResultView, resultOf, type TurnView, turnsOf, waitingResult } from "./turns.ts";
 
 export function agentHandlers(front: Front): Pick<Handlers, "agents" | "agent" | "agentStatus" | "agentHistory" | "execute"> {
   const { runtime, floor } = front;
@@ -18,18 +20,18 @@ export function agentHandlers(front: Front): Pick<Handlers, "agents" | "agent" |
 
   return {
     agents: async ({ query, sees }) => {
-      const { items, next } = await pageOf(query, [...runtime.inspect.agents].sort(byName), ({ name }) => sees(name));
-      return json({ items: items.map(viewOf), next });
+      const { items, next } = await pageOf(front.cursors, query, [...runtime.inspect.agents].sort(byName), ({ name }) => sees(name));
+      return json({ items: items.map((one) => viewOf(one, sees)), next });
     },
-    agent: async ({ params }) => json(detailOf(mustBe(params.agent))),
+    agent: async ({ params, sees }) => json(detailOf(mustBe(params.agent), sees)),
     agentStatus: async ({ params }) => json(await statusOf(front, mustBe(params.agent))),
-    agentHistory: async ({ params, query }) => json(await historyOf(front, mustBe(params.agent).name, query)),
+    agentHistory: async ({ params, query, may }) => json(await historyOf(front, mustBe(params.agent).name, query, may)),
     execute: async (call) => {
       mustBe(call.params.agent);
       const session = await sessionFor(front, call);
       const { input, files, limits, waitMs } = call.body;
       if (limits !== undefined) {
-        const result = await withLimits(front, call, session);
+        const result = await withLimits(front, call, session, call.body.session === undefined && call.body.id === undefined);
         return result.state === "waiting" ? passing(result) : json(result);
       }
       const { caller, once } = call;
@@ -49,19 +51,25 @@ const byName = (a: Agent, b: Agent): number => (a.name < b.name ? -1 : 1);
 async function sessionFor({ runtime }: Front, call: Call<"execute">): Promise<SessionId> {
   const { params, body, caller, once } = call;
   if (body.session !== undefined) return spokenIn(runtime, call, params.agent, body.session);
-  return (await openFor(runtime, caller, { agent: params.agent, id: body.id ?? once.external, labels: body.labels ?? [] })).session;
+  const wanted = { agent: params.agent, id: body.id ?? once.external, labels: body.labels ?? [] };
+  return (await openFor(runtime, caller, wanted, once)).session;
 }
 
 /** Limits go with a turn that is begun here and now: only a new session is sure not to have one. */
-async function withLimits({ runtime }: Front, { params, body, caller }: Call<"execute">, session: SessionId) {
+async function withLimits(
+  front: Front,
+  { params, body, caller }: Call<"execute">,
+  session: SessionId,
+  isKeys: boolean,
+): Promise<ResultView> {
+  const { runtime } = front;
   const summary = await runtime.inspect.session(session);
-  if (summary !== null && summary.turns > 0)
-    throw new FaultError({
-      kind: "usage",
-      detail: "limits can be given for the first turn of a session only",
-      hint: "leave `limits` out, or open another session",
-    });
+  if (summary !== null && summary.turns > 0) {
+    if (isKeys) return firstResult(runtime, session); // sent again, after a server that went before it answered
+    throw unfit("limits can be given for the first turn of a session only", "leave `limits` out, or open another session");
+  }
   const { input, files = [], limits = {} } = body;
+  mustLower(agentOf(front, params.agent)?.limits ?? {}, limits);
   const run = runtime.run(params.agent, input, { session, files, limits, principal: caller.principal });
   const result = await run.result.catch((error: unknown) => {
     if (isFault(error, "session-busy")) return null; // sent again: it is under way
@@ -72,19 +80,33 @@ async function withLimits({ runtime }: Front, { params, body, caller }: Call<"ex
   return { ...rest, questions: questions.map((q) => q.approval), unknowns: unknowns.map((u) => u.call) };
 }
 
+/** W190. What its definition keeps an agent to holds for whoever runs it from outside: `null` is no limit at all. */
+function mustLower(own: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>): void {
+  const isMore = (now: unknown, wanted: unknown): boolean =>
+    typeof now === "number" && (wanted === null || (typeof wanted === "number" && wanted > now));
+  const [raised] = Object.keys(given).filter((name) => name !== "temperature" && isMore(own[name], given[name]));
+  if (raised !== undefined)
+    throw unfit(`the agent's own limit \`${raised}\` can be lowered, not raised`, "raise it in the agent's definition");
+}
+
+const unfit = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
+
 /** What it is for, as its instructions begin. */
 const firstLine = (text: string): string => (text.trim().split("\n", 1)[0] ?? "").slice(0, 200);
 
-const viewOf = (agent: Agent): RouteOutput<"agents">["items"][number] => ({
+/** Of whom it may delegate to, those that the caller may see. */
+type Sees = (agent: string) => boolean;
+
+const viewOf = (agent: Agent, sees: Sees): RouteOutput<"agents">["items"][number] => ({
   name: agent.name,
   description: firstLine(agent.instructions),
   model: agent.model,
   tools: toolsOf(agent).map(({ name }) => name),
-  delegates: agent.delegates,
+  delegates: agent.delegates.filter(sees),
   digest: agent.digest(sha256),
 });
 
-const detailOf = (agent: Agent): unknown => ({
+const detailOf = (agent: Agent, sees: Sees): unknown => ({
   name: agent.name,
   description: firstLine(agent.instructions),
   instructions: agent.instructions,
@@ -98,7 +120,7 @@ const detailOf = (agent: Agent): unknown => ({
     effects,
     labels,
   })),
-  delegates: agent.delegates,
+  delegates: agent.delegates.filter(sees),
   limits: agent.limits,
   digest: agent.digest(sha256),
   warnings: agent.warnings,
@@ -143,15 +165,16 @@ async function countOf<T>(
 }
 
 /** Newest session first; within one its newest turn. */
-async function historyOf({ runtime }: Front, agent: string, query: { limit: number; cursor?: string | undefined }) {
+async function historyOf({ runtime, cursors }: Front, agent: string, query: Page, may: (act: Act) => boolean) {
   const sessions = new Map<SessionId, SessionSummary>();
-  type Row = Readonly<{ turn: TurnView; of: SessionSummary }>;
-  const { items, next } = await page<Row>(query, {
+  /** A session that may not be seen is a row that is not shown: looking past them is bounded like looking at them. */
+  type Row = Readonly<{ turn: TurnView | null; of: SessionSummary }>;
+  const { items, next } = await page<Row>(cursors, query, {
     async read(after, most) {
       const [session, turn] = pair(after) ?? [null, null];
       const rows: Row[] = [];
       const from = session === null ? null : (sessions.get(session as SessionId) ?? (await runtime.inspect.session(session as SessionId)));
-      if (from !== null) for (const one of await newestFirst(from)) if (one.turn.turn < Number(turn)) rows.push(one);
+      if (from !== null) for (const one of await newestFirst(from)) if ((one.turn?.turn ?? 0) < Number(turn)) rows.push(one);
       for (let before: SessionSummary | null = from; rows.length < most; ) {
         const found: readonly SessionSummary[] = await runtime.inspect.sessions({ state: null, agent, before, most: 20 });
         for (const of of found) rows.push(...(await newestFirst(of)));
@@ -162,13 +185,14 @@ async function historyOf({ runtime }: Front, agent: string, query: { limit: numb
     },
     place: ({ turn, of }) => {
       sessions.set(of.session, of);
-      return `${of.session} ${turn.turn}`;
+      return `${of.session} ${turn?.turn ?? 0}`;
     },
-    shows: () => true,
+    shows: ({ turn }) => turn !== null,
   });
   return { items: items.map(({ turn }) => turn), next };
 
   async function newestFirst(of: SessionSummary): Promise<readonly Row[]> {
+    if (!may(act("observe", "session", aboutSession(of)))) return [{ turn: null, of }];
     const turns: Row[] = [];
     for await (const turn of turnsOf(runtime, of.session)) turns.push({ turn, of });
     return turns.reverse();

@@ -6,6 +6,8 @@ import type { ViewsAside } from "../../views-aside.ts";
 import type { Floor } from "../floor.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Probes } from "../probes.ts";
+import type { Whose } from "../sight.ts";
+import type { Cursors } from "./paging.ts";
 
 export type Front = Readonly<{
   runtime: Runtime;
@@ -21,6 +23,9 @@ export type Front = Readonly<{
   describe(): JsonObject;
   /** The project's own files; null where the runtime was put together in code. */
   config: Config | null;
+  cursors: Cursors;
+  /** On whose behalf a session runs. */
+  whose: Whose;
 }>;
 
 export const agentOf = ({ runtime }: Pick<Front, "runtime">, name: string): Agent | null =>

@@ -5,7 +5,7 @@ import { exportJournal, exportSession } from "@orgate/core/journal";
 import { type VerifyLine, wireProblem } from "@orgate/core/wire";
 import { proof } from "../../compose.ts";
 import { type Verified, verifyAside } from "../../verify-aside.ts";
-import { refusal } from "../answering.ts";
+import { problemIn, refusal } from "../answering.ts";
 import type { Handlers } from "../api.ts";
 import type { Front } from "./front.ts";
 import { json } from "./paging.ts";
@@ -28,7 +28,7 @@ export function journalHandlers({ runtime, views }: Front): Pick<Handlers, Names
           const result = await verification((entries, of) => void tell({ kind: "progress", entries, of }));
           await tell({ kind: "result", result: { ...result, problems: [...result.problems] } });
         } catch (error) {
-          await tell({ kind: "failed", detail: error instanceof Error ? error.message : String(error) });
+          await tell({ kind: "failed", detail: problemIn(error).detail }); // a message could name a file
         }
       },
     }),

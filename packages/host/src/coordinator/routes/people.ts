@@ -1,6 +1,8 @@
-import { approvalId } from "@orgate/core";
+import { approvalId, type SessionId } from "@orgate/core";
 import type { ListedDeadLetter, ListedQuestion } from "@orgate/core/journal";
 import { wireProblem } from "@orgate/core/wire";
+import { type Act, act } from "../access.ts";
+import { aboutGrant, aboutQuestion } from "../acts.ts";
 import { refusal } from "../answering.ts";
 import type { Handlers } from "../api.ts";
 import type { Front } from "./front.ts";
@@ -9,15 +11,23 @@ import { json, page, pageOf, pair, whole } from "./paging.ts";
 type Names = "approvals" | "approval" | "answer" | "grants" | "revoke" | "unknowns" | "resolve" | "deadLetters" | "dismiss";
 
 /** What waits for people. */
-export function peopleHandlers({ runtime, floor }: Front): Pick<Handlers, Names> {
+export function peopleHandlers({ runtime, floor, cursors, whose }: Front): Pick<Handlers, Names> {
   const { store } = runtime.place;
+  /** W79. A call is its session's: who may not see that one is not shown this one. */
+  const showsCall =
+    (may: (act: Act) => boolean) => async (row: Readonly<{ session: SessionId; call: string; agent: string; tool: string }>) => {
+      const { session, call, agent, tool } = row;
+      const of = await whose(session);
+      const about = { session, agent, requester: of?.requester ?? null };
+      return may(act("observe", "call", { ...about, id: call, tool })) && may(act("observe", "session", about));
+    };
   return {
-    approvals: async ({ query, sees }) =>
+    approvals: async ({ query, may }) =>
       json(
-        await page<ListedQuestion>(query, {
+        await page<ListedQuestion>(cursors, query, {
           read: (after, most) => runtime.approvals.list({ after: whole(after), most }),
           place: ({ arrival }) => String(arrival),
-          shows: ({ agent }) => sees(agent),
+          shows: async (one) => may(act("observe", "approval", await aboutQuestion(runtime.inspect, one))),
         }),
       ),
     approval: async ({ params }) => {
@@ -33,15 +43,16 @@ export function peopleHandlers({ runtime, floor }: Front): Pick<Handlers, Names>
       const wish = { kind: "answer", approval: params.approval, digest: body.digest, answer: body.answer } as const;
       return json(await floor.send({ session: found.session, wish, as: caller.person, id: once.intent }));
     },
-    grants: async ({ query, sees }) => json(await pageOf(query, await runtime.approvals.grants(), ({ agent }) => sees(agent))),
+    grants: async ({ query, may }) =>
+      json(await pageOf(cursors, query, await runtime.approvals.grants(), (one) => may(act("observe", "grant", aboutGrant(one))))),
     revoke: async ({ params, body, caller }) => {
       const found = (await runtime.approvals.grants()).find(({ grant }) => grant === params.grant);
       await runtime.approvals.revoke(params.grant, body.reason, caller.person);
       return json(found);
     },
-    unknowns: async ({ query, sees }) =>
+    unknowns: async ({ query, may }) =>
       json(
-        await page(query, {
+        await page(cursors, query, {
           read: async (after, most) => {
             const at = pair(after);
             type Place = NonNullable<Parameters<typeof store.unknowns>[0]["after"]>;
@@ -49,19 +60,19 @@ export function peopleHandlers({ runtime, floor }: Front): Pick<Handlers, Names>
             return store.unknowns({ after: place, most });
           },
           place: ({ session, call }) => `${session} ${call}`,
-          shows: ({ agent }) => sees(agent),
+          shows: showsCall(may),
         }),
       ),
     resolve: async ({ params, body, caller, once }) => {
       const wish = { kind: "resolve", call: params.call, as: body.as, note: body.note } as const;
       return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
     },
-    deadLetters: async ({ query, sees }) =>
+    deadLetters: async ({ query, may }) =>
       json(
-        await page<ListedDeadLetter>(query, {
+        await page<ListedDeadLetter>(cursors, query, {
           read: (after, most) => runtime.deadLetters.list({ after: whole(after), most }),
           place: ({ arrival }) => String(arrival),
-          shows: ({ agent }) => sees(agent),
+          shows: showsCall(may),
         }),
       ),
     dismiss: async ({ params, body, caller, once }) => {

@@ -3,14 +3,14 @@ import type { SessionSummary } from "@orgate/core/journal";
 import { act } from "../access.ts";
 import { aboutSession } from "../acts.ts";
 import type { Handlers } from "../api.ts";
-import { mustBeOwn, openFor } from "../opening.ts";
+import { forking, mustBeFree, mustBeOwn, openFor } from "../opening.ts";
 import type { Front } from "./front.ts";
 import { json, page, pair, whole } from "./paging.ts";
 import { type TurnView, turnsOf } from "./turns.ts";
 
 type Names = "sessions" | "openSession" | "session" | "events" | "turns" | "say" | "steer" | "cancel" | "fork" | "close";
 
-export function sessionHandlers({ runtime, floor }: Front): Pick<Handlers, Names> {
+export function sessionHandlers({ runtime, floor, cursors }: Front): Pick<Handlers, Names> {
   const mustBe = async (session: SessionId): Promise<SessionSummary> => {
     const found = await runtime.inspect.session(session);
     if (found === null) throw new FaultError({ kind: "session-unknown", session });
@@ -19,7 +19,7 @@ export function sessionHandlers({ runtime, floor }: Front): Pick<Handlers, Names
   return {
     sessions: async ({ query, may }) =>
       json(
-        await page<SessionSummary>(query, {
+        await page<SessionSummary>(cursors, query, {
           read: (after, most) => {
             const at = pair(after);
             const before = at === null ? null : { openedAt: Number(at[0]) as SessionSummary["openedAt"], session: at[1] as SessionId };
@@ -31,7 +31,7 @@ export function sessionHandlers({ runtime, floor }: Front): Pick<Handlers, Names
       ),
     openSession: async ({ body, caller, once }) => {
       const { agent, id = once.external, labels = [] } = body;
-      return json(await openFor(runtime, caller, { agent, id, labels }));
+      return json(await openFor(runtime, caller, { agent, id, labels }, once));
     },
     session: async ({ params }) => json(await mustBe(params.session)),
     events: async ({ params, query }) => {
@@ -41,7 +41,7 @@ export function sessionHandlers({ runtime, floor }: Front): Pick<Handlers, Names
     },
     turns: async ({ params, query }) =>
       json(
-        await page<TurnView>(query, {
+        await page<TurnView>(cursors, query, {
           async read(after, most) {
             const rows: TurnView[] = [];
             for await (const turn of turnsOf(runtime, params.session)) {
@@ -64,10 +64,10 @@ export function sessionHandlers({ runtime, floor }: Front): Pick<Handlers, Names
     },
     fork: async ({ params, body, caller, once }) => {
       const { at, id = once.external } = body;
+      mustBeFree(id, once);
       const how = { id, principal: caller.principal, ...(at === undefined ? {} : { at }) };
-      const there = await runtime.sessions.find(id);
-      const forked = there !== null && id === once.external ? there : await runtime.sessions.fork(params.session, how);
-      return json(mustBeOwn(forked, caller.principal, id));
+      const there = id === once.external ? await runtime.sessions.find(id) : null;
+      return json(mustBeOwn(there ?? (await forking(runtime, params.session, how)), caller.principal, id));
     },
     close: async ({ params, body, caller }) => {
       const found = await mustBe(params.session);

@@ -87,6 +87,17 @@ export async function resultOf(runtime: Runtime, session: SessionId, event: Ende
   };
 }
 
+/** Of the first turn of a session, whether it is over or not. */
+export async function firstResult(runtime: Runtime, session: SessionId): Promise<ResultView> {
+  for (let after = 0; ; ) {
+    const chunk: readonly Entry[] = await runtime.place.store.journal.read(session, seq(after), 500);
+    for (const { event } of chunk) if (event.kind === "turn.ended" && event.turn === 1) return resultOf(runtime, session, event);
+    const last = chunk.at(-1);
+    if (last === undefined) return waitingResult(runtime, session, false);
+    after = last.seq;
+  }
+}
+
 function jsonIn(text: string | null): Json {
   try {
     return text === null ? null : JSON.parse(text);

@@ -1,6 +1,6 @@
-import { toolsOf } from "@orgate/core";
+import { type Principal, principalName, toolsOf } from "@orgate/core";
 import { wireProblem } from "@orgate/core/wire";
-import { act } from "../access.ts";
+import { act, type Caller } from "../access.ts";
 import { refusal } from "../answering.ts";
 import type { Call, Handlers } from "../api.ts";
 import type { Front } from "./front.ts";
@@ -9,7 +9,7 @@ import { json, pageOf } from "./paging.ts";
 type Names = "breakers" | "setBreaker" | "halts" | "halt" | "resumeWork";
 
 /** Work as a whole: breakers and halts. */
-export function workHandlers({ runtime }: Front): Pick<Handlers, Names> {
+export function workHandlers({ runtime, cursors }: Front): Pick<Handlers, Names> {
   /** Of something that one of the caller's agents uses; the rest is for whoever sees the project. */
   const concerns = ({ sees, may }: Pick<Call<"breakers">, "sees" | "may">, name: string): boolean => {
     if (name === "all" || may(act("observe", "project"))) return true;
@@ -20,24 +20,35 @@ export function workHandlers({ runtime }: Front): Pick<Handlers, Names> {
     );
   };
   return {
-    breakers: async (call) => json(await pageOf(call.query, await runtime.breakers.list(), ({ breaker }) => concerns(call, breaker))),
-    setBreaker: async ({ body, caller }) => {
+    breakers: async (call) =>
+      json(await pageOf(cursors, call.query, await runtime.breakers.list(), ({ breaker }) => concerns(call, breaker))),
+    setBreaker: async ({ body, caller, once }) => {
       const { breaker, to, forMs, reason } = body;
+      const before = once.again ? (await runtime.breakers.list()).find((one) => one.breaker === breaker) : undefined;
+      if (before?.state === to && isFrom(before, caller, reason)) return json(before);
       await runtime.breakers.set(breaker, { to, reason, ...(forMs === undefined ? {} : { forMs }) }, caller.person);
       return json((await runtime.breakers.list()).find((one) => one.breaker === breaker));
     },
-    halts: async (call) => json(await pageOf(call.query, await runtime.halts(), ({ scope }) => concerns(call, scope))),
-    halt: async ({ body, caller }) => {
+    halts: async (call) => json(await pageOf(cursors, call.query, await runtime.halts(), ({ scope }) => concerns(call, scope))),
+    halt: async ({ body, caller, once }) => {
+      const standing = async () => (await runtime.halts()).find(({ scope }) => scope === body.scope);
+      const before = once.again ? await standing() : undefined;
+      if (before !== undefined && isFrom(before, caller, body.reason)) return json(before);
       await runtime.halt(body.scope, body.reason, caller.person);
-      const found = (await runtime.halts()).find(({ scope }) => scope === body.scope);
+      const found = await standing();
       if (found === undefined)
         throw refusal(wireProblem("conflict", "somebody let it go on at the same moment", "look, and halt it again"));
       return json(found);
     },
     resumeWork: async (call) => {
-      const { body, caller } = call;
-      await runtime.resumeWork(body.scope, body.reason, caller.person);
-      return json(await pageOf({ limit: 500 }, await runtime.halts(), ({ scope }) => concerns(call, scope)));
+      const { body, caller, once } = call;
+      const isDone = once.again && !(await runtime.halts()).some(({ scope }) => scope === body.scope);
+      if (!isDone) await runtime.resumeWork(body.scope, body.reason, caller.person);
+      return json(await pageOf(cursors, { limit: 500 }, await runtime.halts(), ({ scope }) => concerns(call, scope)));
     },
   };
 }
+
+/** W188. It was done under this very key, as far as can be told, and only the answer was lost. */
+const isFrom = (standing: Readonly<{ by: Principal; reason: string }>, { principal }: Caller, reason: string): boolean =>
+  standing.reason === reason && principalName(standing.by) === principalName(principal);

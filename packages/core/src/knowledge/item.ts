@@ -1,0 +1,92 @@
+/** Items: what they say as a text, what they are called, and which of them supersedes which. */
+import {
+  canonical,
+  type Hash,
+  type JournalPlace,
+  type KnowledgeBody,
+  type KnowledgeId,
+  type KnowledgeItem,
+  knowledgeId,
+  LAST_SUMMARY,
+  type Label,
+  type Millis,
+  type Scope,
+} from "../vocab/index.ts";
+import { plainName } from "./words.ts";
+
+/** What is shown of it, and what it is found by. */
+export function textOf(body: KnowledgeBody): string {
+  switch (body.kind) {
+    case "fact":
+      return `${body.subject} ${body.predicate} ${body.object}`;
+    case "working":
+      return body.text;
+    case "procedure":
+    case "pattern":
+    case "episode":
+    case "chunk":
+      return body.title === "" ? body.text : `${body.title}: ${body.text}`;
+  }
+}
+
+/** N13 of one key, or about one subject and predicate, there is one that counts: in one scope, of one agent. Null: it stands for itself. */
+export function slotOf({ body, scope, agent }: Pick<KnowledgeItem, "body" | "scope" | "agent">): string | null {
+  const whose = scope === "project" ? "" : (agent ?? "");
+  switch (body.kind) {
+    case "fact":
+      return canonical(["fact", scope, whose, plainName(body.subject), plainName(body.predicate)]);
+    case "working":
+      return canonical(["working", scope, whose, body.key]);
+    case "procedure":
+    case "pattern":
+    case "episode":
+    case "chunk":
+      return null;
+  }
+}
+
+/** N14 what a person stands for is not superseded by what an agent has learnt: both stay. */
+export const maySupersede = (fresh: Pick<KnowledgeItem, "verified">, old: Pick<KnowledgeItem, "verified">): boolean =>
+  fresh.verified || !old.verified;
+
+/** Whose it is to give: `agent` is the only scope with an owner; what is shared is everybody's who looks that wide. */
+export const realmOf = ({ scope, agent }: Pick<KnowledgeItem, "scope" | "agent">): string => (scope === "agent" ? (agent ?? "") : "");
+
+/** The same from the same: what makes a repeated write the same write. */
+export const idFrom = (hash: Hash, ...parts: readonly string[]): KnowledgeId =>
+  knowledgeId(`k_${hash(canonical(["orgate-knowledge-1", ...parts])).slice(0, 24)}`);
+
+export const isKnowledgeId = (text: string): text is KnowledgeId => /^k_[0-9a-f]{24}$/.test(text);
+
+/** What a session stores, and from where in the journal. */
+export type Origin = Readonly<{ agent: string; labels: readonly Label[]; from: JournalPlace; at: Millis }>;
+
+export type Fact = Readonly<{ subject: string; predicate: string; object: string; confidence: number }>;
+
+export const experience = (id: KnowledgeId, { confidence, ...said }: Fact, scope: Scope, origin: Origin): KnowledgeItem => ({
+  ...plain(id, { kind: "fact", ...said }, scope, origin),
+  confidence,
+});
+
+/** What a turn has come to. */
+export const lastSummary = (id: KnowledgeId, text: string, origin: Origin): KnowledgeItem =>
+  plain(id, { kind: "working", key: LAST_SUMMARY, text }, "agent", origin);
+
+const plain = (id: KnowledgeId, body: KnowledgeBody, scope: Scope, { agent, labels, from, at }: Origin): KnowledgeItem => ({
+  id,
+  body,
+  scope,
+  agent,
+  directory: null,
+  confidence: 1,
+  source: "experience",
+  labels: [...labels].sort(),
+  verified: false,
+  from,
+  created: at,
+  validFrom: null,
+  validTo: null,
+});
+
+export const holdsAt = ({ validFrom, validTo }: Pick<KnowledgeItem, "validFrom" | "validTo">, now: Millis): boolean =>
+  (validFrom === null || validFrom <= now) && (validTo === null || now < validTo);

@@ -1,0 +1,57 @@
+/**
+ * What is known, and by whom. Nobody gets back what another agent keeps for itself: whoever asks is part of every question, and a store answers it in
+ * the query itself, not by looking through what it found (N20).
+ */
+import type { KnowledgeId, KnowledgeItem, Millis, Scope, StoredItem } from "../vocab/index.ts";
+
+export type Search = Readonly<{
+  /** Who asks. */
+  agent: string;
+  /** As wide as this is looked. */
+  scope: Scope;
+  /** Words, as `words.ts` makes them. */
+  terms: readonly string[];
+  /** The question as a text, where it is looked for by meaning too. */
+  text: string;
+  /** `at` this folder, or there and `below` it; null: wherever. */
+  directory: Readonly<{ path: string; how: "at" | "below" }> | null;
+  most: Readonly<{ memory: number; knowledge: number; all: number }>;
+  threshold: number;
+  now: Millis;
+}>;
+
+export type Hit = Readonly<{ item: StoredItem; relevance: number }>;
+/** `trouble`: in which way it could not be looked for; the hits are those of the other. */
+export type Found = Readonly<{ hits: readonly Hit[]; trouble: string | null }>;
+
+export type Put = Readonly<
+  /** `superseded`: what said something else about the same before. */
+  | { kind: "stored"; superseded: KnowledgeId | null }
+  /** It is there already. */
+  | { kind: "known" }
+  /** It was forgotten, and does not come back. */
+  | { kind: "forgotten" }
+  /** Something newer stands in its place. */
+  | { kind: "stale" }
+>;
+
+export type Knowledge = Readonly<{
+  /** `remote`: to look something up, another system is asked (an embedding model). It is then decided and durable first, like any effect. */
+  reach: "local" | "remote";
+  /** At once where it is `local`. */
+  search(search: Search, signal: AbortSignal): Found | Promise<Found>;
+  /** Idempotent by the item's id. Durable when it resolves. */
+  put(item: KnowledgeItem, signal: AbortSignal): Promise<Put>;
+  /** Told after these went into a request. A hint, not a record: the journal has that. */
+  used(ids: readonly KnowledgeId[], at: Millis): void;
+}>;
+
+const NOTHING: Found = Object.freeze({ hits: Object.freeze([]), trouble: null });
+
+/** None is an adapter too. */
+export const noKnowledge: Knowledge = Object.freeze({
+  reach: "local",
+  search: () => NOTHING,
+  put: () => Promise.reject(new Error("this runtime keeps no knowledge")),
+  used: () => {},
+});

@@ -1,0 +1,100 @@
+/**
+ * A store of knowledge: what lies behind the port, and what people do with it. Every store runs the same contract (`testing/knowledge-contract.ts`).
+ * N20 isolation is part of the query. N21 what is forgotten is gone, and its id does not come back. N22 vectors of two models, or of two lengths, are never mixed.
+ */
+import type { Digest, KnowledgeId, KnowledgeItem, KnowledgeKind, Millis, Scope, StoredItem } from "../vocab/index.ts";
+import { textOf } from "./item.ts";
+import type { Found, Knowledge, Put, Search } from "./port.ts";
+
+/** As the named model sees a text. */
+export type Vector = Readonly<{ model: string; values: Float32Array }>;
+
+/** Whose a document is: one path may be known in several scopes. */
+export type DocumentKey = Readonly<{ path: string; scope: Scope; agent: string | null }>;
+export type KnownDocument = DocumentKey & Readonly<{ digest: Digest; chunks: number }>;
+
+export type KnowledgeStats = Readonly<{
+  items: number;
+  superseded: number;
+  forgotten: number;
+  documents: number;
+  kinds: Readonly<Partial<Record<KnowledgeKind, number>>>;
+  scopes: Readonly<Partial<Record<Scope, number>>>;
+  vectors: Readonly<{ model: string; dimension: number; count: number }> | null;
+  bytes: number;
+}>;
+
+/** Everything here is done when it returns, and durable. */
+export type KnowledgeStore = Readonly<{
+  /** `vector`: of the question; null: by words alone. */
+  search(search: Search, vector: Vector | null): Found;
+  put(item: KnowledgeItem): Put;
+  used(ids: readonly KnowledgeId[], at: Millis): void;
+  get(id: KnowledgeId): StoredItem | null;
+  /** By id, from after that one on. */
+  list(page: Readonly<{ after: KnowledgeId | null; most: number }>): readonly StoredItem[];
+  /** As it was, with its past: for what was exported. What was forgotten here stays forgotten. */
+  restore(item: StoredItem): "stored" | "known" | "forgotten";
+  documents(path?: string): readonly KnownDocument[];
+  /** The pieces of a document are these from now on, all at once: others of it are superseded, what comes back is back. */
+  replace(document: DocumentKey & Readonly<{ digest: Digest }>, pieces: readonly KnowledgeItem[], at: Millis): Replaced;
+  /** Which items a document has, superseded ones included. */
+  piecesOf(document: DocumentKey): readonly KnowledgeId[];
+  /** From tables, index and vectors; what is left of it on disk is overwritten. */
+  forget(ids: readonly KnowledgeId[]): Forgotten;
+  /** Of the items that have no vector of this model: some. */
+  unembedded(model: string, most: number): readonly StoredItem[];
+  /** Refused with a reason where it is of another model or length than those that are there. */
+  embed(vectors: ReadonlyMap<KnowledgeId, Float32Array>, model: string): string | null;
+  /** All vectors go; those of another model may come. */
+  dropVectors(): void;
+  stats(): KnowledgeStats;
+  close(): void;
+}>;
+/** `clean`: nothing of it is left in a file; otherwise a reader was in the way, and it goes when that one ends. */
+export type Forgotten = Readonly<{ gone: number; clean: boolean }>;
+export type Replaced = Readonly<{ added: number; kept: number; gone: number }>;
+
+/** Makes vectors of texts. */
+export type Embedder = Readonly<{ model: string; embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> }>;
+
+/** The port on a store. Without an embedder nobody else is asked for anything. */
+export function knowledgeOn(store: KnowledgeStore, embedder: Embedder | null): Knowledge {
+  if (embedder === null)
+    return {
+      reach: "local",
+      search: (search) => (search.most.all === 0 ? NOTHING : store.search(search, null)),
+      put: async (item) => store.put(item),
+      used: store.used,
+    };
+  return {
+    reach: "remote",
+    async search(search, signal) {
+      if (search.most.all === 0 || search.text.trim() === "") return NOTHING;
+      const asked = await vectorOf(embedder, search.text, signal);
+      const found = store.search(search, "error" in asked ? null : asked);
+      return "error" in asked ? { ...found, trouble: joined(`by words alone: ${asked.error}`, found.trouble) } : found;
+    },
+    /** Stored first: without a vector it is found by its words, and gets one with the next `orgate knowledge embed`. */
+    async put(item, signal) {
+      const put = store.put(item);
+      if (put.kind !== "stored") return put;
+      const made = await vectorOf(embedder, textOf(item.body), signal);
+      if (!("error" in made)) store.embed(new Map([[item.id, made.values]]), made.model);
+      return put;
+    },
+    used: store.used,
+  };
+}
+const NOTHING: Found = Object.freeze({ hits: Object.freeze([]), trouble: null });
+const joined = (...troubles: readonly (string | null)[]): string => troubles.filter((one) => one !== null).join("; ");
+
+async function vectorOf({ model, embed }: Embedder, text: string, signal: AbortSignal): Promise<Vector | Readonly<{ error: string }>> {
+  try {
+    const [values] = await embed([text.slice(0, LONGEST_EMBEDDED)], signal);
+    return values === undefined || values.length === 0 ? { error: `${model} gave no vector` } : { model, values };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+}
+export const LONGEST_EMBEDDED = 8_000;

@@ -1,0 +1,284 @@
+/** What every store of knowledge promises, as tests. */
+import { idFrom, textOf } from "../knowledge/item.ts";
+import type { Search } from "../knowledge/port.ts";
+import type { KnowledgeStore } from "../knowledge/store.ts";
+import { termsIn } from "../knowledge/terms.ts";
+import {
+  type Hash,
+  type KnowledgeBody,
+  type KnowledgeItem,
+  knowledgeId,
+  label,
+  millis,
+  type Scope,
+  type StoredItem,
+  seq,
+  sessionId,
+  ZERO,
+} from "../vocab/index.ts";
+import type { Runner } from "./journal-contract.ts";
+
+export type KnowledgeUnderTest = Readonly<{
+  /** The same place each time: what one has written the next one finds. */
+  open(): KnowledgeStore;
+  dispose(): void;
+}>;
+
+const plain: Hash = (text) => {
+  let h = 2_166_136_261;
+  for (const c of text) h = Math.imul(h ^ (c.codePointAt(0) ?? 0), 16_777_619) >>> 0;
+  return h.toString(16).padStart(8, "0").repeat(8) as typeof ZERO;
+};
+
+export const item = (body: KnowledgeBody, more: Partial<KnowledgeItem> = {}): KnowledgeItem => ({
+  id: idFrom(plain, textOf(body), more.scope ?? "agent", more.agent ?? "alice", String(more.created ?? 1)),
+  body,
+  scope: "agent",
+  agent: "alice",
+  directory: null,
+  confidence: 0.8,
+  source: "experience",
+  labels: [],
+  verified: false,
+  from: { stream: sessionId("s_contract0001"), seq: seq(7) },
+  created: millis(1),
+  validFrom: null,
+  validTo: null,
+  ...more,
+});
+export const factOf = (subject: string, predicate: string, object: string, more: Partial<KnowledgeItem> = {}): KnowledgeItem =>
+  item({ kind: "fact", subject, predicate, object }, more);
+
+export const asking = (query: string, more: Partial<Search> = {}): Search => ({
+  agent: "alice",
+  scope: "shared",
+  terms: termsIn(query),
+  text: query,
+  directory: null,
+  most: { memory: 50, knowledge: 50, all: 50 },
+  threshold: 0,
+  now: millis(1_000),
+  ...more,
+});
+
+export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, { test, expect }: Runner): void {
+  const rule = (sentence: string, body: (store: KnowledgeStore, under: KnowledgeUnderTest) => void | Promise<void>): void =>
+    test(`${sentence} [${name}]`, async () => {
+      const under = make();
+      try {
+        await body(under.open(), under);
+      } finally {
+        under.dispose();
+      }
+    });
+  const texts = (store: KnowledgeStore, query: string, more: Partial<Search> = {}): readonly string[] =>
+    store.search(asking(query, more), null).hits.map(({ item: { body } }) => textOf(body));
+
+  rule("N3 what was put is found by its words, in any capitals and close forms, and in scripts without spaces", (store) => {
+    store.put(factOf("Billing", "uses", "PostgreSQL for ledgers"));
+    store.put(factOf("天気", "は", "東京で晴れです"));
+    store.put(factOf("Café", "liegt in der", "Straße"));
+    expect(texts(store, "BILLING ledger")).toEqual(["Billing uses PostgreSQL for ledgers"]);
+    expect(texts(store, "東京")).toHaveLength(1);
+    expect(texts(store, "cafe")).toHaveLength(1);
+    expect(texts(store, "straße")).toHaveLength(1);
+    expect(texts(store, "nothing of this")).toEqual([]);
+    expect(texts(store, "")).toEqual([]);
+  });
+
+  rule("N3 an item comes back as it was put, with what it carries", (store, under) => {
+    const one = factOf("a", "b", "c", {
+      labels: [label("untrusted")],
+      directory: "src",
+      validFrom: millis(0),
+      validTo: millis(5_000),
+      confidence: 0.25,
+    });
+    expect(store.put(one)).toEqual({ kind: "stored", superseded: null });
+    const again = under.open();
+    expect(again.get(one.id)).toEqual({ ...one, usedAt: null, uses: 0, supersededBy: null });
+    expect(again.get(knowledgeId(`k_${"0".repeat(24)}`))).toBe(null);
+    again.used([one.id, one.id], millis(9));
+    expect(under.open().get(one.id)).toMatchObject({ uses: 2, usedAt: 9 });
+  });
+
+  rule("N13 the same id twice is one item, and the first stays as it is", (store) => {
+    const one = factOf("a", "is", "b");
+    store.put(one);
+    expect(store.put({ ...one, body: { kind: "fact", subject: "a", predicate: "is", object: "other" } })).toEqual({ kind: "known" });
+    expect(store.get(one.id)?.body).toEqual(one.body);
+    expect(store.stats().items).toBe(1);
+  });
+
+  rule("N13 a newer fact about the same subject and predicate supersedes the older one, and never overwrites it", (store) => {
+    const old = factOf("Billing", "runs on", "one machine");
+    const now = factOf("billing ", "RUNS  on", "three machines", { created: millis(2) });
+    store.put(old);
+    expect(store.put(now)).toEqual({ kind: "stored", superseded: old.id });
+    expect(texts(store, "billing machine")).toEqual([textOf(now.body)]);
+    expect(store.get(old.id)).toMatchObject({ body: old.body, supersededBy: now.id });
+    expect(store.put(old)).toEqual({ kind: "known" });
+    expect(texts(store, "billing machine")).toEqual([textOf(now.body)]);
+  });
+
+  rule("N14 what a person stands for, or what is another's, is not superseded by what an agent has learnt", (store) => {
+    const sure = factOf("port", "is", "4680", { verified: true, scope: "project", agent: null });
+    store.put(sure);
+    expect(store.put(factOf("port", "is", "666", { scope: "project" }))).toEqual({ kind: "stored", superseded: null });
+    expect(texts(store, "port")).toHaveLength(2);
+    expect(store.put(factOf("port", "is", "1", { scope: "shared" })).kind).toBe("stored");
+    expect(store.put(factOf("port", "is", "2", { scope: "shared", agent: "bob" }))).toEqual({ kind: "stored", superseded: null });
+    expect(store.put(factOf("port", "is", "3", { agent: "bob" }))).toEqual({ kind: "stored", superseded: null });
+    expect(store.get(sure.id)?.supersededBy).toBe(null);
+  });
+
+  rule(
+    "N15 of a working memory there is one per key, the newest; written late it changes nothing, and the one before it is gone",
+    (store) => {
+      const kept = (text: string, created: number, agent = "alice") =>
+        item({ kind: "working", key: "last", text }, { created: millis(created), agent });
+      const [first, second] = [kept("first words", 1), kept("second words", 5)];
+      store.put(first);
+      store.put(kept("bobs words", 3, "bob"));
+      expect(store.put(second)).toEqual({ kind: "stored", superseded: first.id });
+      expect(store.put(kept("between words", 4))).toEqual({ kind: "stale" });
+      expect(store.put(second)).toEqual({ kind: "known" });
+      expect(texts(store, "words")).toEqual(["second words"]);
+      expect(store.get(first.id)).toBe(null);
+    },
+  );
+
+  rule("N17 what does not hold yet, or not any more, is not found", (store) => {
+    store.put(factOf("sale", "is", "on", { validFrom: millis(10), validTo: millis(20) }));
+    const at = (now: number) => texts(store, "sale", { now: millis(now) }).length;
+    expect([at(9), at(10), at(19), at(20)]).toEqual([0, 1, 1, 0]);
+  });
+
+  rule("N20 nobody gets back what another agent keeps for itself, whatever they ask for, and how wide", (store) => {
+    store.put(factOf("secret", "is", "alices"));
+    store.put(factOf("secret", "is", "bobs", { agent: "bob" }));
+    store.put(factOf("secret", "is", "shared", { agent: "bob", scope: "shared" }));
+    store.put(factOf("secret", "is", "everybodys", { agent: null, scope: "project" }));
+    const seen = (agent: string, scope: Scope) => [...texts(store, "secret", { agent, scope })].sort();
+    expect(seen("alice", "agent")).toEqual(["secret is alices"]);
+    expect(seen("alice", "project")).toEqual(["secret is alices", "secret is everybodys"]);
+    expect(seen("bob", "shared")).toEqual(["secret is bobs", "secret is everybodys", "secret is shared"]);
+    for (const stranger of ["", "eve", "alice ", "ALICE", "agent", "project", "shared", "%", "alice' OR 1=1 --", "0q", "1q"])
+      expect(seen(stranger, "shared")).toEqual(["secret is everybodys", "secret is shared"]);
+  });
+
+  rule("N20 no word of a question can reach beyond it: no query language is understood", (store) => {
+    store.put(factOf("canary", "is", "bobs", { agent: "bob" }));
+    store.put(factOf("near", "is", "alices"));
+    for (const terms of [
+      ['"canary"'],
+      ['x" OR "canary'],
+      ["canary*"],
+      ["text:canary"],
+      ["* "],
+      ["NEAR(canary near)"],
+      ["'; DROP TABLE items; --"],
+      ["1q canary"],
+      ["\0canary"],
+      ["a".repeat(100_000)],
+      Array.from({ length: 5_000 }, (_, i) => `t${i}`),
+    ])
+      for (const { item: one } of store.search(asking("x", { terms }), null).hits) expect(one.agent).toBe("alice");
+    expect(texts(store, "near")).toEqual(["near is alices"]);
+  });
+
+  rule("N11 a folder is itself, or it and what is below; names that begin alike are others", (store) => {
+    for (const directory of ["src", "src/loop", "srcs", "", null])
+      store.put(item({ kind: "pattern", title: "", text: `rule of ${directory ?? "nowhere"}` }, { directory }));
+    const found = (path: string, how: "at" | "below") => [...texts(store, "rule", { directory: { path, how } })].sort();
+    expect(found("src", "at")).toEqual(["rule of src"]);
+    expect(found("src", "below")).toEqual(["rule of src", "rule of src/loop"]);
+    expect(found("", "at")).toEqual(["rule of "]);
+    expect(found("", "below")).toHaveLength(4);
+    expect(found("s%", "below")).toEqual([]);
+    expect(found("sr_", "below")).toEqual([]);
+  });
+
+  rule("N21 what is forgotten is found nowhere, and does not come back under its id", (store, under) => {
+    const one = factOf("canary", "sings", "loudly");
+    store.put(one);
+    store.embed(new Map([[one.id, new Float32Array([1, 0])]]), "test/two");
+    expect(store.forget([one.id, knowledgeId(`k_${"9".repeat(24)}`)])).toEqual({ gone: 1, clean: true });
+    expect(texts(store, "canary")).toEqual([]);
+    expect(store.search(asking("x", { terms: [] }), { model: "test/two", values: new Float32Array([1, 0]) }).hits).toEqual([]);
+    expect(store.get(one.id)).toBe(null);
+    expect(under.open().put(one)).toEqual({ kind: "forgotten" });
+    expect(store.restore({ ...one, usedAt: null, uses: 0, supersededBy: null })).toBe("forgotten");
+    expect(store.stats()).toMatchObject({ items: 0, forgotten: 2 });
+    expect(store.list({ after: null, most: 10 })).toEqual([]);
+  });
+
+  rule("N22 what is near in meaning is found without a word of it; vectors of two models or lengths are never mixed", (store) => {
+    const [car, fish] = [factOf("automobile", "has", "wheels"), factOf("salmon", "has", "fins", { agent: "bob" })];
+    store.put(car);
+    store.put(fish);
+    expect(
+      store.embed(
+        new Map([
+          [car.id, new Float32Array([1, 0, 0])],
+          [fish.id, new Float32Array([0.9, 0.1, 0])],
+        ]),
+        "test/three",
+      ),
+    ).toBe(null);
+    const near = (values: readonly number[], model = "test/three", agent = "alice") =>
+      store.search(asking("vehicle", { agent }), { model, values: new Float32Array(values) });
+    expect(near([1, 0, 0]).hits.map(({ item: { id }, relevance }) => [id, Math.round(relevance * 100)])).toEqual([[car.id, 100]]);
+    expect(near([1, 0, 0], "test/three", "bob").hits.map(({ item: { id } }) => id)).toEqual([fish.id]);
+    expect(near([1, 0, 0], "test/other").hits).toEqual([]);
+    expect(near([1, 0, 0], "test/other").trouble).toMatch(/test\/three/);
+    expect(near([1, 0]).hits).toEqual([]);
+    expect(store.embed(new Map([[car.id, new Float32Array([1, 0, 0])]]), "test/other")).toMatch(/test\/three/);
+    expect(store.embed(new Map([[car.id, new Float32Array([1, 0])]]), "test/three")).toMatch(/dimension/);
+    expect(store.stats().vectors).toEqual({ model: "test/three", dimension: 3, count: 2 });
+    store.dropVectors();
+    expect(store.unembedded("test/other", 10)).toHaveLength(2);
+    expect(store.embed(new Map([[car.id, new Float32Array([1, 0])]]), "test/other")).toBe(null);
+    expect(store.unembedded("test/other", 10).map(({ id }) => id)).toEqual([fish.id]);
+  });
+
+  rule("N30 a document's pieces are replaced all at once: the same stay, others are superseded, what comes back is back", (store) => {
+    const piece = (text: string) =>
+      item({ kind: "chunk", document: "a.md", title: "A", text }, { scope: "project", agent: null, source: "document" });
+    const [one, two, three] = [piece("first part"), piece("second part"), piece("third part")];
+    const key = { path: "a.md", scope: "project", agent: null } as const;
+    expect(store.replace({ ...key, digest: ZERO }, [one, two], millis(1))).toEqual({ added: 2, kept: 0, gone: 0 });
+    expect(store.replace({ ...key, digest: ZERO }, [two, three], millis(2))).toEqual({ added: 1, kept: 1, gone: 1 });
+    expect([...texts(store, "part")].sort()).toEqual(["A: second part", "A: third part"]);
+    expect(store.replace({ ...key, digest: ZERO }, [one], millis(3))).toEqual({ added: 1, kept: 0, gone: 2 });
+    expect(texts(store, "part")).toEqual(["A: first part"]);
+    expect(store.documents()).toEqual([{ ...key, digest: ZERO, chunks: 1 }]);
+    expect(store.documents("b.md")).toEqual([]);
+    expect([...store.piecesOf(key)].sort()).toEqual([one.id, two.id, three.id].sort());
+    store.forget(store.piecesOf(key));
+    expect(store.documents()).toEqual([]);
+    expect(store.replace({ ...key, digest: ZERO }, [one, two], millis(4))).toEqual({ added: 0, kept: 0, gone: 0 });
+  });
+
+  rule("N31 everything is listed by id, and restored as it was", (store, under) => {
+    const all = ["a", "b", "c", "d", "e"].map((subject) => factOf(subject, "is", "x", { labels: [label("pii")] }));
+    for (const one of all) store.put(one);
+    store.put(factOf("a", "is", "y", { created: millis(2) }));
+    store.used([all[1]?.id ?? knowledgeId("")], millis(4));
+    const first = store.list({ after: null, most: 4 });
+    const rest = store.list({ after: first.at(-1)?.id ?? null, most: 4 });
+    const listed: readonly StoredItem[] = [...first, ...rest];
+    expect(listed.map(({ id }) => id)).toEqual([...listed].map(({ id }) => id).sort());
+    expect(listed).toHaveLength(6);
+    const other = make();
+    try {
+      const copy = other.open();
+      for (const one of listed) expect(copy.restore(one)).toBe("stored");
+      for (const one of listed) expect(copy.restore(one)).toBe("known");
+      expect(copy.list({ after: null, most: 10 })).toEqual(listed);
+      expect([...texts(copy, "x y")].sort()).toEqual([...texts(under.open(), "x y")].sort());
+    } finally {
+      other.dispose();
+    }
+  });
+}

@@ -1,0 +1,104 @@
+/** The policies over HTTP: listed, checked, tried, put in place. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineAgent } from "@orgate/core";
+import { IDEMPOTENCY_KEY } from "@orgate/core/wire";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readProject } from "../adapters/project-toml.ts";
+import { openPolicies } from "../policies.ts";
+import { type Serving, serving } from "./fixtures/serving.ts";
+
+const BASE = `@id("think") permit(principal, action == Action::"model", resource);
+@id("answer") permit(principal, action == Action::"respond", resource);
+@id("editors") permit(principal == User::"ann", action == Action::"edit-policy", resource);
+`;
+const FORBID = `@id("never") @reason("not on Sundays") forbid(principal, action == Action::"model", resource);\n`;
+let folder: string;
+let at: Serving;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "orgate-policies-"));
+  mkdirSync(join(folder, "policies"));
+  writeFileSync(join(folder, "orgate.toml"), '[project]\nname = "p"\n');
+  writeFileSync(join(folder, "policies/base.cedar"), BASE);
+  const config = readProject(folder);
+  const agents = [defineAgent({ name: "clerk", instructions: "x", model: "offline/echo" })];
+  at = await serving({ agents, gate: openPolicies(config, agents, "api"), serve: { config } });
+});
+afterEach(async () => {
+  await at.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const files = (text: string, path = "base.cedar") => ({ files: [{ path, text }] });
+const post = async (
+  path: string,
+  body: unknown,
+  key = crypto.randomUUID() as string,
+): Promise<readonly [number, Record<string, unknown>]> => {
+  const got = await at.post(`/api/v1/policies${path}`, body, { [IDEMPOTENCY_KEY]: key });
+  return [got.status, (await got.json()) as Record<string, unknown>];
+};
+const idsNow = async (): Promise<readonly string[]> =>
+  ((await (await at.get("/api/v1/policies")).json()) as { policies: { id: string }[] }).policies.map(({ id }) => id).sort();
+const onDisk = () => readFileSync(join(folder, "policies/base.cedar"), "utf8");
+const applied = async () =>
+  (await at.runtime.place.store.journal.tail(0, 1_000)).flatMap((one) =>
+    one.kind === "entry" && one.entry.event.kind.startsWith("policy.") ? [one.entry.event.kind] : [],
+  );
+
+test("W198 the policies in force are listed with where they stand; a check says of files whether they would be taken, and changes nothing", async () => {
+  expect(await idsNow()).toEqual(["base/answer", "base/editors", "base/think"]);
+  expect(await post("/check", files(BASE + FORBID))).toMatchObject([200, { ok: true, problems: [] }]);
+  const [, wrong] = await post("/check", files(`${BASE}permit(principal, action == Action::"dance", resource);`));
+  expect(wrong).toMatchObject({ ok: false, problems: [{ file: expect.stringContaining("base.cedar"), line: 4 }] });
+  expect(onDisk()).toBe(BASE);
+  expect(await idsNow()).toEqual(["base/answer", "base/editors", "base/think"]);
+});
+
+test("W198 files that would lie elsewhere are refused, by check and by apply", async () => {
+  for (const path of ["../base.cedar", "/tmp/base.cedar", "a/../../b.cedar", "a\\..\\..\\b.cedar", "a\0.cedar", ""])
+    for (const way of ["/check", "/apply"]) expect([path, way, (await post(way, files(BASE, path)))[0]]).toEqual([path, way, 400]);
+  expect(onDisk()).toBe(BASE);
+});
+
+test("W198 one action is tried against the policies in force, with what decided it; what is no action is refused", async () => {
+  const model = { agent: "clerk", action: "model", resource: { type: "Model", id: "offline/echo" } };
+  const [status, allowed] = await post("/evaluate", model);
+  expect([status, allowed.verdict]).toEqual([200, expect.objectContaining({ kind: "allow", because: ["base/think"] })]);
+  for (const body of [
+    {},
+    { agent: "clerk" },
+    { ...model, dance: 1 },
+    { agent: 1, action: "model" },
+    { agent: "clerk", action: "tool:nothing" },
+  ])
+    expect([body, [400, 200].includes((await post("/evaluate", body))[0])]).toEqual([body, true]);
+  expect((await post("/evaluate", { ...model, dance: 1 }))[0]).toBe(400);
+  const nothing = (await post("/evaluate", { agent: "clerk", action: "tool:nothing" }))[1] as { verdict?: { kind: string } };
+  expect(nothing.verdict?.kind ?? "deny").toBe("deny");
+});
+
+test("W198 policies are put in place all at once, on record, and in force at once; the same key is one change, another request under it is refused", async () => {
+  const before = await applied();
+  const [one, two] = [await post("/apply", files(BASE + FORBID), "k1"), await post("/apply", files(BASE + FORBID), "k1")];
+  expect(one).toMatchObject([200, { changes: [{ path: "base.cedar", change: "changed" }] }]);
+  expect(two).toEqual(one);
+  expect((await post("/apply", files(BASE), "k1"))[0]).toBe(422);
+  expect(await idsNow()).toEqual(["base/answer", "base/editors", "base/never", "base/think"]);
+  expect((await applied()).slice(before.length).filter((kind) => kind === "policy.applied")).toHaveLength(1);
+  expect((await at.runtime.complete("clerk", "hello")).ending).toBe("denied");
+});
+
+test("W198 what does not load, or would not be allowed by the policies in force, changes nothing and is on record", async () => {
+  const before = (await applied()).length;
+  expect((await post("/apply", files("permit(")))[0]).toBe(422);
+  expect((await post("/apply", { files: [] }))[0]).toBeGreaterThanOrEqual(400);
+  expect(onDisk()).toBe(BASE);
+  const shut = BASE.replace('User::"ann"', 'User::"zoe"');
+  expect((await post("/apply", files(shut)))[0]).toBe(200);
+  expect(await post("/apply", files(BASE))).toMatchObject([403, { kind: "not-permitted" }]); // ann has locked herself out
+  expect(onDisk()).toBe(shut);
+  expect((await applied()).slice(before).filter((kind) => kind === "policy.refused").length).toBe(2);
+});
