@@ -111,7 +111,8 @@ function sessionOf(agent: string, start: number, entries: number): readonly Told
 }
 
 const now = Date.now();
-for (let day = 6; day >= 0; day -= 1)
+const isThere = (await journal.session(sessionId("s_past000000"))) !== null; // told again, only the long one is new
+for (let day = isThere ? -1 : 6; day >= 0; day -= 1)
   for (const [i, agent] of ["billing", "orders", "stage"].entries())
     await write(
       sessionId(`s_past${day}${i}0000`),

@@ -13,6 +13,7 @@ import { type ConsoleDesk, openDesk } from "./desk.ts";
 import { enter, go, misfits, type Person } from "./kit.ts";
 import { type Seed, seed, seedMany } from "./seed.ts";
 import { SHOTS, type Shot } from "./shots-table.ts";
+import { makePast } from "./watching.ts";
 
 const STATES = ["normal", "empty", "failing", "many"] as const;
 type State = (typeof STATES)[number];
@@ -108,10 +109,12 @@ try {
   if (states.includes("empty")) await takeAll(browser, full, NONE, "empty");
   const ana = await enter(browser, full, "ana");
   let at = await seed(ana, full);
+  makePast(full, 0);
   if (states.includes("normal")) await takeAll(browser, full, at, "normal");
   if (states.includes("failing")) await takeAll(browser, full, at, "failing");
   if (states.includes("many")) {
     at = await seedMany(ana, full, at);
+    makePast(full, 10_000);
     await takeAll(browser, full, at, "many");
   }
 } finally {
