@@ -3,7 +3,7 @@
  * O58 an error stands in its line; a draft is checked by the server's own loader before it can be applied, and is applied whole, as the diff that is shown.
  */
 import { policyRef } from "@orgate/core/journal/view";
-import { policyId } from "@orgate/core/vocab";
+import { escapeHiddenLines, policyId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
 import { useCalled } from "../../link/use.ts";
@@ -160,7 +160,7 @@ function Reading({ file, files, line }: Readonly<{ file: File; files: Files; lin
           {marks[0]?.line}: {marks[0]?.message}
         </p>
       )}
-      <CodeView text={file.text} language={file.table ? "json" : "cedar"} label={file.path} marks={marks} line={line} />
+      <CodeView text={escapeHiddenLines(file.text)} language={file.table ? "json" : "cedar"} label={file.path} marks={marks} line={line} />
     </>
   );
 }

@@ -1,6 +1,6 @@
 /** What stood at an entry, and the entry itself as it is stored. */
 import { type SessionView, tokensOf } from "@orgate/core/journal/view";
-import type { SessionId } from "@orgate/core/vocab";
+import { escapeHiddenLines, type SessionId } from "@orgate/core/vocab";
 import type { Item } from "@orgate/core/wire";
 import { useDeferredValue, useMemo } from "react";
 import { useCalled } from "../../link/use.ts";
@@ -150,10 +150,10 @@ function Hash({ of }: Readonly<{ of: string }>) {
 
 const MOST = 200_000;
 function pretty(payload: string): string {
-  if (payload.length > MOST) return `${payload.slice(0, MOST)}… (${payload.length - MOST} characters more)`;
+  if (payload.length > MOST) return `${escapeHiddenLines(payload.slice(0, MOST))}… (${payload.length - MOST} characters more)`;
   try {
-    return JSON.stringify(JSON.parse(payload), null, 2);
+    return escapeHiddenLines(JSON.stringify(JSON.parse(payload), null, 2));
   } catch {
-    return payload;
+    return escapeHiddenLines(payload);
   }
 }
