@@ -52,9 +52,9 @@ export type BookPorts = Readonly<{ journal: Pick<Journal, "read" | "append">; se
 export const LINK_MS = 15 * 60_000;
 export const SIGN_IN_MS = 12 * 3_600_000;
 
-/** Whether this person has a key, or has ever signed in. A link that nobody used is neither. */
-export const hasEntered = (all: ReadonlyMap<AccessId, Access>, person: string): boolean =>
-  [...all.values()].some((one) => one.person === person && one.means !== "link");
+/** Whether this person has ever signed in. */
+export const hasSignedIn = (all: ReadonlyMap<AccessId, Access>, person: string): boolean =>
+  [...all.values()].some((one) => one.person === person && one.means === "sign-in");
 
 const PAGE = 500;
 

@@ -18,6 +18,7 @@ import {
   type FileDigest,
   type Gate,
   type JsonObject,
+  knowledgeTools,
   type Surface,
   type Tool,
   toolFacts,
@@ -252,6 +253,8 @@ function toolsOf(agents: readonly Agent[]): readonly Tool[] {
       throw new FaultError({ kind: "tool-twice", tool: tool.name });
     tools.set(tool.name, other ?? tool);
   }
+  const [remembering] = agents.flatMap((a) => a.knowledge ?? []);
+  for (const tool of remembering === undefined ? [] : knowledgeTools(remembering)) tools.set(tool.name, tool); // decided as `recall` and `remember`, counted by name
   return [...tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

@@ -49,7 +49,7 @@ describe("files", () => {
     expect(problemsOf(root)).toEqual([
       "toolclad.toml:4:1 there is no setting `types.kind.colour`",
       "scope/scope.toml:3:3 `10.0.0.1/8` names an address inside the range: the range itself is 10.0.0.0/8",
-      "tools/a.clad.toml:6:1 there is no setting `tool.timeout`",
+      "tools/a.clad.toml:5:1 there is no setting `tool.timeout`",
       "tools/a.clad.toml:9:1 there is no setting `args.x.requird`",
       "tools/b.clad.toml:10:1 nothing fills `{z}`",
       "tools/c.clad.toml:1:6 not TOML: illegal character in key",

@@ -118,11 +118,16 @@ const valuesOf = (taken: TakenArgs): JsonObject => Object.fromEntries([...taken]
 
 type Subject = Readonly<{ types: readonly string[]; resource(args: JsonObject): Resource }>;
 
-/** What a policy is asked about: the host or file that the first such argument names, else the tool itself. */
-function subjectOf({ tool, args }: Manifest): Subject {
+/** What a policy is asked about: the host or file that the first such argument names, or the host of a request that is the manifest's own; else the tool itself. */
+function subjectOf({ tool, args, backend }: Manifest): Subject {
   const inOrder = [...args.values()].sort((a, b) => (a.def.position ?? MANY) - (b.def.position ?? MANY));
   const arg =
     inOrder.find((one) => one.isHost) ?? inOrder.find((one) => isPath(one)) ?? inOrder.find((one) => one.def.target === true) ?? null;
+  const fixed = backend.kind === "http" ? backend.http.host : null;
+  if (fixed !== null) {
+    const host: Resource = { type: tool.cedar.resource ?? "Host", id: fixed.text };
+    return { types: [host.type], resource: () => host };
+  }
   const own: Resource = { type: tool.cedar.resource ?? "Tool", id: tool.name };
   const type = tool.cedar.resource ?? (arg === null ? "Tool" : arg.isHost ? "Host" : isPath(arg) ? "File" : "Tool");
   const resource = (given: JsonObject): Resource => {

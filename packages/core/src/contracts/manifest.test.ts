@@ -306,5 +306,7 @@ describe("what is built", () => {
     expect(of({ args: { f: { type: "path" } } }, { f: "a/b" })).toEqual({ type: "File", id: "a/b" });
     expect(of({ args: { f: { type: "path" } } }, {})).toEqual({ type: "Tool", id: "t" });
     expect(of({ args }, { x: "y" })).toEqual({ type: "Tool", id: "t" });
+    const fixed = contract({ args: { f: { type: "path" } }, http: { method: "GET", url: "https://API.example.com/v1/{f}" } });
+    expect([fixed.resource({ f: "a" }), fixed.resourceTypes]).toEqual([{ type: "Host", id: "api.example.com" }, ["Host"]]);
   });
 });

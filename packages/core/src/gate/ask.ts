@@ -2,7 +2,7 @@
 import { type Action, type Facts, knowledgeAction, type Principal, principalName, type UserAct } from "../vocab/index.ts";
 import type { CedarEntity, CedarRecord, Uid } from "./engine.ts";
 import type { Member } from "./slice.ts";
-import { resourceOf, USER_ACTIONS } from "./user-acts.ts";
+import { resourceOf, scopeEntity, USER_ACTIONS } from "./user-acts.ts";
 import type { Cast } from "./vocabulary.ts";
 
 export type Asked = Readonly<{
@@ -68,7 +68,7 @@ export function askOf(action: Action, facts: Facts, known: Known): Asked {
       const { tool, effects, resource } = action;
       const by = knowledgeAction(tool);
       if (by !== null)
-        return { principal, action: by === "recall" ? RECALL : REMEMBER, resource: thing(resource), told: { facts, call: null } };
+        return { principal, action: by === "recall" ? RECALL : REMEMBER, resource: scopeEntity(resource.id), told: { facts, call: null } };
       const same = known.tool(tool);
       const as = same !== null && hasEffects(same, effects) ? same : { uid: actionUid(`tool:${tool}`), parents: effects.map(actionUid) };
       return { principal, action: as, resource: thing(resource), told: { facts, call: action } };
@@ -82,9 +82,9 @@ export function askOf(action: Action, facts: Facts, known: Known): Asked {
       return { principal, action: RESPOND, resource: entityOf(to), told: { facts, call: null } };
     }
     case "recall":
-      return { principal, action: RECALL, resource: scopeOf(action.scope), told: { facts, call: null } };
+      return { principal, action: RECALL, resource: scopeEntity(action.scope), told: { facts, call: null } };
     case "remember":
-      return { principal, action: REMEMBER, resource: scopeOf(action.scope), told: { facts, call: null } };
+      return { principal, action: REMEMBER, resource: scopeEntity(action.scope), told: { facts, call: null } };
   }
 }
 
@@ -124,7 +124,6 @@ const REMEMBER = bare("remember");
 const UNSANDBOXED = bare("unsandboxed");
 const ACTS: ReadonlyMap<string, Member> = new Map(Object.keys(USER_ACTIONS).map((kind) => [kind, bare(kind)]));
 
-const scopeOf = (scope: string): CedarEntity => thing({ type: "Scope", id: scope });
 const thing = (uid: Uid): CedarEntity => ({ uid, parents: [], attrs: { id: uid.id } });
 const member = (type: string, id: string, group: string, groups: readonly string[]): Member => ({
   uid: { type, id },

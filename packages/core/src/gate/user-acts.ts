@@ -62,7 +62,7 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
     case "edit-known":
       return thing("KnownSet", act.set);
     case "edit-knowledge":
-      return thing("Scope", act.scope);
+      return scopeEntity(act.scope);
     case "remove-label":
       return of("Label", act.label, { session: act.session, agent: act.agent });
     case "edit-schedule":
@@ -94,6 +94,13 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
         return thing(PROJECT.type, PROJECT.id);
     }
   }
+}
+
+/** A narrow scope is `in` the wider ones: whoever may look as far as the project may look at their own. */
+export function scopeEntity(scope: string): CedarEntity {
+  const at = SCOPES.findIndex((one) => one === scope);
+  const wider = at < 0 ? [] : SCOPES.slice(at + 1);
+  return { uid: { type: "Scope", id: scope }, parents: wider.map((id) => ({ type: "Scope", id })), attrs: { id: scope } };
 }
 
 const thing = (type: string, id: string): CedarEntity => ({ uid: { type, id }, parents: [], attrs: { id } });

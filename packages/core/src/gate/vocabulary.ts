@@ -96,7 +96,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     User: entity(id, ["UserGroup"]),
     UserGroup: entity(),
     Model: entity(id),
-    Scope: entity(id),
+    Scope: entity(id, ["Scope"]),
     Approval: entity({ ...about, requester: text }, ofAgent),
     Call: entity(about, ofAgent),
     Session: entity({ ...id, agent: text, requester: text }, ofAgent),

@@ -190,7 +190,7 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
     case "agent-missing":
       return line(
         `there is no agent \`${f.agent}\``,
-        f.known.length === 0 ? "this project defines none: see `orgate.toml`" : `known agents: ${f.known.join(", ")}`,
+        f.known.length === 0 ? "look at the list of agents: it has those that you may see" : `known agents: ${f.known.join(", ")}`,
       );
     case "not-permitted":
       return line(`\`${f.user}\` may not ${f.what}: ${f.reason}`, "policies/ says who may, and orgate.toml who is in which group");

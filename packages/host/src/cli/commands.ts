@@ -310,7 +310,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       actions: { type: "string", value: "NAMES", help: "limited to these actions, such as observe,run (with --api or --link)" },
       expires: { type: "string", value: "TIME", help: "how long an API key counts: 12h, 90d (default), or never" },
       note: { type: "string", value: "TEXT", help: "what it is for (with --api or --link)" },
-      url: { type: "string", value: "URL", help: "where the server is, for a link (default http://127.0.0.1:4680)" },
+      url: { type: "string", value: "URL", help: "where the server is, for a link (default: as `[server]` of orgate.toml says)" },
       as: AS,
     },
     notes: [

@@ -16,10 +16,15 @@ import type { Screen } from "../cli/screen.ts";
 import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { type Look, NODE, type Person, secretPort } from "../compose.ts";
+import type { Config } from "../config.ts";
 import { certified, deskOf, looking, personOf, projectOf, tell, writing } from "./project.ts";
 
 const DAYS = "90d";
-const HERE = "http://127.0.0.1:4680";
+/** Where the project's own settings put its server. */
+function hereOf({ server: { host, port } }: Config): string {
+  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}
 
 type At = Readonly<{ book: AccessBook; by: Principal }>;
 
@@ -49,7 +54,7 @@ export async function give(given: Given, screen: Screen): Promise<number> {
     const giving: Giving = { means: isLink ? "link" : "key", person: to, agents, actions, until, note, by };
     mayAct(desk.gate, person, { kind: "give-access", to }, `give access to \`${to}\``);
     const { access, token } = await book.give(giving);
-    const shown = isLink ? `${addressOf(given.text("url") ?? HERE)}/sign-in#${token}` : token;
+    const shown = isLink ? `${addressOf(given.text("url") ?? hereOf(desk.config))}/sign-in#${token}` : token;
     if (given.json) screen.line(JSON.stringify({ ...accessOf(access), [isLink ? "link" : "token"]: shown }));
     else {
       screen.line(shown);
@@ -82,7 +87,8 @@ function untilOf(text: string): Millis | null {
 
 function addressOf(text: string): string {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) throw usage(`--url is \`${text}\``, `write the server's address, such as ${HERE}`);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw usage(`--url is \`${text}\``, `write the server's address, such as http://127.0.0.1:4680`);
   return url.origin;
 }
 

@@ -99,7 +99,8 @@ export const list: Run = async (given, screen) => {
     ]);
     if (rows.length > 0)
       for (const line of table(["server", "state", "whose", "tools", "reached by", ""], rows, screen.paint)) screen.line(line);
-    for (const { hint } of shown.filter((one) => one.hint !== null)) screen.line(`${screen.paint("dim", "next:")} ${visible(hint ?? "")}`);
+    for (const { name, hint } of shown.filter((one) => one.hint !== null))
+      screen.line(`${screen.paint("dim", `${visible(name)}:`)} ${visible(hint ?? "")}`);
   }
   return EXIT.success;
 };

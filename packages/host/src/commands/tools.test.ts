@@ -138,7 +138,7 @@ describe("tools", () => {
     const other = shop();
     expect(await other.json("tools", "validate")).toEqual({ manifests: 1, problems: [] });
     for (const kind of ["command", "http", "mcp"]) {
-      await other.json("tools", "init", `own_${kind}`, "--kind", kind);
+      expect(await other.json("tools", "init", `own_${kind}`, "--kind", kind)).toMatchObject({ isRead: true });
       expect(await other.json("tools", "validate", `tools/own_${kind}.clad.toml`)).toEqual({ manifests: 1, problems: [] });
     }
     expectRefusal(await other.orgate("tools", "init", "own_http"), 2, "is there already");

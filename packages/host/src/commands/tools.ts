@@ -3,7 +3,7 @@
  *
  * T65 `tools test` builds what would run and runs nothing, reads no secret; `tools run` goes through the gate and the journal like any call.
  */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { type Agent, FaultError, type Json, type JsonObject, type Tool } from "@orgate/core";
 import type { Contract } from "@orgate/core/contracts";
@@ -251,14 +251,17 @@ export const init: Run = async (given, screen) => {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
     throw new FaultError({ kind: "usage", detail: `\`${name}\` is no name of a tool`, hint: "use 1 to 64 of A-Z, a-z, 0-9, _ and -" });
   const kind = given.text("kind");
-  const file = join(projectOf(given).root, "tools", `${name}.clad.toml`);
+  const config = projectOf(given);
+  const file = join(config.root, "tools", `${name}.clad.toml`);
   if (existsSync(file))
     throw new FaultError({ kind: "usage", detail: `${file} is there already`, hint: "choose another name, or edit it" });
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, starterManifest(name, kind === "http" || kind === "mcp" ? kind : "command"), { flag: "wx" });
-  if (given.json) screen.line(JSON.stringify({ file }));
+  const isRead = manifestsOf(config, given.env, null).read.manifests.some((one) => one.file === realpathSync(file));
+  if (given.json) screen.line(JSON.stringify({ file, isRead }));
   else {
     screen.line(`wrote ${file}`);
+    if (!isRead) screen.line(`${screen.paint("bad", "it is not read yet:")} add "tools/*.clad.toml" to \`tools\` in orgate.toml`);
     screen.line(
       `${screen.paint("dim", "next:")} edit it, then \`orgate tools validate\` and \`orgate tools test ${name} --arg text=hello\``,
     );

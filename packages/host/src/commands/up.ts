@@ -1,12 +1,12 @@
 /**
  * `orgate up`: the server of a project, until it is told to go.
- * W170 a link to sign in with is printed until the operator has signed in or has a key, and when it is asked for: a log of restarts is no bunch of keys.
+ * W170 a link to sign in with is printed until the operator has signed in, and when it is asked for: a log of restarts is no bunch of keys.
  * W171 `--check` loads all that the server would, says what is wrong and where, and opens nothing.
  * W86 the first SIGTERM or SIGINT lets turns finish or parks them and closes with a reason; the second leaves at once, which loses nothing (rule 3).
  */
 import { FaultError, millis } from "@orgate/core";
 import { openApi } from "@orgate/core/wire";
-import { hasEntered } from "../access-book.ts";
+import { hasSignedIn } from "../access-book.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
@@ -157,12 +157,13 @@ function would(given: Given, screen: Screen, agents: number, gate: Policies): nu
 
 type Announced = Readonly<{ at: Coordinator; identity: Identity; person: string; config: Config }>;
 async function announce(given: Given, screen: Screen, { at, identity, person, config }: Announced): Promise<void> {
-  const isDue = given.flag("link") || !hasEntered(await identity.book.refresh(), person);
+  const isDue = given.flag("link") || !hasSignedIn(await identity.book.refresh(), person);
   const link = !isDue ? null : await identity.link(person, { kind: "user", id: person });
   if (given.json) return screen.line(JSON.stringify({ url: at.url, port: at.port, signIn: link, pid: process.pid }));
   screen.line(`${screen.paint("strong", config.name)} is up at ${at.url}`);
   if (link !== null) screen.line(`sign in as ${person}, once, within 15 minutes: ${link}`);
-  const another = link === null ? ` · a link to sign in: orgate keys create ${person} --link` : "";
+  const elsewhere = at.port === config.server.port ? "" : ` --url ${at.url}`;
+  const another = link === null ? ` · a link to sign in: orgate keys create ${person} --link${elsewhere}` : "";
   screen.line(
     screen.paint(
       "dim",

@@ -37,9 +37,9 @@ const packageName = (name: string): string =>
 
 const projectToml = (name: string, group: string, user: string): string => `[project]
 name = ${JSON.stringify(name)}
-# Agents are TypeScript modules, small TOML files or .symbi files; the last two take their tools from tools/*.ts.
+# Agents are TypeScript modules, small TOML files or .symbi files; the last two take their tools from modules and manifests.
 agents = ["agents/*.ts", "agents/*.toml", "agents/*.symbi"]
-tools = ["tools/*.ts"]
+tools = ["tools/*.ts", "tools/*.clad.toml"]
 
 # Who is in which group; policies speak of UserGroup::"${group}".
 [groups.users]
@@ -142,7 +142,7 @@ const tomlAgent = (
   says: string,
   args: string,
   answer: string,
-) => `# A small agent without code of its own: its tools are what tools/*.ts export.
+) => `# A small agent without code of its own: its tools are what tools/*.ts export and tools/*.clad.toml describe.
 name = "helper"
 model = "offline/helper"
 instructions = ${JSON.stringify(about)}

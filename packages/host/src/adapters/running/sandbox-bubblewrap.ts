@@ -80,7 +80,7 @@ function neverShown(mounts: readonly Mount[]): readonly string[] | Objection {
     if (granted.some((other) => other !== real && isAtOrBelow(real, other))) continue;
     const below = hiddenBelow(real);
     if (typeof below === "string") return objection(real, `cannot be granted: ${below}`, "grant the folders in it that the tool needs");
-    found.push(...below.map(({ path }) => path));
+    found.push(...below);
   }
   return found;
 }

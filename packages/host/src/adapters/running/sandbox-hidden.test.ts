@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -20,7 +20,7 @@ function folderWith(...files: readonly string[]): string {
 }
 const below = (root: string, most?: number) => {
   const found = hiddenBelow(root, most);
-  return typeof found === "string" ? found : found.map(({ path }) => path.slice(root.length + 1)).sort();
+  return typeof found === "string" ? found : found.map((path) => path.slice(root.length + 1)).sort();
 };
 
 test("T178 files of variables and the records of other projects are found wherever they lie, and nothing else", () => {
@@ -50,7 +50,8 @@ test("T178 what is there later is found later, though folders are not read again
 });
 
 test("T178 T92 in every grant they are masked, for reading and for writing; one that is such a file, and one beyond the bounds, is refused", () => {
-  const root = folderWith("a/.env", "a/b/.env.local", "a/x", "tools/t");
+  const root = folderWith("a/.env", "a/b/.env.local", "a/x", "tools/t", "a/vars");
+  symlinkSync("vars", join(root, "a/.env.linked"));
   const protection = {
     ...NO_PROTECTION,
     judge: (path: string) =>
@@ -62,7 +63,7 @@ test("T178 T92 in every grant they are masked, for reading and for writing; one 
     if ("reason" in mounts) throw new Error(mounts.reason);
     closeAll(mounts);
     const masks = mounts.flatMap((mount) => (mount.access === "hidden" ? [mount.at.slice(root.length + 1)] : []));
-    expect([...new Set(masks)].sort()).toEqual(["a/.env", "a/b/.env.local"]);
+    expect([...new Set(masks)].sort()).toEqual(["a/.env", "a/b/.env.local", "a/vars"]);
     // a mask is made after every mount that shows what lies under it
     const last = Math.max(...mounts.map((mount, i) => (mount.access === "hidden" ? -1 : i)));
     expect(mounts.findIndex((mount) => mount.access === "hidden")).toBeGreaterThan(last);

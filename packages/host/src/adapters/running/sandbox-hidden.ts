@@ -8,8 +8,7 @@
 import { type BigIntStats, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-export type HiddenName = Readonly<{ path: string; folder: boolean }>;
-type Seen = Readonly<{ stamp: string; folders: readonly string[]; hidden: readonly HiddenName[] }>;
+type Seen = Readonly<{ stamp: string; folders: readonly string[]; hidden: readonly string[] }>;
 
 const VARIABLES = /^\.env(?:\..*)?$/i;
 const RECORDS = /^\.orgate$/i;
@@ -23,8 +22,8 @@ const UNSETTLED_MS = 100n;
 const seen = new Map<string, Seen>();
 
 /** A string says why it cannot be told. */
-export function hiddenBelow(folder: string, maxFolders = MAX_FOLDERS): readonly HiddenName[] | string {
-  const found: HiddenName[] = [];
+export function hiddenBelow(folder: string, maxFolders = MAX_FOLDERS): readonly string[] | string {
+  const found: string[] = [];
   const todo = [folder];
   for (let looked = 0; ; looked += 1) {
     const at = todo.pop();
@@ -55,10 +54,11 @@ function lookInto(folder: string): Seen {
 const stampOf = ({ dev, ino, mtimeNs, ctimeNs }: BigIntStats): string => `${dev}:${ino}:${mtimeNs}:${ctimeNs}`;
 
 function read(folder: string): Omit<Seen, "stamp"> {
-  const [folders, hidden]: [string[], HiddenName[]] = [[], []];
+  const [folders, hidden]: [string[], string[]] = [[], []];
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (isNeverShown(entry.name) && !entry.isSymbolicLink()) hidden.push({ path, folder: entry.isDirectory() });
+    if (isNeverShown(entry.name))
+      hidden.push(path); // a link too: what it leads to is what it stands for
     else if (entry.isDirectory()) folders.push(path);
   }
   return { folders, hidden };

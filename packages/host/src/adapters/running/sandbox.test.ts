@@ -189,6 +189,8 @@ describe("what is protected", () => {
     for (const place of ["policies", "agents", "src", ".agents", ".orgate/keys"]) mkdirSync(join(root, place), { recursive: true });
     for (const file of ["policies/a.cedar", "orgate.toml", "src/main.txt", ".orgate/keys/root.key", ".env", "README.md", ".agents/note"])
       writeFileSync(join(root, file), `original ${file}`);
+    for (const inner of ["src/deep", "src/other/.orgate"]) mkdirSync(join(root, inner), { recursive: true });
+    for (const file of ["src/deep/.env.local", "src/other/.orgate/key"]) writeFileSync(join(root, file), `original ${file}`);
     const guard = pathGuard({ root, also: [] });
     const box = sandbox({ protection: { ...guard, hidden: [join(root, ".orgate"), join(root, ".env")] } });
     const run = (script: string, path = root) => box.run(shell(script, { cwd: path, paths: [{ path, access: "write" }] }), quietly());
@@ -225,18 +227,22 @@ describe("what is protected", () => {
     expect(readFileSync(join(root, "src/new"), "utf8")).toBe("new\n");
   });
 
-  test("T92 keys, journal and .env are not even seen, whether the project is granted for reading, for writing or by another name", async () => {
+  test("T92 T178 keys, journal and .env are not even seen, wherever they lie, whether the project is granted for reading, for writing or by another name", async () => {
     const { root, run, box } = project();
     const link = join(folder(), "link");
     symlinkSync(root, link);
     for (const path of [root, link]) {
       for (const access of ["read", "write"] as const) {
         const ran = await box.run(
-          shell("ls -A .orgate; cat .env .orgate/keys/root.key; cat README.md", { cwd: path, paths: [{ path, access }] }),
+          shell("ls -A .orgate; cat .env .orgate/keys/root.key src/deep/.env.local src/other/.orgate/key; cat README.md", {
+            cwd: path,
+            paths: [{ path, access }],
+          }),
           quietly(),
         );
         expect(outputOf(ran)).not.toContain("original .env");
         expect(outputOf(ran)).not.toContain("original .orgate");
+        expect(outputOf(ran)).not.toContain("original src/");
         expect(outputOf(ran)).toContain("original README.md");
       }
     }
