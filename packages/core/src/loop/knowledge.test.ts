@@ -16,7 +16,7 @@ import {
   type WorldOptions,
   world,
 } from "../testing/index.ts";
-import { canonical, digest, type Hash, knowledgeId, LAST_SUMMARY, type Label, label } from "../vocab/index.ts";
+import { canonical, digest, FaultError, type Hash, knowledgeId, LAST_SUMMARY, type Label, label } from "../vocab/index.ts";
 import { fold } from "./evolve.ts";
 import { ANN, APPROVE, say, toolOf } from "./fixtures/stage.ts";
 
@@ -365,6 +365,33 @@ describe("after the turn", () => {
     const { w } = stage([reply.text("an answer")], memoryKnowledge(), { knowledge: KEEP, known });
     expect((await w.run("what does billing use?")).last?.ending).toBe("completed");
     expect(w.events("knowledge.kept")).toMatchObject([{ error: "the disk is full" }]);
+  });
+
+  test("N15 Q10 a halt in the very commit that announces the write: nothing is begun, and once work goes on it is kept, once", async () => {
+    const store = memoryKnowledge();
+    const refused: string[] = [];
+    const { w } = stage([reply.text("an answer")], store, {
+      knowledge: KEEP,
+      spoil: (p) => ({
+        ...p,
+        journal: {
+          ...p.journal,
+          append: (a) => {
+            const kinds = a.events.map(({ event }) => event.kind);
+            const isFirst = (kind: string) => kinds.some((one) => one === kind) && !refused.includes(kind);
+            const kind = ["knowledge.recalled", "knowledge.keeping"].find(isFirst);
+            if (kind === undefined || a.after === 0) return p.journal.append(a);
+            refused.push(kind);
+            expect(a.unlessHalted).toContain("all");
+            return Promise.reject(new FaultError({ kind: "halted", scope: "all" }));
+          },
+        },
+      }),
+    });
+    expect((await w.run("what does billing use?")).last?.ending).toBe("completed");
+    expect(refused).toContain("knowledge.keeping");
+    expect(summaries(store)).toHaveLength(1);
+    expect(w.events("knowledge.kept")).toHaveLength(1);
   });
 
   const points = (["append", "effect", "model"] as const).flatMap((of) =>

@@ -22,7 +22,7 @@ export function indexed(realm: number, text: string): string {
 const LONGEST_WORD = 64;
 const MOST_SOUGHT = 32;
 /** The rarest words are sought first, and no more of them than so many rows have: a word that everything has says nothing. */
-const MOST_ROWS = 1_500;
+const MOST_ROWS = 600;
 
 const NOW = "(i.valid_from IS NULL OR i.valid_from <= :now) AND (i.valid_to IS NULL OR i.valid_to > :now)";
 const MINE = "i.superseded_by IS NULL AND i.realm IN (:r0, :r1, :r2)";

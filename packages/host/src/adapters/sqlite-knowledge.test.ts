@@ -42,7 +42,7 @@ test("N21 a forgotten canary is nowhere in the files: tables, index, vectors, wr
   const directory = folder();
   const store = openKnowledge(directory);
   const canary = "zqxcanary7";
-  const marked = new Float32Array([0.123456, -0.654321, 0.777777, 0.111111]);
+  const marked = new Float32Array([0.5, -0.5, 0.5, 0.5]); // of length one, as it is kept
   const bytes = Buffer.from(marked.buffer).toString("latin1");
   for (let i = 0; i < 300; i += 1) store.put(factOf(`thing${i}`, "is near", `zqxcan${i} and more words like ${i % 7}`));
   const secret = factOf(canary, "whispers", "kwvjhidden words", { labels: [label("pii")], directory: "qqhiddenfolder" });
