@@ -30,7 +30,8 @@ export function phaseOf(kind: string): Phase | null {
   if (noun === "model") return "reason";
   if (noun === "gate" || noun === "approval" || noun === "grant") return "gate";
   if (noun === "act" || noun === "child" || noun === "recovery" || noun === "note" || noun === "budget") return "act";
-  if (noun === "input" || noun === "labels" || noun === "text" || noun === "context" || noun === "knowledge" || noun === "names") return "observe";
+  if (noun === "input" || noun === "labels" || noun === "text" || noun === "context" || noun === "knowledge" || noun === "names")
+    return "observe";
   return null;
 }
 
