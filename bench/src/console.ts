@@ -2,13 +2,14 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { spread } from "./measure.ts";
-import type { Report } from "./report.ts";
+import type { Line, Report } from "./report.ts";
 
+type Longest = Readonly<{ wall: number; cpu: number }>;
 type Told = Readonly<{
   opened: readonly number[];
   whole: readonly number[];
-  tasks: readonly number[];
-  scrolling: readonly number[];
+  opening: readonly Longest[];
+  scrolling: readonly Longest[];
   nodes: number;
 }>;
 
@@ -16,13 +17,14 @@ export async function consoleSession({ rounds }: Readonly<{ rounds: number }>): 
   const script = join(import.meta.dirname, "..", "..", "e2e", "src", "console", "measure.ts");
   const ran = spawnSync(process.execPath, [script, String(rounds)], { encoding: "utf8" });
   if (ran.status !== 0) throw new Error(ran.stderr);
-  const { opened, whole, tasks, scrolling, nodes }: Told = JSON.parse(ran.stdout);
+  const { opened, whole, opening, scrolling, nodes }: Told = JSON.parse(ran.stdout);
   const first = spread(opened);
-  const longest = Math.max(...scrolling);
-  const line = (label: string, values: readonly number[], more = ""): Report["lines"][number] => ({
+  const scrolled = spread(scrolling.map(({ cpu }) => cpu));
+  const timed = (label: string, values: readonly number[]): Line => ({ label, cpu: null, wall: spread(values), ratio: null, more: "" });
+  const task = (label: string, of: readonly Longest[], more: string): Line => ({
     label,
-    cpu: null,
-    wall: spread(values),
+    cpu: spread(of.map(({ cpu }) => cpu)),
+    wall: spread(of.map(({ wall }) => wall)),
     ratio: null,
     more,
   });
@@ -32,20 +34,20 @@ export async function consoleSession({ rounds }: Readonly<{ rounds: number }>): 
     unit: "ms",
     by: "wall",
     lines: [
-      line("opened: from the click to its entries on the page", opened),
-      line("all of it followed and folded", whole),
-      line("longest task over 50 ms while it opens (0: none)", tasks),
-      line("longest task over 50 ms while scrolling (0: none)", scrolling, `${nodes} elements at the most`),
+      timed("opened: from the click to its entries on the page", opened),
+      timed("all of it followed and folded", whole),
+      task("longest task while it opens", opening, ""),
+      task("longest task while scrolling", scrolling, `${nodes} elements at the most`),
     ],
     aims: [
       { what: "opening it", want: "< 1 s", got: `${Math.round(first.median)} ms`, met: first.median < 1_000 },
       {
-        what: "the longest task while scrolling",
+        what: "the longest task while scrolling, by the processor",
         want: "≤ 50 ms",
-        got: longest === 0 ? "none above" : `${Math.round(longest)} ms`,
-        met: longest === 0,
+        got: `${Math.round(scrolled.max)} ms`,
+        met: scrolled.max <= 50,
       },
     ],
-    notes: [],
+    notes: ["By the browser's own trace: wall counts what else the machine did meanwhile."],
   };
 }
