@@ -72,6 +72,7 @@ export {
   type SymbiSource,
 } from "./adapters/agent-symbi.ts";
 export { loadCodeSkills, loadTomlAgents, loadToolBox } from "./adapters/agent-toml.ts";
+export { type Calendar, isTimeZone, openCalendar, readTime } from "./adapters/calendar.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { type Watching, watchFolder } from "./adapters/folder-watch.ts";

@@ -22,6 +22,8 @@ test("A4 a name is enough; the rest has a default, and every path is absolute", 
       journal: { directory: join("/p", ".orgate"), synchronous: "full" },
       server: { host: "127.0.0.1", port: 4680, names: [], turnsAtOnce: 256 },
       notify: null,
+      schedules: {},
+      webhooks: {},
       knowledge: { embedding: null },
     },
   });

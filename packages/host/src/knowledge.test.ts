@@ -6,17 +6,20 @@ import {
   defineTool,
   type Embedder,
   isFault,
+  KNOWLEDGE,
   type KnowledgeDefinition,
+  knowledgeId,
   type Model,
   type ModelRequest,
   millis,
   type ReplyPart,
+  seq,
   type Tool,
 } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { personsAt } from "./compose.ts";
-import { addDocuments, affectedBy, type Editor, embedMissing, forgetItems, importItems } from "./knowledge.ts";
+import { addDocuments, affectedBy, type Editor, embedMissing, forgetItems, importItems, reachOf } from "./knowledge.ts";
 import { cedarPolicies } from "./policies.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 
@@ -322,4 +325,34 @@ test("N6 N22 with an embedding model meaning is searched too; where it cannot be
   expect(without.events.map((e) => e.event).find((e) => e.kind === "knowledge.recalled")).toMatchObject({
     error: "by words alone: the model is away",
   });
+});
+
+test("N71 a wrong id is told, and nothing is stored under it, forgotten or on record", async () => {
+  const { runtime, editor, store } = await stage({ says: () => "ok" });
+  const id = knowledgeId(`k_${"0".repeat(24)}`);
+  await expect(forgetItems(editor, { ids: [id], reason: "typo", erase: true })).rejects.toSatisfy((e) => isFault(e, "usage"));
+  expect(store.get(id)).toBeNull();
+  expect(store.stats()).toMatchObject({ items: 0, forgotten: 0 });
+  expect(await runtime.place.store.journal.read(KNOWLEDGE, seq(0), 10)).toEqual([]);
+});
+
+test("N72 what was kept from a session that had recalled it goes with it, and what that was recalled in", async () => {
+  const canary = "zqxcanary79";
+  const says: Says = (r) => {
+    if (lastText(r).includes("remember") && lastOf(r)?.role === "user")
+      return { tool: "store_knowledge", args: { subject: "vault", predicate: "opens with", object: canary } };
+    return r.context.join(" ").includes(canary) ? `the vault and the safe: ${canary}` : "ok";
+  };
+  const { folder, runtime, editor, store } = await stage({ says, knowledge: { keepLearnings: true } });
+  await runtime.complete("clerk", "remember it");
+  await runtime.complete("clerk", "how does the vault open?");
+  const bystander = await runtime.complete("clerk", "hello there everybody");
+  await runtime.complete("clerk", "and the vault again?");
+  const fact = store.list({ after: null, most: 9 }).find(({ body }) => body.kind === "fact");
+  if (fact === undefined) throw new Error("it was stored");
+  const reach = await reachOf(runtime.place.store.journal, store, [fact.id]);
+  expect(reach.ids.length).toBeGreaterThan(1);
+  expect(reach.sessions.map(({ session }) => session)).not.toContain(bystander.session);
+  await forgetItems(editor, { ids: [fact.id], reason: "asked for", erase: true });
+  expect(everything(folder).includes(canary)).toBe(false);
 });

@@ -171,18 +171,18 @@ export type Forgetting = Readonly<{ ids: readonly KnowledgeId[]; reason: string;
 export type ForgottenHere = Readonly<{ gone: number; clean: boolean; sessions: readonly Affected[] }>;
 
 /** Throws `usage` where an id was never there. */
-export async function forgetItems(editor: Editor, { ids, reason, erase }: Forgetting): Promise<ForgottenHere> {
+export async function forgetItems(editor: Editor, { ids: named, reason, erase }: Forgetting): Promise<ForgottenHere> {
   const store = editor.place.knowledgeStore();
+  const { ids, sessions } = erase ? await reachOf(editor.place.store.journal, store, named) : { ids: named, sessions: [] };
   const found = ids.map((id) => ({ id, item: store.get(id) }));
   const there = found.flatMap(({ item }) => (item === null ? [] : [item]));
-  const missing = found.find(({ id, item }) => item === null && !(erase && isTombstoned(store, id)));
+  const missing = found.find(({ id, item }) => item === null && !(erase && store.isForgotten(id)));
   if (missing !== undefined)
     throw new FaultError({ kind: "usage", detail: `nothing is known as \`${missing.id}\``, hint: "`orgate knowledge search` tells ids" });
   let by: Principal | null = null;
   for (const scope of new Set<Scope>(there.length === 0 ? ["project"] : there.map((one) => one.scope)))
     by = await permitted(editor, scope, "have something forgotten");
   if (by === null) return { gone: 0, clean: true, sessions: [] };
-  const sessions = erase ? await affectedBy(editor.place.store.journal, ids, there) : [];
   for (let at = 0; at < found.length; at += TOMBSTONES)
     await append(editor, {
       kind: "knowledge.forgotten",
@@ -200,24 +200,6 @@ export async function forgetItems(editor: Editor, { ids, reason, erase }: Forget
   return { gone, clean: isClean, sessions };
 }
 const TOMBSTONES = 500;
-/** A forgotten id takes nothing any more: asked with an item that could not be. */
-const isTombstoned = (store: KnowledgeStore, id: KnowledgeId): boolean =>
-  store.put({
-    id,
-    body: { kind: "working", key: "", text: "" },
-    scope: "agent",
-    agent: null,
-    directory: null,
-    confidence: 0,
-    source: "person",
-    labels: [],
-    verified: false,
-    from: null,
-    created: 0 as Millis,
-    validFrom: null,
-    validTo: null,
-  }).kind === "forgotten";
-
 // ── what the journal has of it ──
 
 /** A session that holds what was said, and which of its entries. */
@@ -227,6 +209,37 @@ export type Affected = Readonly<{
   last: Seq;
   why: "it came from here" | "it was recalled here" | "it works for, or goes on from, one of them";
 }>;
+
+/** What goes with it: whatever is erased takes along what was stored from there, and that what it was recalled in. */
+export type Reach = Readonly<{ ids: readonly KnowledgeId[]; sessions: readonly Affected[] }>;
+
+/** N72 what a session that had read it has stored may say it again, and its place in the journal is gone: it goes too. */
+export async function reachOf(
+  journal: Pick<Journal, "sessions" | "read">,
+  store: Pick<KnowledgeStore, "get" | "list">,
+  named: readonly KnowledgeId[],
+): Promise<Reach> {
+  for (let ids = named; ; ) {
+    const items = ids.flatMap((id) => store.get(id) ?? []);
+    const sessions = await affectedBy(journal, ids, items);
+    const first = new Map<string, Seq>(sessions.map((one) => [one.session, one.first]));
+    const seen = new Set(ids);
+    const more = [...everyItem(store)].filter(
+      ({ id, from }) => from !== null && !seen.has(id) && from.seq >= (first.get(from.stream) ?? Infinity),
+    );
+    if (more.length === 0) return { ids, sessions };
+    ids = [...ids, ...more.map(({ id }) => id)];
+  }
+}
+
+function* everyItem(store: Pick<KnowledgeStore, "list">): Generator<StoredItem> {
+  for (let after: KnowledgeId | null = null; ; ) {
+    const page: readonly StoredItem[] = store.list({ after, most: 1_000 });
+    yield* page;
+    after = page.at(-1)?.id ?? null;
+    if (page.length < 1_000) return;
+  }
+}
 
 /**
  * The session it came from, whole: what was said before it was stored has it too. Those that recalled it, from there on: whatever came after may repeat it.

@@ -42,6 +42,7 @@ export type KnowledgeStore = Readonly<{
   piecesOf(document: DocumentKey): readonly KnowledgeId[];
   /** From tables, index and vectors; what is left of it on disk is overwritten. */
   forget(ids: readonly KnowledgeId[]): Forgotten;
+  isForgotten(id: KnowledgeId): boolean;
   /** Of the items that have no vector of this model: some. */
   unembedded(model: string, most: number): readonly StoredItem[];
   /** Refused with a reason where it is of another model or length than those that are there. */

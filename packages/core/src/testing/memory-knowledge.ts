@@ -109,6 +109,7 @@ export function memoryKnowledge(): KnowledgeStore {
       for (const [key, document] of documents) if (piecesOf(document).length === 0) documents.delete(key);
       return { gone, clean: true };
     },
+    isForgotten: (id) => forgotten.has(id),
     unembedded: (of, most) =>
       model !== null && model !== of
         ? []

@@ -186,6 +186,7 @@ export function openKnowledge(directory: string): KnowledgeStore {
       });
       return { gone, clean: cutLog() };
     },
+    isForgotten,
     unembedded: (model, most) => {
       const about = vectors.about();
       return about !== null && about.model !== model ? [] : sql.unembedded.all(most).map(itemOf);

@@ -9,7 +9,7 @@ import { age, count, table } from "../cli/table.ts";
 import { visible, visibleLines } from "../cli/visible.ts";
 import { embedderFor, hasKnowledge, NODE, openKnowledge, type Place, settingsOf } from "../compose.ts";
 import type { Config } from "../config.ts";
-import { addDocuments, affectedBy, type Editor, embedMissing, forgetItems, importItems, type Placing } from "../knowledge.ts";
+import { addDocuments, type Editor, embedMissing, forgetItems, importItems, type Placing, reachOf } from "../knowledge.ts";
 import { readTextFile } from "../text-file.ts";
 import { documentsAt } from "./knowledge-files.ts";
 import { certified, deskOf, looking, personOf, positive, projectOf, writing } from "./project.ts";
@@ -233,12 +233,15 @@ export const forget: Run = async (given, screen) => {
 
 /** Nothing is done yet. */
 async function tellFirst(given: Given, screen: Screen, config: Config, ids: readonly KnowledgeId[]): Promise<number> {
-  const items = reading(config, (store) => ids.flatMap((id) => store.get(id) ?? [])) ?? [];
-  const sessions = await looking(given, ({ journal }) => affectedBy(journal, ids, items));
-  if (given.json) screen.line(JSON.stringify({ forgotten: false, wouldErase: sessions }));
+  const store = openKnowledge(config.journal.directory);
+  const reach = await looking(given, ({ journal }) => reachOf(journal, store, ids)).finally(store.close);
+  const { sessions } = reach;
+  const also = reach.ids.slice(ids.length);
+  if (given.json) screen.line(JSON.stringify({ forgotten: false, wouldErase: sessions, alsoForgotten: also }));
   else {
     screen.line(`these sessions hold it, and can no longer resume once it is erased:${sessions.length === 0 ? " none" : ""}`);
     for (const { session, first, last, why } of sessions) screen.line(`  ${session}  entries ${first}-${last}  ${why}`);
+    if (also.length > 0) screen.line(`what they have stored goes too: ${also.join(" ")}`);
     screen.line("nothing was done: give --yes to go on");
   }
   return EXIT.usage;

@@ -10,10 +10,10 @@ import { hasSignedIn } from "../access-book.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
-import { openRequestKeys } from "../compose.ts";
+import { openCalendar, openRequestKeys, secretStore } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { type Identity, openIdentity } from "../coordinator/auth.ts";
-import { type Coordinator, openCoordinator } from "../coordinator/coordinator.ts";
+import { type Coordinator, type Declares, openCoordinator } from "../coordinator/coordinator.ts";
 import { connectDesk, DESK_SURFACES, desksOf } from "../coordinator/desk.ts";
 import { type Level, type Log, openLog } from "../coordinator/logs.ts";
 import { identityHandlers, sitePages } from "../coordinator/site.ts";
@@ -23,6 +23,8 @@ import type { Policies } from "../policies.ts";
 import { watchPolicies } from "../policy-record.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import { createRuntime, type Runtime } from "../runtime.ts";
+import { schedulesIn, webhookSecrets, webhooksIn } from "../schedules/declaring.ts";
+import { secretsFrom } from "../secrets.ts";
 import { version } from "../version.ts";
 import { notifyOf, tellReload } from "./driving.ts";
 import { certified, personOf, policiesFor, positive, projectOf } from "./project.ts";
@@ -34,11 +36,14 @@ export const up: Run = async (given, screen) => {
   const loaded = await loadProjectAgents(config, "wanted", given.env);
   const agents = loaded.agents.map(({ agent }) => agent);
   const gate = policiesFor(config, agents, "api");
+  const person = personOf(given, screen);
+  const sources = { config, agents: loaded.agents, symbi: loaded.sources.map(({ symbi }) => symbi), owner: person.name };
+  const [schedules, webhooks] = [schedulesIn(sources, openCalendar()), webhooksIn(sources)];
   if (given.flag("check")) {
     await loaded.mcp?.hub.close();
     return would(given, screen, loaded.agents.length, gate);
   }
-  const person = personOf(given, screen);
+  const secrets = await webhookSecrets(webhooks, secretsFrom(secretStore(config.journal.directory), given.env, null), given.env);
   const principal = { kind: "user", id: person.name } as const;
   const { directory, synchronous } = config.journal;
   const notify = notifyOf(given, screen, config);
@@ -69,7 +74,17 @@ export const up: Run = async (given, screen) => {
       origins,
       desks: desksOf(agents, loaded.desk),
     });
-    at = await serving({ config, runtime, identity, desk: loaded.desk, log, host, port, origins });
+    at = await serving({
+      config,
+      runtime,
+      identity,
+      desk: loaded.desk,
+      log,
+      host,
+      port,
+      origins,
+      declares: { schedules, webhooks, secrets, by: principal },
+    });
     const unwatch = given.flag("watch") ? watchPolicies(gate, tellReload(given, screen)) : () => {};
     await announce(given, screen, { at, identity, person: person.name, config });
     const landed = await untilTold(log, at);
@@ -95,9 +110,10 @@ type Serving = Readonly<{
   host: string;
   port: number;
   origins(): readonly string[];
+  declares: Declares;
 }>;
 
-async function serving({ config, runtime, identity, desk, log, host, port, origins }: Serving): Promise<Coordinator> {
+async function serving({ config, runtime, identity, desk, log, host, port, origins, declares }: Serving): Promise<Coordinator> {
   const description = openApi(version());
   return openCoordinator({
     runtime,
@@ -111,6 +127,7 @@ async function serving({ config, runtime, identity, desk, log, host, port, origi
     names: config.server.names,
     atOnce: config.server.turnsAtOnce,
     log,
+    declares,
     pages: sitePages(identity, origins, version()),
     more: (front) => {
       connectDesk(desk, front, identity);
