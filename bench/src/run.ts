@@ -5,6 +5,7 @@
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { concurrent } from "./concurrent.ts";
+import { consoleSession } from "./console.ts";
 import { contracts } from "./contracts.ts";
 import { chatRoundTrip, fanOut, reads } from "./coordinator.ts";
 import { gateCold, gateHits, gateLoop, gateMillion, gateMix } from "./gate.ts";
@@ -51,6 +52,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   reads: () => reads({ requests: quick ? 500 : 5_000, atOnce: 32, rounds: quick ? 2 : 5 }),
   resume: () => resume({ effort, events: quick ? 2_000 : 10_000 }),
   verify: () => verifying({ effort, entries: quick ? 2_000 : 10_000 }),
+  console: () => consoleSession({ rounds: quick ? 2 : 7 }),
   symbi: () => symbiAgents({ effort, agents: quick ? 100 : 1_000 }),
   "symbi-start": () => symbiStart({ rounds: quick ? 2 : 7 }),
   start: () => start({ rounds: quick ? 2 : 7 }),

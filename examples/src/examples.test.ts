@@ -32,7 +32,7 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "26-ui-stream.ts": /^You asked: is it open\? \| start finish true$/,
   "25-manifests.ts": /^waiting: notify is run only when a person says so: run it\?$/,
   "26-access.ts": /^then: this access is revoked$/,
-  "28-schedules.ts": /^nightly$/,
+  "29-schedules.ts": /^nightly$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };
 

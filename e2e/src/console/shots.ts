@@ -1,9 +1,9 @@
 /**
  * `npm run shots`: every screen, light and dark, on a desktop and on a phone, with something to show, empty, failing, and with more than 10,000 entries.
- * It fails on anything wider than the window, text that is cut off, or an error in the browser's console. `--only TEXT` takes the screens whose name holds it,
+ * It fails on anything wider than the window, text that is cut off, or an error in the browser's console. `--only TEXT` takes the screens whose name holds it (several with commas between),
  * `--state normal`, `--out DIR`; `--keep` puts the chosen ones into docs/assets/console.
  */
-import { cpSync, mkdirSync, mkdtempSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -13,6 +13,7 @@ import { type ConsoleDesk, openDesk } from "./desk.ts";
 import { enter, go, misfits, type Person } from "./kit.ts";
 import { type Seed, seed, seedMany } from "./seed.ts";
 import { SHOTS, type Shot } from "./shots-table.ts";
+import { makePast } from "./watching.ts";
 
 const STATES = ["normal", "empty", "failing", "many"] as const;
 type State = (typeof STATES)[number];
@@ -34,6 +35,17 @@ const KEPT: readonly string[] = [
   "guide-empty-desktop-light",
   "approvals-empty-phone-light",
   "approvals-failing-desktop-dark",
+  "session-normal-desktop-light",
+  "session-many-desktop-dark",
+  "session-entry-normal-phone-light",
+  "sessions-normal-desktop-light",
+  "fleet-normal-desktop-light",
+  "fleet-normal-phone-dark",
+  "policies-normal-desktop-light",
+  "policies-evaluate-normal-desktop-dark",
+  "journal-normal-desktop-light",
+  "cost-normal-desktop-light",
+  "health-normal-phone-light",
 ];
 
 /** However much there is to show, and the frame around it included. */
@@ -49,7 +61,7 @@ const { values } = parseArgs({
 });
 const out = values.out === undefined ? mkdtempSync(join(tmpdir(), "orgate-shots-")) : resolve(values.out);
 mkdirSync(out, { recursive: true });
-const wanted = SHOTS.filter(({ name }) => name.includes(values.only));
+const wanted = SHOTS.filter(({ name }) => values.only.split(",").some((text) => name.includes(text)));
 const states = STATES.filter((state) => values.state === undefined || values.state === state);
 const wrong: string[] = [];
 let taken = 0;
@@ -108,10 +120,12 @@ try {
   if (states.includes("empty")) await takeAll(browser, full, NONE, "empty");
   const ana = await enter(browser, full, "ana");
   let at = await seed(ana, full);
+  makePast(full, 0);
   if (states.includes("normal")) await takeAll(browser, full, at, "normal");
   if (states.includes("failing")) await takeAll(browser, full, at, "failing");
   if (states.includes("many")) {
     at = await seedMany(ana, full, at);
+    makePast(full, 10_000);
     await takeAll(browser, full, at, "many");
   }
 } finally {
@@ -121,7 +135,7 @@ try {
 const kept = join(import.meta.dirname, "..", "..", "..", "docs", "assets", "console");
 if (values.keep && wrong.length === 0) {
   mkdirSync(kept, { recursive: true });
-  for (const name of KEPT) cpSync(join(out, `${name}.png`), join(kept, `${name}.png`));
+  for (const name of KEPT) if (existsSync(join(out, `${name}.png`))) cpSync(join(out, `${name}.png`), join(kept, `${name}.png`));
 }
 console.log(`${taken} pictures in ${out}`);
 for (const found of wrong) console.error(found);
