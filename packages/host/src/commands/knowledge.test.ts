@@ -28,7 +28,7 @@ type Hit = Readonly<{ id: string; relevance: number; labels: readonly string[]; 
 const hits = async (...args: readonly string[]) => ((await desk.json("knowledge", "search", ...args)) as { hits: Hit[] }).hits;
 
 test(
-  "N35 knowledge at the command line: added, found, shown, forgotten, exported, imported, counted, by whom the policies let",
+  "N35 N78 knowledge at the command line: added, found, shown, forgotten, exported, imported, counted, by whom the policies let",
   PATIENCE,
   async () => {
     desk.write("orgate.toml", '[project]\nname = "desk"\n[groups.users]\nops = ["ana"]\n');
@@ -47,6 +47,7 @@ test(
       [["knowledge", "add", "docs", "--scope", "agent", "--as", "ana"], 2, "--agent is missing"],
       [["knowledge", "add", "docs", "--label", "BAD", "--as", "ana"], 2, "--label is `BAD`"],
       [["knowledge", "show", "x"], 2, "is no id of an item"],
+      [["knowledge", "import", "nowhere.jsonl", "--as", "ana"], 1, "name what `orgate knowledge export` wrote"],
       [["knowledge", "embed", "--as", "ana"], 2, "names no embedding model"],
     ]);
     const added = (await desk.json("knowledge", "add", "docs", "--as", "ana")) as { documents: number; skipped: { path: string }[] };
