@@ -50,6 +50,8 @@ export async function buildConsole(to: string, ifNeeded: boolean): Promise<Built
       reportCompressedSize: false,
       chunkSizeWarningLimit: 1_500,
       rolldownOptions: {
+        // Decoders are made where their modules run, and must find them interpreted by then (O3): whatever is split off comes after this.
+        output: { codeSplitting: { groups: [{ name: "zod", test: /node_modules\/zod\/|without-eval/ }] } },
         onLog: (level, log, told) => (log.code === "MODULE_LEVEL_DIRECTIVE" ? undefined : told(level, log)), // `use client` is for servers: there is none here
       },
     },

@@ -154,7 +154,8 @@ function objectionToOurs({ file, specifier, manifests }: Use, home: string, name
     return `\`${home}\` may not import \`${name}\``;
   const door = `.${specifier.slice(name.length)}`;
   if (!Object.hasOwn(manifest.exports ?? {}, door)) return `\`${specifier}\` is not a published entry point of \`${name}\``;
-  if (home === "packages/console" && !CONSOLE_SEES.includes(specifier))
+  const isTable = specifier === "@orgate/core/testing" && isTest(file); // the shared journals and views
+  if (home === "packages/console" && !CONSOLE_SEES.includes(specifier) && !isTable)
     return `the console may import ${CONSOLE_SEES.join(", ")} of core only`;
   const ships = home.startsWith("packages/") && !isTest(file);
   return specifier === "@orgate/core/testing" && ships ? "`testing` is for tests, e2e, bench and examples" : null;

@@ -5,6 +5,7 @@
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { concurrent } from "./concurrent.ts";
+import { consoleSession } from "./console.ts";
 import { contracts } from "./contracts.ts";
 import { chatRoundTrip, fanOut, reads } from "./coordinator.ts";
 import { gateCold, gateHits, gateLoop, gateMillion, gateMix } from "./gate.ts";
@@ -18,6 +19,7 @@ import { resume } from "./resume.ts";
 import { sandboxed } from "./sandbox.ts";
 import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
 import { start } from "./start.ts";
+import { symbiAgents, symbiStart } from "./symbi.ts";
 import { trimming } from "./trimming.ts";
 import { verifying } from "./verify.ts";
 
@@ -50,11 +52,15 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   reads: () => reads({ requests: quick ? 500 : 5_000, atOnce: 32, rounds: quick ? 2 : 5 }),
   resume: () => resume({ effort, events: quick ? 2_000 : 10_000 }),
   verify: () => verifying({ effort, entries: quick ? 2_000 : 10_000 }),
+  console: () => consoleSession({ rounds: quick ? 2 : 7 }),
+  symbi: () => symbiAgents({ effort, agents: quick ? 100 : 1_000 }),
+  "symbi-start": () => symbiStart({ rounds: quick ? 2 : 7 }),
   start: () => start({ rounds: quick ? 2 : 7 }),
 };
 
 /** Some are asked for together. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  symbi: ["symbi", "symbi-start"],
   models: ["models", "model-streams"],
   coordinator: ["fan-out", "chat", "reads"],
 };

@@ -7,6 +7,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { consoleFlows } from "./console/flows.ts";
+import { consoleWatch } from "./console/watching.ts";
 import { page } from "./page.ts";
 import { openStand } from "./stand/stand.ts";
 import type { Suite } from "./suite.ts";
@@ -37,6 +38,7 @@ const SUITES: readonly Suite[] = [
   parkedSessions,
   delegates,
   consoleFlows,
+  consoleWatch,
 ];
 
 const { values } = parseArgs({

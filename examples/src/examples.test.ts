@@ -27,10 +27,12 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "22-sandbox.ts": /^deny$/,
   "20-knowledge.ts": /^\[manual: ladder\] Ladders are on the second floor\. \| cost: 0\.00072 cached: 900$/,
   "24-mcp.ts": /no longer what was accepted: `orgate mcp diff files` shows it \(nothing was sent\) \| denied: `write_file`/,
+  "28-memory.ts": /^ladders are kept on the second floor \| fact 0\.8$/,
   "27-server.ts": /^it is down, and nothing is left half done$/,
   "26-ui-stream.ts": /^You asked: is it open\? \| start finish true$/,
   "25-manifests.ts": /^waiting: notify is run only when a person says so: run it\?$/,
   "26-access.ts": /^then: this access is revoked$/,
+  "29-schedules.ts": /^nightly$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };
 

@@ -27,7 +27,7 @@ export type ConsoleDesk = Readonly<{
   close(): Promise<void>;
 }>;
 
-const started = z.object({ url: z.string(), signIn: z.string() });
+const started = z.object({ url: z.string(), signIn: z.string().nullable() });
 const linked = z.object({ link: z.string() });
 
 export async function openDesk(): Promise<ConsoleDesk> {

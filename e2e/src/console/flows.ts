@@ -134,6 +134,7 @@ const CASES: readonly Case[] = [
       await page.getByLabel("for this session").check();
       await page.getByRole("button", { name: "Approve and remember" }).click();
       await expectText(page, "1250 cents paid to carol");
+      await page.getByRole("button", { name: "Send" }).waitFor(); // the turn has ended: what is said now is not a word in it
       await composer(page).fill("pay dora");
       await composer(page).press("Enter");
       await expectText(page, "1250 cents paid to dora");
@@ -314,7 +315,7 @@ export const consoleFlows: Suite = {
         const began = performance.now();
         await judge(name, () => run(world));
         ana.errors(); // each case tells its own
-        told(`${name.split(" ")[0]} took ${Math.round((performance.now() - began) / 100) / 10} s`);
+        if (performance.now() - began > 12_000) told(`${name.split(" ")[0]} took ${Math.round((performance.now() - began) / 100) / 10} s`);
       }
     } finally {
       await browser.close();

@@ -70,7 +70,8 @@ function scansIn(desk: Desk, queries: readonly Query[]): readonly string[] {
       .flatMap(({ sql }) => {
         const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
         const tables = plan.flatMap((step) => /^SCAN (\w+)/.exec(String(step.detail))?.[1] ?? []);
-        return tables.filter((table) => !SMALL.has(table)).map((table) => `it scans ${table}: ${sql}`);
+        const given = new Set([...sql.matchAll(/json_each\(\?\) AS (\w+)/g)].map(([, name]) => name)); // a list that the statement was handed: no table
+        return tables.filter((table) => !SMALL.has(table) && !given.has(table)).map((table) => `it scans ${table}: ${sql}`);
       });
   } finally {
     db.close();

@@ -72,6 +72,7 @@ export {
   type SymbiSource,
 } from "./adapters/agent-symbi.ts";
 export { loadCodeSkills, loadTomlAgents, loadToolBox } from "./adapters/agent-toml.ts";
+export { type Calendar, isTimeZone, openCalendar, readTime } from "./adapters/calendar.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
 export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
 export { type Watching, watchFolder } from "./adapters/folder-watch.ts";
@@ -184,11 +185,7 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
       await keyring.refresh();
       return keyring.authenticate(intent);
     };
-    let known: KnowledgeStore | null = null;
-    const knowledgeStore = (): KnowledgeStore => {
-      known ??= openKnowledge(directory);
-      return known;
-    };
+    const { knowledgeStore, closeKnowledge, knowledge } = knowledgeIn(directory);
     const listen: Place["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
@@ -199,12 +196,11 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
       orders: ordersFor(store),
       breakers,
       counts: countsOf(store.journal, nodeClock.now),
-      knowledge: (embedder) => knowledgeOn(knowledgeStore(), embedder),
+      knowledge,
       knowledgeStore,
       listen,
       async close() {
-        known?.close();
-        known = null;
+        closeKnowledge();
         await store.close();
       },
     };
@@ -212,6 +208,32 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     await store.close();
     throw error;
   }
+}
+
+/** N74 opened when something is looked up or kept, and not before: where that fails, it fails like any lookup, and no agent is refused for it. */
+function knowledgeIn(directory: string) {
+  let known: KnowledgeStore | null = null;
+  let isOver = false;
+  const knowledgeStore = (): KnowledgeStore => {
+    if (isOver) throw new Error("what is known is closed");
+    known ??= openKnowledge(directory);
+    return known;
+  };
+  const late: Parameters<typeof knowledgeOn>[0] = {
+    search: (search, vector) => knowledgeStore().search(search, vector),
+    put: (item) => knowledgeStore().put(item),
+    embed: (vectors, model) => knowledgeStore().embed(vectors, model),
+    used: (ids, at) => known?.used(ids, at),
+  };
+  return {
+    knowledgeStore,
+    knowledge: (embedder: Embedder | null): Knowledge => knowledgeOn(late, embedder),
+    closeKnowledge() {
+      known?.close();
+      known = null;
+      isOver = true;
+    },
+  };
 }
 
 /** What another process orders is seen by the same look that sees its intents. */

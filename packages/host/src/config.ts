@@ -1,8 +1,9 @@
 /** A project's settings, read once and never again. Every setting here has one reader; a key that nobody reads is an error, not a comment. */
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import type { Limits, Prices } from "@orgate/core";
+import { type Limits, nearest, type Prices } from "@orgate/core";
 import * as z from "zod";
+import { projectSchedule, projectWebhook, type WrittenSchedule, type WrittenWebhook } from "./schedules/written.ts";
 
 const member = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -");
 /** A group and who is in it. */
@@ -63,6 +64,8 @@ const projectSchema = z.strictObject({
       secret_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "must be the name of an environment variable"),
     })
     .optional(),
+  schedules: z.record(member, projectSchedule).default({}),
+  webhooks: z.record(member, projectWebhook).default({}),
 });
 
 export type Config = Readonly<{
@@ -95,6 +98,9 @@ export type Config = Readonly<{
   server: Readonly<{ host: string; port: number; names: readonly string[]; turnsAtOnce: number }>;
   /** Where it is told that something waits for a person, and which environment variable holds the secret that signs it; null: nowhere. */
   notify: Readonly<{ webhook: string; secretEnv: string }> | null;
+  /** By name, as they are written. */
+  schedules: Readonly<Record<string, WrittenSchedule>>;
+  webhooks: Readonly<Record<string, WrittenWebhook>>;
 }>;
 
 export type Members = Readonly<Record<string, readonly string[]>>;
@@ -107,7 +113,7 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema.safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, server, knowledge, skills, groups, prices, coordinator, notify } = read.data;
+  const { project, journal, server, knowledge, skills, groups, prices, coordinator, notify, schedules, webhooks } = read.data;
   return {
     kind: "config",
     config: Object.freeze({
@@ -131,6 +137,8 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
         turnsAtOnce: server.turns_at_once,
       }),
       notify: notify === undefined ? null : Object.freeze({ webhook: notify.webhook, secretEnv: notify.secret_env }),
+      schedules,
+      webhooks,
     }),
   };
 }
@@ -144,13 +152,37 @@ function isWebAddress(text: string): boolean {
   return (url?.protocol === "http:" || url?.protocol === "https:") && url.username === "" && url.password === "";
 }
 
+type Shape = Readonly<{ properties?: Readonly<Record<string, Shape>>; additionalProperties?: Shape | boolean }>;
+const shapeOf = (): Shape => z.toJSONSchema(projectSchema, { io: "input", unrepresentable: "any" }) as Shape;
+
+/** Every setting there is, from the schema itself; `*` stands for a name that the project chooses. */
+export function configKeys(): readonly string[] {
+  const walk = (shape: Shape, path: string): readonly string[] => {
+    const named = Object.entries(shape.properties ?? {}).flatMap(([key, inner]) => walk(inner, path === "" ? key : `${path}.${key}`));
+    const { additionalProperties: any } = shape;
+    const chosen = typeof any === "object" ? walk(any, `${path}.*`) : [];
+    return named.length + chosen.length > 0 ? [...named, ...chosen] : [path];
+  };
+  return walk(shapeOf(), "");
+}
+
+function keysAt(path: readonly PropertyKey[]): readonly string[] {
+  let at: Shape = shapeOf();
+  for (const step of path) {
+    const { properties = {}, additionalProperties: any } = at;
+    at = properties[String(step)] ?? (typeof any === "object" ? any : {});
+  }
+  return Object.keys(at.properties ?? {});
+}
+
 /** The key itself, where a key is what is wrong. */
 function issueOf(error: z.ZodError): ConfigIssue {
   const [issue] = error.issues;
   if (issue === undefined) return { path: [], detail: "not understood" };
   if (issue.code === "unrecognized_keys") {
     const [key = ""] = issue.keys;
-    return { path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`` };
+    const meant = nearest(key, keysAt(issue.path));
+    return { path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`; ${meant}` };
   }
   const name = issue.path.join(".");
   const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);

@@ -1,7 +1,8 @@
 /** A12 an erasure is journalled before anything is gone; a session that another process drives is not touched. Commands share this file. */
-import { ERASURES, FaultError, isFault, type Principal, type Seq, type SessionId, seq } from "@orgate/core";
+import { ERASURES, FaultError, type Principal, type Seq, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import { type Erased, NODE, type Place } from "./compose.ts";
+import { appendBehind } from "./stream-end.ts";
 
 export type Erasure = Readonly<{ session: SessionId; first: Seq; last: Seq; by: Principal; reason: string }>;
 
@@ -11,7 +12,7 @@ export async function eraseEntries(place: Place, { session, ...of }: Erasure): P
   const hold = await journal.take(session); // refused while its holder lives; nobody takes it meanwhile
   try {
     mayBeErased(await journal.session(session));
-    await record(place, { stream: session, ...of });
+    await appendBehind(journal, ERASURES, { at: NODE.clock.now(), event: { kind: "content.erased", stream: session, ...of } });
     return await place.store.erase(session, of.first, of.last);
   } finally {
     await journal.release(hold);
@@ -26,26 +27,4 @@ function mayBeErased(summary: SessionSummary | null): void {
     detail: `session \`${summary.session}\` works for \`${summary.parent}\`, which waits for it`,
     hint: `cancel it first: \`orgate sessions cancel ${summary.session}\``,
   });
-}
-
-async function record({ store: { journal } }: Place, erasure: Omit<Erasure, "session"> & Readonly<{ stream: SessionId }>): Promise<void> {
-  for (let after = seq(0); ; ) {
-    const chunk = await journal.read(ERASURES, after, 1_000);
-    after = chunk.at(-1)?.seq ?? after;
-    if (chunk.length === 1_000) continue;
-    const event = { kind: "content.erased", ...erasure } as const;
-    try {
-      await journal.append({
-        stream: ERASURES,
-        after,
-        hold: null,
-        events: [{ at: NODE.clock.now(), event }],
-        consumes: [],
-        unlessHalted: [],
-      });
-      return;
-    } catch (error) {
-      if (!isFault(error, "append-conflict")) throw error; // somebody erased meanwhile: read on
-    }
-  }
 }

@@ -415,7 +415,7 @@ permit (principal, action == Action::"give-access", resource in UserGroup::"staf
 
   test("W100 a table says what it is done to; what cannot be is told", () => {
     const said = (action: string, type?: string) =>
-      userActOf({ action, onBehalfOf: "x", ...(type === undefined ? {} : { resource: { type, id: "1" } }) });
+      userActOf({ action, onBehalfOf: "x", ...(type === undefined ? {} : { resource: { type, id: type === "Scope" ? "shared" : "1" } }) });
     for (const [action, types] of Object.entries(USER_ACTIONS))
       for (const type of [undefined, ...types]) expect(said(action, type)).toMatchObject({ kind: action });
     expect(said("run", "Session")).toBe("a person does `run` to Agent, not to Session");

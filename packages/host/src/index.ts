@@ -17,6 +17,7 @@ export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, type HostRunningOptions, hostRunning } from "./adapters/running/running.ts";
 export type { Sandbox, SandboxOptions } from "./adapters/running/sandbox.ts";
 export type { Protection } from "./adapters/running/sandbox-bubblewrap.ts";
+export { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./adapters/webhook.ts";
 export type { QuestionView } from "./approvals.ts";
 export { type NamedModelOptions, namedModel } from "./compose.ts";
@@ -26,6 +27,16 @@ export { type Coordinator, type CoordinatorOptions, openCoordinator } from "./co
 export { socketsOf } from "./coordinator/sockets.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
 export { type FileToolsOptions, fileTools } from "./file-tools.ts";
+export {
+  type Added,
+  addDocuments,
+  type DocumentText,
+  type Editor,
+  embedMissing,
+  forgetItems,
+  importItems,
+  type Placing,
+} from "./knowledge.ts";
 export {
   type Mcp,
   type McpCatalogue,

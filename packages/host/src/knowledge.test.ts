@@ -5,18 +5,24 @@ import {
   defineAgent,
   defineTool,
   type Embedder,
+  ERASURES,
   isFault,
+  KNOWLEDGE,
   type KnowledgeDefinition,
+  knowledgeId,
   type Model,
   type ModelRequest,
   millis,
   type ReplyPart,
+  seq,
   type Tool,
 } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
-import { personsAt } from "./compose.ts";
-import { addDocuments, affectedBy, type Editor, embedMissing, forgetItems, importItems } from "./knowledge.ts";
+import { openPlace, personsAt } from "./compose.ts";
+import { eraseEntries } from "./erasing.ts";
+import { addDocuments, type Editor, embedMissing, forgetItems, importItems } from "./knowledge.ts";
+import { affectedBy, reachOf } from "./knowledge-reach.ts";
 import { cedarPolicies } from "./policies.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 
@@ -89,8 +95,10 @@ type Given = Readonly<{
   knowledge?: KnowledgeDefinition;
   embedding?: Embedder;
   others?: readonly string[];
+  /** What lies where knowledge is kept before anything is opened. */
+  spoiled?: (file: string) => void;
 }>;
-async function stage({ says, tools = [send, page], knowledge = true, embedding, others = [] }: Given) {
+async function stage({ says, tools = [send, page], knowledge = true, embedding, others = [], spoiled }: Given) {
   const folder = mkdtempSync(join(tmpdir(), "orgate-known-"));
   const policies = join(folder, "policies");
   mkdirSync(policies);
@@ -100,6 +108,8 @@ async function stage({ says, tools = [send, page], knowledge = true, embedding, 
   );
   const gate = cedarPolicies({ directory: policies, agents, groups: { users: { ops: ["ana"] } } });
   const directory = join(folder, "orgate");
+  mkdirSync(directory, { mode: 0o700 });
+  spoiled?.(join(directory, "knowledge.db"));
   const runtime = await createRuntime({
     directory,
     agents,
@@ -112,7 +122,16 @@ async function stage({ says, tools = [send, page], knowledge = true, embedding, 
   const ana = personsAt(join(folder, "home")).create("ana");
   await runtime.place.keyring.certifyPerson("ana", ana.key.publicKey);
   const editor: Editor = { place: runtime.place, gate, person: ana, now: () => millis(Date.now()) };
-  return { folder, directory, runtime, ana, editor, store: runtime.place.knowledgeStore() };
+  return {
+    folder,
+    directory,
+    runtime,
+    ana,
+    editor,
+    get store() {
+      return runtime.place.knowledgeStore();
+    },
+  };
 }
 
 const everything = (folder: string): string =>
@@ -320,6 +339,123 @@ test("N6 N22 with an embedding model meaning is searched too; where it cannot be
   expect(without.ending).toBe("completed");
   expect(contexts[1]).toContain("an automobile has wheels");
   expect(without.events.map((e) => e.event).find((e) => e.kind === "knowledge.recalled")).toMatchObject({
-    error: "by words alone: the model is away",
+    error: "by words alone: test/two could not be asked: the model is away",
   });
+});
+
+test("N71 a wrong id is told, and nothing is stored under it, forgotten or on record", async () => {
+  const { runtime, editor, store } = await stage({ says: () => "ok" });
+  const id = knowledgeId(`k_${"0".repeat(24)}`);
+  await expect(forgetItems(editor, { ids: [id], reason: "typo", erase: true })).rejects.toSatisfy((e) => isFault(e, "usage"));
+  expect(store.get(id)).toBeNull();
+  expect(store.stats()).toMatchObject({ items: 0, forgotten: 0 });
+  expect(await runtime.place.store.journal.read(KNOWLEDGE, seq(0), 10)).toEqual([]);
+});
+
+test("N72 what was kept from a session that had recalled it goes with it, and what that was recalled in", async () => {
+  const canary = "zqxcanary79";
+  const says: Says = (r) => {
+    if (lastText(r).includes("remember") && lastOf(r)?.role === "user")
+      return { tool: "store_knowledge", args: { subject: "vault", predicate: "opens with", object: canary } };
+    return r.context.join(" ").includes(canary) ? `the vault and the safe: ${canary}` : "ok";
+  };
+  const { folder, runtime, editor, store } = await stage({ says, knowledge: { keepLearnings: true } });
+  await runtime.complete("clerk", "remember it");
+  await runtime.complete("clerk", "how does the vault open?");
+  const bystander = await runtime.complete("clerk", "hello there everybody");
+  await runtime.complete("clerk", "and the vault again?");
+  const fact = store.list({ after: null, most: 9 }).find(({ body }) => body.kind === "fact");
+  if (fact === undefined) throw new Error("it was stored");
+  const reach = await reachOf(runtime.place.store.journal, store, [fact.id]);
+  expect(reach.ids.length).toBeGreaterThan(1);
+  expect(reach.sessions.map(({ session }) => session)).not.toContain(bystander.session);
+  await forgetItems(editor, { ids: [fact.id], reason: "asked for", erase: true });
+  expect(everything(folder).includes(canary)).toBe(false);
+});
+
+test("N74 N9 a store that cannot be opened refuses no agent and ends no turn: it is on record, and what the agent does with it fails by itself", async () => {
+  for (const spoiled of [(file: string) => writeFileSync(file, "no database at all, ".repeat(500)), (file: string) => mkdirSync(file)]) {
+    const told: string[] = [];
+    const says: Says = (r) => {
+      if (lastOf(r)?.role !== "tool") return { tool: "store_knowledge", args: { subject: "a", predicate: "is", object: "b" } };
+      told.push(lastText(r));
+      return "done";
+    };
+    const { runtime } = await stage({ says, knowledge: { keepLearnings: true }, spoiled });
+    const run = await runtime.complete("clerk", "which wheels do we have?");
+    expect([run.ending, run.output]).toEqual(["completed", "done"]);
+    const trouble = expect.stringContaining("cannot be read as a store of knowledge");
+    expect(run.events.map((e) => e.event).find((e) => e.kind === "knowledge.recalled")).toMatchObject({ items: [], error: trouble });
+    expect(run.events.map((e) => e.event).find((e) => e.kind === "knowledge.kept")).toMatchObject({ error: trouble });
+    expect(told.join()).toContain("cannot be read as a store of knowledge");
+  }
+});
+
+test("N76 what is put on record is put behind what is there, and that is not read again for each batch", async () => {
+  const { runtime, editor } = await stage({ says: () => "ok" });
+  let read = 0;
+  const { store } = runtime.place;
+  const journal = {
+    ...store.journal,
+    read: async (...asked: Parameters<typeof store.journal.read>) => {
+      const page = await store.journal.read(...asked);
+      read += page.length;
+      return page;
+    },
+  };
+  const counting: Editor = { ...editor, place: { ...runtime.place, store: { ...store, journal } } };
+  const documents = Array.from({ length: 160 }, (_, i) => ({ path: `d${i}.txt`, directory: null, text: `text ${i}` }));
+  await addDocuments(counting, { scope: "project", agent: null, labels: [], verified: true }, { documents });
+  expect(await runtime.place.store.journal.read(KNOWLEDGE, seq(0), 10)).toHaveLength(4);
+  const { session } = await runtime.complete("clerk", "hello");
+  for (let i = 0; i < 3; i += 1)
+    await eraseEntries(counting.place, { session, first: seq(1), last: seq(1), by: { kind: "user", id: "ana" }, reason: "x" });
+  expect(await runtime.place.store.journal.read(ERASURES, seq(0), 10)).toHaveLength(3);
+  expect(read).toBe(0);
+});
+
+test("N79 who may not have it forgotten is told so before the journal is looked through", async () => {
+  const { folder, runtime, editor, store } = await stage({ says: () => "ok" });
+  const { factOf } = await import("@orgate/core/testing");
+  const known = factOf("vault", "opens with", "a key");
+  store.put(known);
+  const eve = personsAt(join(folder, "home")).create("eve");
+  await runtime.place.keyring.certifyPerson("eve", eve.key.publicKey);
+  const { store: kept } = runtime.place;
+  const journal = { ...kept.journal, sessions: () => Promise.reject(new Error("it was looked through")) };
+  const place = { ...runtime.place, store: { ...kept, journal } };
+  for (const id of [known.id, knowledgeId(`k_${"0".repeat(24)}`)])
+    await expect(forgetItems({ ...editor, place, person: eve }, { ids: [id], reason: "x", erase: true })).rejects.toSatisfy((e) =>
+      isFault(e, "not-permitted"),
+    );
+  expect(store.get(known.id)).not.toBeNull();
+});
+
+test("N80 a session that is driven meanwhile is named and left, the others are erased; once more, and it is gone too, with its relatives", async () => {
+  const canary = "zqxcanary80";
+  const says: Says = (r) => {
+    if (lastText(r).includes("remember") && lastOf(r)?.role === "user")
+      return { tool: "store_knowledge", args: { subject: "vault", predicate: "opens with", object: canary } };
+    return r.context.join(" ").includes(canary) ? `the vault and the safe: ${canary}` : "ok";
+  };
+  const { folder, directory, runtime, editor, store } = await stage({ says, knowledge: { keepLearnings: true } });
+  const origin = await runtime.complete("clerk", "remember it");
+  const first = await runtime.complete("clerk", "how does the vault open?");
+  const last = await runtime.complete("clerk", "and the vault again?");
+  const fork = await runtime.sessions.fork(origin.session, { at: seq(3) });
+  const id = store.list({ after: null, most: 9 }).find(({ body }) => body.kind === "fact")?.id ?? knowledgeId("");
+  const elsewhere = await openPlace({ directory, thread: "main", synchronous: "off" });
+  const driven = [first.session, last.session, fork.session];
+  const holds = await Promise.all(driven.map((one) => elsewhere.store.journal.take(one)));
+  const done = await forgetItems(editor, { ids: [id], reason: "asked for", erase: true });
+  expect(done.sessions.map(({ session }) => session)).toEqual([origin.session]);
+  expect(done.left.map(({ session }) => session).sort()).toEqual([...driven].sort());
+  expect(done.left[0]?.why).toContain("held");
+  for (const hold of holds) await elsewhere.store.journal.release(hold);
+  await elsewhere.close();
+  expect(everything(folder)).toContain(canary);
+  const again = await forgetItems(editor, { ids: [id], reason: "asked for", erase: true });
+  expect(again.left).toEqual([]);
+  expect(again.sessions.map(({ session }) => session).sort()).toEqual([...driven].sort());
+  expect(everything(folder).includes(canary)).toBe(false);
 });

@@ -8,7 +8,6 @@
 import {
   canonical,
   type Embedder,
-  type Entry,
   FaultError,
   isFault,
   type JournalEvent,
@@ -23,13 +22,13 @@ import {
   type Seq,
   type SessionId,
   type StoredItem,
-  seq,
 } from "@orgate/core";
-import type { Journal, SessionSummary } from "@orgate/core/journal";
 import { documentKind, idFrom, LONGEST_EMBEDDED, piecesOf, readLine, textOf } from "@orgate/core/knowledge";
 import { type Acting, known, mayAct } from "./approvals.ts";
 import { type Place, sha256 } from "./compose.ts";
 import { eraseEntries } from "./erasing.ts";
+import { type Affected, erasureReason, reachOf } from "./knowledge-reach.ts";
+import { appendBehind } from "./stream-end.ts";
 
 export type Editor = Omit<Acting, "place"> & Readonly<{ place: Place; now: () => Millis }>;
 
@@ -168,21 +167,27 @@ export async function importItems(
 const UNTRUSTED = "untrusted" as Label;
 
 export type Forgetting = Readonly<{ ids: readonly KnowledgeId[]; reason: string; erase: boolean }>;
-export type ForgottenHere = Readonly<{ gone: number; clean: boolean; sessions: readonly Affected[] }>;
+/** `sessions` are erased; `left` could not be, as things stand: whoever asks once more has those erased too. */
+export type ForgottenHere = Readonly<{ gone: number; clean: boolean; sessions: readonly Affected[]; left: readonly Left[] }>;
+export type Left = Readonly<{ session: SessionId; why: string }>;
 
-/** Throws `usage` where an id was never there. */
-export async function forgetItems(editor: Editor, { ids, reason, erase }: Forgetting): Promise<ForgottenHere> {
+/** Throws `usage` where an id was never there. N79 whoever may not is told before anything is looked through. */
+export async function forgetItems(editor: Editor, { ids: named, reason, erase }: Forgetting): Promise<ForgottenHere> {
   const store = editor.place.knowledgeStore();
+  const itemsOf = (ids: readonly KnowledgeId[]) => ids.flatMap((id) => store.get(id) ?? []);
+  const mayForget = async (items: readonly StoredItem[]): Promise<Principal> => {
+    const [first = "project", ...more] = new Set(items.map(({ scope }) => scope));
+    const by = await permitted(editor, first, "have something forgotten");
+    for (const scope of more) await permitted(editor, scope, "have something forgotten");
+    return by;
+  };
+  const by = await mayForget(itemsOf(named));
+  const { ids, sessions } = erase ? await reachOf(editor.place.store.journal, store, named) : { ids: named, sessions: [] };
   const found = ids.map((id) => ({ id, item: store.get(id) }));
-  const there = found.flatMap(({ item }) => (item === null ? [] : [item]));
-  const missing = found.find(({ id, item }) => item === null && !(erase && isTombstoned(store, id)));
+  const missing = found.find(({ id, item }) => item === null && !(erase && store.isForgotten(id)));
   if (missing !== undefined)
     throw new FaultError({ kind: "usage", detail: `nothing is known as \`${missing.id}\``, hint: "`orgate knowledge search` tells ids" });
-  let by: Principal | null = null;
-  for (const scope of new Set<Scope>(there.length === 0 ? ["project"] : there.map((one) => one.scope)))
-    by = await permitted(editor, scope, "have something forgotten");
-  if (by === null) return { gone: 0, clean: true, sessions: [] };
-  const sessions = erase ? await affectedBy(editor.place.store.journal, ids, there) : [];
+  await mayForget(itemsOf(ids)); // what goes with it may be of other scopes
   for (let at = 0; at < found.length; at += TOMBSTONES)
     await append(editor, {
       kind: "knowledge.forgotten",
@@ -192,111 +197,29 @@ export async function forgetItems(editor: Editor, { ids, reason, erase }: Forget
       reason: reason.toWellFormed(),
     });
   const { gone, clean } = store.forget(ids);
+  return { gone, ...(await eraseAll(editor, sessions, { by, reason: erasureReason(reason), clean })) };
+}
+
+/** N80 one that somebody drives, or that another waits for, keeps none of the others. */
+async function eraseAll(
+  { place }: Editor,
+  sessions: readonly Affected[],
+  { by, reason, clean }: Readonly<{ by: Principal; reason: string; clean: boolean }>,
+): Promise<Omit<ForgottenHere, "gone">> {
+  const left: Left[] = [];
   let isClean = clean;
   for (const { session, first, last } of sessions) {
-    const erased = await eraseEntries(editor.place, { session, first, last, by, reason: `forgotten: ${reason}`.toWellFormed() });
-    isClean &&= erased.truncated;
+    try {
+      const { truncated } = await eraseEntries(place, { session, first, last, by, reason });
+      isClean &&= truncated;
+    } catch (error) {
+      if (!(isFault(error, "session-held") || isFault(error, "usage"))) throw error;
+      left.push({ session, why: error.message });
+    }
   }
-  return { gone, clean: isClean, sessions };
+  return { clean: isClean, sessions: sessions.filter(({ session }) => !left.some((one) => one.session === session)), left };
 }
 const TOMBSTONES = 500;
-/** A forgotten id takes nothing any more: asked with an item that could not be. */
-const isTombstoned = (store: KnowledgeStore, id: KnowledgeId): boolean =>
-  store.put({
-    id,
-    body: { kind: "working", key: "", text: "" },
-    scope: "agent",
-    agent: null,
-    directory: null,
-    confidence: 0,
-    source: "person",
-    labels: [],
-    verified: false,
-    from: null,
-    created: 0 as Millis,
-    validFrom: null,
-    validTo: null,
-  }).kind === "forgotten";
-
-// ── what the journal has of it ──
-
-/** A session that holds what was said, and which of its entries. */
-export type Affected = Readonly<{
-  session: SessionId;
-  first: Seq;
-  last: Seq;
-  why: "it came from here" | "it was recalled here" | "it works for, or goes on from, one of them";
-}>;
-
-/**
- * The session it came from, whole: what was said before it was stored has it too. Those that recalled it, from there on: whatever came after may repeat it.
- * And their relatives: delegates and whom they work for, forks.
- */
-export async function affectedBy(
-  journal: Pick<Journal, "sessions" | "read">,
-  ids: readonly KnowledgeId[],
-  items: readonly StoredItem[],
-): Promise<readonly Affected[]> {
-  const origins = new Set(items.flatMap(({ from }) => (from === null ? [] : [from.stream as string])));
-  const first = new Map<SessionId, Seq>();
-  const all: { summary: SessionSummary; forkedFrom: SessionId | null }[] = [];
-  for await (const summary of everySession(journal)) {
-    let forkedFrom: SessionId | null = null;
-    for await (const { seq: at, event } of readable(journal, summary)) {
-      if (event.kind === "session.forked") forkedFrom = event.from;
-      if (!first.has(summary.session) && mentions(event, ids)) first.set(summary.session, items.length === 0 ? seq(1) : at);
-    }
-    all.push({ summary, forkedFrom });
-  }
-  const found = new Map<SessionId, Affected>();
-  const add = (one: SessionSummary, from: Seq, why: Affected["why"]): void =>
-    void found.set(one.session, { session: one.session, first: from, last: one.seq, why });
-  for (const { summary } of all) {
-    const at = first.get(summary.session);
-    if (origins.has(summary.session)) add(summary, seq(1), "it came from here");
-    else if (at !== undefined) add(summary, at, "it was recalled here");
-  }
-  for (let before = -1; before !== found.size; ) {
-    before = found.size;
-    for (const { summary, forkedFrom } of all) {
-      if (found.has(summary.session)) continue;
-      const isParent = all.some(({ summary: other }) => other.parent === summary.session && found.has(other.session));
-      if (isParent || [summary.parent, forkedFrom].some((one) => one !== null && found.has(one)))
-        add(summary, seq(1), "it works for, or goes on from, one of them");
-    }
-  }
-  return [...found.values()];
-}
-
-const mentions = (event: JournalEvent, ids: readonly KnowledgeId[]): boolean => {
-  const text = canonical(event);
-  return ids.some((id) => text.includes(id));
-};
-
-async function* everySession(journal: Pick<Journal, "sessions">): AsyncGenerator<SessionSummary> {
-  for (let before: SessionSummary | null = null; ; ) {
-    const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: 500 });
-    yield* page;
-    before = page.at(-1) ?? null;
-    if (before === null || page.length < 500) return;
-  }
-}
-
-/** What was erased before is passed over. */
-async function* readable(journal: Pick<Journal, "read">, { session, seq: end }: SessionSummary): AsyncGenerator<Entry> {
-  for (let after = seq(0), step = 500; after < end; ) {
-    try {
-      const page = await journal.read(session, after, step);
-      yield* page;
-      after = page.at(-1)?.seq ?? end;
-      step = 500;
-    } catch (error) {
-      if (!isFault(error, "entry-erased")) throw error;
-      if (step === 1) after = seq(after + 1);
-      else step = 1;
-    }
-  }
-}
 
 // ── leave, and the record ──
 
@@ -305,17 +228,5 @@ async function permitted(editor: Editor, scope: Scope, what: string): Promise<Pr
   return known(editor, what);
 }
 
-async function append({ place: { store }, now }: Editor, event: JournalEvent): Promise<Seq> {
-  const { journal } = store;
-  let after = seq(0);
-  for (let tries = 1; ; tries += 1) {
-    for (let page = await journal.read(KNOWLEDGE, after, 1_000); page.length > 0; page = await journal.read(KNOWLEDGE, after, 1_000))
-      after = page.at(-1)?.seq ?? after;
-    try {
-      await journal.append({ stream: KNOWLEDGE, after, hold: null, events: [{ at: now(), event }], consumes: [], unlessHalted: [] });
-      return seq(after + 1);
-    } catch (error) {
-      if (!isFault(error, "append-conflict") || tries === 100) throw error; // somebody else edits it too
-    }
-  }
-}
+const append = ({ place, now }: Editor, event: JournalEvent): Promise<Seq> =>
+  appendBehind(place.store.journal, KNOWLEDGE, { at: now(), event });

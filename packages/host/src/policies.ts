@@ -46,6 +46,8 @@ export type PolicyOptions = Readonly<{
   groups: Groups;
   /** Where the person acts who approves, resolves, edits: the set that decides it. */
   surface: Surface;
+  /** Agents that are run here, those they may delegate to among them; all of them unless said. What the files of others say is left aside (Y62). */
+  only?: ReadonlySet<string>;
 }>;
 
 /** A case as it was decided. */
@@ -84,13 +86,13 @@ const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: 
 
 export const loadFolder = (options: PolicyOptions, engine: Engine): Loading => loadRead(readPolicyFolder(options.place), options, engine);
 
-function loadRead(read: ReadFolder, { place, agents, groups }: PolicyOptions, engine: Engine): Loading {
+function loadRead(read: ReadFolder, { place, agents, groups, only }: PolicyOptions, engine: Engine): Loading {
   const cast = castOf(agents, groups);
   if (read.kind === "refused") {
     const { problems, warnings } = read;
     return { kind: "refused", problems, report: { ...NOTHING, problems, warnings }, files: null };
   }
-  const folder = withAgents(read.folder, agents);
+  const folder = withAgents(read.folder, agents, only);
   const { files, filesDigest } = digestsOf(folder);
   if (!folder.policies.some((p) => !p.shadow))
     return { kind: "none", folder: place.label, report: { ...NOTHING, warnings: folder.warnings } };
@@ -139,15 +141,16 @@ function loadRead(read: ReadFolder, { place, agents, groups }: PolicyOptions, en
 }
 
 /** What the agents' own files say joins the set of every surface: each is about that one agent, and so decides nothing for others. */
-function withAgents(folder: PolicyFolder, agents: readonly Agent[]): PolicyFolder {
+function withAgents(folder: PolicyFolder, agents: readonly Agent[], only: PolicyOptions["only"]): PolicyFolder {
   const own = agents.flatMap((agent) =>
-    agent.policies.map(({ path, name, text, shadow, agent: whose }) => ({
+    agent.policies.map(({ path, name, text, shadow, agent: whose, pieces }) => ({
       path,
       name,
       below: `${path}#${whose}${shadow ? "#audit" : ""}`,
       text,
       shadow,
       surface: null,
+      ...(only === undefined || only.has(whose) ? {} : { idle: { agent: whose, pieces } }),
     })),
   );
   return own.length === 0 ? folder : { ...folder, policies: [...folder.policies, ...own] };
@@ -287,9 +290,14 @@ export type Policies = Gate &
   }>;
 
 /** Throws `policies-missing` or `policies-refused`. */
-export function openPolicies(config: Pick<Config, "root" | "policies" | "groups">, agents: readonly Agent[], surface: Surface): Policies {
+export function openPolicies(
+  config: Pick<Config, "root" | "policies" | "groups">,
+  agents: readonly Agent[],
+  surface: Surface,
+  only?: ReadonlySet<string>,
+): Policies {
   const place = { folder: config.policies, label: "policies", within: config.root };
-  return policiesOf({ place, agents, groups: config.groups, surface });
+  return policiesOf({ place, agents, groups: config.groups, surface, ...(only === undefined ? {} : { only }) });
 }
 
 export type CedarPoliciesOptions = Readonly<{

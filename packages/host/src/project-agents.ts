@@ -13,6 +13,7 @@ import {
   seq,
   TRUST,
 } from "@orgate/core";
+import type { CompiledPolicy, SymbiProblem } from "@orgate/core/symbi";
 import {
   buildAgent,
   foldTrust,
@@ -36,10 +37,16 @@ import { type ProjectManifests, projectManifests } from "./project-manifests.ts"
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { fileBad } from "./project-modules.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
-import { mustBuild, mustFinish, openDelegate, type SymbiOrigin } from "./project-symbi.ts";
+import { finishAgent, openDelegate, type SymbiOrigin } from "./project-symbi.ts";
 import type { AskHidden, Env } from "./secrets.ts";
 
-export type ProjectAgent = Readonly<{ agent: Agent; file: string }>;
+/** `symbi`: where it comes from such a file. */
+export type ProjectAgent = Readonly<{
+  agent: Agent;
+  file: string;
+  symbi?: Readonly<{ origin: SymbiOrigin; policies: readonly CompiledPolicy[] }>;
+}>;
+export type Collect = (problems: readonly SymbiProblem[]) => void;
 export type ProjectAgents = Readonly<{
   agents: readonly ProjectAgent[];
   /** The `.symbi` files, with what they declare beside agents. */
@@ -57,6 +64,8 @@ export async function loadProjectAgents(
   which: "wanted" | "all" = "wanted",
   env: Env = process.env,
   ask: AskHidden = hiddenPrompt(),
+  /** Told of all that is wrong with `.symbi` files, instead of the first thing being thrown; their agents are left out. */
+  collect: Collect | null = null,
 ): Promise<ProjectAgents> {
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
   const modules = await loadAgents(
@@ -69,7 +78,7 @@ export async function loadProjectAgents(
   const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, desk.tools, manifests.broken);
   const unfit = new Map(tomls.map(({ agent, unfit: tools }) => [agent.name, tools]));
   const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, desk.tools);
-  const { agents: symbis, origins, sources } = await symbiAgents(config, loadBox, manifests.broken);
+  const { agents: symbis, origins, sources } = await symbiAgents(config, loadBox, manifests.broken, collect);
   const byName = new Map<string, ProjectAgent>();
   for (const { agent, file } of withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config)) {
     const other = byName.get(agent.name);
@@ -113,7 +122,12 @@ export async function loadProjectAgents(
   function finished(one: ProjectAgent, equipment: Equipment | null): ProjectAgent {
     const agent = equipment === null ? one.agent : equipped(one, equipment);
     const origin = origins.get(agent.name);
-    return { ...one, agent: origin === undefined ? agent : mustFinish(agent, origin, config.groups) };
+    if (origin === undefined) return { ...one, agent };
+    const made = finishAgent(agent, origin, config.groups);
+    if (made.kind === "agent") return { ...one, agent: made.agent, symbi: { origin, policies: made.policies } };
+    if (collect === null) throw refuseAll(origin.source.path, made.problems);
+    collect(made.problems);
+    return { ...one, agent };
   }
 
   function equipped({ agent, file }: ProjectAgent, equipment: Equipment): Agent {
@@ -139,31 +153,43 @@ type SymbiAgents = Readonly<{
 }>;
 
 /** All files or none (A6). Tools are loaded only where there is an agent that could name them. */
-async function symbiAgents(config: Config, loadBox: () => Promise<ToolBox>, broken: ProjectManifests["broken"]): Promise<SymbiAgents> {
+async function symbiAgents(
+  config: Config,
+  loadBox: () => Promise<ToolBox>,
+  broken: ProjectManifests["broken"],
+  collect: Collect | null,
+): Promise<SymbiAgents> {
+  const refuse = (path: string, problems: readonly [SymbiProblem, ...SymbiProblem[]], cause?: unknown): void => {
+    if (collect === null) throw refuseAll(path, problems, cause);
+    collect(problems);
+  };
   const reads = readSymbiFiles(config.root, config.agents.filter(isSymbi));
-  const sources = reads.map((read) => {
-    if (read.kind === "problems") throw refuseAll(read.path, read.problems);
-    return read.source;
+  const sources = reads.flatMap((read) => {
+    if (read.kind === "source") return [read.source];
+    refuse(read.path, read.problems);
+    return [];
   });
   const drafts = sources.flatMap((source) => source.symbi.agents.map((draft) => ({ source, draft })));
   if (drafts.length === 0) return { agents: [], origins: new Map(), sources };
   const box = await loadBox();
   const origins = new Map<string, SymbiOrigin>();
-  const agents = drafts.map((origin) => {
+  const agents = drafts.flatMap((origin) => {
     const { source, draft } = origin;
     const other = origins.get(draft.name);
     if (other !== undefined) {
-      const [mine, theirs] = [source, other.source].map(({ symbi }, i) =>
-        symbiProblemAt(symbi, i === 0 ? draft.at : other.draft.at, "", ""),
-      );
-      const where = `${theirs?.file ?? ""}:${theirs?.line ?? 1}`;
-      throw fileBad(source.path, mine ?? null, `agent \`${draft.name}\` is already defined in ${where}`, "rename one of them");
+      const there = symbiProblemAt(other.source.symbi, other.draft.at, "", "");
+      const detail = `agent \`${draft.name}\` is already defined in ${there.file}:${there.line}`;
+      refuse(source.path, [symbiProblemAt(source.symbi, draft.at, detail, "rename one of them")]);
+      return [];
     }
     origins.set(draft.name, origin);
-    return { agent: mustBuild(buildAgent(source, draft, { box, broken, prices: config.prices }), source), file: source.path };
+    const built = buildAgent(source, draft, { box, broken, prices: config.prices });
+    if (built.kind === "agent") return [{ agent: built.agent, file: source.path }];
+    refuse(source.path, built.problems, built.cause);
+    return [];
   });
   const open = openDelegate(origins);
-  if (open !== null) throw refuseAll(open.origin.source.path, [open.problem]);
+  if (open !== null) refuse(open.origin.source.path, [open.problem]);
   return { agents, origins, sources };
 }
 type ToolBox = Awaited<ReturnType<typeof loadToolBox>>;

@@ -5,7 +5,7 @@
  */
 import { existsSync, globSync, realpathSync, statSync } from "node:fs";
 import { type ResolveHookSync, registerHooks } from "node:module";
-import { basename, resolve, sep } from "node:path";
+import { basename, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, FaultError } from "@orgate/core";
 import { isBelow } from "./text-file.ts";
@@ -31,6 +31,9 @@ export function projectFiles(root: string, patterns: readonly string[], setting:
   }
   return [...files].sort();
 }
+
+/** For people, policies and journals: below the project, with forward slashes. */
+export const labelled = (root: string, path: string): string => relative(realpathSync(root), path).split(sep).join("/");
 
 const globbed = (root: string, pattern: string): readonly string[] =>
   globSync(pattern, { cwd: root, exclude: (path) => basename(path) === "node_modules" }).filter(

@@ -2,7 +2,7 @@
 import { type Agent, type JsonObject, label, type Tool, withFile } from "@orgate/core";
 import { argTypes, mustBeGiven } from "@orgate/core/gate";
 import { type AgentDraft, type CompiledPolicy, compilePolicies, type SymbiProblem, type ToolShape } from "@orgate/core/symbi";
-import { type BuiltAgent, refuseAll, type SymbiSource, symbiProblemAt } from "./compose.ts";
+import { type SymbiSource, symbiProblemAt } from "./compose.ts";
 import type { Config } from "./config.ts";
 
 export const PRIVATE = label("private");
@@ -25,17 +25,6 @@ export function finishAgent(agent: Agent, { source: { symbi }, draft }: SymbiOri
     agent: withFile(agent, { policies: made.files, labels: draft.isPrivate ? [PRIVATE] : [], basis }),
     policies: made.policies,
   };
-}
-
-export function mustFinish(agent: Agent, origin: SymbiOrigin, groups: Config["groups"]): Agent {
-  const made = finishAgent(agent, origin, groups);
-  if (made.kind === "problems") throw refuseAll(origin.source.path, made.problems);
-  return made.agent;
-}
-
-export function mustBuild(built: BuiltAgent, { path }: SymbiSource): Agent {
-  if (built.kind === "problems") throw refuseAll(path, built.problems, built.cause);
-  return built.agent;
 }
 
 /** As policies see a tool. */

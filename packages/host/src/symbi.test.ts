@@ -1,49 +1,9 @@
-import { type Agent, type AgentPolicies, defineAgent, defineTool } from "@orgate/core";
+import { defineAgent } from "@orgate/core";
 import { type Case, caseSchema, cedarGate, loadPolicies, runCase } from "@orgate/core/gate";
-import { readSymbi } from "@orgate/core/symbi";
 import { expect, test } from "vitest";
-import * as z from "zod";
-import { buildAgent, cedarEngine, sha256 } from "./compose.ts";
+import { cedarEngine, sha256 } from "./compose.ts";
+import { GROUPS, deciderOf as gateOf, made, tools } from "./fixtures/symbi-stand.ts";
 import { castOf } from "./policies.ts";
-import { finishAgent } from "./project-symbi.ts";
-
-const done = () => "done";
-const tools = [
-  defineTool({
-    name: "pay",
-    description: "pays",
-    input: z.strictObject({ account: z.string(), euros: z.int(), note: z.string().optional(), tags: z.array(z.string()).optional() }),
-    effects: ["spend"],
-    targets: { account: "account" },
-    run: done,
-  }),
-  defineTool({
-    name: "transfer",
-    description: "pays",
-    input: z.strictObject({ amount: z.number(), fee: z.number().optional() }),
-    effects: ["spend"],
-    run: done,
-  }),
-  defineTool({
-    name: "write_note",
-    description: "writes",
-    input: z.strictObject({ path: z.string(), text: z.string() }),
-    effects: ["write"],
-    resource: ({ path }) => ({ type: "File", id: path }),
-    resourceTypes: ["File"],
-    run: done,
-  }),
-  defineTool({ name: "look", description: "reads", input: z.strictObject({}), effects: ["read"], run: done }),
-  defineTool({
-    name: "fetch",
-    description: "reads from the web",
-    input: z.strictObject({ url: z.string() }),
-    effects: ["read", "network"],
-    run: done,
-  }),
-];
-const box = new Map(tools.map((tool) => [tool.name, { tool }]));
-const GROUPS = { agents: {}, users: { operators: ["ann"] } };
 
 const agentText = (rules: string, more = "") => `agent worker {
   capabilities = [pay, transfer, write_note, look, fetch]
@@ -53,43 +13,6 @@ ${rules}
   with instructions = "work" ${more} { }
 }
 `;
-
-type Made = Readonly<{ kind: "agents"; agents: readonly Agent[] } | { kind: "problems"; text: string }>;
-function made(text: string): Made {
-  const read = readSymbi(text, "agents/worker.symbi");
-  const told = (problems: readonly { line: number; column: number; detail: string; hint: string }[]): Made => ({
-    kind: "problems",
-    text: problems.map((p) => `${p.line}:${p.column} ${p.detail} | ${p.hint}`).join("\n"),
-  });
-  if (read.kind === "problems") return told(read.problems);
-  const source = { symbi: read.symbi, path: "agents/worker.symbi" };
-  const agents: Agent[] = [];
-  for (const draft of read.symbi.agents) {
-    const built = buildAgent(source, draft, { box, broken: new Map(), prices: {} });
-    if (built.kind === "problems") return told(built.problems);
-    const finished = finishAgent(built.agent, { source, draft }, GROUPS);
-    if (finished.kind === "problems") return told(finished.problems);
-    agents.push(finished.agent);
-  }
-  return { kind: "agents", agents };
-}
-
-/** Through the real gate: Cedar, checked against the tools, with what the files of the agents say. */
-function gateOf(text: string, project = "", others: readonly Agent[] = []) {
-  const found = made(text);
-  if (found.kind === "problems") throw new Error(found.text);
-  const agents = [...found.agents, ...others];
-  const files: readonly AgentPolicies[] = [
-    ...agents.flatMap((a) => a.policies),
-    { path: "policies/base.cedar", name: "base", agent: "", text: project, shadow: false },
-  ];
-  const cast = castOf(agents, GROUPS);
-  const loaded = loadPolicies(files, cast, cedarEngine());
-  if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
-  const gate = cedarGate(loaded.set, cedarEngine(), sha256);
-  return (given: Partial<Case>) =>
-    runCase(caseSchema.parse({ name: "x", agent: "worker", verdict: "allow", ...given }), gate, cast.tools, sha256).got;
-}
 
 type Row = readonly [rules: string, table: readonly (readonly [given: Partial<Case>, verdict: string])[]];
 const pay = (args: object, more: Partial<Case> = {}): Partial<Case> => ({
@@ -566,6 +489,7 @@ const REFUSED: readonly (readonly [rule: string, problem: string])[] = [
   ["allow: 3", "a rule is about a tool, an effect"],
   ["allow: look(x)", "in brackets stands what it is done to"],
   ['allow: look(File("x"))', "`look` touches no File | it touches Tool"],
+  ['deny: spend(File("x"))', "no tool with the effect `spend` touches File"],
   ["allow: execute", "no tool of this agent's has the effect `execute`"],
   ["allow: network", "every tool with the effect `network` has others too: fetch (network, read)"],
   ['allow: delegate("reader")', "`reader` is no delegate of this agent's"],
@@ -617,4 +541,34 @@ test("Y30 what the agent is told is no part of a condition", () => {
     kind: "problems",
     text: expect.stringContaining("`bill` is what the agent is told, and no policy reads that"),
   });
+});
+
+test("Y62 where one agent is run, what the files of others say is not read by Cedar: the set is known by the same digest, and decides nothing for them", () => {
+  const found = made(`agent worker { capabilities = [look] policy p { allow: look } with instructions = "x" { } }
+agent second { capabilities = [look] policy p { allow: look } with instructions = "x" { } }`);
+  if (found.kind === "problems") throw new Error(found.text);
+  const load = (idle: string | null) => {
+    const files = found.agents.flatMap((a) =>
+      a.policies.map((file) => (file.agent === idle ? { ...file, idle: { agent: file.agent, pieces: file.pieces } } : file)),
+    );
+    const loaded = loadPolicies(files, castOf(found.agents, GROUPS), cedarEngine());
+    if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
+    return cedarGate(loaded.set, cedarEngine(), sha256);
+  };
+  const [all, some] = [load(null), load("second")];
+  expect(some.digest).toBe(all.digest);
+  const kinds = (gate: typeof all) =>
+    ["worker", "second"].map(
+      (agent) => runCase(caseSchema.parse({ name: "x", verdict: "allow", ...look, agent }), gate, tools, sha256).got.kind,
+    );
+  expect([kinds(all), kinds(some)]).toEqual([
+    ["allow", "allow"],
+    ["allow", "deny"],
+  ]);
+});
+
+test("Y30 a pattern is what it says, whatever stands in it", () => {
+  const decide = gateOf(agentText('allow: pay if args.account.like("a\\u{0}*") || args.account.ends_with("\\"z")'));
+  const kinds = ["a\u0000b", "a*b", 'x"z', "xz"].map((account) => decide(pay({ account })).kind);
+  expect(kinds).toEqual(["allow", "deny", "allow", "deny"]);
 });

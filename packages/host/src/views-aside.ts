@@ -22,7 +22,7 @@ type Answer = Readonly<{ kind: "found"; found: Found } | { kind: "used"; used: U
 
 /** A page waits so long for what is missing. */
 const PATIENCE_MS = 1_500;
-const MOST_ROWS = 50_000;
+const MOST_ROWS = 250_000;
 
 /** `directory`: where the journal lies. The thread starts with the first question. */
 export function viewsAside(directory: string): ViewsAside {

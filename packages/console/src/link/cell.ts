@@ -23,4 +23,4 @@ export function cell<T>(first: T): Cell<T> {
   };
 }
 
-export const useCell = <T>(watched: Watched<T>): T => useSyncExternalStore(watched.watch, watched.get);
+export const useCell = <T>(watched: Watched<T>): T => useSyncExternalStore(watched.watch, watched.get, watched.get);

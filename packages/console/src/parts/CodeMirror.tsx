@@ -128,7 +128,7 @@ export default function CodeMirror({ text, language, label, marks = NO_MARKS, li
           LOOK,
           marked(marks, line),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, ...(isOpen ? {} : { tabindex: "0" }) }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorState.readOnly.of(!isOpen),
           EditorView.editable.of(isOpen),
           EditorView.updateListener.of((update) => {

@@ -21,7 +21,8 @@ export function CodeView(props: CodeProps) {
   return (
     <Suspense
       fallback={
-        <pre className={css.plain}>
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+        <pre className={css.plain} tabIndex={0}>
           <code>{props.text}</code>
         </pre>
       }

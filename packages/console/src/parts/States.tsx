@@ -23,8 +23,14 @@ export function Failing({ problem, again }: Readonly<{ problem: Problem; again?:
       <span className={css.mark}>
         <Icon name="warning" size={28} />
       </span>
-      <p className={css.title}>{sentence(problem.detail)}</p>
-      <div className={css.what}>{sentence(problem.hint)}</div>
+      <p className={css.title}>
+        <Sentence text={problem.detail} />
+      </p>
+      <div className={css.what}>
+        <p>
+          <Sentence text={problem.hint} />
+        </p>
+      </div>
       {again === undefined ? null : <Button onClick={again}>Try again</Button>}
     </div>
   );
@@ -37,6 +43,15 @@ export function Loading({ what = "Loading" }: Readonly<{ what?: string }>) {
       <span className={css.dots} aria-hidden="true" />
       {what}…
     </p>
+  );
+}
+
+/** What stands in backticks is code. */
+export function Sentence({ text }: Readonly<{ text: string }>) {
+  const pieces = sentence(text).split("`");
+  return pieces.map((piece, i) =>
+    // biome-ignore lint/suspicious/noArrayIndexKey: a piece is what it is by its place
+    i % 2 === 1 && i < pieces.length - 1 ? <code key={i}>{piece}</code> : i % 2 === 1 ? `\`${piece}` : piece,
   );
 }
 

@@ -11,7 +11,7 @@ if (typeof window !== "undefined") {
 }
 export const useNow = (each: "second" | "minute" = "minute"): number => {
   const watched = each === "second" ? second : minute;
-  return useSyncExternalStore(watched.watch, watched.get);
+  return useSyncExternalStore(watched.watch, watched.get, watched.get);
 };
 
 export function Time({ at }: Readonly<{ at: number }>) {

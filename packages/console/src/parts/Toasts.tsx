@@ -1,6 +1,6 @@
 import { useCell } from "../link/cell.ts";
 import { Button } from "./Button.tsx";
-import { sentence } from "./States.tsx";
+import { Sentence } from "./States.tsx";
 import css from "./Toasts.module.css";
 import { dismiss, toasts } from "./toasts.ts";
 
@@ -12,7 +12,11 @@ export function Toasts() {
         <div key={id} className={`${css.toast} ${css[tone]}`} role={tone === "bad" ? "alert" : "status"}>
           <div>
             <p className={css.title}>{title}</p>
-            {detail === "" ? null : <p>{sentence(detail)}</p>}
+            {detail === "" ? null : (
+              <p>
+                <Sentence text={detail} />
+              </p>
+            )}
           </div>
           <Button tone="quiet" size="small" icon="close" aria-label="Put this notice away" onClick={() => dismiss(id)} />
         </div>

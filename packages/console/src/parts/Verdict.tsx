@@ -23,9 +23,15 @@ export function Verdict({ verdict }: Readonly<{ verdict: VerdictView }>) {
       ) : (
         <Policies of={verdict.policies} />
       )}
-      {verdict.kind === "deny" && verdict.policies.length > 0 ? <span className={css.reason}>{verdict.reason}</span> : null}
+      {verdict.kind === "deny" && verdict.policies.length > 0 ? <span className={css.reason}>{said(verdict)}</span> : null}
     </p>
   );
+}
+
+/** The reason without the names at its end: they stand before it, as links. */
+function said({ reason, policies }: VerdictView): string {
+  const names = ` (${policies.map(({ id }) => id).join(", ")})`;
+  return reason.endsWith(names) ? reason.slice(0, -names.length) : reason;
 }
 
 export function Policies({ of }: Readonly<{ of: readonly PolicyRef[] }>) {

@@ -44,7 +44,7 @@ export function VirtualList({
     getScrollElement: () => box.current,
     estimateSize: () => estimate,
     getItemKey: keyAt,
-    overscan: 6,
+    overscan: 4,
   });
   const toEnd = useCallback(() => {
     const element = box.current;

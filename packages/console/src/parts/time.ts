@@ -38,4 +38,4 @@ export function leftClock(ms: number): string {
 const number = new Intl.NumberFormat("en", { maximumFractionDigits: 1, notation: "compact" });
 export const countText = (n: number): string => (n < 10_000 ? String(n) : number.format(n));
 /** Of an amount in millionths of a dollar. */
-export const moneyText = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;
+export const moneyText = (micros: number): string => (micros === 0 ? "$0" : `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`);

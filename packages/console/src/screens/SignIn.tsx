@@ -8,7 +8,7 @@ import { signIn } from "../link/browser.ts";
 import type { SignedIn } from "../link/hub.ts";
 import { useHub } from "../link/use.ts";
 import { Button } from "../parts/Button.tsx";
-import { Loading, sentence } from "../parts/States.tsx";
+import { Loading, Sentence, sentence } from "../parts/States.tsx";
 import css from "./SignIn.module.css";
 
 export function SignIn({ who }: Readonly<{ who: SignedIn }>) {
@@ -53,7 +53,7 @@ export function SignIn({ who }: Readonly<{ who: SignedIn }>) {
           <h1>Orgate</h1>
         </div>
         <p role="status" className={said === null && ended === null ? "" : css.said}>
-          {said ?? ended ?? "Open the link that the server printed when it started, or paste it here. It is good once."}
+          <Sentence text={said ?? ended ?? "Open the link that the server printed when it started, or paste it here. It is good once."} />
         </p>
         <label htmlFor="link">Sign-in link</label>
         <input id="link" ref={field} type="password" autoComplete="off" spellCheck={false} required />

@@ -6,7 +6,15 @@ import { digestOf, type Hash, type JsonObject, type Label } from "../vocab/index
 import type { Agent } from "./define-agent.ts";
 
 /** Cedar about this one agent. `path` and `name` are the file's: its lines are the file's lines. */
-export type AgentPolicies = Readonly<{ path: string; name: string; agent: string; text: string; shadow: boolean }>;
+export type AgentPolicies = Readonly<{
+  path: string;
+  name: string;
+  agent: string;
+  text: string;
+  shadow: boolean;
+  /** Each policy of `text` as it stands there, in order, with its whole id. */
+  pieces: readonly Readonly<{ id: string; text: string }>[];
+}>;
 
 export type AgentFile = Readonly<{
   policies: readonly AgentPolicies[];

@@ -24,7 +24,9 @@ import {
   type KnowledgeSettings,
   type Limits,
   type Middleware,
+  type Missed,
   type ModelRetry,
+  type Overlap,
   PLAIN_WINDOW,
   type Plan,
   type Prices,
@@ -35,6 +37,7 @@ import {
   type Tool,
   tokenizerOf,
   toolFacts,
+  type WebhookProvider,
 } from "../vocab/index.ts";
 import { type KnowledgeDefinition, knowledgeOf } from "./agent-knowledge.ts";
 import type { AgentPolicies } from "./agent-policies.ts";
@@ -98,7 +101,47 @@ export type AgentDefinition<Out extends Schema | undefined = Schema | undefined>
   retry?: Partial<ModelRetry>;
   /** When its model, or a tool that does not say itself, is left alone after it kept failing. */
   breaker?: Partial<BreakerSettings>;
+  /** When it takes a turn by itself, by name: the guide's page on schedules has every setting. Read by whoever serves the project. */
+  schedules?: Readonly<Record<string, AgentSchedule>>;
+  /** What it is told by other systems, by name: the guide's page on webhooks has every setting. */
+  webhooks?: Readonly<Record<string, AgentWebhook>>;
 }>;
+
+/** Exactly one of `cron` and `at`; times such as `30s`, `5m`, `8h`. */
+export type AgentSchedule = Readonly<{
+  cron?: string;
+  at?: string;
+  timezone?: string;
+  input?: string;
+  owner?: string;
+  oneShot?: boolean;
+  jitter?: string;
+  overlap?: Overlap;
+  atOnce?: number;
+  missed?: Missed;
+  mostMissed?: number;
+  grace?: string;
+  session?: "fresh" | "shared";
+  retries?: number;
+  failures?: number;
+  enabled?: boolean;
+}>;
+/** `secret` names a secret of the project, or a variable as `$NAME`; it is never the secret itself. */
+export type AgentWebhook = Readonly<{
+  path: string;
+  provider: WebhookProvider;
+  secret: string;
+  input?: string;
+  owner?: string;
+  filter?: AgentWebhookFilter | readonly AgentWebhookFilter[];
+  maxBytes?: number;
+  contentTypes?: readonly string[];
+  replayWindow?: string;
+  signatureHeader?: string;
+  idHeader?: string;
+  timestampHeader?: string;
+}>;
+export type AgentWebhookFilter = Readonly<{ json_path: string; equals?: string | number | boolean; contains?: string }>;
 
 /** `keep` is how many of the newest units stay as they are; a unit is a call with its results, or a message. */
 export type ContextDefinition = Readonly<
@@ -155,7 +198,7 @@ export type Agent<Value = unknown> = Readonly<{
 declare const ANSWERS: unique symbol;
 
 const FIELDS =
-  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions knowledge middleware".split(
+  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions knowledge middleware schedules webhooks".split(
     " ",
   );
 const MAX_DEPTH = 3;

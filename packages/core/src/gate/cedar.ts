@@ -45,7 +45,15 @@ export type LoadedPolicy = Readonly<{
   shadow: boolean;
 }>;
 
-export type PolicySet = Readonly<{ policies: readonly LoadedPolicy[]; vocabulary: Vocabulary; cast: Cast }>;
+export type PolicySet = Readonly<{
+  policies: readonly LoadedPolicy[];
+  vocabulary: Vocabulary;
+  cast: Cast;
+  /** Agents whose own policies were not read: nothing is decided for them here. */
+  idle: ReadonlySet<string>;
+  /** Every policy of the set, those not read too. */
+  named: readonly Readonly<{ id: string; text: string; shadow: boolean }>[];
+}>;
 
 /** `cache`: decisions remembered; 0 turns the memory off. */
 export type CedarGateOptions = Readonly<{ cache?: number }>;
@@ -86,7 +94,7 @@ const CACHE = 10_000;
 const MAX_PRINCIPALS = 5_000;
 
 export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = CACHE }: CedarGateOptions = {}): CedarGate {
-  const { policies, vocabulary, cast } = set;
+  const { policies, vocabulary, cast, idle, named } = set;
   const known = knownOf(cast);
   const enforced = policies.filter((p) => !p.shadow);
   const inForce = slicer(enforced, (action) => action.uid.id);
@@ -96,7 +104,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
   const count = { hits: 0, misses: 0, slices: 0 };
   const digest = digestOf(
     {
-      policies: policies.map(({ id, text, shadow }) => ({ id, text, shadow })),
+      policies: named,
       schema: vocabulary.schema,
       agents: cast.agents.map(({ name, groups }) => ({ name, groups })),
       users: cast.users.map(({ name, groups }) => ({ name, groups })),
@@ -200,7 +208,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
   }
 
   function decide(action: Action, facts: Facts): Decision {
-    const stranger = strange(action);
+    const stranger = idle.has(facts.agent) ? "the policies of this agent's own file were not read" : strange(action);
     if (stranger !== null) return { verdict: denied([], [], stranger), slice: unchecked, read: {}, shadow: null };
     return withLeave(action, facts, inForce);
   }

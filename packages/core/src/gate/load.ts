@@ -11,7 +11,14 @@ import { holds, readsOf, Unfollowed } from "./slice.ts";
 import { type Cast, type Vocabulary, vocabularyOf } from "./vocabulary.ts";
 
 /** `name` is its path below `policies/`, without the ending: the first part of its policies' ids. */
-export type PolicyFile = Readonly<{ path: string; name: string; text: string; shadow: boolean }>;
+export type PolicyFile = Readonly<{
+  path: string;
+  name: string;
+  text: string;
+  shadow: boolean;
+  /** About an agent that is not run here: its policies are part of the set's digest, and decide nothing. */
+  idle?: Readonly<{ agent: string; pieces: readonly Readonly<{ id: string; text: string }>[] }>;
+}>;
 
 export type PolicyProblem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
 
@@ -27,6 +34,7 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
   const problems: PolicyProblem[] = [];
   const warnings: PolicyProblem[] = [];
   const parsed = files.flatMap((file) => {
+    if (file.idle !== undefined) return [];
     const found = pieces(file.text);
     const seen = engine.count(file.text);
     if (seen !== null && seen !== found.length) problems.push(miscounted(file, found.length, seen));
@@ -40,7 +48,18 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
   }
   const [first, ...rest] = problems.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line || a.column - b.column));
   if (first !== undefined) return { kind: "refused", problems: [first, ...rest] };
-  return { kind: "set", set: { policies: parsed.map((p) => p.policy), vocabulary, cast }, warnings };
+  const policies = parsed.map((p) => p.policy);
+  return { kind: "set", set: { policies, vocabulary, cast, ...idleIn(files, parsed) }, warnings };
+}
+
+/** In the order of the files, as if all of them had been read: whoever reads more of them knows the set by the same digest. */
+function idleIn(files: readonly PolicyFile[], parsed: readonly Parsed[]): Pick<PolicySet, "idle" | "named"> {
+  const named = files.flatMap((file) =>
+    file.idle === undefined
+      ? parsed.flatMap((p) => (p.file === file ? [{ id: p.policy.id, text: p.policy.text, shadow: file.shadow }] : []))
+      : file.idle.pieces.map(({ id, text }) => ({ id, text, shadow: file.shadow })),
+  );
+  return { idle: new Set(files.flatMap((file) => file.idle?.agent ?? [])), named };
 }
 
 const ofTools = (files: readonly PolicyFile[], { message, help }: CedarError): PolicyProblem => ({

@@ -153,10 +153,8 @@ export function userActOf(c: UserCase): UserAct | string {
       return { kind: action, breaker: id };
     case "edit-known":
       return { kind: action, set: id };
-    case "edit-knowledge": {
-      const scope = SCOPES.find((one) => one === (c.resource?.id ?? "project"));
-      return scope === undefined ? `there is no scope \`${id}\`: ${SCOPES.join(", ")} are` : { kind: action, scope };
-    }
+    case "edit-knowledge":
+      return { kind: action, scope: c.resource?.id ?? "project" };
     case "remove-label":
       return { kind: action, label: id, session: "any", agent: about.agent };
     case "edit-policy":

@@ -28,6 +28,7 @@ const declared = (more: Partial<Extract<JournalEvent, { kind: "schedule.declared
   spec,
   from: "orgate.toml",
   by: ana,
+  after: millis(100),
   carried: null,
   ...more,
 });
@@ -119,7 +120,7 @@ test("Z1 what comes once is done once it was fired, and stays so until it is dec
 
 test("Z14 what was due while it was paused or stopped is not made up for", () => {
   const paused: JournalEvent = { kind: "schedule.paused", schedule, by: ana, reason: "" };
-  const resumed: JournalEvent = { kind: "schedule.resumed", schedule, by: ana, reason: "" };
+  const resumed: JournalEvent = { kind: "schedule.resumed", schedule, by: ana, reason: "", after: millis(400) };
   const queued: JournalEvent = { kind: "schedule.queued", schedule, dueAt: millis(150) };
   expect(stands(declared(), queued, paused)).toMatchObject({ state: "paused", queue: [] });
   expect(stands(declared(), queued, paused, resumed)).toMatchObject({ state: "active", through: 400, failures: 0 });
@@ -134,10 +135,14 @@ test("Z11 declared again with other words it goes on where it was; at other time
     spec: { input: "look again" },
   });
   const later: ScheduleSpec = { ...spec, when: { kind: "at", at: millis(9) } };
-  expect(stands(...first, declared({ spec: later })).through).toBe(300);
+  expect(stands(...first, declared({ spec: later, after: millis(300) })).through).toBe(300);
   const removed: JournalEvent = { kind: "schedule.removed", schedule, by: ana, reason: "" };
   expect(stands(...first, removed).state).toBe("removed");
-  expect(stands(...first, removed, declared())).toMatchObject({ state: "active", through: 400, open: [{ dueAt: 7_000 }] });
+  expect(stands(...first, removed, declared({ after: millis(400) }))).toMatchObject({
+    state: "active",
+    through: 400,
+    open: [{ dueAt: 7_000 }],
+  });
 });
 
 test("Z2 from a declaration that carries how it stood, the fold is the same as from the beginning", () => {

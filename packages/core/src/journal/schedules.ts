@@ -34,7 +34,7 @@ export function foldSchedule(before: StandingSchedule | null, entries: Iterable<
 function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): StandingSchedule | null {
   if (e.kind === "schedule.declared") {
     const { schedule, spec, from, by, carried } = e;
-    const standing = carried ?? begun(s, spec, at);
+    const standing = carried ?? begun(s, spec, e.after);
     return { ...standing, schedule, spec, from, by, seq, since: carried === null ? (s?.since ?? 0) + 1 : 0 };
   }
   if (s === null) return null;
@@ -45,7 +45,7 @@ function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): Stand
     case "schedule.paused":
       return { ...n, state: "paused", queue: [], retry: [] };
     case "schedule.resumed":
-      return { ...n, state: "active", failures: 0, through: at };
+      return { ...n, state: "active", failures: 0, through: e.after };
     case "schedule.fired": {
       const { dueAt, attempt, session, intent, why } = e;
       const isPlanned = why !== "asked";
@@ -68,6 +68,7 @@ function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): Stand
         ...n,
         through: later(n.through, e.last),
         queue: n.queue.filter((due) => due < e.first || due > e.last),
+        retry: n.retry.filter(({ dueAt }) => dueAt < e.first || dueAt > e.last),
         failures: n.failures + (FAILS.has(e.why) ? 1 : 0),
       };
     case "schedule.ended": {
@@ -80,6 +81,7 @@ function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): Stand
         retry: result === "retry" && retryAt !== null ? [...n.retry, { dueAt, attempt: attempt + 1, at: retryAt }] : n.retry,
         setAside: result === "set-aside" ? [{ dueAt, session }, ...n.setAside].slice(0, MOST_SHOWN) : n.setAside,
         failures: result === "set-aside" ? n.failures + 1 : ending === "completed" ? 0 : n.failures,
+        shared: ending === null && n.shared === session ? null : n.shared, // the next one opens another
         last: n.last?.session === session && n.last.dueAt === dueAt ? { ...n.last, ending } : n.last,
       };
     }

@@ -16,7 +16,7 @@ import {
   type Verdict,
 } from "../vocab/index.ts";
 import { type DiffLine, diffLines, withContext } from "./view-diff.ts";
-import { callItem, type Ground, placed, push, setCall, withOne, without } from "./view-ground.ts";
+import { callItem, closeCall, type Ground, placed, push, setCall, withOne, without } from "./view-ground.ts";
 import { type CallItem, type CallStatus, type EditView, MOST_LIVE, shownText, verdictView } from "./view-items.ts";
 import { recoveryText, resourceText } from "./view-lines.ts";
 import { callSummary } from "./view-summary.ts";
@@ -73,7 +73,7 @@ export function foldCall(ground: Ground, e: CallEvent): void {
         return;
       }
       if (e.strategy === "ask-model" || e.strategy === "dead-letter" || e.strategy === "stop") {
-        close(ground, e.call, "failed", {});
+        closeCall(ground, e.call, "failed", {});
         return;
       }
       return;
@@ -92,7 +92,7 @@ export function foldCall(ground: Ground, e: CallEvent): void {
     case "child.ended": {
       const { child, startedAt } = callItem(ground, e.call) ?? { child: null, startedAt: null };
       const shown = shownText(e.output ?? e.detail ?? ENDINGS[e.ending].sentence);
-      close(ground, e.call, e.ending === "completed" ? "done" : "failed", {
+      closeCall(ground, e.call, e.ending === "completed" ? "done" : "failed", {
         result: shown.text,
         cut: shown.cut,
         durationMs: startedAt === null ? null : entry.at - startedAt,
@@ -171,27 +171,19 @@ function decided(ground: Ground, { id, action, verdict }: Of<"gate.decided">): v
   const verdictShown = verdictView(verdict, ground.entry.seq);
   const args = doing.args === null ? {} : argsShown(doing.args, "");
   setCall(ground, id, { ...args, verdict: verdictShown, resource: resourceText(doing.resource), status: BY_VERDICT[verdict.kind] });
-  if (verdict.kind === "deny") close(ground, id, "denied", { result: verdictShown.reason });
+  if (verdict.kind === "deny") closeCall(ground, id, "denied", { result: verdictShown.reason });
 }
 
 function settle(ground: Ground, call: CallId, outcome: Outcome): void {
   const shown = shownText(
     outcome.kind === "done" ? outputText(outcome.output) : outcome.kind === "failed" ? outcome.error : unknownText(outcome),
   );
-  close(ground, call, outcome.kind, { result: shown.text, cut: shown.cut });
-}
-
-function close(ground: Ground, call: string, status: CallStatus, set: Partial<Omit<CallItem, "kind" | "key">>): void {
-  const item = callItem(ground, call);
-  if (item === null) return;
-  ground.open.delete(item.call);
-  ground.view.running = without(ground.view.running, item.call);
-  setCall(ground, call, { endedAt: ground.entry.at, live: "", ...set, status });
+  closeCall(ground, call, outcome.kind, { result: shown.text, cut: shown.cut });
 }
 
 /** Its turn ended first. */
 export function drop(ground: Ground): void {
-  for (const call of ground.open) close(ground, call, "dropped", {});
+  for (const call of ground.open) closeCall(ground, call, "dropped", {});
 }
 
 function noted(ground: Ground, { call, name, value }: Of<"note">): void {

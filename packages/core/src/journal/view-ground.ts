@@ -1,7 +1,7 @@
 /** What the parts of a session's fold share: the view, and where in it things are. */
 import type { ActionId, ApprovalId, Ask, CallId, Digest, Entry, Millis, Resource, Seq, SessionId, Vote } from "../vocab/index.ts";
 import { NO_USAGE, seq } from "../vocab/index.ts";
-import type { CallItem, QuestionItem, SessionView, TurnTotals, ViewItem } from "./view-items.ts";
+import type { CallItem, CallStatus, QuestionItem, SessionView, TurnTotals, ViewItem } from "./view-items.ts";
 
 export const NO_TOTALS: TurnTotals = { usage: NO_USAGE, lost: NO_USAGE, micros: 0, iterations: 0, calls: 0, activeMs: 0 };
 
@@ -78,6 +78,15 @@ export function replace(ground: Ground, item: ViewItem): void {
 export function setCall(ground: Ground, call: string, set: Partial<Omit<CallItem, "kind" | "key">>): void {
   const item = callItem(ground, call);
   if (item !== null) replace(ground, { ...item, ...set });
+}
+
+/** Nothing more becomes of it. */
+export function closeCall(ground: Ground, call: string, status: CallStatus, set: Partial<Omit<CallItem, "kind" | "key">>): void {
+  const item = callItem(ground, call);
+  if (item === null) return;
+  ground.open.delete(item.call);
+  ground.view.running = without(ground.view.running, item.call);
+  setCall(ground, call, { endedAt: ground.entry.at, live: "", ...set, status });
 }
 
 export const without = <T>(list: readonly T[], one: T): readonly T[] => list.filter((other) => other !== one);

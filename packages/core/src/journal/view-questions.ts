@@ -9,7 +9,7 @@ import {
   principalName,
   type Vote,
 } from "../vocab/index.ts";
-import { callItem, type Ground, placed, push, questionItem, replace, setCall, withOne, without } from "./view-ground.ts";
+import { callItem, closeCall, type Ground, placed, push, questionItem, replace, setCall, withOne, without } from "./view-ground.ts";
 import { askView, type QuestionState } from "./view-items.ts";
 import { resourceText } from "./view-lines.ts";
 
@@ -25,6 +25,7 @@ export function foldQuestion(ground: Ground, e: QuestionEvent): void {
       answered(ground, e);
       return;
     case "approval.expired":
+      refuse(ground, e.approval, "nobody answered in time");
       settle(ground, e.approval, "expired");
       return;
     case "approval.consumed":
@@ -75,7 +76,15 @@ function answered(ground: Ground, { approval, by, answer, counts, digest, about 
   const resource = about === null ? item.resource : resourceText(about);
   const isOver = answer.kind === "deny" || isAnswered(before.asks, before.votes);
   replace(ground, { ...item, answers, digest, resource, state: isOver ? STATES[answer.kind] : "open" });
+  if (answer.kind === "deny") refuse(ground, approval, `${principalName(by)}: ${answer.reason}`);
   if (isOver) gone(ground, approval);
+}
+
+/** What was asked about is not done: its card says why, and not that its turn ended. */
+function refuse(ground: Ground, approval: ApprovalId, why: string): void {
+  const item = questionItem(ground, approval);
+  if (item !== null && callItem(ground, item.action)?.status === "asking")
+    closeCall(ground, item.action, "denied", { result: escapeHidden(why) });
 }
 
 function settle(ground: Ground, approval: ApprovalId, state: QuestionState): void {

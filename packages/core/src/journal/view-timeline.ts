@@ -24,6 +24,17 @@ import { oneLine } from "./view-summary.ts";
 export const PHASES = ["observe", "reason", "gate", "act"] as const;
 export type Phase = (typeof PHASES)[number];
 
+/** Which phase an entry is of; null: it is about the session as a whole, or what is said to people. */
+export function phaseOf(kind: string): Phase | null {
+  const [noun = ""] = kind.split(".");
+  if (noun === "model") return "reason";
+  if (noun === "gate" || noun === "approval" || noun === "grant") return "gate";
+  if (noun === "act" || noun === "child" || noun === "recovery" || noun === "note" || noun === "budget") return "act";
+  if (noun === "input" || noun === "labels" || noun === "text" || noun === "context" || noun === "knowledge" || noun === "names")
+    return "observe";
+  return null;
+}
+
 export type Span = Readonly<{
   id: string;
   phase: Phase;
@@ -32,7 +43,7 @@ export type Span = Readonly<{
   endSeq: Seq | null;
   at: Millis;
   endAt: Millis | null;
-  /** From 0; beside each other where they overlap. */
+  /** Of calls, from 0: beside each other where they overlap. The other phases have one. */
   lane: number;
   turn: number;
   iteration: number;
@@ -79,7 +90,7 @@ export const FOLD_MS = 2_000;
 type Ground = {
   readonly view: TimelineView;
   readonly open: Map<string, number>;
-  /** What each lane is used for; null: free. */
+  /** What each lane of calls is used for; null: free. */
   readonly lanes: (string | null)[];
   readonly tools: Map<string, string>;
   readonly asking: Set<ActionId>;
@@ -241,13 +252,19 @@ type Begin = Pick<Span, "id" | "phase" | "call" | "text">;
 function begin(ground: Ground, { id, phase, call, text }: Begin): void {
   const { view, entry, lanes } = ground;
   if (ground.open.has(id)) end(ground, id, "lost");
-  const free = lanes.indexOf(null);
-  const lane = free === -1 ? lanes.length : free;
-  lanes[lane] = id;
+  const lane = phase === "act" ? laneFor(lanes, id) : 0;
   view.lanes = Math.max(view.lanes, lanes.length);
   ground.open.set(id, view.spans.length);
   const where = { seq: entry.seq, endSeq: null, at: entry.at, endAt: null, lane, turn: ground.turn, iteration: ground.iteration };
   view.spans.push({ id: `${id}@${entry.seq}`, phase, ...where, call, text, status: "open" });
+}
+
+/** The lowest that is free. */
+function laneFor(lanes: (string | null)[], id: string): number {
+  const free = lanes.indexOf(null);
+  const lane = free === -1 ? lanes.length : free;
+  lanes[lane] = id;
+  return lane;
 }
 
 function end({ view, open, lanes, entry }: Ground, id: string, status: Span["status"], at = entry.at): void {
@@ -255,7 +272,7 @@ function end({ view, open, lanes, entry }: Ground, id: string, status: Span["sta
   const span = place === undefined ? undefined : view.spans[place];
   if (place === undefined || span === undefined) return;
   open.delete(id);
-  lanes[span.lane] = null;
+  if (span.phase === "act") lanes[span.lane] = null;
   view.spans[place] = { ...span, endSeq: entry.seq, endAt: millis(Math.max(at, span.at)), status };
 }
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { itemLine, spanLine, VIEW_CASES } from "../testing/view-cases.ts";
 import * as j from "../testing/view-journals.ts";
-import { type Entry, millis, policyId, seq } from "../vocab/index.ts";
+import { approvalId, type Entry, type JournalEvent, millis, policyId, seq } from "../vocab/index.ts";
 import { foldQuestions, NOTHING_WAITS } from "./questions.ts";
 import {
   approvalRow,
@@ -44,6 +44,32 @@ describe.each(VIEW_CASES)("$name", ({ entries, state, items, spans, folds, marks
       expect(JSON.parse(JSON.stringify(fold.view))).toEqual(again);
     }
   });
+});
+
+test("V22 what a person denied, or nobody answered, is denied on its card, with the reason", () => {
+  const pay = { tool: "pay", args: { to: "ben" }, file: "a.txt" };
+  const ask = j.askFor("base/pays", "Pay?");
+  const start = [
+    [0, j.opened()],
+    [1, j.held(1)],
+    [2, j.turn(1, "pay")],
+    [3, j.replies(1, j.wants("1.0", "pay", pay.args))],
+    [4, j.decides("1.0", pay, j.asking(ask))],
+    [5, j.question("a_1", "1.0", ask)],
+  ] as const;
+  const cardAfter = (event: JournalEvent) => {
+    const { items, openQuestions } = sessionViewOf(j.VIEWED, j.journalOf(...start, [6, event], [7, j.over(1, "cancelled", null)]));
+    const card = items.find(({ kind }) => kind === "call");
+    return [openQuestions, card?.kind === "call" ? [card.status, card.result] : null];
+  };
+  expect(cardAfter(j.answers("a_1", "ben", { kind: "deny", reason: "not\u202e now" }))).toEqual([
+    [],
+    ["denied", "user:ben: not\\u{202e} now"],
+  ]);
+  expect(cardAfter({ kind: "approval.expired", approval: approvalId("a_1"), result: "deny" })).toEqual([
+    [],
+    ["denied", "nobody answered in time"],
+  ]);
 });
 
 test("V22 every key is there once", () => {

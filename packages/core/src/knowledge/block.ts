@@ -25,7 +25,7 @@ export const lineOf = (item: Shown): string =>
 /** What looks like a beginning or an end of such a block, in any capitals and with any spaces, is spelled out. Line and paragraph separators too. */
 const harmless = (text: string): string =>
   text
-    .replace(/[<＜﹤](?=[\s/\\]*\/?[\s/\\]*k\s*n\s*o\s*w\s*l\s*e\s*d\s*g\s*e)/giu, "\\u003c")
+    .replace(/[<＜﹤](?=[\s/\\]*k\s*n\s*o\s*w\s*l\s*e\s*d\s*g\s*e)/giu, "\\u003c")
     .replace(/[\u0085\u2028\u2029]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** No item takes the whole block. */

@@ -2,6 +2,7 @@
  * Documents cut into pieces by their own structure: sections of markdown and HTML under their headings, paragraphs of text, top-level parts of code.
  * N32 a piece has at most 1,600 characters and says where it stands; nothing but space is lost, a fence or a paragraph is cut only where it is too long by
  *     itself, and the same text gives the same pieces.
+ * N70 the work grows with the length of a text and no faster, whatever it is made of: no expression here looks again at what it has passed.
  */
 export type Piece = Readonly<{ title: string; text: string }>;
 export type DocumentKind = "markdown" | "html" | "text" | "code";
@@ -45,7 +46,15 @@ export function piecesOf(text: string, kind: DocumentKind): readonly Piece[] {
   }
 }
 
-const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+const HEADING = /^ {0,3}(#{1,6})(?=\s)/;
+/** A longer one is text like any other, and is lost nowhere. */
+const LONGEST_HEADING = 200;
+const titleIn = (line: string): string =>
+  line
+    .replace(/^\s*#+/, "")
+    .trim()
+    .replace(/(?<!#)#+$/, "")
+    .trim();
 const FENCE = /^ {0,3}(```+|~~~+)/;
 
 function sections(text: string): readonly Piece[] {
@@ -53,27 +62,31 @@ function sections(text: string): readonly Piece[] {
   const path: string[] = [];
   let lines: string[] = [];
   let fence: string | null = null;
-  const flush = (): void => {
-    const title = path.filter((name) => name !== undefined && name !== "").join(" > ");
-    for (const { text: part } of packed(paragraphs(lines.join("\n")), "")) pieces.push({ title, text: part });
+  const titleOf = (names: readonly string[]): string => names.filter((name) => name !== "").join(" > ");
+  /** `level`: of the heading that comes next. One with nothing under it is said by nobody else. */
+  const flush = (level: number): void => {
+    const found = packed(paragraphs(lines.join("\n")), "");
+    for (const { text: part } of found) pieces.push({ title: titleOf(path), text: part });
+    const last = path.at(-1) ?? "";
+    if (found.length === 0 && level <= path.length && last !== "") pieces.push({ title: titleOf(path.slice(0, -1)), text: last });
     lines = [];
   };
   for (const line of text.split("\n")) {
     const mark = FENCE.exec(line)?.[1] ?? null;
     if (fence === null && mark !== null) fence = mark;
     else if (fence !== null && mark?.startsWith(fence) === true) fence = null;
-    const heading = fence === null && mark === null ? HEADING.exec(line) : null;
+    const heading = fence === null && mark === null && line.length <= LONGEST_HEADING ? HEADING.exec(line) : null;
     if (heading === null) {
       lines.push(line);
       continue;
     }
-    flush();
     const level = heading[1]?.length ?? 1;
+    flush(level);
     path.length = level - 1;
     for (let i = 0; i < level - 1; i += 1) path[i] ??= "";
-    path.push((heading[2] ?? "").slice(0, 200));
+    path.push(titleIn(line));
   }
-  flush();
+  flush(0);
   return pieces;
 }
 
@@ -108,7 +121,7 @@ function parts(text: string): readonly string[] {
     lines.push(line);
   }
   if (lines.length > 0) found.push(lines.join("\n"));
-  return found.map((one) => one.replace(/^\n+|\s+$/g, "")).filter((one) => one !== "");
+  return found.map((one) => one.replace(/^\n+/, "").trimEnd()).filter((one) => one !== "");
 }
 
 /** The first line that says what it is. */
@@ -143,18 +156,18 @@ function cutLong(text: string): readonly string[] {
 
 const UNSEEN = /<!--[\s\S]*?(?:-->|$)|<(script|style|template|noscript|svg|head)\b[\s\S]*?(?:<\/\1\s*>|$)/gi;
 const BLOCKS =
-  /<\/?(?:p|div|section|article|main|header|footer|nav|aside|ul|ol|li|table|tr|pre|blockquote|form|br|hr|dl|dt|dd|figure|body|html)\b[^>]*>/gi;
+  /<\/?(?:p|div|section|article|main|header|footer|nav|aside|ul|ol|li|table|tr|pre|blockquote|form|br|hr|dl|dt|dd|figure|body|html)\b[^<>]*>/gi;
 
 /** As a reader sees it, with headings as markdown has them. What is not shown is not read. */
 function htmlText(html: string): string {
   return html
     .replace(UNSEEN, " ")
     .replace(
-      /<h([1-6])\b[^>]*>([\s\S]*?)<\/h\1\s*>/gi,
+      /<h([1-6])\b[^<>]*>([\s\S]{0,400}?)<\/h\1\s*>/gi,
       (_, level: string, inner: string) => `\n\n${"#".repeat(Number(level))} ${inner.replace(/\s+/g, " ")}\n\n`,
     )
     .replace(BLOCKS, "\n\n")
-    .replace(/<\/?[A-Za-z][^>]*>/g, "")
+    .replace(/<\/?[A-Za-z][^<>]*>/g, "")
     .replace(/&(#x[0-9a-f]{1,6}|#\d{1,7}|[a-z]{2,6});/gi, (whole, name: string) => entity(name) ?? whole);
 }
 

@@ -49,6 +49,20 @@ export function slotOf({ body, scope, agent }: Pick<KnowledgeItem, "body" | "sco
 export const maySupersede = (fresh: Pick<KnowledgeItem, "verified">, old: Pick<KnowledgeItem, "verified">): boolean =>
   fresh.verified || !old.verified;
 
+type Timed = Pick<KnowledgeItem, "id" | "verified" | "created">;
+
+/**
+ * N75 where what comes from elsewhere stands among those that are current in its slot: who is older and may be superseded is, unless a newer one
+ * supersedes it. Of two of one time the one that is there stays; where one of them has a person's word, both do.
+ */
+export function placeAmong(item: Timed, there: readonly Timed[]): Readonly<{ by: KnowledgeId | null; supersedes: readonly KnowledgeId[] }> {
+  const by = there.find(
+    (one) => (one.created > item.created && maySupersede(one, item)) || (one.created === item.created && one.verified === item.verified),
+  );
+  if (by !== undefined) return { by: by.id, supersedes: [] };
+  return { by: null, supersedes: there.filter((one) => one.created < item.created && maySupersede(item, one)).map(({ id }) => id) };
+}
+
 /** Whose it is to give: `agent` is the only scope with an owner; what is shared is everybody's who looks that wide. */
 export const realmOf = ({ scope, agent }: Pick<KnowledgeItem, "scope" | "agent">): string => (scope === "agent" ? (agent ?? "") : "");
 

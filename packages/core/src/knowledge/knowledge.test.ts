@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { knowledgeTools } from "../agents/agent-knowledge.ts";
+import { knowledgeOf, knowledgeTools } from "../agents/agent-knowledge.ts";
 import { memoryKnowledge } from "../testing/memory-knowledge.ts";
 import {
   DEFAULT_KNOWLEDGE,
@@ -283,6 +283,27 @@ describe("the tools", () => {
     const [own] = knowledgeTools({ ...DEFAULT_KNOWLEDGE, scope: "agent" });
     expect(own?.check({ query: "x", scope: "project" }).kind).toBe("invalid");
     expect(own?.resource({ query: "x", limit: 5, scope: "conventions", directory: "a" })).toEqual({ type: "Scope", id: "agent" });
+  });
+  test("N10 a setting that is wrong or unknown is refused where it stands; off is off", () => {
+    const of = (knowledge: unknown) => () => knowledgeOf(knowledge as never, "agent `a`");
+    for (const wrong of [
+      { maxItems: -1 },
+      { maxItems: 51 },
+      { threshold: 1.5 },
+      { threshold: "0.3" },
+      { keepLearnings: "yes" },
+      { scope: "all" },
+      { store: "" },
+      { maxTokens: 1 },
+      { items: 5 },
+      "on",
+      null,
+      [],
+    ])
+      expect(of(wrong)).toThrow(/`knowledge`/);
+    expect([of(undefined)(), of(false)()]).toEqual([null, null]);
+    expect(of(true)()).toEqual(DEFAULT_KNOWLEDGE);
+    expect(of({ maxItems: 0, scope: "agent" })()).toEqual({ ...DEFAULT_KNOWLEDGE, maxItems: 0, scope: "agent" });
   });
   test("N10 as it is usual: 5 items, 0.3, learnings off", () => {
     expect(DEFAULT_KNOWLEDGE).toMatchObject({ maxItems: 5, threshold: 0.3, keepLearnings: false });

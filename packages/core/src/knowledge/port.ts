@@ -21,8 +21,11 @@ export type Search = Readonly<{
 }>;
 
 export type Hit = Readonly<{ item: StoredItem; relevance: number }>;
-/** `trouble`: in which way it could not be looked for; the hits are those of the other. */
-export type Found = Readonly<{ hits: readonly Hit[]; trouble: string | null }>;
+/**
+ * `trouble`: in which way it could not be looked for; the hits are those of the other. `cause`: what another system said about that. N81 it is a stranger's
+ * text: for the record, and never for a model.
+ */
+export type Found = Readonly<{ hits: readonly Hit[]; trouble: string | null; cause?: string }>;
 
 export type Put = Readonly<
   /** `superseded`: what said something else about the same before. */

@@ -33,7 +33,10 @@ export type KnowledgeStore = Readonly<{
   get(id: KnowledgeId): StoredItem | null;
   /** By id, from after that one on. */
   list(page: Readonly<{ after: KnowledgeId | null; most: number }>): readonly StoredItem[];
-  /** As it was, with its past: for what was exported. What was forgotten here stays forgotten. */
+  /**
+   * As it was, with its past: for what was exported. What was forgotten here stays forgotten. N75 it takes its place by its time: what is older is
+   * superseded, by it or it by what is there; a working memory is `known` where a newer one stands in its place.
+   */
   restore(item: StoredItem): "stored" | "known" | "forgotten";
   documents(path?: string): readonly KnownDocument[];
   /** The pieces of a document are these from now on, all at once: others of it are superseded, what comes back is back. */
@@ -42,6 +45,7 @@ export type KnowledgeStore = Readonly<{
   piecesOf(document: DocumentKey): readonly KnowledgeId[];
   /** From tables, index and vectors; what is left of it on disk is overwritten. */
   forget(ids: readonly KnowledgeId[]): Forgotten;
+  isForgotten(id: KnowledgeId): boolean;
   /** Of the items that have no vector of this model: some. */
   unembedded(model: string, most: number): readonly StoredItem[];
   /** Refused with a reason where it is of another model or length than those that are there. */
@@ -59,7 +63,7 @@ export type Replaced = Readonly<{ added: number; kept: number; gone: number }>;
 export type Embedder = Readonly<{ model: string; embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> }>;
 
 /** The port on a store. Without an embedder nobody else is asked for anything. */
-export function knowledgeOn(store: KnowledgeStore, embedder: Embedder | null): Knowledge {
+export function knowledgeOn(store: Pick<KnowledgeStore, "search" | "put" | "used" | "embed">, embedder: Embedder | null): Knowledge {
   if (embedder === null)
     return {
       reach: "local",
@@ -73,7 +77,7 @@ export function knowledgeOn(store: KnowledgeStore, embedder: Embedder | null): K
       if (search.most.all === 0 || search.text.trim() === "") return NOTHING;
       const asked = await vectorOf(embedder, search.text, signal);
       const found = store.search(search, "error" in asked ? null : asked);
-      return "error" in asked ? { ...found, trouble: joined(`by words alone: ${asked.error}`, found.trouble) } : found;
+      return "error" in asked ? { ...found, trouble: `by words alone: ${embedder.model} could not be asked`, cause: asked.error } : found;
     },
     /** Stored first: without a vector it is found by its words, and gets one with the next `orgate knowledge embed`. */
     async put(item, signal) {
@@ -87,12 +91,11 @@ export function knowledgeOn(store: KnowledgeStore, embedder: Embedder | null): K
   };
 }
 const NOTHING: Found = Object.freeze({ hits: Object.freeze([]), trouble: null });
-const joined = (...troubles: readonly (string | null)[]): string => troubles.filter((one) => one !== null).join("; ");
 
 async function vectorOf({ model, embed }: Embedder, text: string, signal: AbortSignal): Promise<Vector | Readonly<{ error: string }>> {
   try {
     const [values] = await embed([text.slice(0, LONGEST_EMBEDDED)], signal);
-    return values === undefined || values.length === 0 ? { error: `${model} gave no vector` } : { model, values };
+    return values === undefined || values.length === 0 ? { error: "it gave no vector" } : { model, values };
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }

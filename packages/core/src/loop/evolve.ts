@@ -445,6 +445,7 @@ function changeAgent(s: State, { agent }: Of<"agent.changed">): State {
     s.turn.tries = NO_TRIES;
     s.turn.noModel = false;
   }
+  if (s.turn !== null) recallAnew(s.turn); // it may look less far now, or not at all
   s.agent = agent;
   return s;
 }

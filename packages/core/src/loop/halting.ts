@@ -3,8 +3,8 @@ import { haltOf, type Orders, type StandingHalt } from "../journal/orders.ts";
 import type { GrantId, JournalEvent, Stamped } from "../vocab/index.ts";
 import { nameOf, type State } from "./state.ts";
 
-/** Events that announce an effect, use up what let it be, or are nothing but the leave to ask a tool about an old call. */
-export const isBeginning = (e: JournalEvent): boolean => BEGINNINGS.has(e.kind) || isLeaveToReconcile(e);
+/** Events that announce an effect, use up what let it be, or are nothing but the leave to ask a tool about an old call, or a store about what is known. */
+export const isBeginning = (e: JournalEvent): boolean => BEGINNINGS.has(e.kind) || isLeaveToReconcile(e) || isLeaveToRecall(e);
 const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set([
   "act.started",
   "model.asked",
@@ -12,9 +12,14 @@ const BEGINNINGS: ReadonlySet<JournalEvent["kind"]> = new Set([
   "grant.used",
   "child.opened",
   "budget.reserved",
+  "knowledge.recalled", // looked up under a decision that is made again
+  "knowledge.keeping",
 ]);
 const isLeaveToReconcile = (e: JournalEvent): boolean =>
   e.kind === "gate.decided" && e.id.startsWith("reconcile:") && e.verdict.kind === "allow";
+
+/** Another system may be asked on nothing but this. */
+const isLeaveToRecall = (e: JournalEvent): boolean => e.kind === "gate.decided" && e.action.kind === "recall" && e.verdict.kind === "allow";
 
 /** Its agent, and for a delegate those above: a halt of one of them halts what is done for it, whoever drives it. */
 const agentsOf = (s: State): readonly string[] => [s.agent.name, ...(s.turn?.number === 1 ? (s.parent?.lineage ?? []) : [])];

@@ -57,11 +57,14 @@ const recall =
       s.at,
     );
     const lines = found.hits.map(({ item: { id, body, confidence, labels: own }, relevance }) =>
-      lineOf({ id, kind: body.kind, relevance, confidence, labels: own, text: shownText(textOf(body), "clean") }),
+      lineOf({ id, kind: body.kind, relevance, confidence, labels: own, text: shownText(textOf(body).slice(0, LONGEST_TOLD), "clean") }),
     );
     const trouble = found.trouble === null ? [] : [`(${found.trouble})`];
     return [...(lines.length === 0 ? [nothingSaid(query, directory, scope)] : lines), ...trouble].join("\n");
   };
+
+/** Of one item, to a model that asked for it. */
+const LONGEST_TOLD = 4_000;
 
 /** A sentence of its own for each way of looking: nothing found is no error. */
 function nothingSaid(query: string, directory: string | undefined, scope: string | undefined): string {

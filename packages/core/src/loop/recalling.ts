@@ -50,7 +50,7 @@ function fail(): never {
 
 export function recalledEvents(s: State, t: Turn, found: Found | Readonly<{ error: string }>): readonly JournalEvent[] {
   const iteration = t.iterations + 1;
-  const error = "error" in found ? found.error : found.trouble;
+  const error = "error" in found ? found.error : troubleOf(found);
   const hits = "error" in found ? [] : found.hits;
   const all = hits.map(({ item, relevance }): Shown => {
     const { id, body, confidence, labels } = item;
@@ -69,6 +69,11 @@ export function recalledEvents(s: State, t: Turn, found: Found | Readonly<{ erro
   const fresh = freshLabels(s, shown);
   return fresh.length === 0 ? [event] : [event, { kind: "labels.added", labels: fresh, from: null }];
 }
+
+const LONGEST_CAUSE = 200;
+/** N81 what another system said is cleaned and shortened, on the record too. */
+const troubleOf = ({ trouble, cause }: Found): string | null =>
+  trouble === null || cause === undefined ? trouble : `${trouble}: ${[...shownText(cause, "clean")].slice(0, LONGEST_CAUSE).join("")}`;
 
 const rounded = (n: number): number => Math.round(n * 10_000) / 10_000;
 const tokensOf = (s: State, block: string): number => counted(s)(block) + PER_MESSAGE;

@@ -281,4 +281,49 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
       other.dispose();
     }
   });
+
+  rule(
+    "N75 N13 what is restored takes its place among what is there by its time: one is current, and nothing that was is lost",
+    (store) => {
+      const past = (one: KnowledgeItem): StoredItem => ({ ...one, usedAt: null, uses: 0, supersededBy: null });
+      const port = (object: string, created: number, more: Partial<KnowledgeItem> = {}) =>
+        factOf("port", "is", object, { created: millis(created), ...more });
+      const here = port("two", 2);
+      store.put(here);
+      const [older, newer, same] = [port("one", 1), port("three", 3), port("also three", 3)];
+      expect(store.restore(past(older))).toBe("stored");
+      expect(store.get(older.id)?.supersededBy).toBe(here.id);
+      expect(store.restore(past(newer))).toBe("stored");
+      expect(store.get(here.id)?.supersededBy).toBe(newer.id);
+      store.restore(past(same));
+      expect(texts(store, "port")).toEqual([textOf(newer.body)]);
+      store.restore(past(port("sure", 2, { verified: true }))); // N14 a newer one that nobody stands for does not push it out
+      expect([...texts(store, "port")].sort()).toEqual(["port is sure", textOf(newer.body)]);
+      store.restore(past(port("surer", 9, { verified: true })));
+      expect(texts(store, "port")).toEqual(["port is surer"]);
+    },
+  );
+
+  rule("N75 N15 of a working memory that is restored the newest stays, whichever came first", (store) => {
+    const kept = (text: string, created: number): StoredItem => ({
+      ...item({ kind: "working", key: "last", text }, { created: millis(created) }),
+      usedAt: null,
+      uses: 0,
+      supersededBy: null,
+    });
+    expect(store.restore(kept("second words", 5))).toBe("stored");
+    expect(store.restore(kept("first words", 1))).toBe("known");
+    expect(store.restore(kept("third words", 9))).toBe("stored");
+    expect(texts(store, "words")).toEqual(["third words"]);
+    expect(store.stats().items).toBe(1);
+  });
+
+  rule("N77 N17 however many that no longer hold would fit better, what holds is found", (store) => {
+    const rule = (text: string, created: number, more: Partial<KnowledgeItem> = {}) =>
+      store.put(item({ kind: "pattern", title: "", text }, { created: millis(created), ...more }));
+    rule("the ferry leaves at nine, from the pier behind the old harbour office", 1);
+    for (let i = 0; i < 220; i += 1) rule("ferry harbour", 10 + i, { validTo: millis(500) });
+    expect(texts(store, "ferry harbour")).toHaveLength(1);
+    expect(texts(store, "ferry harbour", { now: millis(400) }).includes("ferry harbour")).toBe(true);
+  });
 }

@@ -1,5 +1,5 @@
 /** A store of knowledge in memory: small, exact, and slow with many items. What it does is what every store does. */
-import { holdsAt, maySupersede, slotOf, textOf } from "../knowledge/item.ts";
+import { holdsAt, maySupersede, placeAmong, slotOf, textOf } from "../knowledge/item.ts";
 import type { Search } from "../knowledge/port.ts";
 import { CANDIDATES, ranked } from "../knowledge/rank.ts";
 import type { DocumentKey, KnowledgeStore, KnownDocument, Vector } from "../knowledge/store.ts";
@@ -87,7 +87,15 @@ export function memoryKnowledge(): KnowledgeStore {
     restore(item) {
       if (forgotten.has(item.id)) return "forgotten";
       if (items.has(item.id)) return "known";
-      items.set(item.id, item);
+      const slot = item.supersededBy === null ? slotOf(item) : null;
+      const there = slot === null ? [] : current().filter((one) => slotOf(one) === slot);
+      const isWorking = item.body.kind === "working";
+      const { by, supersedes } = placeAmong(item, there);
+      if (isWorking && by !== null) return "known";
+      for (const id of supersedes)
+        if (isWorking) drop(id);
+        else change(id, { supersededBy: item.id });
+      items.set(item.id, { ...item, supersededBy: item.supersededBy ?? by });
       return "stored";
     },
     documents: (path) => [...documents.values()].filter((one) => path === undefined || one.path === path),
@@ -109,6 +117,7 @@ export function memoryKnowledge(): KnowledgeStore {
       for (const [key, document] of documents) if (piecesOf(document).length === 0) documents.delete(key);
       return { gone, clean: true };
     },
+    isForgotten: (id) => forgotten.has(id),
     unembedded: (of, most) =>
       model !== null && model !== of
         ? []

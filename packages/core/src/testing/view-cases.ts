@@ -1,6 +1,7 @@
 /**
  * One table for everybody who shows sessions: a journal, and what is to be seen of it. The folds are checked against it, console and shell render it.
- * `items` are lines of `itemLine`, `spans` of `spanLine`; `shown` are texts that a reader must find on the screen, `hidden` such as may be nowhere.
+ * `items` are lines of `itemLine`, `spans` of `spanLine`; `shown` are texts that a reader must find without opening anything, `hidden` such as
+ * may be nowhere.
  */
 import type { CallItem, Span, ViewItem } from "../journal/view.ts";
 import { callId, type Entry, intentId, sessionId } from "../vocab/index.ts";
@@ -84,7 +85,7 @@ const answered: ViewCase = {
   folds: [],
   marks: ["turn 10 turn 1: hello", "ended 520 completed"],
   labels: [],
-  shown: ["hello", "Good day.", "The agent answered."],
+  shown: ["hello", "Good day.", "completed"],
   hidden: [],
 };
 
@@ -198,7 +199,7 @@ const edited: ViewCase = {
   folds: [],
   marks: ["turn 10 turn 1: write it down", "question 50 Write it?", "answer 70 ben: approve"],
   labels: [],
-  shown: ["a.txt", "uno", "Write it?"],
+  shown: ["a.txt", "uno", "write_file"],
   hidden: [],
 };
 
@@ -302,7 +303,7 @@ const withheld: ViewCase = {
   folds: [],
   marks: ["turn 10 turn 1: tell me", "cancel 40 enough", "ended 50 cancelled"],
   labels: ["30 secret"],
-  shown: ["\\e[31mred\\u{202e}", "The turn was cancelled."],
+  shown: ["look_up", "I look.", "The turn was cancelled."],
   hidden: ["secret is 42", "\u202e"],
 };
 
@@ -396,14 +397,14 @@ const recovered: ViewCase = {
     "gate 0 30-30 send: allow done",
     "act 0 30-70 reader, delegated done",
     "act 1 30-40 send failed",
-    "observe 1 40-50 what came of it done",
+    "observe 0 40-50 what came of it done",
     "act 1 50-60 send unknown",
-    "observe 1 60-90 what came of it done",
+    "observe 0 60-90 what came of it done",
   ],
   folds: [],
   marks: ["turn 10 turn 1: have it read", "ended 90 failed"],
   labels: [],
-  shown: ["it says so", "The turn failed."],
+  shown: ["reader", "it is run again (retry 1)", "The turn failed."],
   hidden: [],
 };
 

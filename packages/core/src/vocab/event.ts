@@ -390,11 +390,13 @@ export type SystemEvent =
       spec: ScheduleSpec;
       from: string | null;
       by: Principal;
+      /** New, or at other times than before: due times after this count. An entry's own time never goes back; clocks do. */
+      after: Millis;
       carried: ScheduleStanding | null;
     }>
   | Readonly<{ kind: "schedule.removed"; schedule: string; by: Principal; reason: string }>
   | Readonly<{ kind: "schedule.paused"; schedule: string; by: Principal; reason: string }>
-  | Readonly<{ kind: "schedule.resumed"; schedule: string; by: Principal; reason: string }>
+  | Readonly<{ kind: "schedule.resumed"; schedule: string; by: Principal; reason: string; after: Millis }>
   /** In the commit that opens the session and starts its turn, or that puts the word into the inbox of the one there is: once, or not at all. */
   | Readonly<{ kind: "schedule.fired"; schedule: string } & Firing & { why: FiredWhy; by: Principal }>
   /** It is due while the one before it is not over, and waits for it. */

@@ -202,7 +202,7 @@ export type UserAct =
   | Readonly<{ kind: "read-journal"; what: Extract<Looked, { kind: "session" | "project" }> }>
   | Readonly<{ kind: "edit-policy"; surface: string }>
   /** To put something into the store of knowledge, and to have it forgotten. */
-  | Readonly<{ kind: "edit-knowledge"; scope: Scope }>
+  | Readonly<{ kind: "edit-knowledge"; scope: string }>
   /** To add, remove, pause or resume it. */
   | Readonly<{ kind: "edit-schedule" } & OneSchedule>
   /** To have it fire now. */

@@ -11,6 +11,7 @@ import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { journalRoutes } from "./routes/journal.ts";
 import { policyRoutes } from "./routes/policies.ts";
+import { scheduleRoutes } from "./routes/schedules.ts";
 import { serverRoutes } from "./routes/server.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { workRoutes } from "./routes/work.ts";
@@ -22,6 +23,7 @@ export const ROUTES = {
   ...sessionRoutes,
   ...approvalRoutes,
   ...workRoutes,
+  ...scheduleRoutes,
   ...policyRoutes,
   ...journalRoutes,
 } as const;

@@ -26,9 +26,22 @@ export const ACT_NAMES = [
   "set-breaker",
   "read-journal",
   "edit-policy",
+  "edit-schedule",
+  "run-schedule",
 ] as const;
 export type ActName = (typeof ACT_NAMES)[number];
-export type ActOn = "listing" | "agent" | "session" | "approval" | "grant" | "call" | "breaker" | "work" | "policies" | "project";
+export type ActOn =
+  | "listing"
+  | "agent"
+  | "session"
+  | "approval"
+  | "grant"
+  | "call"
+  | "breaker"
+  | "work"
+  | "policies"
+  | "schedule"
+  | "project";
 export type RouteAct = Readonly<{ kind: ActName; on: ActOn }>;
 
 export type Method = "GET" | "POST";

@@ -4,7 +4,6 @@
  * Y6 an agent in a `.symbi` file is an agent like any other; what is wrong is refused with file, line and column, and how much more there is.
  */
 import { realpathSync } from "node:fs";
-import { relative, sep } from "node:path";
 import {
   type Agent,
   DEFAULT_MODEL,
@@ -21,7 +20,7 @@ import {
 } from "@orgate/core";
 import { type AgentDraft, readSymbi, type SymbiFile, type SymbiProblem } from "@orgate/core/symbi";
 import { type PriceList, pricesFor } from "../agent-prices.ts";
-import { fileBad, projectFiles } from "../project-modules.ts";
+import { fileBad, labelled, projectFiles } from "../project-modules.ts";
 import { readTextFile } from "../text-file.ts";
 
 const MAX_BYTES = 1024 * 1024;
@@ -33,9 +32,6 @@ export type ReadSource = Readonly<
 
 export const isSymbi = (path: string): boolean => path.endsWith(".symbi") || path.endsWith(".dsl");
 
-/** The name of a file for people, policies and journals: below the project, with forward slashes. */
-const labelOf = (root: string, path: string): string => relative(root, path).split(sep).join("/");
-
 /** All that the project has, whatever is wrong with each. */
 export function readSymbiFiles(root: string, patterns: readonly string[]): readonly ReadSource[] {
   const folder = realpathSync(root);
@@ -43,7 +39,7 @@ export function readSymbiFiles(root: string, patterns: readonly string[]): reado
 }
 
 function readOne(root: string, path: string): ReadSource {
-  const file = labelOf(root, path);
+  const file = labelled(root, path);
   const trouble = (detail: string, hint: string): ReadSource => ({
     kind: "problems",
     path,

@@ -10,6 +10,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import {
   type Agent,
+  type AgentDefinition,
   DEFAULT_MODEL,
   defineAgent,
   defineTool,
@@ -67,6 +68,9 @@ const agentSchema = z.strictObject({
   outputRepairs: z.int().exactOptional(),
   knowledge: z.union([z.boolean(), z.record(z.string(), z.json())]).optional(),
   modelOptions: z.record(z.string(), z.json()).default({}),
+  /** Looked at by whoever serves the project, with all the others. */
+  schedules: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
+  webhooks: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
 });
 
 /** `unfit`: tools that it names and that cannot be used; it is not run without them. */
@@ -155,7 +159,7 @@ function agentIn(file: string, { box, prices: project, root, broken }: Ground): 
     const { path, detail } = issueOf(read.error);
     throw fileBad(file, placeOf(text, path), detail, HINT);
   }
-  const { tools, recover, breaker, model, output, prices: own, knowledge, ...rest } = read.data;
+  const { tools, recover, breaker, model, output, prices: own, knowledge, schedules, webhooks, ...rest } = read.data;
   const unfit: TomlAgent["unfit"][number][] = [];
   const found = tools.map((name, i) => {
     const [known, wrong] = [box.get(name), broken.get(name)];
@@ -184,6 +188,8 @@ function agentIn(file: string, { box, prices: project, root, broken }: Ground): 
       ...failing,
       ...known,
       ...answer,
+      ...(schedules === undefined ? {} : { schedules: schedules as unknown as NonNullable<AgentDefinition["schedules"]> }),
+      ...(webhooks === undefined ? {} : { webhooks: webhooks as unknown as NonNullable<AgentDefinition["webhooks"]> }),
       tools: found,
     }); // which checks what is said of failures like all the rest
     return { agent, file, unfit };

@@ -7,7 +7,7 @@
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { position, readJson, SURFACES, type Surface } from "@orgate/core";
-import { type Case, casesSchema, type PolicyProblem } from "@orgate/core/gate";
+import { type Case, casesSchema, type PolicyFile, type PolicyProblem } from "@orgate/core/gate";
 import type * as z from "zod";
 import { locate } from "../json-place.ts";
 import { isBelow, readTextFile, realPath } from "../text-file.ts";
@@ -23,7 +23,7 @@ type Found = Readonly<{
   shadow: boolean;
 }>;
 /** `name` is `below` without its ending. */
-export type FoundPolicy = Found & Readonly<{ name: string }>;
+export type FoundPolicy = Found & Readonly<{ name: string; idle?: NonNullable<PolicyFile["idle"]> }>;
 export type PlacedCase = Readonly<{ case: Case; line: number; column: number /** It names a surface itself. */; named: boolean }>;
 export type FoundTable = Found & Readonly<{ cases: readonly PlacedCase[] }>;
 

@@ -49,12 +49,14 @@ export const hasKnowledge = (directory: string): boolean => existsSync(knowledge
 
 export function openKnowledgeDatabase(directory: string): DatabaseSync {
   const file = knowledgeFile(directory);
-  mkdirSync(directory, { recursive: true });
-  const isNew = !existsSync(file);
-  const db = new DatabaseSync(file, { timeout: BUSY_MS, allowExtension: true });
+  let db: DatabaseSync | null = null;
   try {
+    mkdirSync(directory, { recursive: true });
+    const isNew = !existsSync(file);
+    db = new DatabaseSync(file, { timeout: BUSY_MS, allowExtension: true });
+    const opened = db;
     if (isNew) chmodSync(file, 0o600);
-    patiently(() => db.exec("PRAGMA journal_mode = WAL"));
+    patiently(() => opened.exec("PRAGMA journal_mode = WAL"));
     db.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY");
     db.exec("BEGIN IMMEDIATE");
     if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'format'").get() === undefined) db.exec(SCHEMA);
@@ -63,7 +65,7 @@ export function openKnowledgeDatabase(directory: string): DatabaseSync {
     if (version !== FORMAT) throw new Error(`it is of format ${version}, and this version reads ${FORMAT}`);
     return db;
   } catch (error) {
-    db.close();
+    db?.close();
     const detail = `cannot be read as a store of knowledge: ${error instanceof Error ? error.message : String(error)}`;
     throw new FaultError(
       { kind: "file-bad", file, line: null, column: null, detail, hint: "put it aside, and `orgate knowledge import` what was exported" },

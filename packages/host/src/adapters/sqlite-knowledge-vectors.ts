@@ -39,12 +39,15 @@ export function vectorsIn(db: DatabaseSync): Vectors {
     const row = db.prepare("SELECT model, dimension FROM embedding").get();
     return row === undefined ? null : { model: String(row.model), dimension: Number(row.dimension) };
   }
+  /** Of length one, so that the plain distance, which the extension computes fastest, tells the cosine. Null: it points nowhere. */
+  function unit(values: Float32Array): Float32Array | null {
+    const length = Math.hypot(...values);
+    return length > 0 && Number.isFinite(length) ? values.map((x) => x / length) : null;
+  }
   const bytes = (values: Float32Array): Uint8Array => new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 
   function begin(model: string, dimension: number): void {
-    db.exec(
-      `CREATE VIRTUAL TABLE item_vectors USING vec0(realm INTEGER PARTITION KEY, embedding float[${dimension}] distance_metric=cosine)`,
-    );
+    db.exec(`CREATE VIRTUAL TABLE item_vectors USING vec0(realm INTEGER PARTITION KEY, embedding float[${dimension}])`);
     db.prepare("INSERT INTO embedding VALUES (?, ?)").run(model, dimension);
   }
 
@@ -59,8 +62,9 @@ export function vectorsIn(db: DatabaseSync): Vectors {
       const why = load();
       if (why !== null) return { rows: [], trouble: `by words alone: ${why}` };
       const find = db.prepare("SELECT rowid, distance FROM item_vectors WHERE embedding MATCH ? AND k = ? AND realm = ?");
-      const rows = realms.flatMap((realm) => find.all(bytes(values), most, realm));
-      const near = rows.map((row) => ({ n: Number(row.rowid), cosine: 1 - Number(row.distance) }));
+      const towards = unit(values);
+      const rows = towards === null ? [] : realms.flatMap((realm) => find.all(bytes(towards), most, realm));
+      const near = rows.map((row) => ({ n: Number(row.rowid), cosine: 1 - Number(row.distance) ** 2 / 2 }));
       return {
         rows: near
           .filter(({ cosine }) => Number.isFinite(cosine))
@@ -85,8 +89,9 @@ export function vectorsIn(db: DatabaseSync): Vectors {
       const add = db.prepare("INSERT INTO item_vectors (rowid, realm, embedding) VALUES (?, ?, ?)");
       const mark = db.prepare("INSERT OR IGNORE INTO embedded VALUES (?)");
       for (const { n, realm, values } of rows) {
+        const towards = unit(values);
         drop.run(BigInt(n));
-        add.run(BigInt(n), BigInt(realm), bytes(values));
+        if (towards !== null) add.run(BigInt(n), BigInt(realm), bytes(towards));
         mark.run(n);
       }
       return null;

@@ -42,7 +42,7 @@ test("N21 a forgotten canary is nowhere in the files: tables, index, vectors, wr
   const directory = folder();
   const store = openKnowledge(directory);
   const canary = "zqxcanary7";
-  const marked = new Float32Array([0.123456, -0.654321, 0.777777, 0.111111]);
+  const marked = new Float32Array([0.5, -0.5, 0.5, 0.5]); // of length one, as it is kept
   const bytes = Buffer.from(marked.buffer).toString("latin1");
   for (let i = 0; i < 300; i += 1) store.put(factOf(`thing${i}`, "is near", `zqxcan${i} and more words like ${i % 7}`));
   const secret = factOf(canary, "whispers", "kwvjhidden words", { labels: [label("pii")], directory: "qqhiddenfolder" });
@@ -143,6 +143,32 @@ test("Q2 N24 nothing is looked up by a scan of the items", () => {
       plan.filter((step) => /^SCAN (?!w\b|item_words)/.test(step) && !/VIRTUAL TABLE|SUBQUERY/.test(step)),
       sql,
     ).toEqual([]);
+  }
+  db.close();
+  rmSync(directory, { recursive: true });
+});
+
+test("N82 no more rows are ranked than 600: of a word that more have, the newest that fit are taken, in the order of the index", () => {
+  const directory = folder();
+  const store = openKnowledge(directory);
+  const put = (i: number, more: Partial<KnowledgeItem> = {}) =>
+    store.put(item({ kind: "pattern", title: "", text: `common thing${i} ${i < 3 ? "scarce" : ""}` }, { created: millis(i), ...more }));
+  put(1);
+  put(2, { directory: "src" });
+  for (let i = 3; i < 620; i += 1) put(i, i < 600 ? {} : { validTo: millis(500) });
+  const found = (query: string, more = {}) => store.search(asking(query, more), null).hits.map(({ item: one }) => one.created);
+  expect(found("common")).toEqual(Array.from({ length: 50 }, (_, i) => 599 - i));
+  expect(found("common", { directory: { path: "src", how: "at" } })).toEqual([2]);
+  expect([...found("common scarce")].sort()).toEqual([1, 2]);
+  expect(found("common thing610")).toHaveLength(50); // what has the rarer word holds no more
+  store.close();
+  const db = new DatabaseSync(join(directory, "knowledge.db"));
+  const walks = Object.entries(KNOWLEDGE_SQL).filter(([name]) => name.endsWith("Newest"));
+  expect(walks).toHaveLength(4);
+  for (const [, sql] of walks) {
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
+    expect(plan.map((row) => String(row.detail)).filter((step) => step.includes("TEMP B-TREE"))).toEqual([]);
+    expect(sql).not.toContain("rank");
   }
   db.close();
   rmSync(directory, { recursive: true });

@@ -4,7 +4,16 @@
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { type DocumentKey, type KnowledgeStats, type KnowledgeStore, maySupersede, realmOf, slotOf, textOf } from "@orgate/core/knowledge";
+import {
+  type DocumentKey,
+  type KnowledgeStats,
+  type KnowledgeStore,
+  maySupersede,
+  placeAmong,
+  realmOf,
+  slotOf,
+  textOf,
+} from "@orgate/core/knowledge";
 import { canonical, digest, type KnowledgeId, type KnowledgeItem, type Scope, type StoredItem } from "@orgate/core/vocab";
 import { COLUMNS, hasKnowledge, itemOf, knowledgeFile, openKnowledgeDatabase } from "./sqlite-knowledge-schema.ts";
 import { indexed, searching } from "./sqlite-knowledge-search.ts";
@@ -118,6 +127,18 @@ export function openKnowledge(directory: string): KnowledgeStore {
     return { kind: "stored", superseded: old[0]?.id ?? null };
   }
 
+  function restore(item: StoredItem): ReturnType<KnowledgeStore["restore"]> {
+    if (isForgotten(item.id)) return "forgotten";
+    if (numberOf(item.id) !== null) return "known";
+    const slot = item.supersededBy === null ? slotOf(item) : null; // what was superseded elsewhere stays so
+    const { by, supersedes } = placeAmong(item, slot === null ? [] : sql.slot.all(slot).map(itemOf));
+    const isWorking = item.body.kind === "working";
+    if (isWorking && by !== null) return "known";
+    for (const id of supersedes) isWorking ? remove(id) : supersede(id, item.id);
+    insert({ ...item, supersededBy: item.supersededBy ?? by });
+    return "stored";
+  }
+
   const piecesOf = ({ path, scope, agent }: DocumentKey): readonly StoredItem[] => sql.pieces.all(path, scope, agent).map(itemOf);
 
   function replace({ path, scope, agent, digest: of }: Parameters<KnowledgeStore["replace"]>[0], pieces: readonly KnowledgeItem[]) {
@@ -164,13 +185,7 @@ export function openKnowledge(directory: string): KnowledgeStore {
       return row === undefined ? null : itemOf(row);
     },
     list: ({ after, most }) => sql.list.all(after ?? "", most).map(itemOf),
-    restore: (item) =>
-      inTransaction(() => {
-        if (isForgotten(item.id)) return "forgotten";
-        if (numberOf(item.id) !== null) return "known";
-        insert(item);
-        return "stored";
-      }),
+    restore: (item) => inTransaction(() => restore(item)),
     documents: (path) => (path === undefined ? sql.documents.all() : sql.documentsAt.all(path)).map(documentOf),
     replace: (document, pieces) => inTransaction(() => replace(document, pieces)),
     piecesOf: (document) => piecesOf(document).map(({ id }) => id),
@@ -186,6 +201,7 @@ export function openKnowledge(directory: string): KnowledgeStore {
       });
       return { gone, clean: cutLog() };
     },
+    isForgotten,
     unembedded: (model, most) => {
       const about = vectors.about();
       return about !== null && about.model !== model ? [] : sql.unembedded.all(most).map(itemOf);

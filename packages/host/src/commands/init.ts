@@ -7,18 +7,19 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { visible } from "../cli/visible.ts";
 import { coordinatorFiles, starterPolicies } from "../starter/policies.ts";
+import { isProfile, PROFILE_FACTS, PROFILES, profileFiles } from "../starter/profiles.ts";
 import { FIRST_WORDS, isKind, KINDS, type Kind, type StarterFile, starterFiles } from "../starter/project.ts";
 import { personOf } from "./project.ts";
 
 /** A25 nothing that is there is overwritten: one file in the way, and nothing is written. */
 export const init: Run = async (given, screen) => {
   const folder = resolve(given.cwd, given.args[0] ?? given.project ?? ".");
-  const kind = kindOf(given);
+  const { kind, agent, first, filesFor } = chosen(given);
   const name = nameOf(folder);
   const agreed = given.flag("yes") || (await agrees(screen, `make ${kind} project \`${name}\` in ${folder}?`));
   if (!agreed) throw usage("nothing was made", "`orgate init DIR --yes` asks nothing");
   const person = personOf(given, screen);
-  const files = [...starterFiles(kind, name, person.name), ...starterPolicies(kind), ...coordinatorFiles()];
+  const files = [...filesFor(name, person.name), ...coordinatorFiles()];
   refuseOverwriting(folder, files);
   for (const { path, text } of files) writeNew(join(folder, path), text);
   if (given.json) screen.line(JSON.stringify({ project: folder, name, kind, user: person.name, files: files.map((f) => f.path) }));
@@ -26,13 +27,29 @@ export const init: Run = async (given, screen) => {
     screen.line(`made ${kind} project ${screen.paint("strong", visible(name))}, ${person.name} may approve:`);
     for (const { path } of files) screen.line(`  ${path}`);
     const where = relative(given.cwd, folder);
-    const said = JSON.stringify(FIRST_WORDS[kind]);
+    const said = JSON.stringify(first);
     screen.line(
-      `${screen.paint("dim", "next:")} ${where === "" ? "" : `cd ${where} && `}orgate run ${kind} --input ${said}, then see README.md`,
+      `${screen.paint("dim", "next:")} ${where === "" ? "" : `cd ${where} && `}orgate run ${agent} --input ${said}, then see README.md`,
     );
   }
   return EXIT.success;
 };
+
+type Chosen = Readonly<{ kind: string; agent: string; first: string; filesFor(name: string, user: string): readonly StarterFile[] }>;
+
+/** A54 by its profile, or by its kind. */
+function chosen(given: Given): Chosen {
+  const profile = given.text("profile");
+  if (profile === null) {
+    const kind = kindOf(given);
+    const filesFor: Chosen["filesFor"] = (name, user) => [...starterFiles(kind, name, user), ...starterPolicies(kind)];
+    return { kind, agent: kind, first: FIRST_WORDS[kind], filesFor };
+  }
+  if (given.text("kind") !== null) throw usage("--profile and --kind are two ways to say it", "give one of them");
+  if (!isProfile(profile)) throw usage(`--profile is \`${profile}\``, `use ${PROFILES.join(", ")}`);
+  const { policies, agent, first } = PROFILE_FACTS[profile];
+  return { kind: profile, agent, first, filesFor: (name, user) => [...profileFiles(profile, name, user), ...starterPolicies(policies)] };
+}
 
 function kindOf(given: Given): Kind {
   const kind = given.text("kind") ?? "assistant";

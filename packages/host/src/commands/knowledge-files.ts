@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { FaultError } from "@orgate/core";
-import { documentKind } from "@orgate/core/knowledge";
+import { documentKind, folderIn } from "@orgate/core/knowledge";
 import type { DocumentText } from "../knowledge.ts";
 import { readTextFile, realPath } from "../text-file.ts";
 
@@ -39,7 +39,7 @@ export function documentsAt(paths: readonly string[], cwd: string, root: string)
       try {
         const text = readTextFile(file, MAX_BYTES);
         const folder = dirname(path) === "." ? "" : dirname(path);
-        documents.set(path, { path, directory: inside ? folder : null, text });
+        documents.set(path, { path, directory: inside ? folderIn(folder) : null, text });
       } catch (error) {
         skipped.push({ path, why: error instanceof Error ? error.message : String(error) });
       }

@@ -9,7 +9,8 @@ import { age, count, table } from "../cli/table.ts";
 import { visible, visibleLines } from "../cli/visible.ts";
 import { embedderFor, hasKnowledge, NODE, openKnowledge, type Place, settingsOf } from "../compose.ts";
 import type { Config } from "../config.ts";
-import { addDocuments, affectedBy, type Editor, embedMissing, forgetItems, importItems, type Placing } from "../knowledge.ts";
+import { addDocuments, type Editor, embedMissing, forgetItems, importItems, type Placing } from "../knowledge.ts";
+import { reachOf } from "../knowledge-reach.ts";
 import { readTextFile } from "../text-file.ts";
 import { documentsAt } from "./knowledge-files.ts";
 import { certified, deskOf, looking, personOf, positive, projectOf, writing } from "./project.ts";
@@ -226,19 +227,27 @@ export const forget: Run = async (given, screen) => {
   else {
     screen.line(`${count(done.gone, "item")} forgotten; the journal has a tombstone`);
     if (erase) screen.line(`${count(done.sessions.length, "session")} erased from the journal; the chain still verifies`);
+    for (const { session, why } of done.left) screen.line(`  ${session} is left: ${visible(why)}`);
+    if (done.left.length > 0)
+      screen.line(
+        `it is not gone from ${count(done.left.length, "session")}: \`orgate knowledge forget ${ids[0]} --erase --yes\` goes on from here`,
+      );
     if (!done.clean) screen.line("a reader was in the way: old pages go when it ends. Run this again to be sure");
   }
-  return EXIT.success;
+  return done.left.length === 0 ? EXIT.success : EXIT.failure;
 };
 
 /** Nothing is done yet. */
 async function tellFirst(given: Given, screen: Screen, config: Config, ids: readonly KnowledgeId[]): Promise<number> {
-  const items = reading(config, (store) => ids.flatMap((id) => store.get(id) ?? [])) ?? [];
-  const sessions = await looking(given, ({ journal }) => affectedBy(journal, ids, items));
-  if (given.json) screen.line(JSON.stringify({ forgotten: false, wouldErase: sessions }));
+  const store = openKnowledge(config.journal.directory);
+  const reach = await looking(given, ({ journal }) => reachOf(journal, store, ids)).finally(store.close);
+  const { sessions } = reach;
+  const also = reach.ids.slice(ids.length);
+  if (given.json) screen.line(JSON.stringify({ forgotten: false, wouldErase: sessions, alsoForgotten: also }));
   else {
     screen.line(`these sessions hold it, and can no longer resume once it is erased:${sessions.length === 0 ? " none" : ""}`);
     for (const { session, first, last, why } of sessions) screen.line(`  ${session}  entries ${first}-${last}  ${why}`);
+    if (also.length > 0) screen.line(`what they have stored goes too: ${also.join(" ")}`);
     screen.line("nothing was done: give --yes to go on");
   }
   return EXIT.usage;
@@ -270,9 +279,21 @@ export const exportAll: Run = async (given, screen) => {
 
 const MOST_BYTES = 1024 * 1024 * 1024;
 
+function exported(path: string, file: string): string {
+  try {
+    return readTextFile(path, MOST_BYTES);
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new FaultError(
+      { kind: "file-bad", file, line: null, column: null, detail, hint: "name what `orgate knowledge export` wrote" },
+      error,
+    );
+  }
+}
+
 export const importAll: Run = async (given, screen) => {
   const [file = ""] = given.args;
-  const text = readTextFile(resolve(given.cwd, file), MOST_BYTES);
+  const text = exported(resolve(given.cwd, file), file);
   const done = await editing(given, screen, async (editor, config) => {
     const lines = text.split("\n").length - 1;
     const total = await importItems(editor, { name: basename(file), text }, given.flag("trusted"), bar(screen, "importing", lines));

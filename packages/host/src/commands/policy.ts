@@ -1,27 +1,24 @@
 /** Policies for people: are they right, what is in force, what would be decided, and why. */
 import {
   type Action,
-  centsSpent,
+  type Agent,
   type Decision,
-  type Entry,
-  evolve,
   type Facts,
   FaultError,
-  fold,
+  type Journal,
   readJson,
   type SessionId,
-  type State,
-  seq,
   type UserAct,
   type Verdict,
 } from "@orgate/core";
-import { actionOf, type Case, type CedarGate, caseSchema, factsOf, factsRead, type LoadedPolicy, userActOf } from "@orgate/core/gate";
+import { actionOf, type Case, type CedarGate, caseSchema, factsOf, type LoadedPolicy, userActOf } from "@orgate/core/gate";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, count, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { openLook } from "../compose.ts";
 import type { Config } from "../config.ts";
+import { decisionsOf, type PastDecision } from "../past-decisions.ts";
 import { mustLoad, type PolicyOptions, type PolicyProblem, tryFolder } from "../policies.ts";
 import { problemLine } from "../policy-record.ts";
 import { loadProjectAgents } from "../project-agents.ts";
@@ -29,9 +26,19 @@ import type { Env } from "../secrets.ts";
 import { projectOf, sessionOf } from "./project.ts";
 
 export async function optionsOf(config: Config, env: Env): Promise<PolicyOptions> {
-  const agents = (await loadProjectAgents(config, "wanted", env)).agents.map(({ agent }) => agent);
-  return { place: { folder: config.policies, label: "policies", within: config.root }, agents, groups: config.groups, surface: "cli" };
+  const { agents } = await loadProjectAgents(config, "wanted", env);
+  return optionsFor(
+    config,
+    agents.map(({ agent }) => agent),
+  );
 }
+
+export const optionsFor = (config: Config, agents: readonly Agent[]): PolicyOptions => ({
+  place: { folder: config.policies, label: "policies", within: config.root },
+  agents,
+  groups: config.groups,
+  surface: "cli",
+});
 
 /** G37 `check` tells everything that is wrong at once, with its place, and exits 0 only when the set would be in force. */
 export const check: Run = async (given, screen) => {
@@ -94,6 +101,7 @@ export const list: Run = async (given, screen) => {
 
 /** As the file's place says: `policies/cli/x.cedar`, `policies/shadow/cli/x.cedar`. */
 export function surfaceOf({ file, shadow }: LoadedPolicy): string | null {
+  if (!file.startsWith("policies/")) return null; // an agent's own, wherever it lies
   const folders = file.split("/").slice(1, -1);
   return (shadow ? folders[1] : folders[0]) ?? null;
 }
@@ -350,62 +358,11 @@ async function recorded(given: Given, text: string): Promise<Asked> {
   }
 }
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
-type Decided = Extract<Entry["event"], { kind: "gate.decided" }>;
-
-/** The last decision on it, with the facts as they stood then: labels and counters of what came before. */
-async function findDecision(
-  journal: ReturnType<typeof openLook>["journal"],
-  session: SessionId,
-  id: string,
-): Promise<{ readonly decided: Decided; readonly facts: Facts } | null> {
-  let found: { readonly decided: Decided; readonly facts: Facts } | null = null;
-  const about: Writable<Pick<Facts, "agent" | "onBehalfOf" | "surface">> = {
-    agent: "",
-    onBehalfOf: { kind: "user", id: "" },
-    surface: "cli",
-  };
-  const labels = new Set<Facts["labels"][number]>();
-  let [turn, all] = [new Map<string, number>(), new Map<string, number>()];
-  const spent = { turn: 0, session: 0 };
-  let state: State | null = null;
-  for (let after = seq(0); ; ) {
-    const page = await journal.read(session, after, 500);
-    for (const entry of page) {
-      const { seq: place, event: e } = entry;
-      after = place;
-      if (e.kind === "session.opened") {
-        [about.agent, about.onBehalfOf, about.surface] = [e.agent.name, e.principal, e.surface];
-        for (const l of e.labels) labels.add(l);
-      } else if (e.kind === "labels.added") for (const l of e.labels) labels.add(l);
-      else if (e.kind === "turn.started") [turn, spent.turn] = [new Map(), 0];
-      else if (e.kind === "model.replied") {
-        spent.turn += e.usage.input + e.usage.output;
-        spent.session += e.usage.input + e.usage.output;
-      } else if (e.kind === "gate.decided") {
-        if (e.id === id) {
-          const [t, s] = [new Map(turn), new Map(all)];
-          const calls = (tool: string) => ({ turn: t.get(tool) ?? 0, session: s.get(tool) ?? 0 });
-          found = {
-            decided: e,
-            facts: {
-              ...about,
-              labels: [...labels],
-              calls,
-              spent: { ...spent },
-              cents: state === null ? null : centsSpent(state, state.turn),
-              media: [...(state?.media ?? [])],
-              ...factsRead(e.read), // what was counted in other sessions then, and said of its arguments, is what was journalled
-            },
-          };
-        }
-        if (e.action.kind === "call" && e.verdict.kind === "allow")
-          for (const counter of [turn, all]) counter.set(e.action.tool, (counter.get(e.action.tool) ?? 0) + 1);
-      }
-      state = state === null ? fold([entry]) : evolve(state, entry);
-    }
-    if (page.length < 500) return found;
-  }
+/** The last decision on it, with the facts as they stood then. */
+async function findDecision(journal: Pick<Journal, "read">, session: SessionId, id: string): Promise<PastDecision | null> {
+  let found: PastDecision | null = null;
+  for await (const past of decisionsOf(journal, session)) if (past.decided.id === id) found = past;
+  return found;
 }
 
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -66,17 +66,33 @@ export type Desk = Readonly<{
   mcp: ProjectMcp | null;
 }>;
 
-/** Everything that can be wrong with a project is found here, before anything is opened for writing. */
-export async function deskOf(config: Config, env: Env): Promise<Desk> {
+/**
+ * Everything that can be wrong with a project is found here, before anything is opened for writing. `running`: the one agent that is to be run; then the files of others, its delegates'
+ * aside, are read and compiled, but not checked a second time by Cedar (Y62).
+ */
+export async function deskOf(config: Config, env: Env, running: string | null = null): Promise<Desk> {
   const loaded = await loadProjectAgents(config, "wanted", env);
   const agents = loaded.agents.map(({ agent }) => agent);
-  return { config, agents, gate: policiesFor(config, agents, "cli"), mcp: loaded.mcp };
+  const gate = policiesFor(config, agents, "cli", running === null ? undefined : withDelegates(running, agents));
+  return { config, agents, gate, mcp: loaded.mcp };
+}
+
+/** It, whom it may delegate to, and whom they may. */
+function withDelegates(name: string, agents: readonly Agent[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  const left = [name];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (found.has(next)) continue;
+    found.add(next);
+    left.push(...(agents.find((agent) => agent.name === next)?.delegates ?? []));
+  }
+  return found;
 }
 
 /** A policy about a server's tools, or about one that is wrong as it is written, may not load: then that is what is wrong, and not the policy. */
-export function policiesFor(config: Config, agents: readonly Agent[], surface: Surface): Policies {
+export function policiesFor(config: Config, agents: readonly Agent[], surface: Surface, only?: ReadonlySet<string>): Policies {
   try {
-    return openPolicies(config, agents, surface);
+    return openPolicies(config, agents, surface, only);
   } catch (error) {
     if (isFault(error, "policies-refused"))
       agents.filter((a) => a.missingServers.length + a.missingTools.length > 0).forEach(mustHaveSkills);

@@ -8,7 +8,7 @@ import { certified, deskOf, filesOf, personOf, projectOf, sessionOf, textOf } fr
 
 export const run: Run = async (given, screen) => {
   const [name = ""] = given.args;
-  const desk = await deskOf(projectOf(given), given.env);
+  const desk = await deskOf(projectOf(given), given.env, name);
   knownAgent(desk, name, given.env);
   const said = given.text("input");
   if (said === null) throw new FaultError({ kind: "usage", detail: "--input is missing", hint: usageOf("run") });

@@ -6,11 +6,11 @@ import { type Agent, millis, type Surface } from "@orgate/core";
 import { openApi } from "@orgate/core/wire";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { openRequestKeys, type Person } from "../compose.ts";
+import { openCalendar, openRequestKeys, type Person, secretStore } from "../compose.ts";
 import type { Config } from "../config.ts";
 import type { Access } from "../coordinator/access.ts";
 import { type Identity, openIdentity } from "../coordinator/auth.ts";
-import { type Coordinator, openCoordinator } from "../coordinator/coordinator.ts";
+import { type Coordinator, type Declares, openCoordinator } from "../coordinator/coordinator.ts";
 import { connectDesk, DESK_SURFACES, desksOf } from "../coordinator/desk.ts";
 import type { Log } from "../coordinator/logs.ts";
 import { identityHandlers, sitePages } from "../coordinator/site.ts";
@@ -18,9 +18,11 @@ import { socketsOf } from "../coordinator/sockets.ts";
 import type { Policies } from "../policies.ts";
 import { loadProjectAgents, type ProjectAgents } from "../project-agents.ts";
 import { createRuntime, type Runtime } from "../runtime.ts";
+import { schedulesIn, webhookSecrets, webhooksIn } from "../schedules/declaring.ts";
+import { secretsFrom } from "../secrets.ts";
 import { version } from "../version.ts";
 import { notifyOf } from "./driving.ts";
-import { certified, personOf, policiesFor } from "./project.ts";
+import { certified, policiesFor } from "./project.ts";
 
 /** Everything that can be wrong with a project is found here; nothing is opened yet. */
 export type Loaded = Readonly<{ config: Config; project: ProjectAgents; agents: readonly Agent[]; gate: Policies; surface: Surface }>;
@@ -30,8 +32,18 @@ export async function loadedFor(config: Config, env: Given["env"], surface: Surf
   return { config, project, agents, gate: policiesFor(config, agents, surface), surface };
 }
 
+/** What its files and settings want done at times, and on deliveries. */
+export type Declared = Readonly<Pick<Declares, "schedules" | "webhooks">>;
+export function declaredIn({ config, project }: Loaded, owner: string): Declared {
+  const sources = { config, agents: project.agents, symbi: project.sources.map(({ symbi }) => symbi), owner };
+  return { schedules: schedulesIn(sources, openCalendar()), webhooks: webhooksIn(sources) };
+}
+
 export type ServingOptions = Readonly<{
   loaded: Loaded;
+  person: Person;
+  /** Null: schedules are shown, and fired by whoever serves everybody. */
+  declared: Declared | null;
   host: string;
   port: number;
   log: Log;
@@ -49,9 +61,10 @@ export type Served = Readonly<{
   letGo(): Promise<void>;
 }>;
 
-export async function openServing(given: Given, screen: Screen, { loaded, host, port, log, access }: ServingOptions): Promise<Served> {
+export async function openServing(given: Given, screen: Screen, options: ServingOptions): Promise<Served> {
+  const { loaded, person, declared, host, port, log, access } = options;
   const { config, project, agents, gate } = loaded;
-  const person = personOf(given, screen);
+  const declares = declared === null ? null : await declaresOf(given, config, declared, person);
   const runtime = await runtimeOf(given, screen, loaded, person);
   const origins = (): readonly string[] => originsOf(config, at?.url ?? `http://${host}:${port}`);
   let at: Coordinator | null = null;
@@ -61,7 +74,7 @@ export async function openServing(given: Given, screen: Screen, { loaded, host, 
     const desks = desksOf(agents, project.desk);
     const identity = await openIdentity({ place: runtime.place, directory, gate, now: () => millis(Date.now()), origins, desks });
     const door = access === undefined ? identity : await access(identity, person);
-    at = await coordinatorOf({ loaded, runtime, identity, door, log, host, port, origins });
+    at = await coordinatorOf({ loaded, runtime, identity, door, log, host, port, origins, declares });
     const letGo = async (): Promise<void> => {
       identity.close();
       await project.mcp?.hub.close();
@@ -76,6 +89,11 @@ export async function openServing(given: Given, screen: Screen, { loaded, host, 
     await runtime.close();
     throw error;
   }
+}
+
+async function declaresOf(given: Given, { journal }: Config, declared: Declared, { name }: Person): Promise<Declares> {
+  const secrets = await webhookSecrets(declared.webhooks, secretsFrom(secretStore(journal.directory), given.env, null), given.env);
+  return { ...declared, secrets, by: { kind: "user", id: name } };
 }
 
 function runtimeOf(given: Given, screen: Screen, { config, agents, gate, surface }: Loaded, { name }: Person): Promise<Runtime> {
@@ -99,9 +117,11 @@ function runtimeOf(given: Given, screen: Screen, { config, agents, gate, surface
 }
 
 type Around = Pick<ServingOptions, "loaded" | "log" | "host" | "port"> &
-  Readonly<{ runtime: Runtime; identity: Identity; door: Access; origins(): readonly string[] }>;
+  Readonly<{ runtime: Runtime; identity: Identity; door: Access; origins(): readonly string[]; declares: Declares | null }>;
 
-function coordinatorOf({ loaded: { config, project }, runtime, identity, door, log, host, port, origins }: Around): Promise<Coordinator> {
+function coordinatorOf(around: Around): Promise<Coordinator> {
+  const { runtime, identity, door, log, host, port, origins, declares } = around;
+  const { config, project } = around.loaded;
   const description = openApi(version());
   return openCoordinator({
     runtime,
@@ -115,6 +135,7 @@ function coordinatorOf({ loaded: { config, project }, runtime, identity, door, l
     names: config.server.names,
     atOnce: config.server.turnsAtOnce,
     log,
+    ...(declares === null ? {} : { declares }),
     pages: sitePages(identity, origins, version()),
     more: (front) => {
       connectDesk(project.desk, front, identity);

@@ -16,20 +16,22 @@ import { type Level, type Log, openLog } from "../coordinator/logs.ts";
 import type { Policies } from "../policies.ts";
 import { watchPolicies } from "../policy-record.ts";
 import { tellReload } from "./driving.ts";
-import { positive, projectOf } from "./project.ts";
-import { loadedFor, openServing } from "./serving.ts";
+import { personOf, positive, projectOf } from "./project.ts";
+import { declaredIn, loadedFor, openServing } from "./serving.ts";
 
 export const up: Run = async (given, screen) => {
   const config = projectOf(given);
   const { host, port } = placeOf(given, config);
   const log = logOf(given, screen);
   const loaded = await loadedFor(config, given.env, "api");
+  const person = personOf(given, screen);
+  const declared = declaredIn(loaded, person.name);
   if (given.flag("check")) {
     await loaded.project.mcp?.hub.close();
     return would(given, screen, loaded.agents.length, loaded.gate);
   }
-  const served = await openServing(given, screen, { loaded, host, port, log });
-  const { at, identity, person } = served;
+  const served = await openServing(given, screen, { loaded, person, declared, host, port, log });
+  const { at, identity } = served;
   try {
     const unwatch = given.flag("watch") ? watchPolicies(loaded.gate, tellReload(given, screen)) : () => {};
     await announce(given, screen, { at, identity, person: person.name, config });

@@ -8,10 +8,12 @@ import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } fro
 import type { SessionSummary, StandingGrant, WaitingQuestion } from "@orgate/core/journal";
 import { type RouteAct, wireProblem } from "@orgate/core/wire";
 import type { Runtime } from "../runtime.ts";
+import { bookOf } from "../schedules/index.ts";
 import { type Act, act, requesterOf } from "./access.ts";
 import { refusal } from "./answering.ts";
 
-export type About = Readonly<{ params: unknown; body: unknown }>;
+/** `user` asks. */
+export type About = Readonly<{ params: unknown; body: unknown; user: string }>;
 
 const textIn = (from: unknown, name: string): string | null => {
   if (typeof from !== "object" || from === null || !Object.hasOwn(from, name)) return null;
@@ -19,7 +21,7 @@ const textIn = (from: unknown, name: string): string | null => {
   return typeof value === "string" ? value : null;
 };
 
-export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, body }: About): Promise<Act> {
+export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, body, user }: About): Promise<Act> {
   switch (on) {
     case "listing":
     case "policies":
@@ -47,6 +49,15 @@ export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, 
       const found = (await runtime.approvals.grants()).find(({ grant }: { readonly grant: GrantId }) => grant === id);
       if (found === undefined) throw absent({ on, id, session: null });
       return act(kind, on, aboutGrant(found));
+    }
+    case "schedule": {
+      const id = textIn(params, "schedule");
+      if (id === null) return act(kind, on, { id: textIn(body, "schedule"), agent: textIn(body, "agent"), requester: user }); // one that is to be added
+      const book = bookOf(runtime.place);
+      await book.refresh(id);
+      const found = book.get(id);
+      if (found === null || found.state === "removed") throw absent({ on, id, session: null });
+      return act(kind, on, { id, agent: found.spec.agent, requester: found.spec.owner });
     }
     case "breaker":
       return act(kind, on, { id: textIn(body, "breaker") });
@@ -82,12 +93,13 @@ export function refusedAs(may: (act: Act) => string | null, wanted: Act, reason:
   const hidden = CAN_HIDE.has(wanted.on) && may({ ...wanted, kind: "observe" }) !== null;
   return hidden ? absent(wanted) : new FaultError({ kind: "not-permitted", user, what: wanted.kind, reason });
 }
-const CAN_HIDE: ReadonlySet<Act["on"]> = new Set(["session", "approval", "grant", "call"]);
+const CAN_HIDE: ReadonlySet<Act["on"]> = new Set(["session", "approval", "grant", "call", "schedule"]);
 
 /** What is said of something that is not there. */
 export function absent({ on, id, session }: Pick<Act, "on" | "id" | "session">): Error {
   if (on === "approval") return nothing(`there is no open question \`${id}\``, "it was answered, has expired, or its turn has ended");
   if (on === "grant") return nothing(`no grant \`${id}\` is in force`, "it was revoked, or has ended");
+  if (on === "schedule") return nothing(`there is no schedule \`${id}\``, "list those there are");
   if (on === "call") return nothing(`nothing is open about call \`${id}\` of \`${session}\``, "it was seen to, or there is no such call");
   return new FaultError({ kind: "session-unknown", session: session ?? "" });
 }

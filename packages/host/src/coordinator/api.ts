@@ -79,7 +79,7 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
   async function decided<T>(
     caller: Caller | null,
     { act: on }: Route,
-    call: About,
+    call: Omit<About, "user">,
     work: () => Promise<T>,
     gone?: () => Promise<T | null>,
   ): Promise<T> {
@@ -87,7 +87,9 @@ export function apiOf({ runtime, handlers, once, bounds, ...need }: ApiNeed): Ap
     const user = caller.principal.id;
     const left = leftOut(caller.scope, on.kind); // before anything is looked up: it is the same whatever is there
     if (left !== null) throw new FaultError({ kind: "not-permitted", user, what: on.kind, reason: left });
-    const wanted = await actOf(runtime, on, call).catch((error: unknown) => ({ kind: "absent", error }) as const);
+    const wanted = await actOf(runtime, on, { params: call.params, body: call.body, user }).catch(
+      (error: unknown) => ({ kind: "absent", error }) as const,
+    );
     if (wanted.kind === "absent") {
       const before = (await gone?.()) ?? null;
       if (before === null) throw wanted.error;

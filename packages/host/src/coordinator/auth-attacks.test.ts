@@ -268,6 +268,8 @@ test("W193 a ticket is used once, and only where it was asked for", async () => 
   const own = { cookie: `orgate-${one.at.port}=${signIn}`, origin: one.at.url, [CSRF_HEADER]: csrfOf(signIn) };
   expect(await tried(`/ws/v1?token=${await ticket(null, own)}`, { origin: "http://evil.example" })).toBe(403);
   expect(await tried(`/ws/v1?token=${await ticket(null, own)}`)).toBe(403);
+  const { origin: _, ...unsaid } = { ...own, "sec-fetch-site": "same-origin" }; // asked for without saying where, by this site's page all the same
+  expect(await tried(`/ws/v1?token=${await ticket(null, unsaid)}`, { origin: "http://evil.example" })).toBe(403);
   expect(await tried(`/ws/v1?token=${await ticket(null, own)}`, { origin: one.at.url })).toBe(101);
   expect(await tried(`/ws/v1?token=${full}`)).toBe(401); // what lasts is not taken from an address
 });

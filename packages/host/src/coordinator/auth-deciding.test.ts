@@ -3,7 +3,19 @@ import { expect, test } from "vitest";
 import { type Act, act, type Scope } from "./access.ts";
 import { outOfScope, userActFor } from "./auth-deciding.ts";
 
-const ON: readonly ActOn[] = ["listing", "agent", "session", "approval", "grant", "call", "breaker", "work", "policies", "project"];
+const ON: readonly ActOn[] = [
+  "listing",
+  "agent",
+  "session",
+  "approval",
+  "grant",
+  "call",
+  "breaker",
+  "work",
+  "policies",
+  "schedule",
+  "project",
+];
 const limited = (limits: Partial<Scope>): Scope => ({ agents: null, actions: null, expiresAt: null, ...limits });
 
 test("W106 access to agents covers what is theirs, and nothing that is nobody's", () => {
@@ -59,6 +71,8 @@ test("W105 what is asked of the policies is about what is done; what makes no se
       "halt work",
       "set-breaker breaker",
       "edit-policy policies",
+      "edit-schedule schedule",
+      "run-schedule schedule",
     ].sort(),
   );
   for (const kind of ACT_NAMES)

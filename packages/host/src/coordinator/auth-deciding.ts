@@ -60,6 +60,9 @@ export function userActFor(act: Act): UserAct | null {
       return on === "work" && id !== null ? { kind, scope: id } : null;
     case "set-breaker":
       return on === "breaker" && id !== null ? { kind, breaker: id } : null;
+    case "edit-schedule":
+    case "run-schedule":
+      return about(act, (what) => (what.kind === "schedule" ? { ...what, kind } : null));
     case "edit-policy":
       return on === "policies" ? { kind, surface: id ?? EVERY } : null;
   }
@@ -94,6 +97,8 @@ function lookedAt({ on, agent, session, id, tool, requester }: Act): Looked | nu
       return id === null ? null : { kind: "work", scope: id };
     case "policies":
       return { kind: "policies", surface: id ?? EVERY };
+    case "schedule":
+      return id === null || agent === null || requester === null ? null : { kind: "schedule", schedule: id, agent, requester };
     case "project":
       return { kind: "project" };
   }

@@ -12,7 +12,9 @@ import {
   type ServerFrame,
 } from "@orgate/core/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sha256 } from "../compose.ts";
+import { openCalendar, sha256 } from "../compose.ts";
+import { specOf } from "../schedules/declaring.ts";
+import { projectSchedule } from "../schedules/written.ts";
 import type { Asking } from "./access.ts";
 import type { Handlers } from "./api.ts";
 import { type Identity, openIdentity } from "./auth.ts";
@@ -27,7 +29,7 @@ import { sessionHandlers } from "./routes/sessions.ts";
 import { whoseOf } from "./sight.ts";
 
 /** `call` is one of which nobody can tell what became of it, in a session of its own. */
-type Things = Readonly<{ agent: string; session: string; approval: string; grant: string; call: string; stuck: string }>;
+type Things = Readonly<{ agent: string; session: string; approval: string; grant: string; call: string; stuck: string; schedule: string }>;
 let stand: Stand;
 let identity: Identity;
 let at: Coordinator;
@@ -43,6 +45,12 @@ const decideFor: Gate["decideFor"] = (user, act) => {
   const isOwn = "requester" in about ? about.requester === user : act.kind === "run" || act.kind === "open";
   return user === "ann" || isOwn ? gate.decideFor(user, act) : tableGate([], sha256).decideFor(user, act);
 };
+
+const nightly = (agent: string) => ({
+  name: `nightly-${agent}`,
+  from: "orgate.toml",
+  spec: specOf(projectSchedule.parse({ agent, cron: "0 2 * * *", input: "look" }), "ann", openCalendar()),
+});
 
 beforeAll(async () => {
   stand = await openStand({ gate, hold: latch() });
@@ -72,6 +80,7 @@ beforeAll(async () => {
   at = await openCoordinator({
     ...serve,
     bounds: { strangersBurst: 10_000, burst: 10_000 },
+    declares: { schedules: ["clerk", "other"].map(nightly), webhooks: [], secrets: new Map(), by: { kind: "user", id: "ann" } },
     more: () => ({ handlers }),
   });
   for (const agent of ["clerk", "other"]) things[agent] = await thingsOf(agent);
@@ -105,7 +114,15 @@ beforeAll(async () => {
     }
     const [unknown] = runtime.place.store.unknownsOf(stuck.session).values();
     if (unknown === undefined) throw new Error("it is known what became of it");
-    return { agent, session, approval: open.approval, grant: grant.grant, call: unknown.call, stuck: stuck.session };
+    return {
+      agent,
+      session,
+      approval: open.approval,
+      grant: grant.grant,
+      call: unknown.call,
+      stuck: stuck.session,
+      schedule: nightly(agent).name,
+    };
   }
 }, 60_000);
 afterAll(async () => {
@@ -127,7 +144,10 @@ const BODIES: Partial<Record<RouteName, (of: Things) => unknown>> = {
   resumeWork: () => ({ scope: "all" }),
   checkPolicies: () => ({ files: [] }),
   applyPolicies: () => ({ files: [] }),
+  addSchedule: ({ agent }) => ({ schedule: "another", agent, cron: "0 2 * * *" }),
 };
+/** What is sent without a body. */
+const BARE: ReadonlySet<RouteName> = new Set(["ticket", "runSchedule"]);
 
 type Sent = Readonly<{ status: number; reached: readonly RouteName[] }>;
 async function send(name: RouteName, of: Things, headers: Readonly<Record<string, string>>): Promise<Sent> {
@@ -135,7 +155,7 @@ async function send(name: RouteName, of: Things, headers: Readonly<Record<string
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
     key === "seq" ? "1" : of[key === "session" && path.includes("{call}") ? "stuck" : (key as keyof Things)],
   );
-  const takesBody = method === "POST" && name !== "ticket";
+  const takesBody = method === "POST" && !BARE.has(name);
   const response = await fetch(`${at.url}/api/v1${filled}${name === "usage" ? "?from=0&to=1" : ""}`, {
     method,
     headers: { "idempotency-key": crypto.randomUUID(), ...(takesBody ? { "content-type": "application/json" } : {}), ...headers },
@@ -145,7 +165,8 @@ async function send(name: RouteName, of: Things, headers: Readonly<Record<string
   return { status: response.status, reached: reached.splice(0) };
 }
 const bearer = (name: string) => ({ authorization: `Bearer ${tokens[name]}` });
-const mustHave = (agent: string): Things => things[agent] ?? { agent, session: "", approval: "", grant: "", call: "", stuck: "" };
+const mustHave = (agent: string): Things =>
+  things[agent] ?? { agent, session: "", approval: "", grant: "", call: "", stuck: "", schedule: "" };
 
 test.each(ROUTE_NAMES)("W116 %s, over HTTP", async (name) => {
   const { method } = ROUTES[name];

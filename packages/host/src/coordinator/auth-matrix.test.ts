@@ -58,7 +58,7 @@ afterAll(() => door.close());
 /** The same act on a thing of this agent. */
 const wanted = ({ kind, on }: RouteAct, agent: string) =>
   act(kind, on, {
-    ...(["agent", "session", "approval", "grant", "call"].includes(on)
+    ...(["agent", "session", "approval", "grant", "call", "schedule"].includes(on)
       ? { agent, session: "s_1", tool: "look", requester: "somebody" }
       : {}),
     id: on === "work" ? "all" : on === "breaker" ? "tool:look" : "x_1",

@@ -1,8 +1,13 @@
 /** The coordinator put together: floor, probes, metrics, routes and sockets around one runtime, on one port. */
 import { dirname } from "node:path";
-import type { JsonObject } from "@orgate/core";
+import { type JsonObject, millis, type Principal } from "@orgate/core";
+import { delegatesOf, NODE } from "../compose.ts";
 import type { Config } from "../config.ts";
 import type { Runtime } from "../runtime.ts";
+import type { Declared } from "../schedules/book.ts";
+import type { Webhook } from "../schedules/declaring.ts";
+import { mayNotRunOf } from "../schedules/desk.ts";
+import { openSchedules } from "../schedules/index.ts";
 import { viewsAside } from "../views-aside.ts";
 import type { Access } from "./access.ts";
 import { apiOf, type Handlers } from "./api.ts";
@@ -18,11 +23,13 @@ import { journalHandlers } from "./routes/journal.ts";
 import { cursors } from "./routes/paging.ts";
 import { peopleHandlers } from "./routes/people.ts";
 import { policyHandlers } from "./routes/policies.ts";
+import { scheduleHandlers } from "./routes/schedules.ts";
 import { serverHandlers } from "./routes/server.ts";
 import { sessionHandlers } from "./routes/sessions.ts";
 import { workHandlers } from "./routes/work.ts";
 import { type Page, type RunningServer, startServer, type Talks } from "./server.ts";
 import { whoseOf } from "./sight.ts";
+import { webhookPages } from "./webhooks.ts";
 
 export type CoordinatorOptions = Readonly<{
   runtime: Runtime;
@@ -40,10 +47,21 @@ export type CoordinatorOptions = Readonly<{
   atOnce?: number;
   /** How long a wish may take to become an entry before its sender is told that it waits. */
   waitMs?: number;
+  /** Schedules are fired here; without it they are only shown. */
+  declares?: Declares;
   /** Beside the API: description, sign-in, console. */
   pages?: readonly Page[];
   /** More routes of the table, and what talks over sockets, once there is a floor to stand on. */
   more?(front: Front): Readonly<{ handlers?: Handlers; talks?: Talks }>;
+}>;
+
+/** What the project's files say, on whose word. */
+export type Declares = Readonly<{
+  schedules: readonly Declared[];
+  webhooks: readonly Webhook[];
+  /** Of webhooks, by their names. */
+  secrets: ReadonlyMap<string, string>;
+  by: Principal;
 }>;
 
 export type Leaving = Readonly<{ finishMs: number; landMs: number; answersMs: number }>;
@@ -82,9 +100,19 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
   });
   const probes = probesOf({ runtime, isLeaving: floor.isLeaving, log });
   const views = viewsAside(dirname(runtime.place.keys.dir));
+  const gate = runtime.inspect.gate;
+  const beginning = delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate);
+  const schedules = openSchedules({
+    place: runtime.place,
+    gate,
+    beginning,
+    wake: floor.wake,
+    failed: (schedule, error) => log("error", "schedule.failed", { schedule, error: errorText(error) }),
+  });
   const front: Front = {
     runtime,
     floor,
+    schedules: schedules.desk,
     probes,
     metrics,
     views,
@@ -97,12 +125,24 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     whose: whoseOf(runtime.place.store.journal),
   };
   const more = options.more?.(front) ?? {};
+  const webhooks = webhookPages(options.declares?.webhooks ?? [], {
+    journal: runtime.place.store.journal,
+    secrets: options.declares?.secrets ?? new Map(),
+    beginning,
+    mayNotRun: mayNotRunOf(gate),
+    newSession: NODE.ids.session,
+    wake: floor.wake,
+    now: () => millis(now()),
+    bounds,
+    log,
+  });
   const handlers: Handlers = {
     ...serverHandlers(front),
     ...agentHandlers(front),
     ...sessionHandlers(front),
     ...peopleHandlers(front),
     ...workHandlers(front),
+    ...scheduleHandlers(front),
     ...policyHandlers(front),
     ...journalHandlers(front),
     ...more.handlers,
@@ -120,7 +160,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
       names,
       access,
       api,
-      pages,
+      pages: [webhooks, ...pages],
       talks: more.talks ?? {},
       probes,
       bounds,
@@ -133,11 +173,16 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     throw error;
   }
   await floor.sweep("interrupted");
+  if (options.declares !== undefined) {
+    await schedules.book.declare(options.declares.schedules, options.declares.by);
+    await schedules.clockwork.start();
+  }
   const running = server;
 
   async function leave(how: Partial<Leaving> = {}): Promise<boolean> {
     const { finishMs, landMs, answersMs } = { ...LEAVING, ...how };
     log("info", "server.leaving", { driving: floor.driving() });
+    schedules.clockwork.stop(); // what is due from now on is for whoever comes next
     const landed = await floor.leave(finishMs, landMs);
     await running.close(answersMs);
     closeAll();

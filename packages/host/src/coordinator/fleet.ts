@@ -15,7 +15,7 @@ import { aboutQuestion } from "./acts.ts";
 import { readSession, seeAgent, seeSession, type Voices } from "./voices.ts";
 
 export type FleetNeed = Readonly<{
-  runtime: Pick<Runtime, "inspect" | "approvals" | "breakers" | "halts">;
+  runtime: Pick<Runtime, "inspect" | "approvals" | "breakers" | "halts" | "place">;
   journal: Pick<Journal, "read" | "session" | "sessions">;
   health(): Promise<readonly Readonly<{ name: string; ok: boolean; detail: string }>[]>;
   now(): number;

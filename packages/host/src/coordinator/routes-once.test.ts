@@ -85,13 +85,23 @@ async function casesOf(at: Serving): Promise<readonly Case[]> {
       other: { breaker: "tool:pay", to: "closed" },
       kinds: ["breaker.changed"],
     },
+    {
+      route: "addSchedule",
+      path: "/schedules",
+      body: { schedule: "mine", agent: "clerk", cron: "0 2 * * *" },
+      other: { schedule: "mine", agent: "clerk", cron: "0 3 * * *" },
+      kinds: ["schedule.declared"],
+    },
+    { route: "pauseSchedule", path: "/schedules/mine/pause", body: { reason: "a" }, other: { reason: "b" }, kinds: ["schedule.paused"] },
+    { route: "resumeSchedule", path: "/schedules/mine/resume", body: { reason: "a" }, other: { reason: "b" }, kinds: ["schedule.resumed"] },
+    { route: "removeSchedule", path: "/schedules/mine/remove", body: { reason: "a" }, other: { reason: "b" }, kinds: ["schedule.removed"] },
     { route: "halt", path: "/halt", body: { scope: "tool:look" }, other: { scope: "all" }, kinds: ["work.halted"] },
     { route: "resumeWork", path: "/resume-work", body: { scope: "tool:look" }, other: { scope: "all" }, kinds: ["work.resumed"] },
   ];
 }
 
 /** The rest of those that need a key: they are files, or are like one above. */
-const LIKE: Partial<Record<RouteName, RouteName>> = { steer: "say", dismiss: "resolve", applyPolicies: "close" };
+const LIKE: Partial<Record<RouteName, RouteName>> = { steer: "say", dismiss: "resolve", applyPolicies: "close", runSchedule: "execute" };
 
 test("W78 every route that needs a key: twice at once, later and after a restart is one effect and one answer; another request under it is refused", async () => {
   const at = await serve({ folder: await stuckFolder(), keep: true });

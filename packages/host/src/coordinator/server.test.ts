@@ -159,7 +159,7 @@ test("W75 who is not known learns nothing of a request's form, and who may not d
   expect((await problemIn(wrong)).issues[0]?.path).toBe("scope");
   expect((await at.post("/api/v1/halt", "{", {})).status).toBe(400);
   expect((await at.post("/api/v1/halt", "scope=all", { "content-type": "text/plain" })).status).toBe(415);
-  const [method, none] = [await at.post("/api/v1/agents", {}), await at.get("/api/v1/schedules")];
+  const [method, none] = [await at.post("/api/v1/agents", {}), await at.get("/api/v1/channels")];
   expect([method.status, method.headers.get("allow"), none.status]).toEqual([405, "GET", 404]);
 });
 

@@ -3,7 +3,11 @@ import { join } from "node:path";
 import { type ApprovalId, type CallKey, epoch, type SessionId, type ToolContext } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { readProject } from "../adapters/project-toml.ts";
+import { openCalendar } from "../compose.ts";
 import { loadProjectAgents } from "../project-agents.ts";
+import { specOf } from "../schedules/declaring.ts";
+import { bookOf } from "../schedules/index.ts";
+import { projectSchedule } from "../schedules/written.ts";
 import { type DeskStand, openDeskStand } from "./fixtures/desk-stand.ts";
 import { COORDINATOR } from "./tools.ts";
 
@@ -138,6 +142,14 @@ test("W142 an operator who sees one agent is told of one, and of no session, fig
   expect(await look("list_sessions")).toMatchObject({ count: 1, sessions: [{ agent: "clerk" }] });
   expect(await look("query_metrics")).toMatchObject({ sessions: 1, turns: 1, byAgent: [{ name: "clerk", count: 1 }] });
   expect(await look("list_approvals")).toMatchObject({ count: 0 });
+  const spec = (agent: string) => specOf(projectSchedule.parse({ agent, cron: "0 2 * * *" }), "ann", openCalendar());
+  const schedules = ["clerk", "other"].map((agent) => ({ name: `${agent}-nightly`, spec: spec(agent), from: "orgate.toml" }));
+  await bookOf(desk.runtime.place).declare(schedules, { kind: "user", id: "ann" });
+  expect(await look("list_schedules")).toMatchObject({
+    count: 1,
+    more: false,
+    schedules: [{ schedule: "clerk-nightly", agent: "clerk", last: "never" }],
+  });
   for (const sought of ["other", hidden[0]?.session ?? "", "run_agent"])
     await expect(look("session_events", { of: sought })).rejects.toThrow(/^there is no /);
   await expect(look("agent_status", { agent: "other" })).rejects.toThrow("there is no agent `other`; there are: clerk");
@@ -277,7 +289,7 @@ test("W146 an answer that is labelled beyond untrusted stays in its session", as
 test("W147 without a server the tools are there by name and do nothing", async () => {
   const desk = await opened();
   const { agents, desk: idle } = await loadProjectAgents(readProject(desk.folder));
-  expect(agents.find(({ agent }) => agent.name === COORDINATOR)?.agent.tools).toHaveLength(10);
+  expect(agents.find(({ agent }) => agent.name === COORDINATOR)?.agent.tools).toHaveLength(11);
   for (const tool of idle.tools) {
     const run = tool.run({ agent: "clerk", session: "s_1", of: "clerk", breaker: "tool:x", to: "open", input: "x" }, {
       session: "s_1",

@@ -21,6 +21,7 @@ import { sha256 } from "../compose.ts";
 import type { Runtime } from "../runtime.ts";
 import { act } from "./access.ts";
 import { type Fleet, type FleetNeed, fleetOf, STATES } from "./fleet.ts";
+import { listSchedules } from "./fleet-schedules.ts";
 import type { Floor } from "./floor.ts";
 import { cancelIn, runAgent, type Voices, type VoicesNeed, voicesOf } from "./voices.ts";
 
@@ -108,6 +109,17 @@ const lookers = (heard: Heard): readonly Tool[] => [
     run: async ({ agent = null, state: wanted = null, most: count }, { session: here }) => {
       const { fleet, voices } = await heard(here);
       return fleet.listSessions(voices, { agent, state: wanted, most: count });
+    },
+  }),
+  defineTool({
+    name: "list_schedules",
+    description:
+      "What fires by itself: each schedule with its state, its times, its agent, whose it is, when it is due next and how the last one ended.",
+    input: z.strictObject({ most }),
+    ...OWN,
+    run: async ({ most: count }, { session: here }) => {
+      const { ports, voices } = await heard(here);
+      return listSchedules(ports.runtime, voices, count);
     },
   }),
   defineTool({

@@ -5,7 +5,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { projectOf } from "../commands/project.ts";
+import { personOf, projectOf } from "../commands/project.ts";
 import { loadedFor, openServing } from "../commands/serving.ts";
 import type { Access, Asking } from "../coordinator/access.ts";
 import type { Identity } from "../coordinator/auth.ts";
@@ -19,6 +19,8 @@ export async function openHere(given: Given, screen: Screen): Promise<Reach> {
   const log = openLog({ write: (line) => screen.aside(line.trimEnd()), now: Date.now, least: "error" });
   const served = await openServing(given, screen, {
     loaded,
+    person: personOf(given, screen),
+    declared: null,
     host: "127.0.0.1",
     port: 0,
     log,

@@ -119,6 +119,7 @@ function callLines(item: CallItem, look: Look): readonly string[] {
   const tone: Tone = item.status === "failed" ? "bad" : "plain";
   return [
     title,
+    ...(item.status === "recovering" ? [] : item.recovery.map((line) => below(line, look, "dim"))),
     ...(status === null ? [] : [below(status.text, look, status.tone)]),
     ...cut.map((line, i) => (i === 0 && status === null ? below(line, look, tone) : `    ${paint(tone, shortened(line, columns - 4))}`)),
     ...more(lines.length - cut.length, look),
@@ -133,8 +134,10 @@ function saidOf(item: CallItem): { readonly text: string; readonly tone: Tone } 
   const because =
     item.verdict === null || item.verdict.policies.length === 0 ? "" : ` (${item.verdict.policies.map(({ id }) => id).join(", ")})`;
   switch (item.status) {
-    case "denied":
-      return { text: `denied: ${item.verdict?.reason ?? ""}${item.verdict?.reason.includes(because.trim()) ? "" : because}`, tone: "warn" };
+    case "denied": {
+      const why = item.result ?? item.verdict?.reason ?? "";
+      return { text: `denied: ${why}${why.includes(because.trim()) ? "" : because}`, tone: "warn" };
+    }
     case "asking":
       return { text: `waits for an answer${because}`, tone: "warn" };
     case "deferred":
@@ -186,7 +189,7 @@ function questionLines(item: QuestionItem, look: Look): readonly string[] {
 function endedLines(item: EndedItem, look: Look): readonly string[] {
   const { paint } = look;
   const cost = item.micros === null ? "" : ` · ${money(item.micros)}`;
-  const figures = `${count(tokensOf(item), "token")} · ${count(item.iterations, "iteration")} · ${duration(item.activeMs)}${cost}`;
+  const figures = `${item.ending} · ${count(tokensOf(item), "token")} · ${count(item.iterations, "iteration")} · ${duration(item.activeMs)}${cost}`;
   const isGood = item.ending === "completed";
   return [
     ...(item.output === null ? [] : ["", ...wrapped(item.output, look)]),

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Kind, StarterFile } from "./project.ts";
+import type { StarterFile } from "./project.ts";
 
 const isSource = import.meta.url.endsWith(".ts");
 const shipped = (inRepository: string, here: string): string =>
@@ -10,7 +10,7 @@ const shipped = (inRepository: string, here: string): string =>
 
 export const starterFolder = (): string => shipped("policies/starter/", "policies/");
 
-export function starterPolicies(kind: Kind): readonly StarterFile[] {
+export function starterPolicies(kind: string): readonly StarterFile[] {
   const folder = join(starterFolder(), kind);
   return readdirSync(folder)
     .sort()

@@ -46,7 +46,12 @@ tools = ["tools/*.ts", "tools/*.clad.toml"]
 ${group} = [${JSON.stringify(user)}]
 `;
 
-type About = Readonly<{ kind: Kind; name: string; group: string; first: string; second: string }>;
+type About = Readonly<{ kind: string; name: string; group: string; first: string; second: string | null }>;
+
+const asking = (kind: string, second: string): string => `orgate run ${kind} --input ${JSON.stringify(second)}   # asks first
+orgate approvals list
+orgate approvals approve ID
+`;
 
 const readme = ({ kind, name, group, first, second }: About): string => `# ${name}
 
@@ -55,10 +60,7 @@ A project for [Orgate](https://www.npmjs.com/package/orgate): agents propose, po
 \`\`\`sh
 orgate policy check
 orgate run ${kind} --input ${JSON.stringify(first)}
-orgate run ${kind} --input ${JSON.stringify(second)}   # asks first
-orgate approvals list
-orgate approvals approve ID
-orgate journal verify
+${second === null ? "" : asking(kind, second)}orgate journal verify
 \`\`\`
 
 - \`policies/\`: what is permitted. Start with \`base.cedar\`; beside each file lies its decision table, checked whenever it loads.
@@ -162,6 +164,23 @@ when = { called = [${JSON.stringify(tool)}] }
 say = ${JSON.stringify(answer)}
 `;
 
+/** An agent in TOML that reads notes. */
+export const notesAgent = (name: string, about: string): string =>
+  tomlAgent("read_note", about, "today", '{ name = "today" }', "It says: {{result}}")
+    .replace('name = "helper"', `name = "${name}"`)
+    .replace("offline/helper", `offline/${name}`);
+
+/** What every project has beside its agents. */
+export function projectBasics({ name, user, group, agent, first }: Basics): readonly StarterFile[] {
+  return [
+    { path: "orgate.toml", text: projectToml(name, group, user) },
+    { path: "package.json", text: `${JSON.stringify({ name: packageName(name), private: true, type: "module" }, null, 2)}\n` },
+    { path: ".gitignore", text: ".orgate/\n.env\n.policies.next/\n.policies.before/\nnode_modules/\n" },
+    { path: "README.md", text: readme({ kind: agent, name, group, first, second: null }) },
+  ];
+}
+type Basics = Readonly<{ name: string; user: string; group: string; agent: string; first: string }>;
+
 type Starter = Readonly<{
   group: string;
   tools: StarterFile;
@@ -172,7 +191,7 @@ type Starter = Readonly<{
   second: string;
 }>;
 
-const NOTES = fileTools("notes", ["read_note", "Reads a note of the person."], ["save_note", "Saves a note for the person."])
+export const NOTES = fileTools("notes", ["read_note", "Reads a note of the person."], ["save_note", "Saves a note for the person."])
   .replaceAll("path: z.string()", "name: z.string()")
   .replaceAll("({ path })", "({ name })")
   .replaceAll("({ path, text })", "({ name, text })")

@@ -43,6 +43,22 @@ const fetchPage = defineTool({
   run: () => HOSTILE,
 });
 
+let peeks = 0;
+const PEEKS = 3_300; // three entries each
+const peek = defineTool({
+  name: "peek",
+  description: "Looks at one thing of many.",
+  input: { type: "object", properties: { place: { type: "string" } }, additionalProperties: false },
+  effects: ["read"],
+  repeat: "read",
+  run: () => {
+    peeks += 1;
+    return peeks < PEEKS ? `${peeks} of ${PEEKS}: more` : "all seen";
+  },
+});
+/** Each at another place: the same over and over would be halted. */
+const twenty = (after: string) => Array.from({ length: 20 }, (_, i) => ({ tool: "peek", args: { place: `shelf ${i + 1}${after}` } }));
+
 export const stage = defineAgent({
   name: "stage",
   instructions: "You do what the tests of the console ask for.",
@@ -65,9 +81,13 @@ export const stage = defineAgent({
         calls: [{ tool: "write_file", args: { path: "notes/today.txt", text: "one\ntwo, corrected\nthree\n" } }],
       },
       { when: { called: ["write_file"] }, say: "The note is corrected." },
+      { when: { says: "everything" }, say: "I will look at **everything**.", calls: twenty("") },
+      { when: { called: ["peek"], result: "more" }, say: "There is more.", calls: twenty(" after {{result}}") },
+      { when: { called: ["peek"] }, say: "I have looked at everything." },
       { when: { failed: true }, say: "That did not work: {{result}}" },
       { say: "Here is **what I know**:\n\n- one thing\n- [another](https://example.org/a)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n" },
     ],
   },
-  tools: [slow, pay, fetchPage, ...fileTools({ root })],
+  tools: [slow, pay, fetchPage, peek, ...fileTools({ root })],
+  limits: { iterations: 400, calls: 5_000, tokens: 100_000_000, turnMs: 600_000, toolsAtOnce: 20 },
 });

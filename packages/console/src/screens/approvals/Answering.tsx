@@ -13,7 +13,7 @@ import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Arguments, Exact } from "../../parts/Exact.tsx";
 import { Link } from "../../parts/Link.tsx";
-import { Failing, Loading, sentence } from "../../parts/States.tsx";
+import { Failing, Loading, Sentence, sentence } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time, useNow } from "../../parts/Time.tsx";
 import { leftClock } from "../../parts/time.ts";
@@ -87,7 +87,7 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
       <Exactly question={question} />
       {wrong === null ? null : (
         <p className={css.wrong} role="alert">
-          {wrong}
+          <Sentence text={wrong} />
         </p>
       )}
       {mode === "choose" ? (

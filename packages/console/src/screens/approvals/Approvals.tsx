@@ -53,7 +53,7 @@ export default function Approvals({ params, query }: ScreenProps) {
         choose={choose}
         tabs={[
           { id: "questions", title: "Questions", count: counts.questions },
-          { id: "unknown", title: "Unknown outcomes", count: counts.unknown },
+          { id: "unknown", title: "Unknown", count: counts.unknown },
           { id: "aside", title: "Set aside", count: counts.aside },
           { id: "grants", title: "Grants", count: counts.grants },
         ]}

@@ -104,7 +104,11 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
       }
       aside={<Others all={all} at={view?.agent ?? null} />}
     >
-      {feed === null || (feed.count === 0 && !feed.caughtUp) ? <Loading what="Reading the session" /> : <Told feed={feed} />}
+      {feed === null || !feed.caughtUp ? (
+        <Loading what={feed === null || feed.count < 400 ? "Reading the session" : `Reading the session, ${feed.count} entries so far`} />
+      ) : (
+        <Told feed={feed} />
+      )}
       <div className={css.foot}>
         {view === null || view.agent === "" ? null : (
           <Composer agent={view.agent} isRunning={isRunning} isClosed={view.state === "closed"} send={send} cancel={cancel} />
@@ -253,7 +257,7 @@ function Others({ all, at }: Readonly<{ all: readonly Agent[]; at: string | null
 const SESSION_TOPICS = ["session.opened", "turn.started", "turn.ended", "approval.asked", "approval.answered", "session.closed"] as const;
 
 function Conversations({ at }: Readonly<{ at: SessionId | null }>) {
-  const sessions = useCalled("sessions", { query: { limit: 30 } }, SESSION_TOPICS);
+  const sessions = useCalled("sessions", { query: { limit: 16 } }, SESSION_TOPICS);
   const items = sessions.value?.items ?? [];
   if (items.length === 0) return null;
   return (

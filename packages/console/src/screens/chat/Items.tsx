@@ -11,7 +11,7 @@ import {
 import { memo } from "react";
 import { Icon } from "../../parts/Icon.tsx";
 import { Markdown, PlainText } from "../../parts/Markdown.tsx";
-import { sentence } from "../../parts/States.tsx";
+import { Sentence } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { countText, moneyText, span } from "../../parts/time.ts";
@@ -92,7 +92,7 @@ const TONES: Readonly<Record<string, Tone>> = { good: "ok", bad: "bad", warn: "w
 function Notice({ item }: Readonly<{ item: NoticeItem }>) {
   return (
     <p className={css.told}>
-      <Tag tone={TONES[item.tone] ?? "plain"}>{item.mark}</Tag> <span>{item.text}</span> <Time at={item.at} />
+      {item.mark === "·" ? null : <Tag tone={TONES[item.tone] ?? "plain"}>{item.mark}</Tag>} <span>{item.text}</span> <Time at={item.at} />
     </p>
   );
 }
@@ -106,7 +106,7 @@ function Ended({ item }: Readonly<{ item: EndedItem }>) {
         <Tag tone={isWell ? "ok" : "bad"}>{item.ending}</Tag>
         {isWell ? null : (
           <span>
-            {sentence(item.detail ?? item.sentence)} {sentence(item.next)}
+            <Sentence text={item.detail ?? item.sentence} /> <Sentence text={item.next} />
           </span>
         )}
         <Totals item={item} />

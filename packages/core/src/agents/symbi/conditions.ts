@@ -370,7 +370,7 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
     if (of.type.kind !== "string") return wrong(at, `${named(of.type)} is no text`, "`contains` is for lists");
     if (arg?.literal?.kind !== "string") return wrong(at, `\`${method}\` takes a text that stands here`, 'write like("notes/*")');
     const { value: pattern } = arg.literal;
-    const plain = cedarPattern(pattern.replaceAll("*", "\u0000"));
+    const plain = escapeCedar(pattern).replaceAll("*", "\\*"); // a star stands for itself
     return `(${of.text} like "${method === "like" ? cedarPattern(pattern) : method === "starts_with" ? `${plain}*` : `*${plain}`}")`;
   }
 
@@ -447,12 +447,8 @@ const escapeCedar = (text: string): string =>
   text.replace(/["\\]|[^\x20-\x7e]/gu, (c) => (c === '"' || c === "\\" ? `\\${c}` : `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`));
 export const cedarText = (text: string): string => `"${escapeCedar(text)}"`;
 
-/** `*` stands for anything; one that a caller has made a NUL stands for itself. */
-export const cedarPattern = (text: string): string =>
-  text
-    .split("\u0000")
-    .map((part) => escapeCedar(part))
-    .join("\\*");
+/** `*` stands for anything. */
+export const cedarPattern = (text: string): string => escapeCedar(text);
 
 const MOST_DECIMAL = 9_223_372_036_854_775_807n;
 /** At most four places, as Cedar writes one; null where it would have to be rounded. */

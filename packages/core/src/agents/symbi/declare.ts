@@ -12,9 +12,20 @@ import type { Place, ScheduleDeclaration, WebhookDeclaration } from "./declarati
 import { KEYS } from "./keys.ts";
 import { parseSymbi } from "./parse.ts";
 import { problemAt, type SymbiProblem } from "./problems.ts";
-import type { AgentBlock, Block, File, FunctionBlock, Metadata, Name, PolicyBlock, TypeDeclaration, WithBlock } from "./tree.ts";
+import type {
+  AgentBlock,
+  Block,
+  File,
+  FunctionBlock,
+  MemoryBlock,
+  Metadata,
+  Name,
+  PolicyBlock,
+  TypeDeclaration,
+  WithBlock,
+} from "./tree.ts";
 import { isText, type Types, typesOf, typeText } from "./types.ts";
-import { entriesOf, type Report, readEntries, sectionsOf, type Values } from "./values.ts";
+import { entriesOf, type Report, readEntries, sectionsOf, unknownKey, type Values } from "./values.ts";
 
 export type SymbiFile = Readonly<{
   file: string;
@@ -80,7 +91,10 @@ function declarationsOf(tree: File, report: Report, placeOf: (at: number) => Pla
   const blocks = tree.items.filter((item): item is AgentBlock => item.kind === "agent");
   const shared = tree.items.filter((item): item is PolicyBlock => item.kind === "policy");
   const metadata = metadataOf(tree, report);
-  const agents = blocks.map((block) => agentOf(block, { types, metadata, shared, report }));
+  const memory = memoryOf(tree, report);
+  const agents = blocks.map((block) => agentOf(block, { types, metadata, memory, shared, report }));
+  if (memory !== null && agents.length > 0 && agents.every(({ definition }) => definition.knowledge === undefined))
+    report(memory.at, "no agent of this file uses this memory", 'take it out, or `memory = "none"`');
   unique(
     blocks.map(({ name }) => name),
     "agent",
@@ -107,9 +121,8 @@ function declarationsOf(tree: File, report: Report, placeOf: (at: number) => Pla
         if (made !== null) webhooks.push(made);
         break;
       }
-      case "memory":
       case "channel":
-        report(item.at, `not supported yet: ${item.kind}`, "take it out: it would have no effect");
+        report(item.at, "not supported yet: channel", "take it out: it would have no effect");
         break;
       case "function":
         report(item.at, "not supported yet: functions", "take it out: an agent acts through its tools");
@@ -118,6 +131,7 @@ function declarationsOf(tree: File, report: Report, placeOf: (at: number) => Pla
       case "agent":
       case "policy":
       case "type":
+      case "memory":
         break;
     }
   }
@@ -148,9 +162,34 @@ function metadataOf(tree: File, report: Report): Values {
   return readEntries(entriesOf(first.entries), KEYS.metadata, "metadata", report);
 }
 
-type Around = Readonly<{ types: Types; metadata: Values; shared: readonly PolicyBlock[]; report: Report }>;
+/** What the agents of the file recall and remember. */
+function memoryOf(tree: File, report: Report): Memory | null {
+  const [first, ...others] = tree.items.filter((item): item is MemoryBlock => item.kind === "memory");
+  for (const other of others) report(other.at, "there is a second memory block", "a file has one, for all of its agents");
+  if (first === undefined) return null;
+  if (!isName(first.name.text)) report(first.name.at, `\`${first.name.text}\` is no name for a memory`, `a name is ${NAME_RULE}`);
+  if (!tree.items.some((item) => item.kind === "agent"))
+    report(first.at, "this memory is of no agent: there is none in this file", "take it out");
+  for (const { key } of sectionsOf(first.entries)) unknownKey(key, KEYS.memory, "memory", report);
+  return { at: first.at, settings: renamed(readEntries(entriesOf(first.entries), KEYS.memory, "memory", report), KNOWLEDGE) };
+}
 
-function agentOf(block: AgentBlock, { types, metadata, shared, report }: Around): AgentDraft {
+type Memory = Readonly<{ at: number; settings: Readonly<Record<string, unknown>> }>;
+
+/** The block's settings, those that are usual, or none at all. */
+function knowledgeOf(values: Values, memory: Memory | null): Pick<AgentDefinition, "knowledge"> {
+  const said = values.get("memory")?.value ?? null;
+  if (said === "none" || (memory === null && said === null)) return {};
+  // looked at by `defineAgent`, as everybody's
+  return {
+    knowledge:
+      memory === null || Object.keys(memory.settings).length === 0 ? true : (memory.settings as AgentDefinition["knowledge"] & object),
+  };
+}
+
+type Around = Readonly<{ types: Types; metadata: Values; memory: Memory | null; shared: readonly PolicyBlock[]; report: Report }>;
+
+function agentOf(block: AgentBlock, { types, metadata, memory, shared, report }: Around): AgentDraft {
   const { name } = block;
   if (!isName(name.text)) report(name.at, `\`${name.text}\` is no name for an agent`, `a name is ${NAME_RULE}`);
   const withs = block.members.filter((member): member is WithBlock => member.kind === "with");
@@ -182,6 +221,7 @@ function agentOf(block: AgentBlock, { types, metadata, shared, report }: Around)
       name: name.text,
       instructions: instructions.join("\n\n"),
       ...settingsOf(values),
+      ...knowledgeOf(values, memory),
       limits: limitsOf(values),
       ...(output === null || isText(output) ? {} : { output }),
       skills: chosen.skills,
@@ -263,6 +303,15 @@ const SETTINGS: Readonly<Record<string, keyof AgentDefinition>> = {
   context: "context",
 };
 
+const KNOWLEDGE: Readonly<Record<string, string>> = {
+  scope: "scope",
+  store: "store",
+  max_items: "maxItems",
+  max_tokens: "maxTokens",
+  threshold: "threshold",
+  keep_learnings: "keepLearnings",
+};
+
 const renamed = (values: Values, names: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(names).flatMap(([key, name]) => (values.has(key) ? [[name, values.get(key)?.value]] : [])));
 
@@ -273,6 +322,7 @@ const limitsOf = (values: Values): Partial<Limits> => renamed(values, LIMITS) as
 function placesOf(block: AgentBlock, values: Values): ReadonlyMap<string, number> {
   const places = new Map<string, number>([["name", block.name.at]]);
   for (const [key, { at }] of values) places.set(LIMITS[key] ?? SETTINGS[key] ?? key, at);
+  places.set("knowledge", values.get("memory")?.at ?? block.name.at);
   if (block.returns !== null) places.set("output", block.returns.at);
   const listed = block.members.find((member) => member.kind === "capabilities");
   for (const name of ["skills", "mcp", "delegates", "tools"]) places.set(name, listed?.at ?? block.name.at);

@@ -32,6 +32,11 @@ const WITH: Keys = {
   instructions: { takes: "text", says: "what the agent is told first, after the description" },
   project_instructions: { takes: "true or false", says: "whether the project's AGENTS.md joins its instructions" },
   sandbox: { takes: "word", says: "`process`: what runs programs runs them in a sandbox, or is denied; `none`: no such demand" },
+  memory: {
+    takes: "word",
+    choices: ["persistent", "none"],
+    says: "whether it recalls and remembers, with the file's `memory` block or as it is usual",
+  },
   privacy: { takes: "word", choices: ["high", "normal"], says: "`high`: every output of a tool is labelled `private`" },
   timeout: { takes: "time", says: "of a turn" },
   tool_timeout: { takes: "time", says: "of one call of a tool" },
@@ -86,6 +91,16 @@ const FILTER: Keys = {
   contains: { takes: "text", says: "what stands in it" },
 };
 
+/** Of what an agent recalls and remembers; every agent of the file, unless it says `memory = "none"`. */
+const MEMORY: Keys = {
+  scope: { takes: "word", choices: ["agent", "project", "shared"], says: "how wide it looks" },
+  store: { takes: "word", choices: ["agent", "project", "shared"], says: "where it remembers" },
+  max_items: { takes: "whole number", says: "recalled for one request; 0 to 50" },
+  max_tokens: { takes: "whole number", says: "of what is recalled; 100 to 100000" },
+  threshold: { takes: "number", says: "how near something has to be; 0 to 1" },
+  keep_learnings: { takes: "true or false", says: "whether what a turn taught is kept" },
+};
+
 /** Of the record that `approval(…)` may be given: how a question is asked and answered. */
 const APPROVAL: Keys = {
   question: { takes: "text", says: "what the person is asked" },
@@ -102,11 +117,13 @@ export const KEYS = {
   schedule: SCHEDULE,
   webhook: WEBHOOK,
   "webhook filter": FILTER,
+  memory: MEMORY,
   approval: APPROVAL,
 } as const satisfies Readonly<Record<string, Keys>>;
 
 /** Known from elsewhere, and not here yet: refused by name, so that nobody believes them to be in force. */
 export const NOT_YET: Readonly<Record<string, readonly string[]>> = {
   schedule: ["policy", "audit", "deliver"],
-  with: ["memory", "security", "executor"],
+  with: ["security", "executor"],
+  memory: ["path", "retention", "search"],
 };

@@ -83,11 +83,12 @@ function fileOf(policies: readonly CompiledPolicy[], file: string, agent: string
   if (policies.length === 0) return [];
   let text = "";
   let line = 1;
-  for (const policy of policies.toSorted((a, b) => a.line - b.line || a.column - b.column)) {
+  const sorted = policies.toSorted((a, b) => a.line - b.line || a.column - b.column);
+  for (const policy of sorted) {
     text += `${"\n".repeat(Math.max(0, policy.line - line))}${line === policy.line && text !== "" ? " " : ""}${policy.cedar}`;
     line = Math.max(line, policy.line);
   }
-  return [{ path: file, name: file, agent, text: `${text}\n`, shadow }];
+  return [{ path: file, name: file, agent, text: `${text}\n`, shadow, pieces: sorted.map(({ id, cedar }) => ({ id, text: cedar })) }];
 }
 
 function named(made: readonly Made[], { file, text, agents }: SymbiFile, agent: string): readonly CompiledPolicy[] {
@@ -334,6 +335,15 @@ function ofEffect(
   { world, report }: Around,
 ): readonly Target[] | null {
   const having = world.tools.filter((tool) => tool.effects.includes(effect));
+  const isTouched = ({ resourceTypes: types }: ToolShape) => resource === null || types.length === 0 || types.includes(resource.type);
+  if (having.length > 0 && !having.some(isTouched)) {
+    report(
+      at,
+      `no tool with the effect \`${effect}\` touches ${resource?.type ?? ""}`,
+      "it would be about nothing: look at the tools' resourceTypes",
+    );
+    return null;
+  }
   if (purpose === "deny") return [{ kind: "effect", effect, tools: having, resource }];
   const covered = purpose === "audit" ? having : having.filter((tool) => tool.effects.every((one) => effects.includes(one)));
   if (covered.length > 0) return covered.map((tool) => ({ kind: "tool", tool, resource }));

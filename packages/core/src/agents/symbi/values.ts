@@ -1,6 +1,6 @@
 /** What stands behind a key, as plain values; and blocks of keys, read by their table. */
 import { type Json, nearest } from "../../vocab/index.ts";
-import { type Key, type Keys, NOT_YET } from "./keys.ts";
+import { type KEYS, type Key, type Keys, NOT_YET } from "./keys.ts";
 import type { Entry, EntryOrSection, Expression, Name, Section } from "./tree.ts";
 
 /** Collects what is wrong; `at` is an offset. */
@@ -97,6 +97,7 @@ function recordOf(e: Extract<Expression, { kind: "record" }>): Plain {
   const found = new Map<string, Json>();
   for (const { key, value } of e.fields) {
     if (found.has(key.text)) return { kind: "not", at: key.at, what: `\`${key.text}\` for the second time` };
+    if (key.text === "__proto__") return { kind: "not", at: key.at, what: "`__proto__`, which is no name for a field" };
     const plain = plainOf(value);
     if (plain.kind === "not") return plain;
     found.set(key.text, plain.value);
@@ -122,7 +123,7 @@ export type SecretName = Readonly<{ kind: "secret" | "env"; name: string }>;
 export type Value = Readonly<{ at: number; keyAt: number; value: Json; secret: SecretName | null }>;
 export type Values = ReadonlyMap<string, Value>;
 
-export type BlockName = "metadata" | "with" | "schedule" | "webhook" | "webhook filter" | "approval";
+export type BlockName = keyof typeof KEYS;
 
 /** Each key once, each as its table says. */
 export function readEntries(entries: readonly Entry[], keys: Keys, block: BlockName, report: Report): Values {

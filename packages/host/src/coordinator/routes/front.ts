@@ -2,6 +2,7 @@
 import type { Agent, JsonObject } from "@orgate/core";
 import type { Config } from "../../config.ts";
 import type { Runtime } from "../../runtime.ts";
+import type { ScheduleDesk } from "../../schedules/desk.ts";
 import type { ViewsAside } from "../../views-aside.ts";
 import type { Floor } from "../floor.ts";
 import type { Metrics } from "../metrics.ts";
@@ -12,6 +13,7 @@ import type { Cursors } from "./paging.ts";
 export type Front = Readonly<{
   runtime: Runtime;
   floor: Floor;
+  schedules: ScheduleDesk;
   probes: Probes;
   metrics: Metrics;
   /** Looked up beside the journal. */

@@ -1,0 +1,50 @@
+/** Things for the screens to show, made as an operator would make them: over the API, by real turns. */
+import * as z from "zod";
+import type { ConsoleDesk } from "./desk.ts";
+import type { Person } from "./kit.ts";
+
+export type Seed = Readonly<{
+  /** Words, calls, a diff, a denial. */
+  session: string;
+  /** Waits for an answer. */
+  waiting: string;
+  approval: string;
+  hostile: string;
+  /** More than 10,000 entries; null until it was made. */
+  many: string | null;
+}>;
+
+const ran = z.object({ session: z.string(), state: z.string(), questions: z.array(z.string()) });
+type Ran = z.infer<typeof ran>;
+
+/** Runs a turn with the person's own sign-in. */
+export async function execute({ context }: Person, desk: ConsoleDesk, agent: string, input: string, session?: string): Promise<Ran> {
+  const cookies = await context.cookies();
+  const csrf = cookies.find(({ name }) => name.startsWith("orgate-csrf-"))?.value ?? "";
+  const answer = await context.request.post(`${desk.url()}/api/v1/agents/${agent}/execute`, {
+    headers: { origin: desk.url(), "x-orgate-csrf": csrf, "idempotency-key": crypto.randomUUID() },
+    data: { input, waitMs: 300_000, ...(session === undefined ? {} : { session }) },
+    timeout: 300_000,
+  });
+  if (!answer.ok()) throw new Error(`seeding ${agent}: ${await answer.text()}`);
+  return ran.parse(await answer.json());
+}
+
+export async function seed(person: Person, desk: ConsoleDesk): Promise<Seed> {
+  const { session } = await execute(person, desk, "stage", "what do you know?");
+  await execute(person, desk, "stage", "edit the note", session);
+  await execute(person, desk, "billing", "What became of ch_8812?");
+  await execute(person, desk, "billing", "refund ch_8813");
+  await execute(person, desk, "reporter", "write the report");
+  await execute(person, desk, "coordinator", "which agents are there?");
+  const hostile = (await execute(person, desk, "stage", "show me something hostile")).session;
+  await execute(person, desk, "ops", "payments is slow since two o'clock: find out why and mend it");
+  await execute(person, desk, "stage", "pay ivan");
+  const waiting = await execute(person, desk, "billing", "refund ch_8811");
+  return { session, hostile, waiting: waiting.session, approval: waiting.questions[0] ?? "", many: null };
+}
+
+export async function seedMany(person: Person, desk: ConsoleDesk, so: Seed): Promise<Seed> {
+  const { session } = await execute(person, desk, "stage", "look at everything");
+  return { ...so, many: session };
+}

@@ -1,0 +1,261 @@
+/** The screens that one watches with, in a real browser against the real server: cases of the suite `console-watch`, over one server with a past. */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import * as z from "zod";
+import type { Violation } from "../checks.ts";
+import type { Suite } from "../suite.ts";
+import { openBrowser } from "./browser.ts";
+import { type ConsoleDesk, openDesk } from "./desk.ts";
+import { blur, enter, go, type Person, sound } from "./kit.ts";
+import { execute } from "./seed.ts";
+
+type World = Readonly<{ desk: ConsoleDesk; ana: Person; phone: Person; long: string; hostile: string }>;
+type Case = Readonly<{ name: string; run(world: World): Promise<readonly Violation[]> }>;
+const wrong = (isSo: boolean, what: string): readonly Violation[] => (isSo ? [] : [what]);
+const past = z.object({ session: z.string() });
+
+/** A journal with a past, made by another process. Returns its long session. */
+export function makePast(desk: ConsoleDesk, entries: number): string {
+  const made = spawnSync(process.execPath, [join(import.meta.dirname, "past.ts"), join(desk.root, ".orgate"), String(entries)], {
+    encoding: "utf8",
+  });
+  if (made.status !== 0) throw new Error(made.stderr);
+  return past.parse(JSON.parse(made.stdout)).session;
+}
+
+const CASES: readonly Case[] = [
+  {
+    name: "O55 O62 a session is gone through by keyboard: entry by entry, turn by turn, its state and its raw form; the address says where one is",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await go(ana, desk, "/sessions?agent=billing");
+      await page.getByRole("link", { name: /s_past100000/ }).click();
+      await page.getByText(/^State at/).waitFor();
+      await page.getByRole("img", { name: /^Timeline: / }).waitFor();
+      const found = await sound(ana, "a session");
+      await go(ana, desk, "/sessions/s_past100000?at=1");
+      await page.getByText("State at 1", { exact: true }).waitFor();
+      await blur(ana);
+      for (const key of ["j", "j", "n", "k", "j", "j"]) await page.keyboard.press(key);
+      const at = Number(new URL(page.url()).searchParams.get("at"));
+      await page.getByText(`State at ${at}`, { exact: true }).waitFor();
+      await page.keyboard.press("e");
+      await page.getByText("Sealed in").waitFor();
+      const hash = await page
+        .locator("dd code")
+        .filter({ hasText: /^[0-9a-f]{64}$/ })
+        .first()
+        .textContent();
+      const stored: unknown = await (await ana.context.request.get(`${desk.url()}/api/v1/sessions/s_past100000/entries/${at}`)).json();
+      const raw = await sound(ana, "a raw entry");
+      return [
+        ...wrong(at > 4, `the keys led to entry ${at}`),
+        ...wrong(JSON.stringify(stored).includes(`"entryHash":"${hash}"`), "the hash on the page is another than the journal's"),
+        ...found,
+        ...raw,
+      ];
+    },
+  },
+  {
+    name: "O55 a fork goes on from the entry that one stands at, and the origin is as it was",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      const { session } = await execute(ana, desk, "stage", "what do you know?");
+      await execute(ana, desk, "stage", "edit the note", session);
+      const before = await (await ana.context.request.get(`${desk.url()}/api/v1/sessions/${session}`)).text();
+      await go(ana, desk, `/sessions/${session}?at=12`);
+      await page.getByRole("button", { name: "Fork from here" }).click();
+      await page.waitForURL(/\/chat\/s_/);
+      const fork = page.url().split("/").at(-1) ?? "";
+      const after = await (await ana.context.request.get(`${desk.url()}/api/v1/sessions/${session}`)).text();
+      return [
+        ...wrong(fork !== session, "it led to the session itself"),
+        ...wrong(before === after, "the origin has changed"),
+        ...ana.errors(),
+      ];
+    },
+  },
+  {
+    name: "O56 a session of ten thousand entries: at most 600 elements, at its start, its middle and its end, and on a phone",
+    async run({ desk, ana, phone, long }) {
+      const found: Violation[] = [];
+      for (const [person, places] of [
+        [ana, ["?at=1", "?at=9999&show=entry"]],
+        [phone, ["?at=5000"]],
+      ] as const)
+        for (const at of places) {
+          await go(person, desk, `/sessions/${long}${at}`);
+          await person.page.getByText(/ of 100\d\d$/).waitFor();
+          const nodes = await person.page.evaluate<number>("document.querySelectorAll('*').length");
+          found.push(...wrong(nodes <= 600, `${nodes} elements at ${at}`));
+        }
+      const line = phone.page.locator("button[aria-current=true]");
+      found.push(...wrong((await line.count()) === 1, "the entry that one stands at is not on the page"));
+      return [...found, ...(await sound(ana, "a long session")), ...(await sound(phone, "a long session on a phone"))];
+    },
+  },
+  {
+    name: "O12 what is hostile is inert in the timeline, the entries, the state and the raw form",
+    async run({ desk, ana, hostile }) {
+      const { page } = ana;
+      const found: Violation[] = [];
+      for (const show of ["state", "entry"]) {
+        await go(ana, desk, `/sessions/${hostile}?show=${show}`);
+        await page.getByRole("img", { name: /^Timeline: / }).waitFor();
+        const made = await page.locator("main :is(img, iframe, script, style, a[href^='http'], a[href^=javascript])").count();
+        const shown = (await page.locator("main").textContent()) ?? "";
+        found.push(...wrong(made === 0, `${made} elements were made of it`));
+        found.push(...wrong(!/[\u202e\u2066\u200b\u001b\u0007]/.test(shown), "a hidden character is on the page as itself"));
+        found.push(...wrong((await page.title()).includes("Orgate"), "the title was changed"));
+        found.push(...(await sound(ana, `hostile, ${show}`)));
+      }
+      return found;
+    },
+  },
+  {
+    name: "O57 the fleet: who works, waits and costs what at one look; a run is started, an agent halted and let go on, its definition opened",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await execute(ana, desk, "stage", "pay judy");
+      await go(ana, desk, "/fleet");
+      const card = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "stage", exact: true }) });
+      await card.getByText("1 waiting").waitFor();
+      await page
+        .getByRole("list", { name: "At a glance" })
+        .getByText(/% ?$|^\d+ %$/)
+        .first()
+        .waitFor();
+      const found = await sound(ana, "the fleet");
+      await page.getByRole("button", { name: "Halt work" }).click();
+      await page.getByLabel(/^What/).fill("agent:reporter");
+      await page.getByLabel("Why").fill("a drill");
+      const dialog = await sound(ana, "the halt dialog");
+      await page.getByRole("button", { name: "Halt", exact: true }).click();
+      await page.getByText("Halted: a drill").waitFor();
+      await page.getByRole("button", { name: "Let it go on" }).click();
+      await page.getByText("Halted: a drill").waitFor({ state: "detached" });
+      await card.getByRole("button", { name: "Definition" }).click();
+      await page.getByRole("dialog").getByText("slow_work").first().waitFor();
+      await page.keyboard.press("Escape");
+      await card.getByRole("button", { name: "Start a run" }).click();
+      await page.getByLabel("What is it to do?").fill("what do you know?");
+      await page.getByRole("button", { name: "Start", exact: true }).click();
+      await page.waitForURL(/\/sessions\/s_/);
+      await page
+        .getByText(/ended: completed/)
+        .first()
+        .waitFor();
+      return [...found, ...dialog, ...ana.errors()];
+    },
+  },
+  {
+    name: "O58 policies: an error stands in its line and cannot be applied; tables hold; what would be decided is told with its policy",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await go(ana, desk, "/policies?policy=desk/find-charges");
+      await page.getByRole("heading", { name: "policies/desk.cedar" }).waitFor();
+      const found = await sound(ana, "policies");
+      await page.getByRole("button", { name: "Edit a draft" }).click();
+      const editor = page.getByRole("textbox", { name: "Draft of policies/desk.cedar" });
+      await editor.click();
+      await page.keyboard.press("Control+Home");
+      await page.keyboard.type("permit(nonsense);\n");
+      await page.getByRole("button", { name: "Check", exact: true }).click();
+      await page.getByText(/things are wrong/).waitFor();
+      const isHeld = await page.getByRole("button", { name: "Apply" }).isDisabled();
+      const draft = await sound(ana, "a draft");
+      await go(ana, desk, "/policies?show=cases");
+      await page.getByText("holds").first().waitFor();
+      const tables = await sound(ana, "decision tables");
+      await go(ana, desk, "/policies?show=evaluate&agent=billing");
+      await page.getByLabel(/arguments/).fill('{"charge": "ch_1"}');
+      await page.getByRole("button", { name: "What would be decided?" }).click();
+      await page.getByRole("link", { name: "desk/find-charges" }).waitFor();
+      return [
+        ...wrong(isHeld, "a set that does not load could be applied"),
+        ...found,
+        ...draft,
+        ...tables,
+        ...(await sound(ana, "a decision")),
+      ];
+    },
+  },
+  {
+    name: "O59 the journal is verified with its progress and its head, and entries are found by verdict, tool and person",
+    async run({ desk, ana, phone }) {
+      const { page } = ana;
+      await go(ana, desk, "/journal");
+      await page.getByRole("button", { name: "Verify the journal" }).click();
+      await page.getByText("everything holds").waitFor({ timeout: 60_000 });
+      const entries = page.getByRole("region", { name: "Entries" });
+      await page.getByLabel("Verdict").selectOption("deny");
+      await page.getByLabel("Tool").fill("refund");
+      await page.waitForURL(/verdict=deny.*tool=refund/);
+      await entries
+        .getByText(/more than 200.00 is not paid back/)
+        .first()
+        .waitFor();
+      const others = await entries.getByText(/^allowed/).count();
+      const found = await sound(ana, "the journal");
+      await go(ana, desk, "/journal?person=bo");
+      await entries
+        .getByText(/user:bo answered/)
+        .first()
+        .waitFor();
+      await go(ana, desk, "/journal?label=nothing-like-it");
+      await page.getByText("No entry is about that").waitFor();
+      await go(phone, desk, "/journal?verdict=deny");
+      await phone.page
+        .getByText(/^denied/)
+        .first()
+        .waitFor();
+      return [
+        ...wrong(others === 0, "what was allowed is among what was denied"),
+        ...found,
+        ...(await sound(phone, "the journal on a phone")),
+      ];
+    },
+  },
+  {
+    name: "O60 O61 cost by agent, model and day; health; both also on a phone",
+    async run({ desk, ana, phone }) {
+      const found: Violation[] = [];
+      for (const person of [ana, phone]) {
+        await go(person, desk, "/cost?days=7");
+        await person.page.getByRole("img", { name: /^Cost by day/ }).waitFor();
+        const rows = await person.page.getByRole("row").filter({ hasText: "offline/billing" }).count();
+        found.push(...wrong(rows === 1, `${rows} rows for one model`), ...(await sound(person, "cost")));
+        await go(person, desk, "/health");
+        await person.page.getByText("The server can do its work.").waitFor();
+        await person.page.getByText("journal-write").waitFor();
+        found.push(...(await sound(person, "health")));
+      }
+      return found;
+    },
+  },
+];
+
+export const consoleWatch: Suite = {
+  name: "console-watch",
+  async run({ judge, say: told }) {
+    const from = performance.now();
+    const desk = await openDesk();
+    const browser = await openBrowser();
+    try {
+      const long = makePast(desk, 10_000);
+      const ana = await enter(browser, desk, "ana");
+      const phone = await enter(browser, desk, "ana", { phone: true, scheme: "dark" });
+      const hostile = (await execute(ana, desk, "stage", "show me something hostile")).session;
+      for (const { name, run } of CASES) {
+        const began = performance.now();
+        await judge(name, () => run({ desk, ana, phone, long, hostile }));
+        for (const person of [ana, phone]) person.errors(); // each case tells its own
+        told(`${name.split(" ")[0]} took ${Math.round((performance.now() - began) / 100) / 10} s`);
+      }
+    } finally {
+      await browser.close();
+      await desk.close();
+      told(`${CASES.length} cases in ${Math.round((performance.now() - from) / 1_000)} s`);
+    }
+  },
+};

@@ -1,0 +1,75 @@
+/** Small fields in a row: what a list is filtered by. */
+import { type ReactNode, useEffect, useId, useState } from "react";
+import css from "./Fields.module.css";
+
+export function Fields({ label, children }: Readonly<{ label: string; children: ReactNode }>) {
+  return (
+    <search className={css.fields} aria-label={label}>
+      {children}
+    </search>
+  );
+}
+
+type Choice = Readonly<{ value: string; text: string }>;
+type SelectProps = Readonly<{ label: string; value: string; choices: readonly Choice[]; choose(value: string): void }>;
+
+export function Select({ label, value, choices, choose }: SelectProps) {
+  const id = useId();
+  const known = choices.some((choice) => choice.value === value);
+  return (
+    <div className={css.field}>
+      <label htmlFor={id}>{label}</label>
+      <select id={id} value={value} onChange={({ target }) => choose(target.value)}>
+        {known ? null : <option value={value}>{value}</option>}
+        {choices.map((choice) => (
+          <option key={choice.value} value={choice.value}>
+            {choice.text}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+type TextProps = Readonly<{
+  label: string;
+  value: string;
+  set(value: string): void;
+  placeholder?: string;
+  suggestions?: readonly string[];
+}>;
+const SETTLE_MS = 250;
+
+/** Told when somebody has stopped typing. */
+export function Text({ label, value, set, placeholder = "", suggestions = [] }: TextProps) {
+  const id = useId();
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only what was typed counts
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => set(text.trim()), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div className={css.field}>
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        value={text}
+        placeholder={placeholder}
+        autoComplete="off"
+        spellCheck={false}
+        list={suggestions.length === 0 ? undefined : `${id}-known`}
+        onChange={({ target }) => setText(target.value)}
+      />
+      {suggestions.length === 0 ? null : (
+        <datalist id={`${id}-known`}>
+          {suggestions.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
+      )}
+    </div>
+  );
+}

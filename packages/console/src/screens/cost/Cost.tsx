@@ -1,0 +1,188 @@
+/**
+ * What was spent, by agent, model and day.
+ * O60 days are those of the viewer's own clock; what has no known price is said, and never counted as nothing.
+ */
+import { type Counts, dayOf, hourOf, sumUsage, type UsageRow, type UsageSum } from "@orgate/core/journal/view";
+import { useEffect, useMemo } from "react";
+import { useCalled } from "../../link/use.ts";
+import { type Bar, Bars, Share } from "../../parts/Bars.tsx";
+import { Fields, Select } from "../../parts/Fields.tsx";
+import { Figures } from "../../parts/Figures.tsx";
+import { Link } from "../../parts/Link.tsx";
+import { Page } from "../../parts/Page.tsx";
+import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import table from "../../parts/Table.module.css";
+import { countText, moneyText } from "../../parts/time.ts";
+import { goQuery } from "../../router.ts";
+import type { ScreenProps } from "../index.ts";
+import css from "./Cost.module.css";
+
+const RANGES = [1, 7, 30, 90] as const;
+const offsetMs = (at: number): number => -new Date(at).getTimezoneOffset() * 60_000;
+const MOST_KINDS = 4;
+
+export default function Cost({ query }: ScreenProps) {
+  const days = RANGES.find((one) => String(one) === query.get("days")) ?? 7;
+  const agent = query.get("agent") ?? "";
+  const by = query.get("by") === "model" ? "model" : "agent";
+  const end = hourOf(Date.now()) + 1;
+  const start = useMemo(() => hourOf(new Date(new Date().setHours(0, 0, 0, 0) - (days - 1) * 86_400_000).getTime()), [days]);
+  const asked = useCalled("usage", { query: { from: start, to: end, ...(agent === "" ? {} : { agent }) } }, ["turn.ended"]);
+  const behind = asked.value?.behind ?? 0;
+  useEffect(() => {
+    if (behind === 0) return;
+    const timer = setTimeout(asked.reload, 1_000);
+    return () => clearTimeout(timer);
+  }, [behind, asked.reload]);
+  return (
+    <Page title="Cost" lead="What models and tools cost, as it was settled in the journal.">
+      <Fields label="What is added up">
+        <Select
+          label="Time"
+          value={String(days)}
+          choose={(value) => goQuery({ days: value })}
+          choices={RANGES.map((n) => ({ value: String(n), text: n === 1 ? "Today" : `${n} days` }))}
+        />
+        <Select
+          label="Bars by"
+          value={by}
+          choose={(value) => goQuery({ by: value })}
+          choices={[
+            { value: "agent", text: "agent" },
+            { value: "model", text: "model" },
+          ]}
+        />
+        <AgentSelect agent={agent} />
+      </Fields>
+      {behind > 0 ? <p role="status">{countText(behind)} newer entries are still being added up…</p> : null}
+      {asked.value === null ? (
+        asked.problem === null ? (
+          <Loading what="Adding up" />
+        ) : (
+          <Failing problem={asked.problem} again={asked.reload} />
+        )
+      ) : (
+        <Told rows={asked.value.rows} days={days} by={by} start={start} />
+      )}
+    </Page>
+  );
+}
+
+function AgentSelect({ agent }: Readonly<{ agent: string }>) {
+  const agents = useCalled("agents", { query: { limit: 500 } });
+  return (
+    <Select
+      label="Agent"
+      value={agent}
+      choose={(value) => goQuery({ agent: value })}
+      choices={[{ value: "", text: "All" }, ...(agents.value?.items ?? []).map(({ name }) => ({ value: name, text: name }))]}
+    />
+  );
+}
+
+type Given = Readonly<{ rows: readonly UsageRow[]; days: number; by: "agent" | "model"; start: number }>;
+
+function Told({ rows, days, by, start }: Given) {
+  const [whole] = sumUsage(rows, () => "all");
+  if (whole === undefined || whole.replies + whole.turns === 0)
+    return (
+      <Empty icon="cost" title="Nothing was used in this time">
+        <p>
+          Every reply of a model is counted here, with its tokens and its price. <Link to="/chat">Talk with an agent</Link>, or choose a
+          longer time.
+        </p>
+      </Empty>
+    );
+  return (
+    <>
+      <Figures label="Altogether" of={figures(whole)} />
+      <Chart rows={rows} days={days} by={by} start={start} money={whole.micros > 0} />
+      <div className={css.tables}>
+        <Sums title="By agent" sums={sumUsage(rows, ({ agent }) => agent)} />
+        <Sums title="By model" sums={sumUsage(rows, ({ model, micros }) => (model === "" ? (micros > 0 ? "(tools)" : null) : model))} />
+      </div>
+    </>
+  );
+}
+
+const figures = (whole: Counts) =>
+  [
+    {
+      name: "Cost",
+      value: moneyText(whole.micros),
+      says: whole.unpriced > 0 ? `without ${countText(whole.unpriced)} replies of unknown price` : "every price is known",
+      tone: whole.unpriced > 0 ? "wait" : "plain",
+    },
+    { name: "Tokens", value: countText(whole.tokens), says: `${countText(whole.replies)} replies` },
+    { name: "Turns", value: countText(whole.turns), says: whole.turns === 0 ? "" : `${moneyText(whole.micros / whole.turns)} each` },
+    { name: "Calls of tools", value: countText(whole.calls), says: whole.calls === 0 ? "" : `${countText(whole.callsFailed)} failed` },
+  ] as const;
+
+const dayTitle = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+
+function Chart({ rows, days, by, start, money }: Given & Readonly<{ money: boolean }>) {
+  const worth = (one: Counts): number => (money ? one.micros : one.tokens);
+  const nameOf = (row: UsageRow): string => (by === "agent" ? row.agent : row.model === "" ? "(tools)" : row.model);
+  const ranked = [...sumUsage(rows, nameOf)].filter((one) => worth(one) > 0).sort((a, b) => worth(b) - worth(a));
+  const top = ranked.slice(0, MOST_KINDS).map(({ name }) => name);
+  const kinds = ranked.length > MOST_KINDS ? [...top, "the others"] : top;
+  const cells = new Map<string, number>();
+  for (const row of rows) {
+    const kind = top.includes(nameOf(row)) ? nameOf(row) : "the others";
+    const key = `${dayOf(row.hour, offsetMs)} ${kind}`;
+    cells.set(key, (cells.get(key) ?? 0) + worth(row));
+  }
+  const first = Date.parse(`${dayOf(start, offsetMs)}T00:00:00Z`);
+  const bars = Array.from({ length: days }, (_, i): Bar => {
+    const at = first + i * 86_400_000;
+    const name = new Date(at).toISOString().slice(0, 10);
+    return { name, title: dayTitle.format(at), parts: kinds.map((of) => ({ of, value: cells.get(`${name} ${of}`) ?? 0 })) };
+  });
+  return (
+    <Bars
+      bars={bars}
+      kinds={kinds}
+      label={money ? "Cost by day" : "Tokens by day"}
+      text={money ? moneyText : (n) => `${countText(Math.round(n))} tokens`}
+    />
+  );
+}
+
+function Sums({ title, sums }: Readonly<{ title: string; sums: readonly UsageSum[] }>) {
+  const most = Math.max(...sums.map(({ micros }) => micros), 0);
+  const mostTokens = Math.max(...sums.map(({ tokens }) => tokens), 0);
+  return (
+    <section>
+      <h2>{title}</h2>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
+      <section className={table.scroll} tabIndex={0} aria-label={title}>
+        <table className={table.table}>
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">
+                <span className="unseen">Share</span>
+              </th>
+              <th scope="col" className={table.number}>
+                Cost
+              </th>
+              <th scope="col" className={table.number}>
+                Tokens
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {sums.map(({ name, micros, tokens, unpriced }) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td className={css.share}>{most > 0 ? <Share value={micros} of={most} /> : <Share value={tokens} of={mostTokens} />}</td>
+                <td className={table.number}>{micros === 0 && unpriced > 0 ? "unknown" : moneyText(micros)}</td>
+                <td className={table.number}>{countText(tokens)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </section>
+  );
+}

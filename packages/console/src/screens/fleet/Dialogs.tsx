@@ -1,0 +1,105 @@
+import type { SessionId } from "@orgate/core/vocab";
+import { type FormEvent, useId, useState } from "react";
+import { useCalled, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Dialog } from "../../parts/Dialog.tsx";
+import { Facts } from "../../parts/Figures.tsx";
+import { PlainText } from "../../parts/Markdown.tsx";
+import { Failing, Loading } from "../../parts/States.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { toastProblem } from "../../parts/toasts.ts";
+import { sessionAt } from "../../places.ts";
+import { go } from "../../router.ts";
+import css from "./Fleet.module.css";
+
+type Props = Readonly<{ agent: string; open: boolean; onClose(): void }>;
+
+export function RunDialog({ agent, open, onClose }: Props) {
+  return (
+    <Dialog open={open} onClose={onClose} title={`Start a run of ${agent}`}>
+      {open ? <RunForm agent={agent} onClose={onClose} /> : null}
+    </Dialog>
+  );
+}
+
+function RunForm({ agent, onClose }: Omit<Props, "open">) {
+  const hub = useHub();
+  const id = useId();
+  const [text, setText] = useState("");
+  const [busy, setBusy] = useState(false);
+  const send = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (text.trim() === "") return;
+    setBusy(true);
+    const reply = await hub.wish({ kind: "chat", agent, session: null, text });
+    setBusy(false);
+    if (reply.kind === "error") return toastProblem("It was not started", reply.problem);
+    onClose();
+    if (reply.kind === "done") go(sessionAt(reply.session as SessionId));
+  };
+  return (
+    <form className={css.form} onSubmit={(event) => void send(event)}>
+      <label htmlFor={id}>What is it to do?</label>
+      <textarea id={id} rows={5} value={text} required onChange={({ target }) => setText(target.value)} />
+      <p>It runs in a session of its own, under the policies in force, on your behalf.</p>
+      <div className={css.doing}>
+        <Button type="submit" tone="first" icon="send" busy={busy}>
+          Start
+        </Button>
+        <Button onClick={onClose}>Cancel</Button>
+      </div>
+    </form>
+  );
+}
+
+export function DefinitionDialog({ agent, open, onClose }: Props) {
+  return (
+    <Dialog open={open} onClose={onClose} title={agent} wide>
+      {open ? <Definition agent={agent} /> : null}
+    </Dialog>
+  );
+}
+
+function Definition({ agent }: Readonly<{ agent: string }>) {
+  const asked = useCalled("agent", { params: { agent } });
+  if (asked.value === null) return asked.problem === null ? <Loading /> : <Failing problem={asked.problem} again={asked.reload} />;
+  const { instructions, model, fallbacks, tools, delegates, limits, digest, warnings } = asked.value;
+  return (
+    <div className={css.form}>
+      <Facts
+        of={[
+          ["Model", [model, ...fallbacks].join(", then ")],
+          ["Delegates to", delegates.length === 0 ? "nobody" : delegates.join(", ")],
+          [
+            "Limits",
+            Object.entries(limits)
+              .map(([name, value]) => `${name} ${String(value)}`)
+              .join(" · "),
+          ],
+          ["Digest", <code key="d">{digest.slice(0, 16)}</code>],
+        ]}
+      />
+      {warnings.map((warning) => (
+        <p key={warning}>
+          <Tag tone="wait">warning</Tag> {warning}
+        </p>
+      ))}
+      <h3>Instructions</h3>
+      <PlainText text={instructions} />
+      <h3>Tools</h3>
+      <ul className={css.tools}>
+        {tools.map(({ name, description, repeat, effects }) => (
+          <li key={name}>
+            <code>{name}</code> <Tag>{repeat}</Tag>{" "}
+            {effects.map((effect) => (
+              <Tag key={effect} tone={effect === "read" ? "observe" : "act"}>
+                {effect}
+              </Tag>
+            ))}
+            <p>{description}</p>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,314 @@
+/**
+ * What every agent is doing, and how it has been doing.
+ * O57 within one look: how many turns run and wait, whether anything is denied, broken or halted; every figure leads to what it is of.
+ */
+import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } from "@orgate/core/journal/view";
+import { millis } from "@orgate/core/vocab";
+import type { RouteOutput } from "@orgate/core/wire";
+import { useEffect, useMemo, useState } from "react";
+import { useCalled, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { type Figure, Figures } from "../../parts/Figures.tsx";
+import { Link } from "../../parts/Link.tsx";
+import { Page } from "../../parts/Page.tsx";
+import { Sparkline } from "../../parts/Sparkline.tsx";
+import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Tag, type Tone } from "../../parts/Tag.tsx";
+import { useNow } from "../../parts/Time.tsx";
+import { moneyText, span } from "../../parts/time.ts";
+import { chatWith, sessionAt } from "../../places.ts";
+import { DefinitionDialog, RunDialog } from "./Dialogs.tsx";
+import css from "./Fleet.module.css";
+import { Breakers, Halts } from "./Switches.tsx";
+
+const HOURS = 24;
+const HOUR_MS = 3_600_000;
+/** What was counted here since is counted by the server too: asked for anew now and then. */
+const REFRESH_MS = 60_000;
+type Standing = Readonly<{
+  agents: RouteOutput<"agents">;
+  running: RouteOutput<"sessions">;
+  waiting: RouteOutput<"sessions">;
+  usage: RouteOutput<"usage">;
+  isCounted: boolean;
+}>;
+
+export default function Fleet() {
+  const now = useNow();
+  const agents = useCalled("agents", { query: { limit: 500 } });
+  const halts = useCalled("halts", { query: {} }, ["work.halted", "work.resumed"]);
+  const breakers = useCalled("breakers", { query: {} }, ["breaker.changed"]);
+  const { standing, problem, reload } = useStanding(agents.value);
+  const view = useFleet(standing, now);
+  const isCounted = standing?.isCounted === true;
+  const wrong = agents.problem ?? problem;
+  const askAgain = (): void => {
+    agents.reload();
+    reload();
+  };
+  if (view === null || agents.value === null)
+    return (
+      <Page title="Fleet">
+        {wrong === null ? <Loading what="Asking after the agents" /> : <Failing problem={wrong} again={askAgain} />}
+      </Page>
+    );
+  const open = (breakers.value?.items ?? []).filter(({ state }) => state !== "closed");
+  const halted = halts.value?.items ?? [];
+  return (
+    <Page
+      title="Fleet"
+      lead="What every agent is doing now, and how it went in the last 24 hours."
+      aside={<Halts halts={halted} reload={halts.reload} />}
+    >
+      <Figures label="At a glance" of={figures(view, { broken: open.length, halted: halted.length, isCounted })} />
+      {view.agents.length === 0 ? (
+        <Empty icon="fleet" title="No agents yet">
+          <p>
+            An agent is a file in <code>agents/</code>. <code>orgate init</code> makes a project with one.
+          </p>
+        </Empty>
+      ) : (
+        <ul className={css.agents} aria-label="Agents">
+          {[...view.agents].sort(byNeed((agent) => haltOf(halted, agent))).map((row) => (
+            <Agent
+              key={row.agent}
+              row={row}
+              of={agents.value?.items.find(({ name }) => name === row.agent) ?? null}
+              halted={haltOf(halted, row.agent)}
+              broken={open.map(({ breaker }) => breaker)}
+              now={now}
+            />
+          ))}
+        </ul>
+      )}
+      <Breakers breakers={breakers.value?.items ?? []} reload={breakers.reload} />
+    </Page>
+  );
+}
+
+const haltOf = (halts: RouteOutput<"halts">["items"], agent: string): string | null =>
+  halts.find(({ scope }) => scope === "all" || scope === `agent:${agent}`)?.reason ?? null;
+
+/** What lists say of now; from then on every entry that is told is folded in. */
+function useStanding(agents: RouteOutput<"agents"> | null) {
+  const hub = useHub();
+  const [standing, setStanding] = useState<Standing | null>(null);
+  const [problem, setProblem] = useState<Parameters<typeof Failing>[0]["problem"] | null>(null);
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    if (agents === null) return;
+    let isGone = false;
+    const hour = Math.floor(Date.now() / HOUR_MS);
+    const inState = (state: "running" | "waiting") => hub.call("sessions", { query: { limit: 500, state } });
+    const stand = async (usage: RouteOutput<"usage">, isCounted: boolean): Promise<void> => {
+      const [running, waiting] = await Promise.all([inState("running"), inState("waiting")]);
+      if (isGone) return;
+      if (running.kind === "ok" && waiting.kind === "ok")
+        setStanding({ agents, running: running.value, waiting: waiting.value, usage, isCounted });
+      const wrong = [running, waiting].find((came) => came.kind === "problem");
+      setProblem(wrong?.kind === "problem" ? wrong.problem : null);
+    };
+    /** Who works is shown at once; what was used is looked up beside the journal, which may take a moment. */
+    const all = async (): Promise<void> => {
+      if (round === 0) await stand({ rows: [], behind: 0 }, false);
+      const usage = await hub.call("usage", { query: { from: hour - HOURS + 1, to: hour + 1 } });
+      if (isGone || usage.kind === "problem") return;
+      await stand(usage.value, true);
+      timer = setTimeout(() => setRound((n) => n + 1), usage.value.behind > 0 ? 1_000 : REFRESH_MS);
+    };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    void all();
+    return () => {
+      isGone = true;
+      clearTimeout(timer);
+    };
+  }, [hub, agents, round]);
+  return { standing, problem, reload: () => setRound((n) => n + 1) };
+}
+
+function useFleet(standing: Standing | null, now: number): FleetView | null {
+  const hub = useHub();
+  const [version, setVersion] = useState(0);
+  const fold = useMemo(
+    () =>
+      standing === null
+        ? null
+        : fleetFold(
+            standing.agents.items.map(({ name }) => name),
+            [...standing.running.items, ...standing.waiting.items],
+            standing.usage.rows,
+          ),
+    [standing],
+  );
+  useEffect(() => {
+    if (fold === null) return;
+    let due = 0;
+    const stop = hub.hear((items) => {
+      for (const item of items) if (item.kind === "entry") fold.add(item.entry);
+      due ||= requestAnimationFrame(() => {
+        due = 0;
+        setVersion((n) => n + 1);
+      });
+    });
+    return () => {
+      stop();
+      cancelAnimationFrame(due);
+    };
+  }, [hub, fold]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that something was folded in
+  return useMemo(() => fold?.view(millis(now)) ?? null, [fold, version, now]);
+}
+
+type Besides = Readonly<{ broken: number; halted: number; isCounted: boolean }>;
+/** Until it is counted. */
+const NOT_YET = "…";
+
+function figures({ agents, running, waiting }: FleetView, { broken, halted, isCounted }: Besides): readonly Figure[] {
+  const sum = (of: (row: AgentRow) => number): number => agents.reduce((total, row) => total + of(row), 0);
+  const counted = (text: string): string => (isCounted ? text : NOT_YET);
+  const [turns, completed] = [sum((r) => r.counts.turns), sum((r) => r.counts.completed)];
+  const stopped = broken + halted;
+  return [
+    {
+      name: "Working",
+      value: String(running),
+      says: running === 1 ? "turn in progress" : "turns in progress",
+      to: "/sessions?state=running",
+    },
+    {
+      name: "Waiting for people",
+      value: String(waiting),
+      says: waiting === 0 ? "nothing to answer" : "answer them in Approvals",
+      tone: waiting > 0 ? "wait" : "ok",
+      to: "/approvals",
+    },
+    {
+      name: "Completed",
+      value: counted(turns === 0 ? "–" : percent(completed / turns)),
+      says: isCounted ? `of ${count(turns, "turn")}, 24 h` : "24 h",
+      tone: turns > 0 && completed / turns < 0.5 ? "bad" : "plain",
+      to: "/sessions",
+    },
+    { name: "Denied", value: counted(String(sum((r) => r.counts.denials))), says: "calls, 24 h", to: "/journal?verdict=deny" },
+    { name: "Cost", value: counted(moneyText(sum((r) => r.counts.micros))), says: "24 h", to: "/cost" },
+    {
+      name: "Broken or halted",
+      value: String(stopped),
+      says: stopped === 0 ? "all runs" : `${count(broken, "breaker")}, ${count(halted, "halt")}`,
+      tone: stopped > 0 ? "bad" : "ok",
+    },
+  ];
+}
+
+/** What is wrong first, then what waits, then what works. */
+function byNeed(halted: (agent: string) => string | null): (a: AgentRow, b: AgentRow) => number {
+  const rank = (row: AgentRow): number => {
+    if (halted(row.agent) !== null) return 0;
+    if (row.waiting > 0) return 1;
+    return row.running.length > 0 ? 2 : row.counts.turns > 0 ? 3 : 4;
+  };
+  return (a, b) => rank(a) - rank(b) || (a.agent < b.agent ? -1 : 1);
+}
+
+type Given = Readonly<{
+  row: AgentRow;
+  of: RouteOutput<"agents">["items"][number] | null;
+  halted: string | null;
+  broken: readonly string[];
+  now: number;
+}>;
+
+function Agent({ row, of, halted, broken, now }: Given) {
+  const [dialog, setDialog] = useState<"run" | "definition" | null>(null);
+  const { agent, counts, success, denial, turnMs, series } = row;
+  const mine = broken.filter((name) => name === `model:${of?.model}` || of?.tools.some((tool) => name === `tool:${tool}`));
+  const { tone, word } = stateOf(row, halted, mine);
+  return (
+    <li className={css.agent}>
+      <div className={css.head}>
+        <h2>{agent}</h2>
+        <Tag tone={tone}>{word}</Tag>
+        {mine.map((name) => (
+          <Tag key={name} tone="bad">
+            breaker open: {name}
+          </Tag>
+        ))}
+        <code className={css.model}>{of?.model ?? "not in this project any more"}</code>
+      </div>
+      <Turns turns={row.running} waiting={row.waiting} agent={agent} now={now} halted={halted} />
+      <dl className={css.figures}>
+        <Trend name="Turns" value={String(counts.turns)} series={series.turns} label="Turns by hour" />
+        <Trend name="Completed" value={percent(success)} series={null} label="" />
+        <Trend name="Calls denied" value={percent(denial)} series={series.denials} label="Denials by hour" tone="bad" />
+        <Trend
+          name="A turn takes"
+          value={turnMs === null ? "–" : span(turnMs)}
+          series={series.ms}
+          label="How long turns took, by hour"
+          tone="act"
+        />
+        <Trend name="Cost" value={moneyText(counts.micros)} series={series.micros} label="Cost by hour" tone="reason" />
+      </dl>
+      <div className={css.doing}>
+        <Button size="small" icon="send" disabled={of === null || halted !== null} onClick={() => setDialog("run")}>
+          Start a run
+        </Button>
+        <Button size="small" disabled={of === null} onClick={() => setDialog("definition")}>
+          Definition
+        </Button>
+        <Link to={chatWith(agent)}>Chat</Link>
+        <Link to={`/sessions?${new URLSearchParams({ agent })}`}>Sessions</Link>
+        <Link to={`/policies?${new URLSearchParams({ agent })}`}>Policies</Link>
+      </div>
+      <RunDialog agent={agent} open={dialog === "run"} onClose={() => setDialog(null)} />
+      <DefinitionDialog agent={agent} open={dialog === "definition"} onClose={() => setDialog(null)} />
+    </li>
+  );
+}
+
+function stateOf({ running, waiting }: AgentRow, halted: string | null, broken: readonly string[]): Readonly<{ tone: Tone; word: string }> {
+  if (halted !== null) return { tone: "bad", word: "halted" };
+  if (broken.length > 0) return { tone: "bad", word: "broken" };
+  if (waiting > 0) return { tone: "wait", word: `${waiting} waiting` };
+  return running.length > 0 ? { tone: "act", word: "working" } : { tone: "plain", word: "idle" };
+}
+
+const percent = (rate: number | null): string => (rate === null ? "–" : `${Math.round(rate * 100)} %`);
+const MOST_TURNS = 4;
+
+type TurnsProps = Readonly<{ turns: readonly RunningTurn[]; waiting: number; agent: string; now: number; halted: string | null }>;
+function Turns({ turns, waiting, agent, now, halted }: TurnsProps) {
+  if (halted !== null) return <p className={css.none}>Halted: {halted === "" ? "no reason was given" : halted}</p>;
+  if (turns.length === 0)
+    return <p className={css.none}>{waiting > 0 ? <Link to="/approvals">It waits for an answer</Link> : "Nothing in progress"}</p>;
+  return (
+    <ul className={css.turns} aria-label={`What ${agent} is doing`}>
+      {turns.slice(0, MOST_TURNS).map(({ session, turn, since, doing }) => (
+        <li key={session}>
+          <Link to={sessionAt(session)}>turn {turn}</Link> <span>{doing}</span>{" "}
+          <span className={css.since}>{span(Math.max(0, now - since))}</span>
+        </li>
+      ))}
+      {turns.length > MOST_TURNS ? <li>and {turns.length - MOST_TURNS} more</li> : null}
+    </ul>
+  );
+}
+
+type TrendProps = Readonly<{
+  name: string;
+  value: string;
+  series: readonly number[] | null;
+  label: string;
+  tone?: "plain" | "bad" | "reason" | "act";
+}>;
+function Trend({ name, value, series, label, tone = "plain" }: TrendProps) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <span className={css.value}>{value}</span>
+        {series === null ? null : <Sparkline values={series} label={label} tone={tone} />}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,181 @@
+/**
+ * Whether the server can do its work.
+ * O61 what fails is named with what is known of it, and stands before what is well; the figures are those of the last few seconds.
+ */
+import { API, ROUTES, type RouteOutput } from "@orgate/core/wire";
+import { useEffect, useState } from "react";
+import { unreachable } from "../../link/browser.ts";
+import { useCell } from "../../link/cell.ts";
+import { useCalled, useHub } from "../../link/use.ts";
+import { Figures } from "../../parts/Figures.tsx";
+import { Link } from "../../parts/Link.tsx";
+import { Page } from "../../parts/Page.tsx";
+import { Failing, Loading } from "../../parts/States.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { countText, span } from "../../parts/time.ts";
+import css from "./Health.module.css";
+
+const EVERY_MS = 5_000;
+const WELL: Readonly<Record<string, string>> = {
+  "journal-read": "entries can be read",
+  "journal-write": "entries can be written, and are on disk before anything happens",
+  policies: "a set of policies is in force",
+  "taking-turns": "sessions are driven here",
+};
+type Checks = RouteOutput<"health">;
+type Metrics = RouteOutput<"metrics">["metrics"];
+
+export default function Health() {
+  const hub = useHub();
+  const connection = useCell(hub.connection);
+  const { health, problem, reload } = useHealth();
+  const metrics = useCalled("metrics", {});
+  const { reload: again } = metrics;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      reload();
+      again();
+    }, EVERY_MS);
+    return () => clearInterval(timer);
+  }, [reload, again]);
+  if (health === null)
+    return (
+      <Page title="Health">{problem === null ? <Loading what="Asking the server" /> : <Failing problem={problem} again={reload} />}</Page>
+    );
+  const checks = [...health.checks].sort((a, b) => Number(a.ok) - Number(b.ok));
+  const isLive = connection.kind === "open";
+  return (
+    <Page
+      title="Health"
+      lead={`Orgate ${health.version}, up for ${span(health.uptimeMs)}.`}
+      aside={<a href="/api/v1/metrics/prometheus">Prometheus</a>}
+    >
+      <p className={health.status === "ok" ? css.ok : css.bad} role="status">
+        <strong>{health.status === "ok" ? "The server can do its work." : "The server cannot do all of its work."}</strong>{" "}
+        {problem === null ? "" : "It could not be asked just now: this is as of before."}
+      </p>
+      <ul className={css.checks} aria-label="Checks">
+        {checks.map(({ name, ok, detail }) => (
+          <li key={name}>
+            <Tag tone={ok ? "ok" : "bad"}>{ok ? "well" : "failing"}</Tag>
+            <strong>{name}</strong>
+            <span>{detail === "" ? (WELL[name] ?? "") : detail}</span>
+          </li>
+        ))}
+        <li>
+          <Tag tone={isLive ? "ok" : "bad"}>{isLive ? "well" : "failing"}</Tag>
+          <strong>this page's connection</strong>
+          <span>{isLive ? "told as it happens" : "being opened again"}</span>
+        </li>
+      </ul>
+      {metrics.value === null ? (
+        metrics.problem === null ? (
+          <Loading />
+        ) : (
+          <p>Figures cannot be shown: {metrics.problem.detail}.</p>
+        )
+      ) : (
+        <Told metrics={metrics.value.metrics} />
+      )}
+    </Page>
+  );
+}
+
+/** A server that is not well answers with its checks all the same, as 503: read by hand, since to the client that is a problem. */
+function useHealth() {
+  const [state, setState] = useState<Readonly<{ health: Checks | null; problem: Parameters<typeof Failing>[0]["problem"] | null }>>({
+    health: null,
+    problem: null,
+  });
+  const [round, setRound] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `round` asks again
+  useEffect(() => {
+    let isGone = false;
+    void asked().then((health) => {
+      if (isGone) return;
+      if (health === null) setState((before) => ({ ...before, problem: unreachable() }));
+      else setState({ health, problem: null });
+    });
+    return () => {
+      isGone = true;
+    };
+  }, [round]);
+  const [reload] = useState(() => () => setRound((n) => n + 1));
+  return { ...state, reload };
+}
+
+async function asked(): Promise<Checks | null> {
+  const { answers } = ROUTES.health;
+  try {
+    const answer = await fetch(`${API}/health`, { credentials: "same-origin" });
+    const read = answers.kind === "json" ? answers.schema.safeParse(await answer.json()) : null;
+    return read?.success === true ? read.data : null;
+  } catch {
+    return null;
+  }
+}
+
+function figureOf(metrics: Metrics, name: string): number | null {
+  const found = metrics.find((one) => one.name === name);
+  return found === undefined ? null : found.samples.reduce((sum, { value }) => sum + value, 0);
+}
+const bytes = (n: number | null): string => (n === null ? "–" : `${Math.round(n / 1_048_576)} MB`);
+const number = (n: number | null): string => (n === null ? "–" : countText(Math.round(n)));
+
+function Told({ metrics }: Readonly<{ metrics: Metrics }>) {
+  const delay = figureOf(metrics, "orgate_event_loop_delay_p99_ms");
+  const queued = figureOf(metrics, "orgate_sessions_queued");
+  const failures = figureOf(metrics, "orgate_model_failures_total") ?? 0;
+  const sessions = metrics.find(({ name }) => name === "orgate_sessions")?.samples ?? [];
+  const inState = (state: string): number =>
+    sessions.filter(({ labels }) => labels["state"] === state).reduce((sum, { value }) => sum + value, 0);
+  if (delay === null && sessions.length === 0)
+    return <p>You see no figures of the server: they are for those who may observe the project.</p>;
+  return (
+    <>
+      <h2>At work</h2>
+      <Figures
+        label="At work"
+        of={[
+          { name: "Sessions driven", value: number(figureOf(metrics, "orgate_sessions_driven")), says: "here, now" },
+          { name: "Queued", value: number(queued), says: "wait to be driven", tone: (queued ?? 0) > 0 ? "wait" : "plain" },
+          { name: "Running", value: String(inState("running")), says: "sessions", to: "/sessions?state=running" },
+          {
+            name: "Waiting",
+            value: String(inState("waiting")),
+            says: "sessions, for people",
+            tone: inState("waiting") > 0 ? "wait" : "plain",
+            to: "/approvals",
+          },
+          { name: "Model calls failed", value: String(failures), says: "since the server started", tone: failures > 0 ? "wait" : "plain" },
+        ]}
+      />
+      <h2>The process</h2>
+      <Figures
+        label="The process"
+        of={[
+          {
+            name: "Delay",
+            value: delay === null ? "–" : `${delay.toFixed(1)} ms`,
+            says: "of the event loop, 99th percentile",
+            tone: (delay ?? 0) > 200 ? "bad" : "plain",
+          },
+          {
+            name: "Memory",
+            value: bytes(figureOf(metrics, "orgate_memory_rss_bytes")),
+            says: `${bytes(figureOf(metrics, "orgate_memory_heap_bytes"))} in objects`,
+          },
+          {
+            name: "Connections",
+            value: number(figureOf(metrics, "orgate_connections")),
+            says: `${number(figureOf(metrics, "orgate_sockets"))} of them sockets`,
+          },
+          { name: "Requests", value: number(figureOf(metrics, "orgate_http_requests_total")), says: "since the server started" },
+        ]}
+      />
+      <p>
+        Whether the journal is what was written is told by <Link to="/journal">Verify</Link>.
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,188 @@
+/**
+ * The journal as a whole: whether it is what was written, all of it to take away, and what is in it about whom and what.
+ * O59 a verification shows how far it is and what it found, with the head to keep elsewhere; entries are found by any of their facets, which stand in the address.
+ */
+import { narrator, phaseOf } from "@orgate/core/journal/view";
+import { isSessionStream } from "@orgate/core/vocab";
+import { type RouteOutput, shapes } from "@orgate/core/wire";
+import { memo, useEffect, useState } from "react";
+import { useCalled, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Fields, Select, Text } from "../../parts/Fields.tsx";
+import { Link } from "../../parts/Link.tsx";
+import { Page } from "../../parts/Page.tsx";
+import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { Time } from "../../parts/Time.tsx";
+import { toastProblem } from "../../parts/toasts.ts";
+import { VirtualList } from "../../parts/VirtualList.tsx";
+import { sessionAt } from "../../places.ts";
+import { goQuery } from "../../router.ts";
+import type { ScreenProps } from "../index.ts";
+import css from "./Journal.module.css";
+import { Verify } from "./Verify.tsx";
+
+const FACETS = ["agent", "tool", "verdict", "policy", "label", "person", "kind"] as const;
+const VERDICTS = ["allow", "deny", "ask", "defer", "modify"] as const;
+type Query = Readonly<{
+  limit: number;
+  agent?: string;
+  tool?: string;
+  verdict?: (typeof VERDICTS)[number];
+  policy?: string;
+  label?: string;
+  person?: string;
+  kind?: string;
+}>;
+type Found = RouteOutput<"journalEntries">["items"][number];
+const PAGE = 200;
+
+function queryOf(query: URLSearchParams): Query {
+  const verdict = VERDICTS.find((one) => one === query.get("verdict"));
+  const text = Object.fromEntries(FACETS.flatMap((name) => (name === "verdict" || !query.get(name) ? [] : [[name, query.get(name)]])));
+  return { limit: PAGE, ...text, ...(verdict === undefined ? {} : { verdict }) };
+}
+
+export default function Journal({ query }: ScreenProps) {
+  const asked = queryOf(query);
+  const first = useCalled("journalEntries", { query: asked });
+  const { more, next, load, isLoading } = useOlder(asked, first.value);
+  const behind = first.value?.behind ?? 0;
+  useEffect(() => {
+    if (behind === 0) return;
+    const timer = setTimeout(first.reload, 700);
+    return () => clearTimeout(timer);
+  }, [behind, first.reload]);
+  const agents = useCalled("agents", { query: { limit: 500 } });
+  const isFiltered = Object.keys(asked).length > 1;
+  const shown = [...(first.value?.items ?? []), ...more];
+  const tools = [...new Set((agents.value?.items ?? []).flatMap((one) => one.tools))].sort();
+  return (
+    <Page
+      title="Journal"
+      lead="Everything that happened, sealed entry by entry."
+      aside={
+        <a href="/api/v1/journal/export" download="journal.jsonl">
+          Export all of it
+        </a>
+      }
+      fill
+    >
+      <Verify />
+      <Fields label="Find entries">
+        <Select
+          label="Agent"
+          value={query.get("agent") ?? ""}
+          choose={(agent) => goQuery({ agent })}
+          choices={[{ value: "", text: "Any" }, ...(agents.value?.items ?? []).map(({ name }) => ({ value: name, text: name }))]}
+        />
+        <Select
+          label="Verdict"
+          value={query.get("verdict") ?? ""}
+          choose={(verdict) => goQuery({ verdict })}
+          choices={[{ value: "", text: "Any" }, ...VERDICTS.map((value) => ({ value, text: value }))]}
+        />
+        <Text label="Tool" value={query.get("tool") ?? ""} set={(tool) => goQuery({ tool })} suggestions={tools} />
+        <Text label="Policy" value={query.get("policy") ?? ""} set={(policy) => goQuery({ policy })} placeholder="base/write" />
+        <Text
+          label="Label"
+          value={query.get("label") ?? ""}
+          set={(label) => goQuery({ label })}
+          suggestions={["untrusted", "secret", "pii"]}
+        />
+        <Text label="Person" value={query.get("person") ?? ""} set={(person) => goQuery({ person })} />
+        <Text label="Kind" value={query.get("kind") ?? ""} set={(kind) => goQuery({ kind })} placeholder="act.ended" />
+        {isFiltered ? <Button onClick={() => goQuery(Object.fromEntries(FACETS.map((name) => [name, null])))}>Show all</Button> : null}
+      </Fields>
+      {behind > 0 ? (
+        <p className={css.behind} role="status">
+          {behind} newer entries are being looked through…
+        </p>
+      ) : null}
+      {first.value === null ? (
+        first.problem === null ? (
+          <Loading what="Looking" />
+        ) : (
+          <Failing problem={first.problem} again={first.reload} />
+        )
+      ) : shown.length === 0 ? (
+        <Empty icon="search" title={isFiltered ? "No entry is about that" : "The journal is empty"}>
+          <p>
+            {isFiltered
+              ? "Names are taken exactly as they are written. Take a filter away to see more."
+              : "It begins with the first thing that an agent does."}
+          </p>
+        </Empty>
+      ) : (
+        <VirtualList
+          className={css.list}
+          label="Entries"
+          count={shown.length}
+          keyAt={(i) => String(shown[i]?.position ?? i)}
+          estimate={34}
+          row={(i) => {
+            const one = shown[i];
+            return one === undefined ? null : <Row of={one} />;
+          }}
+          after={
+            next === null ? null : (
+              <div className={css.after}>
+                <Button busy={isLoading} onClick={load}>
+                  Older ones
+                </Button>
+              </div>
+            )
+          }
+        />
+      )}
+    </Page>
+  );
+}
+
+function useOlder(asked: Query, first: RouteOutput<"journalEntries"> | null) {
+  const hub = useHub();
+  const key = JSON.stringify(asked);
+  const [pages, setPages] = useState<Readonly<{ key: string; items: readonly Found[]; next: number | null }> | null>(null);
+  const [isLoading, setLoading] = useState(false);
+  const mine = pages?.key === key ? pages : null;
+  const next = mine === null ? (first?.next ?? null) : mine.next;
+  const load = (): void => {
+    if (next === null) return;
+    setLoading(true);
+    void hub.call("journalEntries", { query: { ...asked, before: next } }).then((came) => {
+      setLoading(false);
+      if (came.kind === "problem") toastProblem("Older entries could not be read", came.problem);
+      else setPages({ key, items: [...(mine?.items ?? []), ...came.value.items], next: came.value.next });
+    });
+  };
+  return { more: mine?.items ?? [], next, load, isLoading };
+}
+
+const Row = memo(function Row({ of }: Readonly<{ of: Found }>) {
+  const [line] = of.kind === "entry" && shapes.isKnown(of.entry) ? narrator()(of.entry) : [];
+  const kind = of.kind === "entry" ? of.entry.event.kind : of.kind;
+  const phase = phaseOf(kind);
+  const text = line?.text ?? (of.kind === "erased" ? "erased on request" : of.kind === "bad" ? of.detail : kind);
+  return (
+    <div className={`${css.row} ${css[phase ?? "none"]} ${css[line?.tone ?? "warn"]}`}>
+      <span className={css.when}>
+        <Time at={of.at} />
+      </span>
+      <span className={css.where}>
+        {isSessionStream(of.stream) ? (
+          <Link to={sessionAt(of.stream, of.seq)}>
+            {of.stream} · {of.seq}
+          </Link>
+        ) : (
+          <Tag>
+            {of.stream} · {of.seq}
+          </Tag>
+        )}
+      </span>
+      <span className={css.kind}>{kind}</span>
+      <span className={css.text} title={text}>
+        {text}
+      </span>
+    </div>
+  );
+});

@@ -1,0 +1,71 @@
+import type { VerifyLine } from "@orgate/core/wire";
+import { useState } from "react";
+import { Button } from "../../parts/Button.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import css from "./Journal.module.css";
+import { verifying } from "./verifying.ts";
+
+type State =
+  | Readonly<{ kind: "before" } | { kind: "running"; entries: number; of: number }>
+  | Extract<VerifyLine, { kind: "result" | "failed" }>;
+
+export function Verify() {
+  const [state, setState] = useState<State>({ kind: "before" });
+  const begin = async (): Promise<void> => {
+    setState({ kind: "running", entries: 0, of: 0 });
+    for await (const line of verifying()) setState(line.kind === "progress" ? { ...line, kind: "running" } : line);
+  };
+  return (
+    <section className={css.verify} aria-label="Verification">
+      <Button icon="check" busy={state.kind === "running"} onClick={() => void begin()}>
+        Verify the journal
+      </Button>
+      <div className={css.found} role="status">
+        <Said state={state} />
+      </div>
+    </section>
+  );
+}
+
+function Said({ state }: Readonly<{ state: State }>) {
+  switch (state.kind) {
+    case "before":
+      return (
+        <span>Checks every hash, chain and seal. With the head that it prints, kept elsewhere, nobody can take anything back unseen.</span>
+      );
+    case "running":
+      return (
+        <>
+          <progress aria-label="Entries verified" max={Math.max(1, state.of)} value={state.entries} />
+          <span className="figures">
+            {state.entries} of {state.of} entries
+          </span>
+        </>
+      );
+    case "failed":
+      return (
+        <>
+          <Tag tone="bad">could not be verified</Tag> <span>{state.detail}</span>
+        </>
+      );
+    case "result": {
+      const { ok, entries, streams, commits, writers, erased, head, problems } = state.result;
+      return (
+        <>
+          <Tag tone={ok ? "ok" : "bad"}>{ok ? "everything holds" : "it does not hold"}</Tag>
+          <span>
+            {entries} entries in {streams} streams, {commits} commits of {writers} writers{erased > 0 ? `, ${erased} erased` : ""}.
+          </span>
+          {problems.slice(0, 20).map((problem) => (
+            <span key={problem} className={css.problem}>
+              {problem}
+            </span>
+          ))}
+          <span>
+            Head: <code className={css.head}>{head}</code>
+          </span>
+        </>
+      );
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import { diffLines, withContext } from "@orgate/core/journal/view";
+import type { RouteOutput } from "@orgate/core/wire";
+import { useMemo, useState } from "react";
+import { useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { CodeView } from "../../parts/CodeView.tsx";
+import { Diff } from "../../parts/Diff.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { toast, toastProblem } from "../../parts/toasts.ts";
+import css from "./Policies.module.css";
+import type { File } from "./Policies.tsx";
+
+const below = (path: string): string => path.replace(/^policies\//, "");
+
+type Props = Readonly<{ file: File; files: readonly File[]; done(): void }>;
+
+/** A text that is nobody's yet: checked with all the other files, and put in their place only as a whole. */
+export function Draft({ file, files, done }: Props) {
+  const hub = useHub();
+  const [text, setText] = useState(file.text);
+  const [checked, setChecked] = useState<Readonly<{ text: string; report: RouteOutput<"checkPolicies"> }> | null>(null);
+  const [busy, setBusy] = useState<"check" | "apply" | null>(null);
+  const all = files.map((one) => ({ path: below(one.path), text: one.path === file.path ? text : one.text }));
+  const report = checked?.text === text ? checked.report : null;
+  const marks = useMemo(
+    () =>
+      (checked === null ? [] : [...checked.report.problems, ...checked.report.warnings])
+        .filter((one) => below(one.file) === below(file.path) || one.file.endsWith(`/${below(file.path)}`))
+        .map(({ line, column, detail, hint }) => ({ line, column, message: `${detail} (${hint})` })),
+    [checked, file.path],
+  );
+  const check = async (): Promise<void> => {
+    setBusy("check");
+    const came = await hub.call("checkPolicies", { body: { files: all } });
+    setBusy(null);
+    if (came.kind === "problem") return toastProblem("It could not be checked", came.problem);
+    setChecked({ text, report: came.value });
+  };
+  const apply = async (): Promise<void> => {
+    setBusy("apply");
+    const came = await hub.call("applyPolicies", { body: { files: all, reason: "edited in the console" } });
+    setBusy(null);
+    if (came.kind === "problem") return toastProblem("It was not applied", came.problem);
+    toast({ tone: "ok", title: "Applied", detail: came.value.changes.map(({ path, change }) => `${path} ${change}`).join(", ") });
+    done();
+  };
+  const lines = diffLines(file.text, text);
+  const isChanged = text !== file.text;
+  const failing = report?.cases.filter(({ passed }) => !passed) ?? [];
+  return (
+    <div className={css.draft}>
+      <CodeView text={text} language={file.table ? "json" : "cedar"} label={`Draft of ${file.path}`} marks={marks} onChange={setText} />
+      <div className={css.doing}>
+        <Button onClick={() => void check()} busy={busy === "check"}>
+          Check
+        </Button>
+        <Button tone="first" disabled={!isChanged || report?.ok !== true} busy={busy === "apply"} onClick={() => void apply()}>
+          Apply
+        </Button>
+        <span role="status">
+          {!isChanged
+            ? "Nothing is changed yet."
+            : report === null
+              ? "Check it before it can be applied."
+              : report.ok
+                ? "It loads, and every decision table holds."
+                : ""}
+          {report !== null && !report.ok ? <Tag tone="bad">{report.problems.length + failing.length} things are wrong</Tag> : null}
+        </span>
+      </div>
+      {report === null || report.ok ? null : (
+        <ul className={css.rows}>
+          {report.problems.map(({ file: path, line, column, detail, hint }) => (
+            <li key={`${path}:${line}:${column}:${detail}`}>
+              <code>
+                {path}:{line}:{column}
+              </code>{" "}
+              {detail}. {hint}
+            </li>
+          ))}
+          {failing.map(({ name, detail }) => (
+            <li key={name}>
+              <Tag tone="bad">fails</Tag> {name}: {detail}
+            </li>
+          ))}
+        </ul>
+      )}
+      {isChanged ? (
+        <Diff
+          edit={{
+            path: file.path,
+            added: lines.filter(({ kind }) => kind === "added").length,
+            removed: lines.filter(({ kind }) => kind === "removed").length,
+            whole: true,
+            lines: withContext(lines, 3),
+          }}
+        />
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,172 @@
+/** One action, and what would be decided about it. Nothing is done, and nothing is recorded. */
+import { policyRef } from "@orgate/core/journal/view";
+import { type Json, type JsonObject, policyId } from "@orgate/core/vocab";
+import type { RouteOutput } from "@orgate/core/wire";
+import { type FormEvent, useId, useState } from "react";
+import { useCalled, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { CodeView } from "../../parts/CodeView.tsx";
+import { sentence } from "../../parts/States.tsx";
+import { Tag, type Tone } from "../../parts/Tag.tsx";
+import { Policies } from "../../parts/Verdict.tsx";
+import css from "./Policies.module.css";
+
+const TONES: Readonly<Record<string, Tone>> = { allow: "ok", deny: "bad", ask: "wait", defer: "wait", modify: "note" };
+const SURFACES = ["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"] as const;
+type Found = Readonly<{ kind: "decided"; told: RouteOutput<"evaluatePolicies"> } | { kind: "wrong"; text: string }>;
+
+export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
+  const hub = useHub();
+  const agents = useCalled("agents", { query: { limit: 500 } });
+  const [agent, setAgent] = useState(given);
+  const [action, setAction] = useState("");
+  const [typed, setArgs] = useState<string | null>(null);
+  const [labels, setLabels] = useState("");
+  const [surface, setSurface] = useState<(typeof SURFACES)[number]>("api");
+  const [found, setFound] = useState<Found | null>(null);
+  const [busy, setBusy] = useState(false);
+  const id = useId();
+  const chosen = agents.value?.items.find(({ name }) => name === agent) ?? agents.value?.items[0];
+  const actions = [...(chosen?.tools ?? []).map((tool) => `tool:${tool}`), "respond", "model"];
+  const wanted = action === "" ? (actions[0] ?? "respond") : action;
+  const definition = useCalled(chosen === undefined ? null : "agent", { params: { agent: chosen?.name ?? "" } });
+  const args = typed ?? skeleton(definition.value?.tools.find(({ name }) => `tool:${name}` === wanted)?.input ?? {});
+
+  const ask = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    const read = readArgs(args);
+    if (read === null) return setFound({ kind: "wrong", text: "The arguments are no JSON object." });
+    setBusy(true);
+    const isTool = wanted.startsWith("tool:");
+    const body: JsonObject = {
+      agent: chosen?.name ?? agent,
+      action: wanted,
+      surface,
+      labels: labels
+        .split(",")
+        .map((one) => one.trim())
+        .filter((one) => one !== ""),
+      ...(isTool ? { args: read } : {}),
+    };
+    const came = await hub.call("evaluatePolicies", { body });
+    setBusy(false);
+    setFound(
+      came.kind === "ok"
+        ? { kind: "decided", told: came.value }
+        : { kind: "wrong", text: `${sentence(came.problem.detail)} ${sentence(came.problem.hint)}` },
+    );
+  };
+  return (
+    <div className={css.evaluate}>
+      <form className={css.form} onSubmit={(event) => void ask(event)}>
+        <label htmlFor={`${id}a`}>Agent</label>
+        <select
+          id={`${id}a`}
+          value={chosen?.name ?? ""}
+          onChange={({ target }) => {
+            setAgent(target.value);
+            setAction("");
+            setArgs(null);
+          }}
+        >
+          {(agents.value?.items ?? []).map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+        <label htmlFor={`${id}b`}>Wants to</label>
+        <input
+          id={`${id}b`}
+          list={`${id}known`}
+          value={wanted}
+          onChange={({ target }) => {
+            setAction(target.value);
+            setArgs(null);
+          }}
+        />
+        <datalist id={`${id}known`}>
+          {actions.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
+        <label htmlFor={`${id}c`}>With the arguments (JSON)</label>
+        <textarea
+          id={`${id}c`}
+          rows={5}
+          spellCheck={false}
+          value={args}
+          disabled={!wanted.startsWith("tool:")}
+          onChange={({ target }) => setArgs(target.value)}
+        />
+        <label htmlFor={`${id}d`}>In a session labelled (comma between)</label>
+        <input id={`${id}d`} value={labels} placeholder="untrusted, pii" onChange={({ target }) => setLabels(target.value)} />
+        <label htmlFor={`${id}e`}>Opened at</label>
+        <select id={`${id}e`} value={surface} onChange={({ target }) => setSurface(SURFACES.find((one) => one === target.value) ?? "api")}>
+          {SURFACES.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+        <Button type="submit" tone="first" busy={busy}>
+          What would be decided?
+        </Button>
+      </form>
+      <div className={css.decided} role="status">
+        {found === null ? (
+          <p>
+            Say what an agent wants to do. The policies in force answer, with the policies that decide and everything they read. Nothing is
+            done.
+          </p>
+        ) : found.kind === "wrong" ? (
+          <p className={css.wrong}>{found.text}</p>
+        ) : (
+          <Decided told={found.told} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Decided({ told: { verdict, read } }: Readonly<{ told: RouteOutput<"evaluatePolicies"> }>) {
+  const kind = String(verdict["kind"]);
+  const because = Array.isArray(verdict["because"]) ? verdict["because"].map((one) => policyRef(policyId(String(one)))) : [];
+  const reason = typeof verdict["reason"] === "string" ? verdict["reason"] : null;
+  return (
+    <>
+      <p className={css.verdict}>
+        <Tag tone={TONES[kind] ?? "plain"}>{kind}</Tag> {because.length === 0 ? "by no policy" : <Policies of={because} />}
+      </p>
+      {reason === null ? null : <p>{sentence(reason)}</p>}
+      <h2>The verdict</h2>
+      <CodeView text={JSON.stringify(verdict, null, 2)} language="json" label="The verdict" />
+      <h2>What it read</h2>
+      {Object.keys(read).length === 0 ? (
+        <p>Nothing: it was decided by who wants what alone.</p>
+      ) : (
+        <CodeView text={JSON.stringify(read, null, 2)} language="json" label="What it read" />
+      )}
+    </>
+  );
+}
+
+function readArgs(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null; // parsed JSON is JSON
+  } catch {
+    return null;
+  }
+}
+
+/** What a tool must be given, to be filled in. */
+function skeleton(schema: JsonObject): string {
+  const properties = objectIn(schema["properties"]);
+  const required = Array.isArray(schema["required"]) ? schema["required"].map(String) : [];
+  return JSON.stringify(Object.fromEntries(required.map((name) => [name, example(objectIn(properties[name]))])), null, 2);
+}
+const objectIn = (value: unknown): JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}; // of a JSON Schema
+function example(schema: JsonObject): Json {
+  const [first] = Array.isArray(schema["enum"]) ? schema["enum"] : [];
+  if (first !== undefined) return first;
+  const of: Readonly<Record<string, Json>> = { integer: 1, number: 1, boolean: false, array: [], object: {} };
+  return of[String(schema["type"])] ?? "x";
+}

@@ -1,0 +1,267 @@
+/**
+ * What may be done: the files, what is wrong with them, their decision tables, and what would be decided.
+ * O58 an error stands in its line; a draft is checked by the server's own loader before it can be applied, and is applied whole, as the diff that is shown.
+ */
+import { policyRef } from "@orgate/core/journal/view";
+import { escapeHiddenLines, policyId } from "@orgate/core/vocab";
+import type { RouteOutput } from "@orgate/core/wire";
+import { useMemo, useState } from "react";
+import { useCalled } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { CodeView } from "../../parts/CodeView.tsx";
+import { Page } from "../../parts/Page.tsx";
+import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Tabs } from "../../parts/Tabs.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { goQuery } from "../../router.ts";
+import type { ScreenProps } from "../index.ts";
+import { Draft } from "./Draft.tsx";
+import { Evaluate } from "./Evaluate.tsx";
+import css from "./Policies.module.css";
+
+export type Files = RouteOutput<"policyFiles">;
+export type File = Files["files"][number];
+const TOPICS = ["policy.loaded", "policy.applied", "policy.refused"] as const;
+
+export default function Policies({ query }: ScreenProps) {
+  const files = useCalled("policyFiles", {}, TOPICS);
+  const inForce = useCalled("policies", {}, TOPICS);
+  const tab = query.get("show") === "evaluate" ? "evaluate" : query.get("show") === "cases" ? "cases" : "files";
+  if (files.value === null)
+    return (
+      <Page title="Policies">
+        {files.problem === null ? <Loading what="Reading the policies" /> : <Failing problem={files.problem} again={files.reload} />}
+      </Page>
+    );
+  const { cases, problems, warnings } = files.value;
+  const failed = cases.filter(({ passed }) => !passed).length;
+  const wanted = query.get("policy");
+  return (
+    <Page title="Policies" lead={<Lead files={files.value} digest={inForce.value?.digest ?? null} />}>
+      <Tabs
+        label="Policies"
+        at={tab}
+        choose={(to) => goQuery({ show: to === "files" ? null : to })}
+        tabs={[
+          { id: "files", title: "Files", count: problems.length + warnings.length },
+          { id: "cases", title: "Decision tables", count: failed },
+          { id: "evaluate", title: "What would be decided" },
+        ]}
+      >
+        {tab === "files" ? (
+          <FilesPane
+            files={files.value}
+            inForce={inForce.value?.policies ?? []}
+            at={query.get("file")}
+            policy={wanted}
+            agent={query.get("agent")}
+            reload={files.reload}
+          />
+        ) : tab === "cases" ? (
+          <Cases cases={cases} />
+        ) : (
+          <Evaluate agent={query.get("agent") ?? ""} />
+        )}
+      </Tabs>
+    </Page>
+  );
+}
+
+function Lead({ files: { problems, files }, digest }: Readonly<{ files: Files; digest: string | null }>) {
+  return (
+    <span className={css.lead}>
+      {problems.length > 0 ? <Tag tone="bad">not loadable: what was in force goes on</Tag> : <Tag tone="ok">in force</Tag>}
+      <span>{files.filter(({ table }) => !table).length} files</span>
+      {digest === null ? null : (
+        <span>
+          digest <code>{digest.slice(0, 12)}</code>
+        </span>
+      )}
+    </span>
+  );
+}
+
+type InForce = RouteOutput<"policies">["policies"];
+type PaneProps = Readonly<{
+  files: Files;
+  inForce: InForce;
+  at: string | null;
+  policy: string | null;
+  agent: string | null;
+  reload(): void;
+}>;
+
+function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
+  const found = policy === null ? undefined : inForce.find(({ id }) => id === policy);
+  const wanted = at ?? found?.file ?? (policy === null ? null : policyRef(policyId(policy)).file);
+  const file = files.files.find(({ path }) => path === wanted) ?? files.files.find(({ table }) => !table) ?? files.files[0];
+  const [isEditing, setEditing] = useState(false);
+  if (file === undefined)
+    return files.problems.length > 0 ? (
+      <Problems of={files.problems} />
+    ) : (
+      <Empty icon="policies" title="There are no policies">
+        <p>
+          Without one nothing runs. <code>orgate init</code> writes starter policies.
+        </p>
+      </Empty>
+    );
+  return (
+    <div className={css.panes}>
+      <FileList
+        files={files}
+        at={file.path}
+        choose={(path) => {
+          setEditing(false);
+          goQuery({ file: path, policy: null });
+        }}
+      />
+      <div className={css.file}>
+        <div className={css.head}>
+          <h2>{file.path}</h2>
+          {file.shadow ? <Tag tone="note">shadow: recorded, never enforced</Tag> : null}
+          {file.surface === null ? <Tag>everywhere</Tag> : <Tag>sessions of {file.surface}</Tag>}
+          <Button size="small" icon={isEditing ? "close" : "edit"} onClick={() => setEditing(!isEditing)}>
+            {isEditing ? "Leave the draft" : "Edit a draft"}
+          </Button>
+        </div>
+        {isEditing ? (
+          <Draft
+            key={file.path}
+            file={file}
+            files={files.files}
+            done={() => {
+              setEditing(false);
+              reload();
+            }}
+          />
+        ) : (
+          <Reading file={file} files={files} line={found?.file === file.path ? found.line : null} />
+        )}
+        <InFile inForce={inForce.filter((one) => one.file === file.path)} policy={policy} agent={agent} />
+      </div>
+    </div>
+  );
+}
+
+function Reading({ file, files, line }: Readonly<{ file: File; files: Files; line: number | null }>) {
+  const marks = useMemo(
+    () =>
+      [...files.problems, ...files.warnings]
+        .filter((one) => one.file === file.path)
+        .map(({ line: at, column, detail, hint }) => ({ line: at, column, message: `${detail} (${hint})` })),
+    [files, file.path],
+  );
+  return (
+    <>
+      {marks.length === 0 ? null : (
+        <p role="alert" className={css.wrong}>
+          {marks.length === 1 ? "Something is wrong in this file" : `${marks.length} things are wrong in this file`}, first in line{" "}
+          {marks[0]?.line}: {marks[0]?.message}
+        </p>
+      )}
+      <CodeView text={escapeHiddenLines(file.text)} language={file.table ? "json" : "cedar"} label={file.path} marks={marks} line={line} />
+    </>
+  );
+}
+
+function FileList({ files, at, choose }: Readonly<{ files: Files; at: string; choose(path: string): void }>) {
+  const wrong = new Set(files.problems.map(({ file }) => file));
+  const odd = new Set(files.warnings.map(({ file }) => file));
+  const failing = new Set(files.cases.filter(({ passed }) => !passed).map(({ file }) => file));
+  return (
+    <ul className={css.list} aria-label="Files">
+      {files.files.map(({ path, table }) => (
+        <li key={path}>
+          <button type="button" aria-current={path === at} onClick={() => choose(path)}>
+            <span className={table ? css.table : ""}>{path.replace(/^policies\//, "")}</span>
+            {wrong.has(path) ? (
+              <Tag tone="bad">error</Tag>
+            ) : failing.has(path) ? (
+              <Tag tone="bad">fails</Tag>
+            ) : odd.has(path) ? (
+              <Tag tone="wait">warning</Tag>
+            ) : null}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function InFile({ inForce, policy, agent }: Readonly<{ inForce: InForce; policy: string | null; agent: string | null }>) {
+  if (inForce.length === 0) return null;
+  return (
+    <>
+      <h3>Policies in it{agent === null ? "" : `; which of them decide for ${agent} is told by “What would be decided”`}</h3>
+      <ul className={css.rows}>
+        {inForce.map(({ id, effect, line, annotations }) => (
+          <li key={id} aria-current={id === policy}>
+            <Tag tone={effect === "permit" ? "ok" : "bad"}>{effect}</Tag>
+            <button type="button" className={css.go} onClick={() => goQuery({ policy: id, file: null })}>
+              {id}
+            </button>
+            <span>line {line}</span>
+            {Object.entries(annotations)
+              .filter(([name]) => name !== "id")
+              .map(([name, value]) => (
+                <code key={name}>
+                  @{name}
+                  {value === null ? "" : `("${value}")`}
+                </code>
+              ))}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Problems({ of }: Readonly<{ of: Files["problems"] }>) {
+  return (
+    <ul className={css.rows} role="alert">
+      {of.map(({ file, line, column, detail, hint }) => (
+        <li key={`${file}:${line}:${column}:${detail}`}>
+          <code>
+            {file}:{line}:{column}
+          </code>{" "}
+          {detail}. {hint}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Cases({ cases }: Readonly<{ cases: Files["cases"] }>) {
+  if (cases.length === 0)
+    return (
+      <Empty icon="policies" title="No decision tables">
+        <p>
+          Beside <code>x.cedar</code>, a file <code>x.cases.json</code> says what is to be decided: it is checked whenever the policies
+          load.
+        </p>
+      </Empty>
+    );
+  const byFile = Map.groupBy(cases, ({ file }) => file);
+  return [...byFile].map(([file, rows]) => (
+    <section key={file} className={css.cases}>
+      <h2>
+        {file}{" "}
+        <Tag tone={rows.every(({ passed }) => passed) ? "ok" : "bad"}>
+          {rows.filter(({ passed }) => passed).length} of {rows.length} hold
+        </Tag>
+      </h2>
+      <ul className={css.rows}>
+        {rows.map(({ name, passed, detail, line }) => (
+          <li key={`${line}:${name}`}>
+            <Tag tone={passed ? "ok" : "bad"}>{passed ? "holds" : "fails"}</Tag>
+            <button type="button" className={css.go} onClick={() => goQuery({ show: null, file, policy: null })}>
+              {name}
+            </button>
+            {passed ? null : <span>{detail}</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  ));
+}

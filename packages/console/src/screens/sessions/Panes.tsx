@@ -1,0 +1,159 @@
+/** What stood at an entry, and the entry itself as it is stored. */
+import { type SessionView, tokensOf } from "@orgate/core/journal/view";
+import { escapeHiddenLines, type SessionId } from "@orgate/core/vocab";
+import type { Item } from "@orgate/core/wire";
+import { useDeferredValue, useMemo } from "react";
+import { useCalled } from "../../link/use.ts";
+import { CodeView } from "../../parts/CodeView.tsx";
+import { Facts } from "../../parts/Figures.tsx";
+import { Link } from "../../parts/Link.tsx";
+import { Failing, Loading } from "../../parts/States.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { countText, exactTime, moneyText, span } from "../../parts/time.ts";
+import { approvalAt } from "../../places.ts";
+import { type EntryRow, stepper } from "./account.ts";
+import css from "./Session.module.css";
+import { endingTone, STATE_TONES } from "./states.ts";
+
+export function StatePane({ session, items, at }: Readonly<{ session: SessionId; items: readonly Item[]; at: number }>) {
+  const until = useDeferredValue(at);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another feed has another array
+  const step = useMemo(() => stepper(session), [session, items]);
+  const view = useMemo(() => step(items, until), [step, items, until]);
+  const turn = view.turns.at(-1);
+  return (
+    <div className={css.pane}>
+      <Facts
+        of={[
+          [
+            "State",
+            <Tag key="s" tone={STATE_TONES[view.state]}>
+              {view.state}
+            </Tag>,
+          ],
+          ["Turn", turn === undefined ? "none yet" : `${turn.turn}, iteration ${view.iteration}`],
+          ...(turn?.ending === undefined || turn.ending === null
+            ? []
+            : [
+                [
+                  "Ended",
+                  <Tag key="e" tone={endingTone(turn.ending)}>
+                    {turn.ending}
+                  </Tag>,
+                ] as const,
+              ]),
+          ["Held by", view.writer === null ? "nobody" : `${view.writer}, hold ${view.epoch}`],
+          ["Model", view.model],
+          ["Labels", view.labels.length === 0 ? "none" : <Labels key="l" of={view.labels} />],
+          ["Running", view.running.length === 0 ? "nothing" : <Calls key="r" view={view} ids={view.running} />],
+          ["Waiting", view.openQuestions.length === 0 ? "for nobody" : <Questions key="q" view={view} />],
+          ["Unknown", view.openUnknowns.length === 0 ? "nothing" : <Calls key="u" view={view} ids={view.openUnknowns} />],
+          [
+            "Used in the turn",
+            turn === undefined ? "nothing" : `${countText(tokensOf(turn.totals))} tokens, ${costText(turn.totals.micros)}`,
+          ],
+          ["Used so far", `${countText(tokensOf(view.totals))} tokens, ${costText(view.totals.micros)}`],
+        ]}
+      />
+      <h2>Said and done up to here</h2>
+      <ol className={css.lately}>
+        {view.items.slice(-LATELY).map((item) => (
+          <li key={item.key}>{lately(item)}</li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+const LATELY = 6;
+const costText = (micros: number | null): string => (micros === null ? "cost unknown" : moneyText(micros));
+
+function Labels({ of }: Readonly<{ of: SessionView["labels"] }>) {
+  return (
+    <span className={css.tags}>
+      {of.map((label) => (
+        <Tag key={label} tone="bad">
+          {label}
+        </Tag>
+      ))}
+    </span>
+  );
+}
+function Calls({ view, ids }: Readonly<{ view: SessionView; ids: readonly string[] }>) {
+  return ids
+    .map((id) => view.items.findLast((item) => item.kind === "call" && item.call === id))
+    .map((item) => (item?.kind === "call" ? `${item.tool} (${item.summary})` : ""))
+    .join(", ");
+}
+function Questions({ view }: Readonly<{ view: SessionView }>) {
+  return (
+    <span className={css.tags}>
+      {view.openQuestions.map((approval) => (
+        <Link key={approval} to={approvalAt(approval)}>
+          {approval}
+        </Link>
+      ))}
+    </span>
+  );
+}
+
+function lately(item: SessionView["items"][number]): string {
+  switch (item.kind) {
+    case "said":
+      return `${item.by}: ${item.text.slice(0, 160)}`;
+    case "reply":
+      return item.withheld ? "a reply, withheld" : `answer: ${item.text.slice(0, 160)}`;
+    case "thinking":
+      return `thought: ${item.text.slice(0, 80)}`;
+    case "call":
+      return `${item.tool} (${item.summary}): ${item.status}${item.durationMs === null ? "" : `, ${span(item.durationMs)}`}`;
+    case "question":
+      return `asked: ${item.asks.map(({ question }) => question).join(" ")} (${item.state})`;
+    case "notice":
+      return item.text;
+    case "ended":
+      return `${item.ending}: ${item.sentence}`;
+  }
+}
+
+/** As it is stored: whoever has this and the root's public key can check it by themselves. */
+export function EntryPane({ session, row }: Readonly<{ session: SessionId; row: EntryRow }>) {
+  const asked = useCalled("storedEntry", { params: { session, seq: row.seq } });
+  if (asked.problem !== null && asked.value === null) return <Failing problem={asked.problem} again={asked.reload} />;
+  if (asked.value === null) return <Loading />;
+  const { kind, at, previous, payloadHash, entryHash, payload, commit } = asked.value;
+  return (
+    <div className={css.pane}>
+      <Facts
+        of={[
+          ["Kind", <code key="k">{kind}</code>],
+          ["When", exactTime(at)],
+          ["Hash", <Hash key="h" of={entryHash} />],
+          ["Payload's hash", <Hash key="p" of={payloadHash} />],
+          ["Entry before", <Hash key="b" of={previous} />],
+          ["Sealed in", `commit ${commit.number} of ${commit.writer}, key ${commit.key}`],
+          ["Commit's hash", <Hash key="c" of={commit.hash} />],
+        ]}
+      />
+      <h2>Payload</h2>
+      {payload === null ? (
+        <p>Erased on request. Its hash stands, so that the chain can still be checked.</p>
+      ) : (
+        <CodeView text={pretty(payload)} language="json" label="Payload of the entry" />
+      )}
+    </div>
+  );
+}
+
+function Hash({ of }: Readonly<{ of: string }>) {
+  return <code className={css.hash}>{of}</code>;
+}
+
+const MOST = 200_000;
+function pretty(payload: string): string {
+  if (payload.length > MOST) return `${escapeHiddenLines(payload.slice(0, MOST))}… (${payload.length - MOST} characters more)`;
+  try {
+    return escapeHiddenLines(JSON.stringify(JSON.parse(payload), null, 2));
+  } catch {
+    return escapeHiddenLines(payload);
+  }
+}

@@ -1,0 +1,165 @@
+/** All sessions, newest first; and one of them, at an address of its own. */
+import type { SessionId } from "@orgate/core/vocab";
+import type { RouteOutput } from "@orgate/core/wire";
+import { memo, useCallback, useEffect, useState } from "react";
+import { useCalled, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Fields, Select, Text } from "../../parts/Fields.tsx";
+import { Link } from "../../parts/Link.tsx";
+import { Page } from "../../parts/Page.tsx";
+import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { Time } from "../../parts/Time.tsx";
+import { countText } from "../../parts/time.ts";
+import { toastProblem } from "../../parts/toasts.ts";
+import { VirtualList } from "../../parts/VirtualList.tsx";
+import { sessionAt } from "../../places.ts";
+import { goQuery } from "../../router.ts";
+import type { ScreenProps } from "../index.ts";
+import { SessionScreen } from "./Session.tsx";
+import css from "./Sessions.module.css";
+import { endingTone, STATE_TONES } from "./states.ts";
+
+export default function Sessions({ params, query }: ScreenProps) {
+  const { session } = params;
+  return session === undefined ? <All query={query} /> : <SessionScreen key={session} session={session} query={query} />;
+}
+
+type Summary = RouteOutput<"sessions">["items"][number];
+const STATES = ["running", "waiting", "idle", "closed"] as const;
+const TOPICS = ["session.opened", "turn.started", "turn.ended", "approval.asked", "approval.answered", "session.closed"] as const;
+const PAGE = 100;
+
+function All({ query }: Readonly<{ query: URLSearchParams }>) {
+  const state = STATES.find((one) => one === query.get("state")) ?? null;
+  const agent = query.get("agent") ?? "";
+  const text = query.get("text") ?? "";
+  const asked = { limit: PAGE, ...(state === null ? {} : { state }), ...(agent === "" ? {} : { agent }) };
+  const first = useCalled("sessions", { query: asked }, TOPICS);
+  const agents = useCalled("agents", { query: { limit: 500 } });
+  const { more, next, load, isLoading } = useMore(asked, first.value);
+  const all = [...(first.value?.items ?? []), ...more.filter(({ session }) => first.value?.items.every((one) => one.session !== session))];
+  const words = text.toLowerCase();
+  const shown =
+    words === ""
+      ? all
+      : all.filter((one) =>
+          `${one.session} ${one.external ?? ""} ${one.principal.id} ${one.agent} ${one.ending ?? ""}`.toLowerCase().includes(words),
+        );
+  return (
+    <Page title="Sessions" lead="Conversations with agents, newest first. Each can be gone through entry by entry." fill>
+      <Fields label="Filter sessions">
+        <Select
+          label="State"
+          value={state ?? ""}
+          choose={(value) => goQuery({ state: value })}
+          choices={[{ value: "", text: "Any" }, ...STATES.map((value) => ({ value, text: value }))]}
+        />
+        <Select
+          label="Agent"
+          value={agent}
+          choose={(value) => goQuery({ agent: value })}
+          choices={[{ value: "", text: "Any" }, ...(agents.value?.items ?? []).map(({ name }) => ({ value: name, text: name }))]}
+        />
+        <Text label="Person, name or id" value={text} set={(value) => goQuery({ text: value })} placeholder="ana, ticket-17, s_…" />
+      </Fields>
+      <List asked={first} shown={shown} isFiltered={state !== null || agent !== "" || text !== ""}>
+        {next === null ? null : (
+          <Button busy={isLoading} onClick={load}>
+            Load older ones
+          </Button>
+        )}
+      </List>
+    </Page>
+  );
+}
+
+type Asked = Readonly<{ limit: number; state?: (typeof STATES)[number]; agent?: string }>;
+
+/** Pages after the first: the first is told anew when something happens, these stay as they were. */
+function useMore(asked: Asked, first: RouteOutput<"sessions"> | null) {
+  const hub = useHub();
+  const key = JSON.stringify(asked);
+  const [pages, setPages] = useState<Readonly<{ key: string; items: readonly Summary[]; next: string | null } | null>>(null);
+  const [isLoading, setLoading] = useState(false);
+  useEffect(() => setPages((now) => (now?.key === key ? now : null)), [key]);
+  const next = pages?.key === key ? pages.next : (first?.next ?? null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `key` stands for what was asked
+  const load = useCallback(() => {
+    if (next === null) return;
+    setLoading(true);
+    void hub.call("sessions", { query: { ...asked, cursor: next } }).then((came) => {
+      setLoading(false);
+      if (came.kind === "problem") toastProblem("Older sessions could not be read", came.problem);
+      else setPages((now) => ({ key, items: [...(now?.key === key ? now.items : []), ...came.value.items], next: came.value.next }));
+    });
+  }, [hub, key, next]);
+  return { more: pages?.key === key ? pages.items : [], next, load, isLoading };
+}
+
+type ListProps = Readonly<{
+  asked: ReturnType<typeof useCalled<"sessions">>;
+  shown: readonly Summary[];
+  isFiltered: boolean;
+  children: React.ReactNode;
+}>;
+
+function List({ asked, shown, isFiltered, children }: ListProps) {
+  if (asked.value === null) return asked.problem === null ? <Loading /> : <Failing problem={asked.problem} again={asked.reload} />;
+  if (shown.length === 0)
+    return isFiltered ? (
+      <Empty icon="search" title="No session fits">
+        <p>Take a filter away, or load older ones.</p>
+        <Button onClick={() => goQuery({ state: null, agent: null, text: null })}>Show all</Button>
+        {children}
+      </Empty>
+    ) : (
+      <Empty icon="sessions" title="No sessions yet">
+        <p>
+          A session begins when somebody talks to an agent. <Link to="/chat">Start one in Chat</Link>, or run{" "}
+          <code>orgate run AGENT "…"</code>.
+        </p>
+      </Empty>
+    );
+  return (
+    <VirtualList
+      className={css.list}
+      label="Sessions"
+      count={shown.length}
+      keyAt={(i) => shown[i]?.session ?? String(i)}
+      estimate={52}
+      row={(i) => {
+        const one = shown[i];
+        return one === undefined ? null : <SessionRow of={one} />;
+      }}
+      after={<div className={css.after}>{children}</div>}
+    />
+  );
+}
+
+const SessionRow = memo(function SessionRow({ of }: Readonly<{ of: Summary }>) {
+  return (
+    <Link className={css.row} to={sessionAt(of.session as SessionId)}>
+      <span className={css.state}>
+        <Tag tone={STATE_TONES[of.state]}>{of.openQuestions > 0 ? `${of.openQuestions} waiting` : of.state}</Tag>
+      </span>
+      <span className={css.agent}>{of.agent}</span>
+      <span className={css.id}>
+        <code>{of.external ?? of.session}</code>
+      </span>
+      <span className={css.who}>
+        {of.principal.id} · {of.surface}
+      </span>
+      <span className={css.turns}>
+        {of.turns} {of.turns === 1 ? "turn" : "turns"}, {countText(of.usage.input + of.usage.output)} tokens
+      </span>
+      <span className={css.ending}>
+        {of.openUnknowns > 0 ? <Tag tone="wait">outcome unknown</Tag> : null}
+        {of.ending === null ? null : <Tag tone={endingTone(of.ending)}>{of.ending}</Tag>}
+      </span>
+      <span className={css.when}>
+        <Time at={of.lastAt} />
+      </span>
+    </Link>
+  );
+});

@@ -1,0 +1,148 @@
+/** The timeline of a session, to scale, with what was parked taken out. */
+import type { Span, TimelineView } from "@orgate/core/journal/view";
+import type { Seq } from "@orgate/core/vocab";
+import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { theme } from "../../app/kept.ts";
+import { useCell } from "../../link/cell.ts";
+import { Button } from "../../parts/Button.tsx";
+import { span as spanText } from "../../parts/time.ts";
+import { coloursOf, draw } from "./draw.ts";
+import { type Layout, layOut, scaled, showing, spanAt, type Window, windowOf, zoomed } from "./layout.ts";
+import css from "./Timeline.module.css";
+
+type Props = Readonly<{
+  timeline: TimelineView;
+  version: number;
+  at: Readonly<{ seq: Seq; at: number }> | null;
+  turn: number | null;
+  choose(seq: Seq): void;
+}>;
+
+/** As many spans are shown at once when a session is opened. */
+const FEW = 120;
+
+export function Timeline({ timeline, version, at, turn, choose }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const probe = useRef<HTMLSpanElement>(null);
+  const layout = useRef<Layout | null>(null);
+  const width = useWidth(box);
+  const scheme = useScheme();
+  const [chosen, setChosen] = useState<Window | null>(null);
+  const isLong = timeline.spans.length > FEW;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that it has grown
+  const scale = useMemo(() => scaled(timeline), [timeline, version]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that it has grown
+  const first = useMemo(() => windowOf(timeline, isLong ? turn : null), [timeline, version, isLong, turn]);
+  const place = at === null ? null : scale.place(at.at);
+  const window = place === null ? (chosen ?? first) : showing(chosen ?? first, place);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that it has grown, `scheme` that colours are others
+  useLayoutEffect(() => {
+    const [element, ctx] = [canvas.current, canvas.current?.getContext("2d")];
+    if (element === null || ctx === null || ctx === undefined || probe.current === null || width === 0) return;
+    const made = layOut(timeline, window, width);
+    layout.current = made;
+    const ratio = devicePixelRatio || 1;
+    element.width = Math.round(width * ratio);
+    element.height = Math.round(made.height * ratio);
+    element.style.width = `${width}px`;
+    element.style.height = `${made.height}px`;
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const x = place === null ? null : ((place - window.from) / (window.to - window.from)) * width;
+    draw(ctx, made, coloursOf(probe.current), { width, at: x });
+  }, [timeline, version, window.from, window.to, width, place, scheme]);
+
+  const under = ({ nativeEvent: { offsetX, offsetY } }: PointerEvent): Span | null =>
+    layout.current === null ? null : spanAt(layout.current, offsetX, offsetY);
+  const rows = layOut({ ...timeline, spans: [], folds: [], marks: [] }, window, 1).rows;
+  return (
+    <figure className={css.timeline}>
+      <div className={css.body}>
+        <div className={css.names} aria-hidden="true">
+          {rows.map(({ name, phase, y, height }) => (
+            <span key={phase} className={css[phase]} style={{ top: `${y}px`, height: `${height}px` }}>
+              {name}
+            </span>
+          ))}
+        </div>
+        <div ref={box} className={css.box}>
+          <canvas
+            ref={canvas}
+            role="img"
+            aria-label={said(timeline)}
+            onPointerMove={(event) => {
+              const found = under(event);
+              event.currentTarget.title = found === null ? "" : titleOf(found);
+              event.currentTarget.style.cursor = found === null ? "default" : "pointer";
+            }}
+            onPointerDown={(event) => {
+              const found = under(event);
+              if (found !== null) choose(found.seq);
+            }}
+          />
+          <span ref={probe} hidden />
+        </div>
+      </div>
+      <figcaption className={css.foot}>
+        <span>{spanText(window.to - window.from)} across</span>
+        <Button size="small" icon="plus" onClick={() => setChosen(zoomed(window, 0.5, scale.whole))}>
+          Nearer
+        </Button>
+        <Button size="small" onClick={() => setChosen(zoomed(window, 2, scale.whole))}>
+          Farther
+        </Button>
+        <Button size="small" onClick={() => setChosen(windowOf(timeline, null))}>
+          All
+        </Button>
+        {turn === null ? null : (
+          <Button size="small" onClick={() => setChosen(windowOf(timeline, turn))}>
+            This turn
+          </Button>
+        )}
+      </figcaption>
+    </figure>
+  );
+}
+
+const titleOf = ({ text, phase, at, endAt, status }: Span): string =>
+  `${phase}: ${text}${endAt === null ? ", goes on" : ` · ${spanText(endAt - at)}`}${status === "done" || status === "open" ? "" : ` · ${status}`}`;
+
+function said({ spans, folds, marks, labels }: TimelineView): string {
+  const of = (phase: Span["phase"]): number => spans.filter((span) => span.phase === phase).length;
+  const crashes = marks.filter(({ kind }) => kind === "crash").length;
+  const parts = [
+    `${of("reason")} model calls`,
+    `${of("gate")} decisions`,
+    `${of("act")} calls of tools`,
+    ...(folds.length === 0 ? [] : [`${folds.length} pauses folded`]),
+    ...(crashes === 0 ? [] : [`${crashes} crashes`]),
+    ...(labels.length === 0 ? [] : [`labels: ${labels.at(-1)?.labels.join(", ")}`]),
+  ];
+  return `Timeline: ${parts.join(", ")}. The list below tells every entry.`;
+}
+
+function useWidth(box: Readonly<{ current: HTMLElement | null }>): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const seen = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    seen.observe(element);
+    return () => seen.disconnect();
+  }, [box]);
+  return width;
+}
+
+/** Changes whenever colours may be others. */
+function useScheme(): string {
+  const chosen = useCell(theme);
+  const [isDark, setDark] = useState(() => matchMedia("(prefers-color-scheme: dark)").matches);
+  useEffect(() => {
+    const query = matchMedia("(prefers-color-scheme: dark)");
+    const changed = (): void => setDark(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return `${chosen} ${isDark}`;
+}

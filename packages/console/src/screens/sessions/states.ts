@@ -1,0 +1,11 @@
+import type { SessionView } from "@orgate/core/journal/view";
+import type { Ending } from "@orgate/core/vocab";
+import type { Tone } from "../../parts/Tag.tsx";
+
+export const STATE_TONES: Readonly<Record<SessionView["state"], Tone>> = {
+  idle: "plain",
+  running: "act",
+  waiting: "wait",
+  closed: "plain",
+};
+export const endingTone = (ending: Ending): Tone => (ending === "completed" ? "ok" : ending === "cancelled" ? "plain" : "bad");

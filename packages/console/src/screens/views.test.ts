@@ -1,0 +1,39 @@
+/** The shared table of journals and views, as the console draws it. */
+import { sessionViewOf } from "@orgate/core/journal/view";
+import { VIEW_CASES, viewJournals } from "@orgate/core/testing";
+import { createElement } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, test } from "vitest";
+import { cell } from "../link/cell.ts";
+import type { Hub } from "../link/hub.ts";
+import { HubContext } from "../link/use.ts";
+import { Row } from "./chat/Items.tsx";
+
+const never = (): never => {
+  throw new Error("what is drawn asks for nothing");
+};
+const hub: Hub = {
+  who: cell({ kind: "finding-out" } as const),
+  connection: cell({ kind: "connecting", attempt: 1 } as const),
+  begin: never,
+  leave: never,
+  call: never,
+  wish: never,
+  hear: () => () => {},
+  session: never,
+};
+const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+test.each(VIEW_CASES)(
+  "V22 V24 O21 the console draws of “$name” what the table says, and nothing that is to be nowhere",
+  ({ entries, shown, hidden }) => {
+    const view = sessionViewOf(viewJournals.VIEWED, entries);
+    const drawn = view.items
+      .map((item) => renderToStaticMarkup(createElement(HubContext, { value: hub }, createElement(Row, { item, view }))))
+      .join("\n");
+    for (const text of shown) expect(drawn).toContain(escaped(text));
+    for (const text of hidden) expect(drawn).not.toContain(text);
+    expect(drawn).not.toMatch(/<(?:img|script|style|iframe)/);
+  },
+);

@@ -1,0 +1,144 @@
+/** What fires by itself. */
+import * as z from "zod";
+import type { ScheduleSpec } from "../../vocab/index.ts";
+import { as, because, get, paged, pageOf, post } from "../route.ts";
+import * as s from "../shapes.ts";
+
+const scheduleName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+const ofSchedule = z.strictObject({ schedule: scheduleName });
+const when = z.union([
+  z.strictObject({ kind: z.literal("cron"), cron: z.string(), timezone: z.string() }).readonly(),
+  z.strictObject({ kind: z.literal("at"), at: s.millis }).readonly(),
+]);
+const overlap = z.enum(["skip", "queue", "parallel"]);
+const missed = z.enum(["skip", "once", "all"]);
+const spec: z.ZodType<ScheduleSpec> = z
+  .strictObject({
+    agent: s.name,
+    input: z.string(),
+    when,
+    owner: z.string(),
+    oneShot: z.boolean(),
+    jitterMs: z.number(),
+    overlap,
+    atOnce: z.number(),
+    missed,
+    mostMissed: z.number(),
+    graceMs: z.number(),
+    session: z.enum(["fresh", "shared"]),
+    retries: z.number(),
+    failures: z.number(),
+    enabled: z.boolean(),
+  })
+  .readonly();
+const firing = z.strictObject({ dueAt: s.millis, session: s.sessionId }).readonly();
+export const scheduleView = z
+  .strictObject({
+    schedule: scheduleName,
+    state: z.enum(["active", "paused", "stopped", "done", "removed", "off"]),
+    spec,
+    from: z.string().nullable(),
+    nextAt: s.millis.nullable(),
+    open: z.array(s.sessionId).readonly(),
+    queued: z.number(),
+    retrying: z.number(),
+    setAside: z.array(firing).readonly(),
+    failures: z.number(),
+    fired: z.number(),
+    last: z.strictObject({ at: s.millis, dueAt: s.millis, session: s.sessionId, ending: z.string().nullable() }).readonly().nullable(),
+  })
+  .readonly();
+const happened = z.strictObject({ seq: z.number(), at: s.millis, event: z.looseObject({ kind: z.string() }).readonly() }).readonly();
+const tag = "schedules";
+
+export const scheduleRoutes = {
+  schedules: get({
+    path: "/schedules",
+    query: z.strictObject(paged),
+    answers: as(pageOf(scheduleView)),
+    act: { kind: "list", on: "listing" },
+    tag,
+    says: "What fires by itself: when, for whom, when next, how the last one ended.",
+  }),
+  schedule: get({
+    path: "/schedules/{schedule}",
+    params: ofSchedule,
+    answers: as(scheduleView),
+    act: { kind: "observe", on: "schedule" },
+    tag,
+    says: "One schedule, as it stands.",
+  }),
+  addSchedule: post({
+    path: "/schedules",
+    body: z.strictObject({
+      schedule: scheduleName,
+      agent: s.name,
+      input: z.string().min(1).max(20_000).exactOptional(),
+      cron: z.string().max(200).exactOptional(),
+      at: z.string().max(40).exactOptional(),
+      timezone: z.string().max(64).exactOptional(),
+      jitter: z.string().max(10).exactOptional(),
+      overlap: overlap.exactOptional(),
+      missed: missed.exactOptional(),
+    }),
+    answers: as(scheduleView),
+    status: 201,
+    act: { kind: "edit-schedule", on: "schedule" },
+    tag,
+    says: "Adds a schedule on the caller's behalf: exactly one of `cron` and `at`.",
+  }),
+  pauseSchedule: post({
+    path: "/schedules/{schedule}/pause",
+    params: ofSchedule,
+    body: because,
+    answers: as(scheduleView),
+    act: { kind: "edit-schedule", on: "schedule" },
+    tag,
+    says: "Lets nothing of it fire, in any process, until it is resumed.",
+  }),
+  resumeSchedule: post({
+    path: "/schedules/{schedule}/resume",
+    params: ofSchedule,
+    body: because,
+    answers: as(scheduleView),
+    act: { kind: "edit-schedule", on: "schedule" },
+    tag,
+    says: "Lets one go on that was paused, or has stopped after failures.",
+  }),
+  removeSchedule: post({
+    path: "/schedules/{schedule}/remove",
+    params: ofSchedule,
+    body: because,
+    answers: as(scheduleView),
+    act: { kind: "edit-schedule", on: "schedule" },
+    tag,
+    says: "Removes one that a person added.",
+  }),
+  runSchedule: post({
+    path: "/schedules/{schedule}/run",
+    params: ofSchedule,
+    answers: as(z.strictObject({ schedule: scheduleName, session: s.sessionId })),
+    status: 202,
+    act: { kind: "run-schedule", on: "schedule" },
+    tag,
+    says: "Fires it now, beside its times; answers with the session.",
+  }),
+  scheduleHistory: get({
+    path: "/schedules/{schedule}/history",
+    params: ofSchedule,
+    query: z.strictObject(paged),
+    answers: as(pageOf(happened)),
+    act: { kind: "observe", on: "schedule" },
+    tag,
+    says: "What became of it, newest first: fired, skipped, ended, paused, by whom.",
+  }),
+  scheduleNext: get({
+    path: "/schedules/{schedule}/next",
+    params: ofSchedule,
+    query: z.strictObject({ most: z.coerce.number().int().min(1).max(100).default(5) }),
+    answers: as(z.strictObject({ schedule: scheduleName, next: z.array(s.millis).readonly() })),
+    act: { kind: "observe", on: "schedule" },
+    tag,
+    says: "When it fires next.",
+  }),
+} as const;

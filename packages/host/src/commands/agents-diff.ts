@@ -1,0 +1,68 @@
+/** `orgate agents diff`: this project against another version of it. */
+import { relative, resolve } from "node:path";
+import { type Change, differencesOf, historyOf, type Side } from "../agents-diff.ts";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { type Cell, count, table } from "../cli/table.ts";
+import { hasJournal, openLook, openProject } from "../compose.ts";
+import type { Config } from "../config.ts";
+import { mustLoad, tryFolder } from "../policies.ts";
+import { casesOf } from "../policy-cases.ts";
+import { loadProjectAgents } from "../project-agents.ts";
+import { optionsFor } from "./policy.ts";
+import { projectOf } from "./project.ts";
+
+export const diff: Run = async (given, screen) => {
+  const [other = "", agent = null] = given.args;
+  const config = projectOf(given);
+  const before = await sideOf(openProject(resolve(given.cwd, other), given.cwd), given);
+  const after = await sideOf(config, given);
+  const found = differencesOf(before, after, await pastOf(config), agent);
+  const isSame = found.permits.length + found.forbids.length + found.asks.length === 0;
+  if (given.json) screen.line(JSON.stringify({ same: isSame, ...found }));
+  else {
+    show(screen, "newly permits", "good", found.permits);
+    show(screen, "newly forbids", "bad", found.forbids);
+    show(screen, "newly asks", "warn", found.asks);
+    const { table: tables, boundary, history } = found.tried;
+    const what = `${count(tables, "case")} of tables, ${count(boundary, "request")} at turning points, ${count(history, "decision")} of the journal`;
+    screen.line(
+      `${isSame ? "nothing is decided otherwise: " : ""}${what}, against ${relative(given.cwd, resolve(given.cwd, other)) || "."}`,
+    );
+  }
+  return isSame ? EXIT.success : EXIT.failure;
+};
+
+async function sideOf(config: Config, given: Given): Promise<Side> {
+  const agents = (await loadProjectAgents(config, "wanted", given.env)).agents.map(({ agent }) => agent);
+  const options = optionsFor(config, agents);
+  return { agents, loaded: mustLoad(tryFolder(options)), cases: casesOf(options.place) };
+}
+
+async function pastOf(config: Config): ReturnType<typeof historyOf> {
+  if (!hasJournal(config.journal.directory)) return [];
+  const look = openLook(config.journal.directory);
+  try {
+    return await historyOf(look.journal);
+  } finally {
+    await look.close();
+  }
+}
+
+const MOST = 40;
+function show(screen: Screen, title: string, tone: "good" | "bad" | "warn", changes: readonly Change[]): void {
+  if (changes.length === 0) return;
+  screen.line(screen.paint("strong", title));
+  const rows = changes
+    .slice(0, MOST)
+    .map((c): readonly Cell[] => [
+      c.agent,
+      c.action,
+      [c.args === null ? "" : JSON.stringify(c.args), ...c.labels.map((l) => `[${l}]`)].filter((t) => t !== "").join(" "),
+      { text: `${c.before.verdict} → ${c.after.verdict}`, tone },
+      c.after.because.join(", ") || (c.after.reason ?? ""),
+      c.alike === 1 ? c.source : `${c.source}, ${c.alike} alike`,
+    ]);
+  for (const line of table(["agent", "action", "with", "", "by", "found in"], rows, screen.paint)) screen.line(`  ${line}`);
+  if (changes.length > MOST) screen.line(`  … ${changes.length - MOST} more: --json has all`);
+}

@@ -1,0 +1,39 @@
+/** Y52 what an agent's own file makes of its rules and settings: each policy as Cedar, with the rule and the line it comes from. */
+import { FaultError } from "@orgate/core";
+import { EXIT, type Run } from "../cli/command.ts";
+import { visible } from "../cli/visible.ts";
+import { agentNamed } from "./agents.ts";
+
+export const explain: Run = async (given, screen) => {
+  const { agent, symbi } = await agentNamed(given);
+  if (symbi === undefined)
+    throw new FaultError({
+      kind: "usage",
+      detail: `agent \`${agent.name}\` is no .symbi file, and says nothing of policies itself`,
+      hint: "`orgate policy list` shows the project's, `orgate policy explain` a decision",
+    });
+  const { policies, origin } = symbi;
+  const { file } = origin.source.symbi;
+  if (given.json) {
+    const labels = origin.draft.isPrivate ? ["private"] : [];
+    screen.line(JSON.stringify({ agent: agent.name, file, policies, limits: agent.limits, labels, tools: agent.tools.map((t) => t.name) }));
+    return EXIT.success;
+  }
+  const { paint } = screen;
+  screen.line(`${paint("strong", agent.name)} ${paint("dim", file)}`);
+  if (policies.length === 0) screen.line("its file has no policies: the project's alone decide");
+  for (const { line, block, rule, cedar, shadow, id } of policies) {
+    screen.line();
+    screen.line(`${paint("dim", `${file}:${line}`)} ${visible(rule)}${block === null ? "" : paint("dim", `  (policy ${visible(block)})`)}`);
+    for (const text of laidOut(cedar)) screen.line(`  ${visible(text)}`);
+    screen.line(`  ${paint("dim", shadow ? `recorded as ${id}, never enforced` : `decides as ${id}`)}`);
+  }
+  return EXIT.success;
+};
+
+/** One annotation a line, and conditions on theirs. */
+const laidOut = (cedar: string): readonly string[] =>
+  cedar
+    .replaceAll(/("\)) (?=@|permit|forbid)/g, "$1\n")
+    .replace(/, resource\) when \{ /, ", resource)\nwhen { ")
+    .split("\n");

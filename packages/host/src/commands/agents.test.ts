@@ -1,0 +1,226 @@
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { type Desk, expectRefusal, makeDesk } from "./fixtures/desk.ts";
+
+const desks: Desk[] = [];
+afterAll(() => {
+  for (const desk of desks) desk.remove();
+});
+
+const TOOLS = `import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineTool } from "orgate";
+import * as z from "zod";
+export const pay = defineTool({ name: "pay", description: "pays", input: z.strictObject({ to: z.string(), euros: z.int() }), effects: ["spend"],
+  run: ({ euros }) => { appendFileSync(join(import.meta.dirname, "..", "paid.txt"), euros + "\\n"); return "paid"; } });
+export const bills = defineTool({ name: "bills", description: "reads", input: z.strictObject({}), effects: ["read"], run: () => "one of 40" });
+`;
+const RULES = `{ rules: [
+    { when: { says: "bills" }, calls: [{ tool: "bills", args: {} }] },
+    { when: { says: "pay" }, calls: [{ tool: "pay", args: { to: "ann", euros: 40 } }] },
+    { when: { called: ["pay"], failed: false }, say: "It is paid." },
+    { when: { called: ["pay"], failed: true }, say: "It is not paid: {{result}}" },
+    { when: { called: ["bills"] }, say: "{{result}}" },
+  ] }`;
+const payer = (rules: string): string => `metadata {
+  description = "You pay bills."
+}
+
+agent payer {
+  capabilities = [pay, bills] # all it has
+
+  policy money {
+${rules}
+  }
+
+  with model = "offline/payer", model_options = ${RULES} {}
+}
+`;
+const BASE = `permit(principal, action in [Action::"model", Action::"respond"], resource);
+permit(principal is User, action, resource);
+`;
+
+function bank(rules = "    allow: [bills, pay]"): Desk {
+  const desk = makeDesk();
+  desks.push(desk);
+  desk.write("tools/bank.ts", TOOLS);
+  desk.write("agents/payer.symbi", payer(rules));
+  desk.write("policies/desk.cedar", `${BASE}permit(principal == Agent::"desk", action, resource);\n`);
+  return desk;
+}
+type Result = { ending: string; output: string; calls: number; session: string };
+const run = async (desk: Desk, input: string) => (await desk.json("run", "payer", "--input", input)) as Result;
+
+test("Y6 Y34 Y60 an agent in a .symbi file runs; once its policy is edited, the same run is denied, by file and line", async () => {
+  const desk = bank();
+  expect(await run(desk, "pay it")).toMatchObject({ ending: "completed", output: "It is paid.", calls: 1 });
+  desk.write("agents/payer.symbi", payer("    allow: [bills, pay]\n    deny: pay if args.euros >= 40"));
+  const denied = await run(desk, "pay it");
+  expect(denied).toMatchObject({ calls: 0, output: expect.stringContaining("agents/payer.symbi/10") });
+  expect(desk.read("paid.txt")).toBe("40\n");
+  const { stdout } = await desk.orgate("sessions", "show", denied.session);
+  expect(stdout).toContain("(agents/payer.symbi:10)");
+  const explained = (await desk.json("policy", "explain", "--session", denied.session, "--call", "1.0")) as {
+    considered: { id: string; line: number }[];
+  };
+  expect(explained.considered).toContainEqual(
+    expect.objectContaining({ id: "agents/payer.symbi/10", file: "agents/payer.symbi", line: 10, part: "decided" }),
+  );
+});
+
+test("Y13 Y20 Y50 agents are listed and shown whichever way they are written", async () => {
+  const desk = bank();
+  desk.write(
+    "agents/small.dsl",
+    'agent small(text: String, limit: int) -> { words: int } { with instructions = "Count." { return count_words(text, limit); } }',
+  );
+  const listed = (await desk.json("agents", "list")) as { name: string; kind: string; file: string; policies: number }[];
+  expect(listed.map(({ name, kind, file, policies }) => [name, kind, file, policies])).toEqual([
+    ["desk", "module", "agents/desk.ts", 0],
+    ["payer", "symbi", "agents/payer.symbi", 1],
+    ["small", "symbi", "agents/small.dsl", 0],
+  ]);
+  expect(await desk.json("agents", "show", "small")).toMatchObject({
+    input: { required: ["text", "limit"] },
+    output: { properties: { words: { type: "integer" } } },
+    instructions: expect.stringContaining("Your task: count words `text`, `limit`."),
+  });
+  const { stdout } = await desk.orgate("agents", "show", "payer");
+  expect(stdout).toMatch(/You pay bills\./);
+  expectRefusal(await desk.orgate("agents", "show", "nobody"), 1, "nobody");
+});
+
+test("Y21 what is said to an agent with parameters has them, or no model is asked", async () => {
+  const desk = bank();
+  desk.write("agents/small.symbi", 'agent small(text: String, limit: int) { with instructions = "Count." { } }');
+  const wrong = JSON.parse((await desk.orgate("run", "small", "--input", "hello", "--json")).stdout) as Result & { iterations: number };
+  expect(wrong).toMatchObject({ ending: "failed", iterations: 0 });
+  const right = JSON.parse((await desk.orgate("run", "small", "--input", '{"text":"a b","limit":3}', "--json")).stdout) as Result;
+  expect(right.ending).toBe("completed");
+});
+
+test("Y51 everything that is wrong is told at once, over files, tools and policies; then the rest is not run", async () => {
+  const desk = bank("    allow: pya\n    deny: pay if args.uros > 3");
+  desk.write("agents/other.symbi", "agent other {\n  capabilites = []\n}\nagent { }\n");
+  const told = await desk.orgate("agents", "validate", "--json");
+  expect(told.code).toBe(1);
+  const { ok, problems } = JSON.parse(told.stdout) as { ok: boolean; problems: { file: string; line: number; hint: string }[] };
+  expect(ok).toBe(false);
+  expect(problems.map(({ file, line }) => `${file}:${line}`)).toEqual([
+    "agents/other.symbi:2",
+    "agents/other.symbi:4",
+    "agents/payer.symbi:9",
+    "agents/payer.symbi:10",
+  ]);
+  expect(problems.map(({ hint }) => hint)).toEqual([
+    "did you mean `capabilities`?",
+    expect.any(String),
+    "did you mean `pay`?",
+    "did you mean `euros`?",
+  ]);
+  expectRefusal(await desk.orgate("run", "payer", "--input", "x"), 1, "expected `capabilities`");
+  desk.write("agents/other.symbi", 'agent other { with instructions = "x" { } }');
+  desk.write("agents/payer.symbi", payer('    allow: pay if args.to == "ann"'));
+  expect(await desk.json("agents", "validate")).toMatchObject({ ok: true, agents: ["desk", "other", "payer"] });
+});
+
+test("Y61 one name is one agent: both places are told", async () => {
+  const desk = bank();
+  desk.write("agents/zweit.symbi", '# a second one\nagent payer { with instructions = "x" { } }');
+  expectRefusal(await desk.orgate("agents", "list"), 1, "agents/zweit.symbi:2:7: agent `payer` is already defined in agents/payer.symbi:5");
+  desk.write("agents/zweit.symbi", 'agent desk { with instructions = "x" { } }');
+  expectRefusal(await desk.orgate("agents", "list"), 1, "agents/zweit.symbi:1:7: agent `desk` is already defined in");
+});
+
+test("Y52 explain shows each rule with its line, and the Cedar that it is", async () => {
+  const desk = bank(
+    '    allow: bills\n    require: approval(pay, { question: "Pay?", approvers: [operators] }) if args.euros > 10\n    audit: pay',
+  );
+  const { stdout } = await desk.orgate("agents", "explain", "payer");
+  expect(stdout).toContain(
+    'agents/payer.symbi:9 allow: bills  (policy money)\n  @id("9")\n  permit(principal == Agent::"payer", action == Action::"tool:bills", resource);\n',
+  );
+  expect(stdout).toContain('@approvers("operators")');
+  expect(stdout).toContain("when { (context.args.euros > 10) };");
+  expect(stdout).toContain("recorded as agents/payer.symbi/11, never enforced");
+  expect(await desk.json("agents", "explain", "payer")).toMatchObject({
+    policies: [{ line: 9 }, { line: 10 }, { line: 11, shadow: true }],
+  });
+  expectRefusal(await desk.orgate("agents", "explain", "desk"), 2, "is no .symbi file");
+});
+
+test("Y53 fmt puts files into their layout, tells with --check, and leaves alone what it cannot read", async () => {
+  const desk = bank();
+  desk.write("agents/a.symbi", 'agent a{with instructions="x"{}}  // why\n');
+  desk.write("agents/b.symbi", "agent {");
+  const check = await desk.orgate("agents", "fmt", "--check", "agents/a.symbi");
+  expect([check.code, check.stdout]).toEqual([1, "not formatted agents/a.symbi\n"]);
+  const { code, stdout } = await desk.orgate("agents", "fmt", "--json");
+  expect([code, JSON.parse(stdout)]).toMatchObject([1, { changed: ["agents/a.symbi"], problems: [{ file: "agents/b.symbi" }] }]);
+  expect(desk.read("agents/a.symbi")).toBe('agent a {\n  with instructions = "x" {}\n} // why\n');
+  expect(desk.read("agents/b.symbi")).toBe("agent {");
+  desk.write("agents/b.symbi", "");
+  expect((await desk.orgate("agents", "fmt", "--check")).code).toBe(0);
+});
+
+test("Y54 diff tells what a change newly permits, forbids and asks: by tables, turning points and the journal", async () => {
+  const desk = bank("    allow: bills\n    allow: pay if args.euros < 50\n    require: approval(pay) if args.euros >= 100");
+  await run(desk, "pay it");
+  const before = join(desk.root, "..", "before");
+  cpSync(desk.root, before, { recursive: true, filter: (path) => !path.includes(".orgate") });
+  expect((await desk.orgate("agents", "diff", before)).code).toBe(0);
+  desk.write(
+    "agents/payer.symbi",
+    payer('    allow: pay if args.euros < 80\n    deny: pay if args.to == "eve"\n    deny: pay if args.euros == 40'),
+  );
+  desk.write(
+    "policies/desk.cases.json",
+    JSON.stringify([{ name: "bills", agent: "payer", action: "tool:bills", args: {}, verdict: "deny" }]),
+  );
+  const { code, stdout } = await desk.orgate("agents", "diff", before, "--json");
+  const found = JSON.parse(stdout) as Record<
+    "permits" | "forbids" | "asks",
+    { action: string; source: string; args: { euros: number; to: string } }[]
+  > & { tried: Record<string, number> };
+  expect(code).toBe(1);
+  expect(found.permits).toMatchObject([{ action: "tool:pay", source: "boundary", before: { verdict: "deny" } }]);
+  expect(found.permits.every(({ args }) => args.euros >= 50 && args.euros < 80)).toBe(true);
+  expect(found.forbids).toContainEqual(expect.objectContaining({ action: "tool:bills", source: "table" }));
+  expect(found.forbids).toContainEqual(expect.objectContaining({ action: "tool:pay", args: expect.objectContaining({ euros: 40 }) }));
+  expect(found.forbids).toContainEqual(expect.objectContaining({ args: expect.objectContaining({ to: "eve" }) }));
+  expect(found.tried["history"]).toBeGreaterThan(2);
+  const shown = await desk.orgate("agents", "diff", before, "payer");
+  expect(shown.stdout).toMatch(/newly permits[\s\S]*newly forbids/);
+});
+
+test("Y12 Y42 capabilities are the only way to a tool; a private agent's delegates are private too", async () => {
+  const desk = bank("    allow: tools");
+  desk.write("agents/payer.symbi", payer("    allow: tools").replace("[pay, bills]", "[bills]"));
+  expect(await run(desk, "pay it")).toMatchObject({ calls: 0 });
+  desk.write("agents/boss.symbi", 'agent boss { capabilities = ["agent:payer"] with instructions = "x", privacy = "high" { } }');
+  expectRefusal(await desk.orgate("agents", "list"), 1, "what delegate `payer` answers would not be private");
+});
+
+test("Y41 what a private agent has read does not leave, by the starter policies", async () => {
+  const desk = bank();
+  const home = join(desk.root, "started");
+  const made = await desk.orgate("init", home, "--kind", "assistant", "--yes");
+  expect(made.code).toBe(0);
+  desk.write(
+    "started/tools/web.ts",
+    TOOLS.replace('name: "pay"', 'name: "post"').replace('["spend"]', '["network"]').replace("export const pay", "export const post"),
+  );
+  desk.write(
+    "started/agents/reader.symbi",
+    `agent reader { capabilities = [read_note, post] policy p { allow: [read_note, post] }
+      with instructions = "x", privacy = "high", model = "offline/x", model_options = { rules: [
+        { when: { says: "go" }, calls: [{ tool: "read_note", args: { name: "today" } }] },
+        { when: { says: "go", called: ["read_note"], notCalled: ["post"] }, calls: [{ tool: "post", args: { to: "x", euros: 1 } }] },
+        { when: { called: ["post"] }, say: "{{result}}" },
+      ] } { } }`,
+  );
+  const result = async () =>
+    JSON.parse((await desk.within({}, ["run", "reader", "--input", "go", "--json", "--project", home])).stdout) as Result;
+  expect(await result()).toMatchObject({ output: expect.stringContaining("private/private-stays"), calls: 1 });
+});

@@ -1,0 +1,173 @@
+/** Agents for people: which there are, what each says, and whether that is right. */
+import { type Agent, describe, FaultError } from "@orgate/core";
+import type { SymbiProblem } from "@orgate/core/symbi";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import { type Cell, count, table } from "../cli/table.ts";
+import { visible, visibleLines } from "../cli/visible.ts";
+import { isSymbi, sha256 } from "../compose.ts";
+import { tryFolder } from "../policies.ts";
+import { loadProjectAgents, type ProjectAgent } from "../project-agents.ts";
+import { labelled } from "../project-modules.ts";
+import { optionsFor, printProblem } from "./policy.ts";
+import { projectOf } from "./project.ts";
+
+const kindOf = (file: string): string => (isSymbi(file) ? "symbi" : file.endsWith(".toml") ? "toml" : "module");
+
+/** Y50 every agent, whichever way it is written, with where it stands. */
+export const list: Run = async (given, screen) => {
+  const config = projectOf(given);
+  const { agents } = await loadProjectAgents(config, "wanted", given.env);
+  const all = agents.map(({ agent, file, symbi }) => ({
+    name: agent.name,
+    kind: kindOf(file),
+    file: labelled(config.root, file),
+    model: agent.model,
+    tools: agent.tools.map((tool) => tool.name),
+    policies: symbi?.policies.length ?? 0,
+    description: symbi?.origin.draft.description ?? null,
+    version: symbi?.origin.draft.version ?? null,
+    author: symbi?.origin.draft.author ?? null,
+    digest: agent.digest(sha256),
+  }));
+  if (given.json) screen.line(JSON.stringify(all));
+  else if (all.length === 0) screen.line("this project has no agent");
+  else {
+    const rows = all.map((a): readonly Cell[] => [
+      { text: a.name, tone: "strong" },
+      a.model,
+      count(a.tools.length, "tool"),
+      a.policies === 0 ? "" : count(a.policies, "own policy", "own policies"),
+      a.file,
+      a.description ?? "",
+    ]);
+    for (const line of table(["agent", "model", "tools", "policies", "where", ""], rows, screen.paint)) screen.line(line);
+  }
+  return EXIT.success;
+};
+
+export async function agentNamed(given: Given): Promise<ProjectAgent> {
+  const [name = ""] = given.args;
+  const { agents } = await loadProjectAgents(projectOf(given), "wanted", given.env);
+  const found = agents.find(({ agent }) => agent.name === name);
+  if (found !== undefined) return found;
+  throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map(({ agent }) => agent.name) });
+}
+
+/** Y50 everything that a session of it depends on. */
+export const show: Run = async (given, screen) => {
+  const found = await agentNamed(given);
+  const { agent, file, symbi } = found;
+  const shown = {
+    ...factsOf(agent),
+    kind: kindOf(file),
+    file: labelled(projectOf(given).root, file),
+    policies: symbi?.policies ?? [],
+    ...aboutOf(found),
+  };
+  if (given.json) {
+    screen.line(JSON.stringify(shown));
+    return EXIT.success;
+  }
+  const { paint } = screen;
+  const field = (label: string, text: string | null): void => {
+    if (text !== null && text !== "") screen.line(`${paint("dim", label.padEnd(14))}${visible(text)}`);
+  };
+  screen.line(paint("strong", visible(agent.name)));
+  field("where", shown.file);
+  field("digest", shown.digest);
+  field("version", shown.version);
+  field("author", shown.author);
+  field("model", [agent.model, ...agent.fallbacks.map((f) => f.model)].join(", then "));
+  field("tools", shown.tools.join(", "));
+  field("skills", shown.skills.join(", "));
+  field("delegates", shown.delegates.join(", "));
+  field("groups", shown.groups.join(", "));
+  field(
+    "limits",
+    Object.entries(agent.limits)
+      .flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
+      .join(", "),
+  );
+  field("outputs", shown.labels.length === 0 ? null : `all labelled ${shown.labels.join(", ")}`);
+  field("answers", agent.output === null ? null : JSON.stringify(agent.output.schema));
+  field("is given", shown.input === null ? null : JSON.stringify(shown.input));
+  field("policies", shown.policies.length === 0 ? null : `${shown.policies.length}: \`orgate agents explain ${agent.name}\` shows them`);
+  for (const line of ["", ...visibleLines(agent.instructions).split("\n")]) screen.line(line);
+  return EXIT.success;
+};
+
+const factsOf = (agent: Agent) => ({
+  name: agent.name,
+  model: agent.model,
+  fallbacks: agent.fallbacks.map((f) => f.model),
+  instructions: agent.instructions,
+  tools: agent.tools.map((t) => t.name),
+  skills: agent.skills.map((s) => s.name),
+  delegates: agent.delegates,
+  groups: agent.groups,
+  limits: agent.limits,
+  output: agent.output?.schema ?? null,
+  digest: agent.digest(sha256),
+});
+
+function aboutOf({ symbi }: ProjectAgent) {
+  const draft = symbi?.origin.draft;
+  return {
+    description: draft?.description ?? null,
+    version: draft?.version ?? null,
+    author: draft?.author ?? null,
+    input: draft?.input ?? null,
+    labels: draft?.isPrivate === true ? ["private"] : [],
+  };
+}
+
+/** Y51 everything that is wrong at once: files, tools, policies. Exits 0 only when the project would run. */
+export const validate: Run = async (given, screen) => {
+  const { problems, warnings, agents } = await problemsIn(given);
+  const [wanted] = given.args;
+  const meant = <P extends SymbiProblem>(all: readonly P[]): readonly P[] =>
+    wanted === undefined ? all : all.filter(({ file }) => file === wanted || file.endsWith(`/${wanted}`));
+  const [shown, doubts] = [meant(problems), meant(warnings)];
+  if (given.json) screen.line(JSON.stringify({ ok: shown.length === 0, agents, problems: shown, warnings: doubts }));
+  else {
+    for (const problem of shown) printProblem(screen, "bad", problem);
+    for (const warning of doubts) printProblem(screen, "warn", warning);
+    tellEnd(screen, shown.length, agents.length);
+  }
+  return shown.length === 0 ? EXIT.success : EXIT.failure;
+};
+
+function tellEnd(screen: Screen, problems: number, agents: number): void {
+  if (problems === 0) screen.line(`${screen.paint("good", "ok")} ${count(agents, "agent")}`);
+  else screen.line(count(problems, "problem"));
+}
+
+type Validated = Readonly<{ problems: readonly SymbiProblem[]; warnings: readonly SymbiProblem[]; agents: readonly string[] }>;
+
+async function problemsIn(given: Given): Promise<Validated> {
+  const config = projectOf(given);
+  const problems: SymbiProblem[] = [];
+  try {
+    const { agents } = await loadProjectAgents(config, "wanted", given.env, undefined, (found) => problems.push(...found));
+    const names = agents.map(({ agent }) => agent.name);
+    if (problems.length > 0) return { problems, warnings: [], agents: names };
+    const { report } = tryFolder(
+      optionsFor(
+        config,
+        agents.map(({ agent }) => agent),
+      ),
+    );
+    return { problems: report.problems, warnings: report.warnings.filter(({ file }) => isSymbi(file)), agents: names };
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    return { problems: [...problems, problemOf(error, config.root)], warnings: [], agents: [] };
+  }
+}
+
+/** What stopped the others, as a problem with its place. */
+function problemOf({ fault }: FaultError, root: string): SymbiProblem {
+  const { message, hint } = describe(fault);
+  if (fault.kind !== "file-bad") return { file: "orgate.toml", line: 1, column: 1, detail: message, hint };
+  return { file: labelled(root, fault.file), line: fault.line ?? 1, column: fault.column ?? 1, detail: fault.detail, hint };
+}

@@ -1,0 +1,162 @@
+import { createHmac } from "node:crypto";
+import { createInterface } from "node:readline";
+import { afterAll, expect, test } from "vitest";
+import { withPeople } from "./fixtures/asking.ts";
+import { type Desk, expectRefusals, makeDesk, type Started, until } from "./fixtures/desk.ts";
+
+const POLICIES = `@id("work")
+permit(principal, action in [Action::"model", Action::"respond", Action::"read"], resource);
+@id("ops")
+permit(principal in UserGroup::"ops", action in [Action::"observe", Action::"run", Action::"edit-schedule", Action::"run-schedule"], resource);
+`;
+const TOML = '[project]\nname = "desk"\n[groups.users]\nops = ["ana"]\n';
+const desks: Desk[] = [];
+const children: Started[] = [];
+async function newDesk(schedules = ""): Promise<Desk> {
+  const desk = makeDesk();
+  desks.push(desk);
+  desk.write("orgate.toml", `${TOML}${schedules}`);
+  desk.write("policies/desk.cedar", POLICIES);
+  await withPeople(desk, "ana", "eve");
+  return desk;
+}
+afterAll(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  await Promise.all(children.map(({ ended }) => ended));
+  for (const desk of desks) desk.remove();
+});
+const PATIENCE = { timeout: 120_000 };
+type View = Readonly<{
+  schedule: string;
+  state: string;
+  nextAt: number | null;
+  from: string | null;
+  fired: number;
+  spec: { owner: string };
+}>;
+
+test(
+  "Z14 Z16 schedules are listed, added, paused, resumed, fired and removed by whom the policies let, and their past is told",
+  PATIENCE,
+  async () => {
+    const desk = await newDesk(
+      '[schedules.nightly]\nagent = "desk"\ncron = "0 2 * * *"\ntimezone = "Europe/Berlin"\ninput = "look"\nowner = "ana"\n',
+    );
+    const as = (who: string, ...args: readonly string[]) => desk.json("schedules", ...args, "--as", who);
+    expect(await as("ana", "list")).toMatchObject([
+      { schedule: "nightly", state: "active", from: "orgate.toml", fired: 0, spec: { owner: "ana" } },
+    ]);
+    expect((await desk.orgate("schedules", "list", "--as", "ana")).stdout).toMatch(
+      /nightly +active +0 2 \* \* \* Europe\/Berlin +desk +ana/,
+    );
+    expect(((await as("ana", "next", "nightly", "--most", "3")) as { next: string[] }).next).toHaveLength(3);
+    expect(await as("ana", "add", "hourly", "--agent", "desk", "--cron", "0 * * * *", "--input", "look")).toMatchObject({
+      schedule: "hourly",
+      from: null,
+      spec: { owner: "ana" },
+    });
+    expect(await as("ana", "pause", "hourly", "--reason", "a holiday")).toMatchObject({ state: "paused", nextAt: null });
+    expect(await as("ana", "run", "nightly")).toMatchObject({ schedule: "nightly", ending: "completed" });
+    expect(desk.read("effects.txt")).toBe("look\n");
+    expect(await as("ana", "resume", "hourly")).toMatchObject({ state: "active" });
+    const past = (await as("ana", "history", "hourly")) as { event: { kind: string; reason?: string } }[];
+    expect(past.map(({ event }) => event.kind)).toEqual(["schedule.resumed", "schedule.paused", "schedule.declared"]);
+    expect((await desk.orgate("schedules", "history", "hourly", "--as", "ana")).stdout).toContain("paused by user:ana: a holiday");
+    expect(await as("ana", "remove", "hourly")).toMatchObject({ state: "removed" });
+    expect(((await as("ana", "list")) as View[]).map(({ schedule }) => schedule)).toEqual(["nightly"]);
+    await expectRefusals(desk, [
+      [["schedules", "pause", "nightly", "--as", "eve"], 1, "`eve` may not pause schedule nightly"],
+      [["schedules", "run", "nightly", "--as", "eve"], 1, "`eve` may not run schedule nightly"],
+      [["schedules", "add", "x", "--agent", "desk", "--cron", "* * * * *", "--as", "eve"], 1, "`eve` may not add schedule x"],
+      [["schedules", "remove", "nightly", "--as", "ana"], 2, "declared in orgate.toml"],
+      [["schedules", "pause", "nothing", "--as", "ana"], 2, "there is no schedule `nothing`"],
+      [["schedules", "add", "x", "--agent", "desk", "--cron", "0 0 30 2 *", "--as", "ana"], 2, "never comes"],
+      [["schedules", "add", "x", "--agent", "desk", "--at", "2001-01-01T00:00:00Z", "--as", "ana"], 2, "that time has passed"],
+      [["schedules", "add", "x", "--agent", "nobody", "--cron", "* * * * *", "--as", "ana"], 1, "there is no agent `nobody`"],
+      [["schedules", "add", "x", "--agent", "desk", "--cron", "* * * * *", "--overlap", "twice", "--as", "ana"], 2, "--overlap"],
+      [["schedules", "add", "x/y", "--agent", "desk", "--cron", "* * * * *", "--as", "ana"], 2, "cannot name a schedule"],
+    ]);
+  },
+);
+
+test("Z1 A4 what is wrong with a declaration is told with its place, before anything is opened", PATIENCE, async () => {
+  const desk = await newDesk();
+  for (const [text, message] of [
+    ['[schedules.x]\nagent = "desk"\ncron = "0 0 30 2 *"\n', "`schedules.x`: `0 0 30 2 *` never comes"],
+    ['[schedules.x]\nagent = "desk"\ncron = "* * * * *"\ntimezone = "Mars/Base"\n', "there is no time zone `Mars/Base`"],
+    ['[schedules.x]\nagent = "nobody"\ncron = "* * * * *"\n', "there is no agent `nobody`"],
+    ['[webhooks.x]\nagent = "desk"\npath = "/api/v1"\nprovider = "github"\nsecret = "x"\n', "the server itself answers at `/api/v1`"],
+    ['[webhooks.x]\nagent = "desk"\npath = "/hooks/../x"\nprovider = "github"\nsecret = "x"\n', "is no path for a webhook"],
+    ['[webhooks.x]\nagent = "desk"\npath = "/hooks/x"\nprovider = "github"\nsecret = "missing"\n', "there is no secret `missing`"],
+  ] as const) {
+    desk.write("orgate.toml", `${TOML}${text}`);
+    const { code, stderr } = await desk.orgate("up", "--port", "0", "--as", "ana");
+    expect([code !== 0, stderr]).toEqual([true, expect.stringContaining(message)]);
+  }
+});
+
+type Up = Readonly<{ started: Started; url: string }>;
+async function up(desk: Desk): Promise<Up> {
+  const started = desk.start(["up", "--port", "0", "--json", "--as", "ana"], undefined, { HOOK: "shh" });
+  children.push(started);
+  const { stdout } = started.child;
+  if (stdout === null) throw new Error("no output");
+  const line = await Promise.race([
+    new Promise<string>((resolve) => createInterface(stdout).once("line", resolve)),
+    started.ended.then(({ stderr }) => Promise.reject(new Error(stderr))),
+  ]);
+  return { started, url: (JSON.parse(line) as { url: string }).url };
+}
+type Past = Readonly<{ event: Readonly<{ kind: string; dueAt: number; session: string }> }>;
+
+test(
+  "Z6 Z24 two servers, one killed with SIGKILL and started again: every due time is fired once, and a replayed delivery does nothing",
+  PATIENCE,
+  async () => {
+    const desk = await newDesk(
+      '[schedules.tick]\nagent = "desk"\ncron = "* * * * * *"\ninput = "look"\nmissed = "all"\nmost_missed = 60\noverlap = "parallel"\nat_once = 50\n[webhooks.in]\nagent = "desk"\npath = "/hooks/in"\nprovider = "github"\nsecret = "$HOOK"\ninput = "look"\n',
+    );
+    const body = '{"n":1}';
+    const deliver = async ({ url }: Up): Promise<number> =>
+      (
+        await fetch(`${url}/hooks/in`, {
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            "x-github-delivery": "d-1",
+            "x-hub-signature-256": `sha256=${createHmac("sha256", "shh").update(body).digest("hex")}`,
+          },
+          body,
+        })
+      ).status;
+    const past = async (): Promise<readonly Past[]> =>
+      ((await desk.json("schedules", "history", "tick", "--most", "1000", "--as", "ana")) as Past[]).toReversed();
+    const firings = async (least: number): Promise<readonly Past[]> =>
+      until(async () => {
+        const fired = (await past()).filter(({ event }) => event.kind === "schedule.fired");
+        return fired.length >= least ? fired : null;
+      });
+    const [a, b] = [await up(desk), await up(desk)];
+    expect(await deliver(a)).toBe(202);
+    await firings(2);
+    a.started.kill("SIGKILL");
+    await a.started.ended;
+    expect(await deliver(b)).toBe(200);
+    const before = (await firings(3)).length;
+    b.started.kill("SIGKILL"); // now there is none
+    await b.started.ended;
+    const c = await up(desk);
+    expect(await deliver(c)).toBe(200);
+    await firings(before + 3);
+    c.started.kill("SIGTERM");
+    expect((await c.started.ended).code).toBe(0);
+    const all = await past();
+    const due = all.filter(({ event }) => event.kind === "schedule.fired").map(({ event }) => event.dueAt);
+    const [first = 0] = due;
+    expect(due).toEqual(due.map((_, i) => first + i * 1_000)); // each second once, in order, the gap without a server included
+    const sessions = (await desk.json("sessions", "list", "--most", "500")) as { surface: string; turns: number; state: string }[];
+    expect(sessions.filter(({ surface }) => surface === "schedule")).toHaveLength(due.length);
+    expect(sessions.filter(({ surface }) => surface === "webhook")).toHaveLength(1);
+    expect(sessions.every(({ turns }) => turns === 1)).toBe(true);
+  },
+);

@@ -1,0 +1,91 @@
+import { API } from "@orgate/core/wire";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openCalendar } from "../compose.ts";
+import { specOf } from "../schedules/declaring.ts";
+import { projectSchedule } from "../schedules/written.ts";
+import { type Serving, serving } from "./fixtures/serving.ts";
+
+let at: Serving;
+const declared = (name: string, agent: string) => ({
+  name,
+  from: "orgate.toml",
+  spec: specOf(projectSchedule.parse({ agent, cron: "0 2 * * *", input: "look", jitter: "30s" }), "ann", openCalendar()),
+});
+beforeAll(async () => {
+  const by = { kind: "user", id: "ann" } as const;
+  at = await serving({
+    serve: { declares: { schedules: [declared("nightly", "clerk"), declared("other", "other")], webhooks: [], secrets: new Map(), by } },
+  });
+});
+afterAll(() => at.stop());
+
+const get = async (path: string, token = "full") => {
+  const answer = await at.get(`${API}${path}`, token);
+  return { status: answer.status, value: (await answer.json()) as Record<string, unknown> & { items: Record<string, unknown>[] } };
+};
+const post = async (path: string, body: unknown, headers: Record<string, string> = {}, token = "full") => {
+  const answer = await at.post(`${API}${path}`, body, headers, token);
+  return { status: answer.status, value: (await answer.json()) as Record<string, unknown> };
+};
+
+test("Z16 what a project declares is listed and shown to whom may see it, with when it is due", async () => {
+  expect((await get("/schedules")).value.items).toMatchObject([
+    { schedule: "nightly", state: "active", from: "orgate.toml", spec: { agent: "clerk", owner: "ann", jitterMs: 30_000 } },
+    { schedule: "other" },
+  ]);
+  expect((await get("/schedules/nightly")).value).toMatchObject({ schedule: "nightly", fired: 0, last: null });
+  const { value } = await get("/schedules/nightly/next?most=3");
+  const [first = 0, second = 0] = value.next as number[];
+  expect([(value.next as number[]).length, Math.abs(second - first - 86_400_000) <= 30_000]).toEqual([3, true]);
+  expect((await get("/schedules/nothing")).status).toBe(404);
+});
+
+test("Z16 W186 access to one agent's sees and changes its schedules alone; another's is as if it were not there", async () => {
+  expect((await get("/schedules/nightly", "scoped")).status).toBe(200);
+  const hidden = await get("/schedules/other", "scoped");
+  const missing = await get("/schedules/nothing", "scoped");
+  expect([hidden.status, missing.status]).toEqual([404, 404]);
+  expect((await post("/schedules/other/pause", {}, {}, "scoped")).status).toBe(404);
+  expect((await post("/schedules/other/run", undefined, {}, "scoped")).status).toBe(404);
+  expect((await post("/schedules", { schedule: "mine", agent: "other", cron: "* * * * *" }, {}, "scoped")).status).toBeGreaterThanOrEqual(
+    403,
+  );
+  expect((await get("/schedules/other")).value).toMatchObject({ state: "active" });
+});
+
+test("Z16 one is added, paused, resumed and removed; what is wrong with it is told", async () => {
+  const added = await post("/schedules", { schedule: "mine", agent: "clerk", cron: "0 3 * * *", timezone: "Europe/Berlin", input: "look" });
+  expect([added.status, added.value]).toMatchObject([201, { schedule: "mine", from: null, spec: { owner: "ann" } }]);
+  expect((await post("/schedules/mine/pause", { reason: "a holiday" })).value).toMatchObject({ state: "paused", nextAt: null });
+  expect((await post("/schedules/mine/resume", {})).value).toMatchObject({ state: "active" });
+  expect((await post("/schedules/mine/remove", {})).value).toMatchObject({ state: "removed" });
+  expect((await get("/schedules/mine")).status).toBe(404);
+  expect((await post("/schedules/nightly/remove", {})).value).toMatchObject({ detail: expect.stringContaining("declared in orgate.toml") });
+  for (const [body, message] of [
+    [{ schedule: "x", agent: "clerk", cron: "0 0 30 2 *" }, "never comes"],
+    [{ schedule: "x", agent: "clerk" }, "has `cron` or `at`"],
+    [{ schedule: "x", agent: "nobody", cron: "* * * * *" }, "there is no agent `nobody`"],
+    [{ schedule: "nightly", agent: "clerk", cron: "* * * * *" }, "there is a schedule `nightly` already"],
+    [{ schedule: "x", agent: "clerk", cron: "* * * * *", timezone: "Mars/Base" }, "there is no time zone"],
+  ] as const)
+    expect((await post("/schedules", body)).value).toMatchObject({ detail: expect.stringContaining(message) });
+});
+
+test("Z6 Z16 W78 run fires it now, once for a key, as a real turn; its past is told in pages", async () => {
+  const key = { "idempotency-key": crypto.randomUUID() };
+  const first = await post("/schedules/nightly/run", undefined, key);
+  const again = await post("/schedules/nightly/run", undefined, key);
+  expect([first.status, again.value]).toEqual([202, first.value]);
+  const session = String(first.value.session);
+  let state = "";
+  for (let n = 0; n < 500 && state !== "idle"; n += 1) {
+    state = String((await get(`/sessions/${session}`)).value.state);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  expect(at.runs.look).toBe(1);
+  const { value } = await get("/schedules/nightly/history?limit=1");
+  expect([value.items.length, typeof value.next]).toEqual([1, "string"]);
+  const whole = (await get("/schedules/nightly/history")).value.items.map(({ event }) => (event as { kind: string }).kind);
+  expect(whole.filter((kind) => kind === "schedule.fired")).toHaveLength(1);
+  expect(whole.at(-1)).toBe("schedule.declared");
+});

@@ -1,0 +1,170 @@
+/**
+ * The schedules of a project as the journal has them: read, declared, and changed by people. Whoever looks and whoever fires use this file alike.
+ *
+ * Z2 a schedule is folded from its last entries: at least every so many of them one carries how it stood.
+ * Z11 what a project declares is written when it is new or another, once, whoever starts first; what it declares no more is removed; what people added stays.
+ * Z14 people change schedules when their key counts here and the policies let them.
+ */
+import {
+  canonical,
+  type Entry,
+  FaultError,
+  isFault,
+  type Json,
+  type Millis,
+  type Principal,
+  SCHEDULE_NAME,
+  type ScheduleSpec,
+  type Seq,
+  type SystemEvent,
+  seq,
+} from "@orgate/core";
+import {
+  type Append,
+  foldSchedule,
+  type Journal,
+  SCHEDULES,
+  type StandingSchedule,
+  scheduleStream,
+  standingOf,
+} from "@orgate/core/journal";
+
+/** A schedule with its name and the file it stands in; null: a person adds it. */
+export type Declared = Readonly<{ name: string; spec: ScheduleSpec; from: string | null }>;
+
+export type BookPorts = Readonly<{ journal: Pick<Journal, "read" | "append" | "streams">; now(): Millis }>;
+/** What is to be written as things stand, and what else with it; null: nothing. */
+export type Plan = Readonly<{ events: readonly SystemEvent[] } & Partial<Pick<Append, "opens" | "tells" | "unlessHalted">>>;
+
+export type Book = Readonly<{
+  /** As of the last refresh. */
+  all(): ReadonlyMap<string, StandingSchedule>;
+  get(name: string): StandingSchedule | null;
+  /** Reads what is new: of one, or of all that have changed. Tells which those are. */
+  refresh(name?: string): Promise<readonly string[]>;
+  /** Appends what `plan` wants as it stands; whoever else was first changes that, and it is planned again. Null: nothing was to be done. */
+  change(name: string, plan: (now: StandingSchedule | null) => Plan | null): Promise<StandingSchedule | null>;
+  /** Z11. */
+  declare(declared: readonly Declared[], by: Principal): Promise<void>;
+}>;
+
+/** So many entries, and how it stands is carried: what is read at a start does not grow with a schedule's past. */
+const CARRY_EVERY = 200;
+const PAGE = 500;
+
+export function openBook({ journal, now }: BookPorts): Book {
+  const all = new Map<string, StandingSchedule>();
+
+  async function read(name: string, last: Seq | null): Promise<void> {
+    const before = all.get(name) ?? null;
+    const stream = scheduleStream(name);
+    if (before === null) {
+      const found = await fromTheEnd(journal, name, last);
+      if (found !== null) all.set(name, found);
+      return;
+    }
+    for (let at: StandingSchedule | null = before; at !== null; ) {
+      const entries: readonly Entry[] = await journal.read(stream, at.seq, PAGE);
+      at = foldSchedule(at, entries);
+      if (at !== null && (all.get(name)?.seq ?? 0) <= at.seq) all.set(name, at); // another read may have been quicker
+      if (entries.length < PAGE) return;
+    }
+  }
+
+  async function refresh(name?: string): Promise<readonly string[]> {
+    if (name !== undefined) {
+      const before = all.get(name)?.seq;
+      await read(name, null);
+      return all.get(name)?.seq === before ? [] : [name];
+    }
+    const moved = (await journal.streams(SCHEDULES))
+      .map(({ stream, seq: last }) => ({ name: stream.slice(SCHEDULES.length), last }))
+      .filter((one) => all.get(one.name)?.seq !== one.last);
+    for (const one of moved) await read(one.name, one.last);
+    return moved.map((one) => one.name);
+  }
+
+  async function change(name: string, plan: (now: StandingSchedule | null) => Plan | null): Promise<StandingSchedule | null> {
+    for (;;) {
+      const standing = all.get(name) ?? null;
+      const planned = plan(standing);
+      if (planned === null) return null;
+      const at = now();
+      const events = [...carrying(standing), ...planned.events].map((event) => ({ at, event }));
+      try {
+        const { opens = [], tells = [], unlessHalted = [] } = planned;
+        const stream = scheduleStream(name);
+        const first = await journal.append({
+          stream,
+          after: standing?.seq ?? seq(0),
+          hold: null,
+          events,
+          consumes: [],
+          unlessHalted,
+          opens,
+          tells,
+        });
+        const entries = events.map(({ event }, i): Entry => ({ stream, seq: seq(first + i), at, event }));
+        const after = foldSchedule(standing, entries);
+        if (after === null) throw new Error(`schedule \`${name}\` is there and not there`);
+        if ((all.get(name)?.seq ?? 0) < after.seq) all.set(name, after);
+        return after;
+      } catch (error) {
+        if (!isFault(error) || error.fault.kind !== "append-conflict" || error.fault.stream !== scheduleStream(name)) throw error;
+        await read(name, null);
+      }
+    }
+  }
+
+  async function declare(declared: readonly Declared[], by: Principal): Promise<void> {
+    await refresh();
+    for (const { name, spec, from } of declared) {
+      if (!SCHEDULE_NAME.test(name)) throw wrong(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
+      await change(name, (s) =>
+        s !== null && isSame(s, spec, from)
+          ? null
+          : { events: [{ kind: "schedule.declared", schedule: name, spec, from, by, after: now(), carried: null }] },
+      );
+    }
+    const names = new Set(declared.map(({ name }) => name));
+    for (const { schedule, from, state } of all.values())
+      if (from !== null && state !== "removed" && !names.has(schedule))
+        await change(schedule, (s) =>
+          s === null || s.from === null || s.state === "removed"
+            ? null
+            : { events: [{ kind: "schedule.removed", schedule, by, reason: `${from} declares it no more` }] },
+        );
+  }
+
+  return { all: () => all, get: (name) => all.get(name) ?? null, refresh, change, declare };
+}
+
+const isSame = (s: StandingSchedule, spec: ScheduleSpec, from: string | null): boolean =>
+  s.state !== "removed" && s.from === from && canonical(s.spec as unknown as Json) === canonical(spec as unknown as Json);
+
+/** In the same append as what comes after it, and by whoever declared it. */
+function carrying(s: StandingSchedule | null): readonly SystemEvent[] {
+  if (s === null || s.since < CARRY_EVERY) return [];
+  const { schedule, spec, from, by } = s;
+  return [{ kind: "schedule.declared", schedule, spec, from, by, after: s.through, carried: standingOf(s) }];
+}
+
+/** Backwards, page by page, to the last declaration that carries, or to the beginning. */
+async function fromTheEnd(journal: Pick<Journal, "read" | "streams">, name: string, known: Seq | null): Promise<StandingSchedule | null> {
+  const stream = scheduleStream(name);
+  const last = known ?? (await journal.streams(stream)).find((one) => one.stream === stream)?.seq ?? seq(0);
+  for (let size = PAGE; ; size *= 4) {
+    const start = Math.max(0, last - size);
+    const entries: Entry[] = [];
+    for (let after = seq(start); ; ) {
+      const page = await journal.read(stream, after, PAGE);
+      entries.push(...page);
+      after = page.at(-1)?.seq ?? after;
+      if (page.length < PAGE) break;
+    }
+    const from = entries.findLastIndex(({ event }) => event.kind === "schedule.declared" && event.carried !== null);
+    if (from >= 0 || start === 0) return foldSchedule(null, entries.slice(Math.max(0, from)));
+  }
+}
+
+export const wrong = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

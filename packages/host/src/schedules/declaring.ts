@@ -1,0 +1,249 @@
+/**
+ * What a project declares, wherever it stands: `orgate.toml`, agents in TypeScript and TOML, `.symbi` files. Everything that can be wrong with it is told
+ * with its place, before anything is opened.
+ */
+import { relative } from "node:path";
+import { type Agent, FaultError, type ScheduleSpec, type WebhookProvider } from "@orgate/core";
+import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/core/symbi";
+import type * as z from "zod";
+import { type Calendar, readTime } from "../compose.ts";
+import type { Config } from "../config.ts";
+import type { Env, SecretsPort } from "../secrets.ts";
+import type { Declared } from "./book.ts";
+import { ownSchedule, ownWebhook, type WrittenSchedule, type WrittenWebhook } from "./written.ts";
+
+/** `secret` is a name, never a value. */
+export type Webhook = Readonly<{
+  name: string;
+  path: string;
+  provider: WebhookProvider;
+  secret: Readonly<{ kind: "secret" | "env"; name: string }>;
+  agent: string;
+  input: string;
+  owner: string;
+  filter: readonly Filter[];
+  maxBytes: number;
+  contentTypes: readonly string[];
+  windowMs: number;
+  headers: Readonly<{ signature: string; id: string | null; timestamp: string | null }>;
+  from: string;
+}>;
+export type Filter = Readonly<{ path: readonly string[]; equals?: unknown; contains?: string }>;
+
+export type Sources = Readonly<{
+  config: Pick<Config, "root" | "file" | "schedules" | "webhooks">;
+  agents: readonly Readonly<{ agent: Agent; file: string }>[];
+  symbi?: readonly Readonly<{ schedules: readonly ScheduleDeclaration[]; webhooks: readonly WebhookDeclaration[] }>[];
+  /** On whose behalf, where nobody is named. */
+  owner: string;
+}>;
+
+export function schedulesIn({ config, agents, symbi = [], owner }: Sources, calendar: Calendar): readonly Declared[] {
+  const found = new Map<string, Declared>();
+  const add = (name: string, where: Where, written: () => WrittenSchedule): void => {
+    const other = found.get(name);
+    if (other !== undefined) throw bad(where, `schedule \`${name}\` is already declared in ${other.from}`, "rename one of them");
+    mustBeAgent(agents, written().agent, where);
+    found.set(name, { name, from: where.from, spec: told(where, () => specOf(written(), owner, calendar)) });
+  };
+  for (const [name, written] of Object.entries(config.schedules))
+    add(name, { from: "orgate.toml", what: `schedules.${name}` }, () => written);
+  for (const { agent, file } of agents)
+    for (const [name, written] of Object.entries(agent.definition.schedules ?? {})) {
+      const where = { from: relative(config.root, file), what: `schedules.${name}` };
+      add(name, where, () => ({ agent: agent.name, ...parsed(ownSchedule, written, where) }));
+    }
+  for (const one of symbi.flatMap(({ schedules }) => schedules)) add(one.name, symbiWhere(config, one), () => fromSymbi(one));
+  return [...found.values()];
+}
+
+export function specOf(w: WrittenSchedule, owner: string, calendar: Calendar): ScheduleSpec {
+  const when = readTime({ cron: w.cron ?? null, at: w.at ?? null, timezone: w.timezone }, calendar);
+  return {
+    agent: w.agent,
+    input: w.input,
+    when,
+    owner: w.owner ?? owner,
+    oneShot: w.one_shot || when.kind === "at",
+    jitterMs: w.jitter,
+    overlap: w.overlap,
+    atOnce: w.at_once,
+    missed: w.missed,
+    mostMissed: w.most_missed,
+    graceMs: w.grace,
+    session: w.session,
+    retries: w.retries,
+    failures: w.failures,
+    enabled: w.enabled,
+  };
+}
+
+function fromSymbi(one: ScheduleDeclaration): WrittenSchedule {
+  const { agent, input, when, timezone, oneShot, jitterMs, overlap, missed, session, retries, enabled } = one;
+  return {
+    ...ownSchedule.parse({}),
+    ...(when.kind === "cron" ? { cron: when.expression } : { at: when.at }),
+    agent,
+    input,
+    timezone,
+    one_shot: oneShot,
+    jitter: jitterMs,
+    overlap,
+    missed,
+    session,
+    retries,
+    enabled,
+  };
+}
+
+export function webhooksIn({ config, agents, symbi = [], owner }: Sources): readonly Webhook[] {
+  const found = new Map<string, Webhook>();
+  const paths = new Map<string, string>();
+  const add = (hook: Webhook, where: Where): void => {
+    const other = found.get(hook.name);
+    if (other !== undefined) throw bad(where, `webhook \`${hook.name}\` is already declared in ${other.from}`, "rename one of them");
+    const same = paths.get(hook.path);
+    if (same !== undefined) throw bad(where, `the path \`${hook.path}\` is that of webhook \`${same}\``, "a path is one webhook's");
+    mustBeAgent(agents, hook.agent, where);
+    mustBePath(hook.path, where);
+    found.set(hook.name, hook);
+    paths.set(hook.path, hook.name);
+  };
+  for (const [name, written] of Object.entries(config.webhooks)) {
+    const where = { from: "orgate.toml", what: `webhooks.${name}` };
+    add(hookOf(name, written, owner, where.from), where);
+  }
+  for (const { agent, file } of agents)
+    for (const [name, written] of Object.entries(agent.definition.webhooks ?? {})) {
+      const where = { from: relative(config.root, file), what: `webhooks.${name}` };
+      add(hookOf(name, { agent: agent.name, ...parsed(ownWebhook, written, where) }, owner, where.from), where);
+    }
+  for (const one of symbi.flatMap(({ webhooks }) => webhooks)) {
+    const where = symbiWhere(config, one);
+    add(hookFromSymbi(one, owner, where.from), where);
+  }
+  return [...found.values()];
+}
+
+function hookOf(name: string, w: WrittenWebhook, owner: string, from: string): Webhook {
+  const filters = Array.isArray(w.filter) ? w.filter : [w.filter];
+  return {
+    name,
+    path: w.path,
+    provider: w.provider,
+    secret: w.secret.startsWith("$") ? { kind: "env", name: w.secret.slice(1) } : { kind: "secret", name: w.secret },
+    agent: w.agent,
+    input: w.input,
+    owner: w.owner ?? owner,
+    filter: filters.map(({ json_path, equals, contains }) => ({
+      path: stepsOf(json_path),
+      ...(equals === undefined ? {} : { equals }),
+      ...(contains === undefined ? {} : { contains }),
+    })),
+    maxBytes: w.max_bytes,
+    contentTypes: w.content_types,
+    windowMs: w.replay_window,
+    headers: {
+      signature: w.signature_header.toLowerCase(),
+      id: w.id_header?.toLowerCase() ?? null,
+      timestamp: w.timestamp_header?.toLowerCase() ?? null,
+    },
+    from,
+  };
+}
+
+function hookFromSymbi(one: WebhookDeclaration, owner: string, from: string): Webhook {
+  const { name, path, provider, secret, agent, filter, input, replayWindowMs, maxBytes } = one;
+  const rest = hookOf(name, { ...ownWebhook.parse({ path, provider, secret: secret.name }), agent }, owner, from);
+  const { test } = filter ?? { test: null };
+  return {
+    ...rest,
+    secret,
+    input: input ?? rest.input,
+    windowMs: replayWindowMs,
+    maxBytes: Math.min(maxBytes, 1_048_576),
+    filter:
+      filter === null || test === null
+        ? []
+        : [{ path: stepsOf(filter.path), ...(test.kind === "equals" ? { equals: test.value } : { contains: test.text }) }],
+  };
+}
+
+/** What signs each of them, by the webhook's name: looked up once, before anything is opened. */
+export async function webhookSecrets(hooks: readonly Webhook[], store: SecretsPort, env: Env): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const { name, secret, from } of hooks) {
+    const value = secret.kind === "env" ? (env[secret.name] ?? "") : ((await store.take([secret.name])).get(secret.name) ?? "");
+    if (value === "") throw bad({ from, what: `webhooks.${name}` }, `there is no secret \`${secret.name}\``, `set $${secret.name}`);
+    found.set(name, value);
+  }
+  return found;
+}
+
+/** Names and places, in order: `$.commits[0].id`. */
+const stepsOf = (path: string): readonly string[] =>
+  path
+    .replace(/^\$\.?/, "")
+    .replaceAll(/\[(\d+)\]/g, ".$1")
+    .split(".")
+    .filter((step) => step !== "");
+
+/** What the server answers at itself, and the console. */
+const TAKEN = /^\/(?:$|api(?:\/|$)|ws(?:\/|$)|docs(?:\/|$)|sign-|livez$|readyz$|assets(?:\/|$)|index\.html$)/;
+const PATH = /^\/[A-Za-z0-9_.-]+(?:\/[A-Za-z0-9_.-]+)*$/;
+
+function mustBePath(path: string, where: Where): void {
+  const isPath = PATH.test(path) && path.length <= 200 && !path.split("/").some((part) => part === "." || part === "..");
+  if (!isPath)
+    throw bad(where, `\`${path}\` is no path for a webhook`, "write /hooks/NAME: letters, digits, `_`, `.`, `-`, and `/` between them");
+  if (TAKEN.test(path)) throw bad(where, `the server itself answers at \`${path}\``, "write /hooks/NAME");
+}
+
+type Where = Readonly<{ from: string; what: string; line?: number; column?: number }>;
+const symbiWhere = ({ root }: Pick<Config, "root">, { name, place }: ScheduleDeclaration | WebhookDeclaration): Where => ({
+  from: relative(root, place.file),
+  what: name,
+  line: place.line,
+  column: place.column,
+});
+
+function mustBeAgent(agents: Sources["agents"], agent: string, where: Where): void {
+  if (agents.some((one) => one.agent.name === agent)) return;
+  throw bad(where, `there is no agent \`${agent}\``, `there are: ${agents.map((one) => one.agent.name).join(", ") || "none"}`);
+}
+
+/** In code fields are written `atOnce`, in TOML `at_once`. */
+function parsed<S extends z.ZodType>(schema: S, written: unknown, where: Where): z.output<S> {
+  const fields = typeof written === "object" && written !== null ? Object.entries(written) : [];
+  const read = schema.safeParse(
+    Object.fromEntries(fields.map(([key, value]) => [key.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value])),
+  );
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const key = issue?.code === "unrecognized_keys" ? (issue.keys[0] ?? "") : (issue?.path.join(".") ?? "");
+  const detail =
+    issue?.code === "unrecognized_keys"
+      ? `there is no setting \`${key}\``
+      : `\`${key}\`: ${(issue?.message ?? "not understood").replace(/^[A-Z]/, (c) => c.toLowerCase())}`;
+  throw bad(where, detail, "docs/guide/schedules.md and docs/guide/webhooks.md have every setting");
+}
+
+function told<T>(where: Where, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof FaultError) || error.fault.kind !== "usage") throw error;
+    throw bad(where, error.fault.detail, error.fault.hint);
+  }
+}
+
+function bad({ from, what, line, column }: Where, detail: string, hint: string): FaultError {
+  return new FaultError({
+    kind: "file-bad",
+    file: from,
+    line: line ?? null,
+    column: column ?? null,
+    detail: `\`${what}\`: ${detail}`,
+    hint,
+  });
+}

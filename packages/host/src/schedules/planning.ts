@@ -1,0 +1,85 @@
+/**
+ * What comes next for one schedule: how it stands and the time in, one step out. No I/O, so that every case is a line of a table.
+ *
+ * Z5 jitter is told by name and due time: the same in every process, before and after a restart.
+ * Z7 while a firing is not over, the next is skipped, waits its turn, or runs beside it, so many at the most.
+ * Z8 what nobody was there for is skipped, made up for once with the latest, or each within a bound. One that is late by less than its grace is not missed.
+ * Z13 a clock that goes back fires nothing again; one that jumps ahead has missed what lay between.
+ */
+import { type FiredWhy, type Hash, type Millis, millis, type SkippedWhy } from "@orgate/core";
+import type { StandingSchedule } from "@orgate/core/journal";
+import type { Calendar } from "../compose.ts";
+
+export type Step =
+  /** Nothing before this time; null: not before something else happens. */
+  | Readonly<{ kind: "wait"; until: Millis | null }>
+  | Readonly<{ kind: "fire"; dueAt: Millis; attempt: number; why: FiredWhy }>
+  | Readonly<{ kind: "queue"; dueAt: Millis }>
+  | Readonly<{ kind: "skip"; first: Millis; last: Millis; count: number; why: SkippedWhy; detail: string }>;
+
+export const MOST_QUEUED = 100;
+/** Counting stops here: what it would tell beyond is not worth the walk. */
+const MOST_COUNTED = 1_000;
+const RETRY_MS = 30_000;
+const MOST_RETRY_MS = 3_600_000;
+
+/** Half a minute, then twice as long each time, an hour at the most. */
+export const retryAfter = (attempt: number): number => Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** Math.min(20, attempt - 1));
+
+export function jitterOf(schedule: string, dueAt: Millis, most: number, hash: Hash): number {
+  return most === 0 ? 0 : Number.parseInt(hash(`orgate-jitter-1\n${schedule}\n${dueAt}`).slice(0, 12), 16) % (most + 1);
+}
+
+export function nextStep(s: StandingSchedule, now: Millis, calendar: Calendar, hash: Hash): Step {
+  const { spec } = s;
+  if (!spec.enabled || (s.state !== "active" && s.state !== "done")) return NEVER;
+  const hasRoom = s.open.length < (spec.overlap === "parallel" ? spec.atOnce : 1);
+  const [retry] = s.retry.toSorted((a, b) => a.at - b.at);
+  if (hasRoom && retry !== undefined && retry.at <= now) return { kind: "fire", dueAt: retry.dueAt, attempt: retry.attempt, why: "retry" };
+  const [queued] = s.queue;
+  if (hasRoom && queued !== undefined) return { kind: "fire", dueAt: queued, attempt: 1, why: "queued" };
+  const retryAt = hasRoom ? (retry?.at ?? null) : null;
+  const dueAt = s.state === "done" ? null : calendar.next(spec.when, s.through);
+  if (dueAt === null) return { kind: "wait", until: retryAt };
+  const firesAt = millis(dueAt + jitterOf(s.schedule, dueAt, spec.jitterMs, hash));
+  if (firesAt > now) return { kind: "wait", until: retryAt === null ? firesAt : millis(Math.min(firesAt, retryAt)) };
+  if (now - firesAt <= spec.graceMs) return dispatch(s, dueAt, "due", hasRoom);
+  return missed(s, dueAt, now, calendar, hasRoom);
+}
+const NEVER: Step = Object.freeze({ kind: "wait", until: null });
+
+function dispatch(s: StandingSchedule, dueAt: Millis, why: FiredWhy, hasRoom: boolean): Step {
+  if (hasRoom) return { kind: "fire", dueAt, attempt: 1, why };
+  const waits = s.spec.overlap === "queue" || (why === "missed" && s.spec.missed === "all");
+  const skip = (because: SkippedWhy, detail: string): Step => ({ kind: "skip", first: dueAt, last: dueAt, count: 1, why: because, detail });
+  if (!waits) return skip("overlap", `${s.open.length === 1 ? "the one before it is" : `${s.open.length} before it are`} not over`);
+  return s.queue.length < MOST_QUEUED ? { kind: "queue", dueAt } : skip("queue-full", `${MOST_QUEUED} wait already`);
+}
+
+/** From the first that was missed to the last: those that are not made up for are skipped at once, however many they are. */
+function missed(s: StandingSchedule, first: Millis, now: Millis, calendar: Calendar, hasRoom: boolean): Step {
+  const { when, missed: policy, graceMs, jitterMs, mostMissed } = s.spec;
+  const last = calendar.last(when, s.through, millis(now - graceMs - jitterMs)) ?? first;
+  const before = (at: Millis): Millis | null => calendar.last(when, s.through, millis(at - 1));
+  const skipTo = (until: Millis): Step => {
+    const count = countUntil(s, first, until, calendar);
+    return { kind: "skip", first, last: until, count, why: "missed", detail: "nobody served the project then" };
+  };
+  if (policy === "skip") return skipTo(last);
+  if (policy === "once") {
+    const isAnotherDue = (calendar.next(when, last) ?? Number.POSITIVE_INFINITY) <= now;
+    const dropped = isAnotherDue ? last : before(last); // the one that is due now is the one that makes up for them
+    return dropped === null ? dispatch(s, last, "missed", hasRoom) : skipTo(dropped);
+  }
+  let kept: Millis | null = last;
+  for (let n = 1; n < mostMissed && kept !== null; n += 1) kept = before(kept);
+  const dropped = kept === null ? null : before(kept);
+  return dropped === null ? dispatch(s, first, "missed", hasRoom) : skipTo(dropped);
+}
+
+function countUntil(s: StandingSchedule, first: Millis, until: Millis, calendar: Calendar): number {
+  let count = 1;
+  for (let at = calendar.next(s.spec.when, first); at !== null && at <= until && count < MOST_COUNTED; at = calendar.next(s.spec.when, at))
+    count += 1;
+  return count;
+}
