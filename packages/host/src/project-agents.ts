@@ -37,7 +37,7 @@ import { type ProjectManifests, projectManifests } from "./project-manifests.ts"
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { fileBad } from "./project-modules.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
-import { finishAgent, openDelegate, type SymbiOrigin } from "./project-symbi.ts";
+import type { finishAgent, SymbiOrigin } from "./project-symbi.ts";
 import type { AskHidden, Env } from "./secrets.ts";
 
 /** `symbi`: where it comes from such a file. */
@@ -78,7 +78,7 @@ export async function loadProjectAgents(
   const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, desk.tools, manifests.broken);
   const unfit = new Map(tomls.map(({ agent, unfit: tools }) => [agent.name, tools]));
   const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, desk.tools);
-  const { agents: symbis, origins, sources } = await symbiAgents(config, loadBox, manifests.broken, collect);
+  const { agents: symbis, origins, sources, finish } = await symbiAgents(config, loadBox, manifests.broken, collect);
   const byName = new Map<string, ProjectAgent>();
   for (const { agent, file } of withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config)) {
     const other = byName.get(agent.name);
@@ -122,8 +122,8 @@ export async function loadProjectAgents(
   function finished(one: ProjectAgent, equipment: Equipment | null): ProjectAgent {
     const agent = equipment === null ? one.agent : equipped(one, equipment);
     const origin = origins.get(agent.name);
-    if (origin === undefined) return { ...one, agent };
-    const made = finishAgent(agent, origin, config.groups);
+    if (origin === undefined || finish === null) return { ...one, agent };
+    const made = finish(agent, origin, config.groups);
     if (made.kind === "agent") return { ...one, agent: made.agent, symbi: { origin, policies: made.policies } };
     if (collect === null) throw refuseAll(origin.source.path, made.problems);
     collect(made.problems);
@@ -150,6 +150,8 @@ type SymbiAgents = Readonly<{
   agents: readonly ProjectAgent[];
   origins: ReadonlyMap<string, SymbiOrigin>;
   sources: readonly SymbiSource[];
+  /** Null where there is no such agent: what compiles them is not loaded then. */
+  finish: typeof finishAgent | null;
 }>;
 
 /** All files or none (A6). Tools are loaded only where there is an agent that could name them. */
@@ -163,14 +165,15 @@ async function symbiAgents(
     if (collect === null) throw refuseAll(path, problems, cause);
     collect(problems);
   };
-  const reads = readSymbiFiles(config.root, config.agents.filter(isSymbi));
+  const reads = await readSymbiFiles(config.root, config.agents.filter(isSymbi));
   const sources = reads.flatMap((read) => {
     if (read.kind === "source") return [read.source];
     refuse(read.path, read.problems);
     return [];
   });
   const drafts = sources.flatMap((source) => source.symbi.agents.map((draft) => ({ source, draft })));
-  if (drafts.length === 0) return { agents: [], origins: new Map(), sources };
+  if (drafts.length === 0) return { agents: [], origins: new Map(), sources, finish: null };
+  const compiler = await import("./project-symbi.ts");
   const box = await loadBox();
   const origins = new Map<string, SymbiOrigin>();
   const agents = drafts.flatMap((origin) => {
@@ -188,9 +191,9 @@ async function symbiAgents(
     refuse(source.path, built.problems, built.cause);
     return [];
   });
-  const open = openDelegate(origins);
+  const open = compiler.openDelegate(origins);
   if (open !== null) refuse(open.origin.source.path, [open.problem]);
-  return { agents, origins, sources };
+  return { agents, origins, sources, finish: compiler.finishAgent };
 }
 type ToolBox = Awaited<ReturnType<typeof loadToolBox>>;
 

@@ -39,3 +39,6 @@ const number = new Intl.NumberFormat("en", { maximumFractionDigits: 1, notation:
 export const countText = (n: number): string => (n < 10_000 ? String(n) : number.format(n));
 /** Of an amount in millionths of a dollar. */
 export const moneyText = (micros: number): string => (micros === 0 ? "$0" : `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`);
+/** What was never priced is not nothing: it is said, or that there is more than this. */
+export const costText = ({ micros, unpriced }: Readonly<{ micros: number; unpriced: number }>): string =>
+  unpriced === 0 ? moneyText(micros) : micros === 0 ? "unknown" : `over ${moneyText(micros)}`;

@@ -18,7 +18,7 @@ import {
   readJson,
   type Tool,
 } from "@orgate/core";
-import { type AgentDraft, readSymbi, type SymbiFile, type SymbiProblem } from "@orgate/core/symbi";
+import type { AgentDraft, readSymbi, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
 import { type PriceList, pricesFor } from "../agent-prices.ts";
 import { fileBad, labelled, projectFiles } from "../project-modules.ts";
 import { readTextFile } from "../text-file.ts";
@@ -32,13 +32,16 @@ export type ReadSource = Readonly<
 
 export const isSymbi = (path: string): boolean => path.endsWith(".symbi") || path.endsWith(".dsl");
 
-/** All that the project has, whatever is wrong with each. */
-export function readSymbiFiles(root: string, patterns: readonly string[]): readonly ReadSource[] {
+/** All that the project has, whatever is wrong with each. The language is the largest thing there is to load: only where there is a file of it. */
+export async function readSymbiFiles(root: string, patterns: readonly string[]): Promise<readonly ReadSource[]> {
   const folder = realpathSync(root);
-  return projectFiles(folder, patterns, "agents").map((path) => readOne(folder, path));
+  const files = projectFiles(folder, patterns, "agents");
+  if (files.length === 0) return [];
+  const language = await import("@orgate/core/symbi");
+  return files.map((path) => readOne(folder, path, language.readSymbi));
 }
 
-function readOne(root: string, path: string): ReadSource {
+function readOne(root: string, path: string, readSource: typeof readSymbi): ReadSource {
   const file = labelled(root, path);
   const trouble = (detail: string, hint: string): ReadSource => ({
     kind: "problems",
@@ -48,7 +51,7 @@ function readOne(root: string, path: string): ReadSource {
   if (!/^[\p{L}\p{N}][\p{L}\p{N}._/-]*$/u.test(file))
     return trouble("its name cannot stand in a policy's", "use letters, digits, `.`, `_` and `-`");
   try {
-    const read = readSymbi(readTextFile(path, MAX_BYTES), file);
+    const read = readSource(readTextFile(path, MAX_BYTES), file);
     return read.kind === "problems" ? { ...read, path } : { kind: "source", source: { symbi: read.symbi, path } };
   } catch (error) {
     return trouble(error instanceof Error ? error.message : String(error), "it must be a readable text file");

@@ -12,7 +12,7 @@ import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import table from "../../parts/Table.module.css";
-import { countText, moneyText } from "../../parts/time.ts";
+import { costText, countText, moneyText } from "../../parts/time.ts";
 import { goQuery } from "../../router.ts";
 import type { ScreenProps } from "../index.ts";
 import css from "./Cost.module.css";
@@ -109,12 +109,16 @@ const figures = (whole: Counts) =>
   [
     {
       name: "Cost",
-      value: moneyText(whole.micros),
+      value: costText(whole),
       says: whole.unpriced > 0 ? `without ${countText(whole.unpriced)} replies of unknown price` : "every price is known",
       tone: whole.unpriced > 0 ? "wait" : "plain",
     },
     { name: "Tokens", value: countText(whole.tokens), says: `${countText(whole.replies)} replies` },
-    { name: "Turns", value: countText(whole.turns), says: whole.turns === 0 ? "" : `${moneyText(whole.micros / whole.turns)} each` },
+    {
+      name: "Turns",
+      value: countText(whole.turns),
+      says: whole.turns === 0 ? "" : `${costText({ ...whole, micros: whole.micros / whole.turns })} each`,
+    },
     { name: "Calls of tools", value: countText(whole.calls), says: whole.calls === 0 ? "" : `${countText(whole.callsFailed)} failed` },
   ] as const;
 
@@ -176,7 +180,7 @@ function Sums({ title, sums }: Readonly<{ title: string; sums: readonly UsageSum
               <tr key={name}>
                 <td>{name}</td>
                 <td className={css.share}>{most > 0 ? <Share value={micros} of={most} /> : <Share value={tokens} of={mostTokens} />}</td>
-                <td className={table.number}>{micros === 0 && unpriced > 0 ? "unknown" : moneyText(micros)}</td>
+                <td className={table.number}>{costText({ micros, unpriced })}</td>
                 <td className={table.number}>{countText(tokens)}</td>
               </tr>
             ))}

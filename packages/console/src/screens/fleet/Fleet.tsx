@@ -15,7 +15,7 @@ import { Sparkline } from "../../parts/Sparkline.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { useNow } from "../../parts/Time.tsx";
-import { moneyText, span } from "../../parts/time.ts";
+import { costText, span } from "../../parts/time.ts";
 import { chatWith, sessionAt } from "../../places.ts";
 import { DefinitionDialog, RunDialog } from "./Dialogs.tsx";
 import css from "./Fleet.module.css";
@@ -190,7 +190,12 @@ function figures({ agents, running, waiting }: FleetView, { broken, halted, isCo
       to: "/sessions",
     },
     { name: "Denied", value: counted(String(sum((r) => r.counts.denials))), says: "calls, 24 h", to: "/journal?verdict=deny" },
-    { name: "Cost", value: counted(moneyText(sum((r) => r.counts.micros))), says: "24 h", to: "/cost" },
+    {
+      name: "Cost",
+      value: counted(costText({ micros: sum((r) => r.counts.micros), unpriced: sum((r) => r.counts.unpriced) })),
+      says: "24 h",
+      to: "/cost",
+    },
     {
       name: "Broken or halted",
       value: String(stopped),
@@ -247,7 +252,7 @@ function Agent({ row, of, halted, broken, now }: Given) {
           label="How long turns took, by hour"
           tone="act"
         />
-        <Trend name="Cost" value={moneyText(counts.micros)} series={series.micros} label="Cost by hour" tone="reason" />
+        <Trend name="Cost" value={costText(counts)} series={series.micros} label="Cost by hour" tone="reason" />
       </dl>
       <div className={css.doing}>
         <Button size="small" icon="send" disabled={of === null || halted !== null} onClick={() => setDialog("run")}>
