@@ -128,7 +128,8 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
     const by = await allowed(found, "edit-schedule", `${doing} schedule ${name}`, as);
     if (doing === "remove" && found.from !== null)
       throw wrong(`\`${name}\` is declared in ${found.from}`, "take it out there; `orgate schedules pause` stops it meanwhile");
-    if (doing === "resume" && found.state === "done")
+    const hasCome = found.state === "done" && (doing === "resume" || found.retry.length === 0);
+    if (doing !== "remove" && hasCome)
       throw wrong(`\`${name}\` has fired, and comes once`, "declare it at another time, or `orgate schedules run` fires it now");
     await book.change(name, (s) => {
       if (s === null || s.state === "removed") throw noSchedule(name);
