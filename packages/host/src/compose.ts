@@ -55,7 +55,7 @@ import {
 import { modelFor } from "./adapters/model-offline.ts";
 import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
-import { httpGuard } from "./adapters/running/http-guard.ts";
+import type { httpGuard } from "./adapters/running/http-guard.ts";
 import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
 import { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
@@ -122,7 +122,8 @@ export { findProject, openProject } from "./adapters/project-toml.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
 /** How hosts are reached that somebody else names, by the guard of HTTP tools. */
-export const httpReach = httpGuard();
+export const httpReach: ReturnType<typeof httpGuard> = async (invocation, how) =>
+  (await import("./adapters/running/http-guard.ts")).httpGuard()(invocation, how);
 export { nameOf as nameOfHolding } from "./adapters/running/sandbox-proof.ts";
 export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
 export { hasKnowledge, openKnowledge } from "./adapters/sqlite-knowledge.ts";
