@@ -119,7 +119,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ["A running session that nobody holds was interrupted: `orgate sessions resume` takes it up."],
     examples: ["orgate sessions list", "orgate sessions list --state waiting --json"],
-    load: async () => (await import("../commands/sessions.ts")).list,
+    load: async () => (await import("../commands/sessions-list.ts")).list,
   },
   {
     name: "sessions show",
