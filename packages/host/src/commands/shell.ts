@@ -48,7 +48,7 @@ const FRAME_MS = 16;
 
 async function inLines(given: Given, screen: Screen): Promise<number> {
   const { openPlainFace } = await import("../shell/face-plain.ts");
-  const { hiddenPrompt } = await import("../adapters/hidden-prompt.ts");
+  const { hiddenPrompt } = await import("../compose.ts");
   const how = { columns: screen.columns, paint: screen.paint, theme: themeOf(given), ask: hiddenPrompt() };
   const { face, begin, run } = openPlainFace(process.stdin, screen.line, how);
   const seat = takeSeat(given, screen, face, begin);
@@ -72,7 +72,7 @@ async function begun(given: Given, seat: Seat): Promise<void> {
 }
 
 async function listed(given: Given, screen: Screen): Promise<number> {
-  const { hiddenPrompt } = await import("../adapters/hidden-prompt.ts");
+  const { hiddenPrompt } = await import("../compose.ts");
   const reach = await reached(given.text("attach"), given, screen, hiddenPrompt());
   try {
     const found = await reach.client.call("sessions", { query: { limit: 50 } });
