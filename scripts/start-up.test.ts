@@ -64,7 +64,5 @@ test("R16 a run loads nothing of the server, nor of what its tools may never sta
     within(files, `${HOST}/adapters/running/http-guard`, `${HOST}/adapters/running/sandbox.ts`, "packages/core/src/agents/symbi/"),
   ).toEqual([]);
   // its import makes all of `fetch`, 40 ms of every start
-  expect(
-    within(files, "node:http", "ws", "@modelcontextprotocol/", "@ai-sdk/openai", "@ai-sdk/anthropic", "@ai-sdk/google"),
-  ).toEqual([]);
+  expect(within(files, "node:http", "ws", "@modelcontextprotocol/", "@ai-sdk/openai", "@ai-sdk/anthropic", "@ai-sdk/google")).toEqual([]);
 });
