@@ -202,7 +202,7 @@ function agentIn(file: string, { box, prices: project, root, broken }: Ground): 
 }
 
 /** For policies to speak of; an agent that has one is not run, and if it were, this would not. */
-function standIn(name: string): Tool {
+export function standIn(name: string): Tool {
   const reason = "its manifest cannot be used: `orgate tools validate` tells why";
   const tool = defineTool({
     name,
