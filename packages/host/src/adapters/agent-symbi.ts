@@ -21,8 +21,8 @@ import {
 import type { AgentDraft, readSymbi, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
 import { type PriceList, pricesFor } from "../agent-prices.ts";
 import { fileBad, labelled, projectFiles } from "../project-modules.ts";
+import { standIn } from "../stand-in.ts";
 import { readTextFile } from "../text-file.ts";
-import { standIn } from "./agent-toml.ts";
 
 const MAX_BYTES = 1024 * 1024;
 
