@@ -109,6 +109,7 @@ const LIKE: Partial<Record<RouteName, RouteName>> = {
   dismiss: "resolve",
   applyPolicies: "close",
   runSchedule: "execute",
+  retrySchedule: "execute",
 };
 
 test("W78 every route that needs a key: twice at once, later and after a restart is one effect and one answer; another request under it is refused", async () => {
