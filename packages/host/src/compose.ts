@@ -126,7 +126,7 @@ export const httpReach = httpGuard();
 export { nameOf as nameOfHolding } from "./adapters/running/sandbox-proof.ts";
 export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
 export { hasKnowledge, openKnowledge } from "./adapters/sqlite-knowledge.ts";
-export { openViews, type Views } from "./adapters/sqlite-views.ts";
+export { openViews, type UsageAsked, type Views } from "./adapters/sqlite-views.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,

@@ -53,20 +53,24 @@ async function views(given: Given, screen: Screen): Promise<readonly ScheduleVie
   return [...known, ...fresh.map((one) => notYet(one, calendar))].sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
 }
 
-const notYet = ({ name, spec, from }: Declared, calendar: ReturnType<typeof openCalendar>): ScheduleView => ({
-  schedule: name,
-  state: spec.enabled ? "active" : "off",
-  spec,
-  from,
-  nextAt: spec.enabled ? calendar.next(spec.when, NODE.clock.now()) : null,
-  open: [],
-  queued: 0,
-  retrying: 0,
-  setAside: [],
-  failures: 0,
-  fired: 0,
-  last: null,
-});
+function notYet({ name, spec, from }: Declared, calendar: ReturnType<typeof openCalendar>): ScheduleView {
+  const nextAt = spec.enabled ? calendar.next(spec.when, NODE.clock.now()) : null;
+  return {
+    schedule: name,
+    state: spec.enabled ? "active" : "off",
+    spec,
+    from,
+    nextAt,
+    upcoming: nextAt === null ? [] : [nextAt],
+    open: [],
+    queued: 0,
+    retrying: 0,
+    setAside: [],
+    failures: 0,
+    fired: 0,
+    last: null,
+  };
+}
 
 export const list: Run = async (given, screen) => {
   const all = await views(given, screen);

@@ -30,6 +30,8 @@ export type ScheduleView = Readonly<{
   from: string | null;
   /** When it fires next, jitter included; null: not by itself. */
   nextAt: Millis | null;
+  /** That and the two after it. */
+  upcoming: readonly Millis[];
   /** Firings that are not over, that wait, and that are tried again. */
   open: readonly SessionId[];
   queued: number;
@@ -55,6 +57,9 @@ export type DeskPorts = Pick<ClockworkPorts, "beginning" | "newSession" | "now" 
 export type ScheduleDesk = Readonly<{
   /** By name; those that were removed are not among them. */
   list(): Promise<readonly ScheduleView[]>;
+  /** The same, before it is worked out when each fires: what is not shown costs nothing. */
+  standing(): Promise<readonly StandingSchedule[]>;
+  view(standing: StandingSchedule): ScheduleView;
   show(name: string): Promise<ScheduleView | null>;
   /** Newest first. */
   history(name: string, page: Readonly<{ before: number | null; most: number }>): Promise<readonly HistoryEntry[]>;
@@ -70,14 +75,15 @@ export type ScheduleDesk = Readonly<{
 
 export function viewOf(s: StandingSchedule, calendar: Calendar): ScheduleView {
   const { schedule, spec, from, open, queue, retry, setAside, failures, fired, last } = s;
-  const [nextAt = null] = dueTimes(s, calendar, 1);
-  const state = s.state === "active" && !spec.enabled ? "off" : s.state;
+  const upcoming = dueTimes(s, calendar, 3);
+  const [nextAt = null] = upcoming;
   return {
     schedule,
-    state,
+    state: stateOf(s),
     spec,
     from,
     nextAt,
+    upcoming,
     open: open.map(({ session }) => session),
     queued: queue.length,
     retrying: retry.length,
@@ -87,6 +93,8 @@ export function viewOf(s: StandingSchedule, calendar: Calendar): ScheduleView {
     last,
   };
 }
+
+export const stateOf = ({ state, spec }: StandingSchedule): ScheduleView["state"] => (state === "active" && !spec.enabled ? "off" : state);
 
 function dueTimes({ schedule, spec, state, through }: StandingSchedule, calendar: Calendar, most: number): readonly Millis[] {
   const out: Millis[] = [];
@@ -145,14 +153,15 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
     return viewOf(after, calendar);
   }
 
+  async function standing(): Promise<readonly StandingSchedule[]> {
+    await book.refresh();
+    return [...book.all().values()].filter(({ state }) => state !== "removed").sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
+  }
+
   return {
-    async list() {
-      await book.refresh();
-      return [...book.all().values()]
-        .filter(({ state }) => state !== "removed")
-        .map((s) => viewOf(s, calendar))
-        .sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
-    },
+    list: async () => (await standing()).map((s) => viewOf(s, calendar)),
+    standing,
+    view: (s) => viewOf(s, calendar),
     async show(name) {
       const found = await find(name);
       return found === null ? null : viewOf(found, calendar);

@@ -110,7 +110,7 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
     };
     /** Who works is shown at once; what was used is looked up beside the journal, which may take a moment. */
     const all = async (): Promise<void> => {
-      if (round === 0) await stand({ rows: [], behind: 0 }, false);
+      if (round === 0) await stand({ rows: [], behind: 0, cut: false }, false);
       const usage = await hub.call("usage", { query: { from: hour - HOURS + 1, to: hour + 1 } });
       if (isGone || usage.kind === "problem") return;
       await stand(usage.value, true);
