@@ -96,7 +96,9 @@ function dateWords(day: string, month: string, weekday: string): string | null {
   if (days.kind === "some") {
     if (days.values.length > MOST_SAID && !days.isRange) return null;
     const [first = 0, last = 0] = [days.values[0], days.values.at(-1)];
-    parts.push(days.isRange ? `from the ${nth(first)} to the ${nth(last)} of the month` : `on the ${listed(days.values.map(nth))} of the month`);
+    parts.push(
+      days.isRange ? `from the ${nth(first)} to the ${nth(last)} of the month` : `on the ${listed(days.values.map(nth))} of the month`,
+    );
   }
   if (weekdays.kind === "some") {
     const of = (value: number): string => WEEKDAYS[value] ?? "";

@@ -40,7 +40,7 @@ export default function Cost({ query }: ScreenProps) {
   }, [behind, asked.reload]);
   return (
     <Page title="Cost" lead="What models and tools cost, as it was settled in the journal.">
-      <Fields label="What is added up">
+      <Fields label="What is added up" active={[days === 7, by === "agent", agent === ""].filter((isUsual) => !isUsual).length}>
         <Select
           label="Time"
           value={String(days)}

@@ -53,7 +53,7 @@ export const scheduleView = z
     may: z.strictObject({ edit: z.boolean(), run: z.boolean() }).readonly(),
   })
   .readonly();
-const happened = z.strictObject({ seq: z.number(), at: s.millis, event: z.looseObject({ kind: z.string() }).readonly() }).readonly();
+const happened = z.strictObject({ seq: z.number(), at: s.millis, event: s.scheduleEvent }).readonly();
 const tag = "schedules";
 
 export const scheduleRoutes = {
