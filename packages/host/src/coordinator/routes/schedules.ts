@@ -3,13 +3,13 @@ import type { StandingSchedule } from "@orgate/core/journal";
 import { type RouteRequest, wireProblem } from "@orgate/core/wire";
 import { openCalendar } from "../../compose.ts";
 import { specOf } from "../../schedules/declaring.ts";
-import { type ScheduleView, stateOf } from "../../schedules/desk.ts";
+import type { ScheduleDesk, ScheduleView } from "../../schedules/desk.ts";
 import { projectSchedule } from "../../schedules/written.ts";
 import { type Act, act } from "../access.ts";
 import { refusal } from "../answering.ts";
 import type { Handlers } from "../api.ts";
 import type { Front } from "./front.ts";
-import { json, page, pageOf, whole } from "./paging.ts";
+import { json, page, type Source, whole } from "./paging.ts";
 
 type Names =
   | "schedules"
@@ -19,6 +19,7 @@ type Names =
   | "resumeSchedule"
   | "removeSchedule"
   | "runSchedule"
+  | "retrySchedule"
   | "scheduleHistory"
   | "scheduleNext";
 
@@ -31,8 +32,10 @@ export function scheduleHandlers({
   const told = async (view: ScheduleView | Promise<ScheduleView>, may: May) => json(offered(await view, may));
   return {
     schedules: async ({ query, may }) => {
-      const rows = sought(await desk.standing(), query);
-      const { items, next } = await pageOf(cursors, query, rows, (one) => may(observing(one)));
+      const { items, next } = await page(cursors, query, {
+        ...inOrder(await desk.standing(), query, desk.stateOf),
+        shows: (one) => may(observing(one)),
+      });
       return json({ items: items.map((one) => offered(desk.view(one), may)), next });
     },
     schedule: async ({ params, may }) => {
@@ -49,11 +52,12 @@ export function scheduleHandlers({
     resumeSchedule: async ({ params, body, caller, may }) => told(desk.resume(params.schedule, body.reason, caller.person), may),
     removeSchedule: async ({ params, body, caller, may }) => told(desk.remove(params.schedule, body.reason, caller.person), may),
     runSchedule: async ({ params, caller, once }) => {
-      const session = await desk.run(
-        params.schedule,
-        caller.person,
-        sessionId(`s_${once.intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`),
-      );
+      const session = await desk.run(params.schedule, caller.person, sessionOf(once.intent));
+      floor.wake(session);
+      return json({ schedule: params.schedule, session });
+    },
+    retrySchedule: async ({ params, body, caller, once }) => {
+      const session = await desk.retry(params.schedule, body.dueAt ?? null, caller.person, sessionOf(once.intent));
       floor.wake(session);
       return json({ schedule: params.schedule, session });
     },
@@ -69,11 +73,13 @@ export function scheduleHandlers({
   };
 }
 
+/** The same for the same key: asked again, it is the one that there is. */
+const sessionOf = (intent: string) => sessionId(`s_${intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`);
+
 type May = (wanted: Act) => boolean;
-type Named = Pick<ScheduleView, "schedule" | "spec">;
 const doing =
   (kind: "observe" | "edit-schedule" | "run-schedule") =>
-  ({ schedule, spec }: Named): Act =>
+  ({ schedule, spec }: Pick<ScheduleView, "schedule" | "spec">): Act =>
     act(kind, "schedule", { id: schedule, agent: spec.agent, requester: spec.owner });
 export const observing = doing("observe");
 const editing = doing("edit-schedule");
@@ -82,14 +88,29 @@ const running = doing("run-schedule");
 const offered = (view: ScheduleView, may: May) => ({ ...view, may: { edit: may(editing(view)), run: may(running(view)) } });
 
 type Sought = RouteRequest<"schedules">["query"];
-function sought(all: readonly StandingSchedule[], { agent, state, text, order }: Sought): readonly StandingSchedule[] {
-  const rows = all.filter(
-    (one) =>
-      (agent === undefined || one.spec.agent === agent) &&
-      (state === undefined || stateOf(one) === state) &&
-      (text === undefined || one.schedule.toLowerCase().includes(text.toLowerCase())),
-  );
-  return order === "name" ? rows : rows.toSorted((a, b) => need(a) - need(b)); // by name among equals
+/** A place is what its row is sorted by: one that comes or goes meanwhile moves none of the others to another page. */
+function inOrder(
+  all: readonly StandingSchedule[],
+  { agent, state, text, order }: Sought,
+  stateOf: ScheduleDesk["stateOf"],
+): Omit<Source<StandingSchedule>, "shows"> {
+  const place = (one: StandingSchedule): string => (order === "name" ? one.schedule : `${need(one)} ${one.schedule}`);
+  const rows = all
+    .filter(
+      (one) =>
+        (agent === undefined || one.spec.agent === agent) &&
+        (state === undefined || stateOf(one) === state) &&
+        (text === undefined || one.schedule.toLowerCase().includes(text.toLowerCase())),
+    )
+    .map((one) => ({ one, at: place(one) }))
+    .sort((a, b) => (a.at < b.at ? -1 : 1));
+  return {
+    place,
+    read: async (after, most) => {
+      const first = after === null ? 0 : rows.findIndex(({ at }) => at > after);
+      return first < 0 ? [] : rows.slice(first, first + most).map(({ one }) => one);
+    },
+  };
 }
 const need = ({ state, failures, last }: StandingSchedule): number =>
   state === "stopped" ? 0 : failures > 0 || (last !== null && last.ending !== null && last.ending !== "completed") ? 1 : 2;
