@@ -94,12 +94,29 @@ function Trouble({ of }: Readonly<{ of: Listed }>) {
         <ul aria-label="Set aside">
           {setAside.slice(0, 5).map(({ dueAt, session }) => (
             <li key={session}>
-              <Tag tone="bad">set aside</Tag> due <Time at={dueAt} />: <Link to={sessionAt(session)}>{session}</Link>
+              <Tag tone="bad">set aside</Tag> due <Time at={dueAt} />: <Link to={sessionAt(session)}>{session}</Link>{" "}
+              {of.may.run ? <Again schedule={of.schedule} dueAt={dueAt} /> : null}
             </li>
           ))}
         </ul>
       )}
     </div>
+  );
+}
+
+function Again({ schedule, dueAt }: Readonly<{ schedule: string; dueAt: Listed["setAside"][number]["dueAt"] }>) {
+  const hub = useHub();
+  const [busy, setBusy] = useState(false);
+  const again = async (): Promise<void> => {
+    setBusy(true);
+    const came = await hub.call("retrySchedule", { params: { schedule }, body: { dueAt } });
+    setBusy(false);
+    if (came.kind === "problem") toastProblem("It was not fired again", came.problem);
+  };
+  return (
+    <Button size="small" busy={busy} onClick={() => void again()}>
+      Fire it again
+    </Button>
   );
 }
 
