@@ -1,4 +1,4 @@
-import { cpSync } from "node:fs";
+import { chmodSync, cpSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { type Desk, expectRefusal, makeDesk } from "./fixtures/desk.ts";
@@ -125,12 +125,44 @@ test("Y51 everything that is wrong is told at once, over files, tools and polici
   expect(await desk.json("agents", "validate")).toMatchObject({ ok: true, agents: ["desk", "other", "payer"] });
 });
 
+test("Y76 validate tells all that is wrong with schedules and webhooks, wherever they stand; a file that nobody has is no good file", async () => {
+  const desk = bank();
+  desk.write(
+    "agents/times.symbi",
+    `schedule a { cron: "61 * * * *" agent: payer input: "x" }
+schedule b { cron: "* * * * *" agent: nobody input: "x" }
+schedule c { cron: "* * * * *" agent: payer input: "x" timezone: "Europe/Nowhere" }
+schedule d { at: "soon" agent: payer input: "x" }
+webhook e { path: "/api/x" provider: github secret: vault://one agent: payer }
+webhook f { path: "/hooks/f" provider: github secret: vault://one.two agent: nobody }
+webhook g { path: "/hooks/g" provider: github secret: vault://one agent: payer }
+webhook h { path: "/hooks/g" provider: github secret: vault://one agent: payer }
+`,
+  );
+  const told = async (...more: string[]) => {
+    const { code, stdout } = await desk.orgate("agents", "validate", ...more, "--json");
+    const { problems } = JSON.parse(stdout) as { problems: { file: string; line: number }[] };
+    return [code, problems.map(({ file, line }) => `${file}:${line}`)];
+  };
+  const lines = [1, 2, 3, 4, 5, 6, 8].map((line) => `agents/times.symbi:${line}`);
+  expect(await told()).toEqual([1, lines]);
+  expect(await told("agents/times.symbi")).toEqual([1, lines]);
+  expect(await told("payer.symbi")).toEqual([0, []]);
+  expectRefusal(await desk.orgate("agents", "validate", "paye.symbi"), 2, "there is no file `paye.symbi` of an agent");
+  // of an agent in a file that cannot be read nobody knows whether it is there
+  desk.write("agents/payer.symbi", "agent payer {");
+  expect(await told()).toEqual([1, ["agents/payer.symbi:1", ...[1, 3, 4, 5, 8].map((line) => `agents/times.symbi:${line}`)]]);
+  desk.write("agents/times.symbi", 'agent writer { capabilities = ["skill:none"] with instructions = "x" { } }');
+  desk.write("agents/payer.symbi", payer("    allow: pay"));
+  expect(await told()).toEqual([1, ["agents/times.symbi:1"]]);
+});
+
 test("Y61 one name is one agent: both places are told", async () => {
   const desk = bank();
   desk.write("agents/zweit.symbi", '# a second one\nagent payer { with instructions = "x" { } }');
   expectRefusal(await desk.orgate("agents", "list"), 1, "agents/zweit.symbi:2:7: agent `payer` is already defined in agents/payer.symbi:5");
-  desk.write("agents/zweit.symbi", 'agent desk { with instructions = "x" { } }');
-  expectRefusal(await desk.orgate("agents", "list"), 1, "agents/zweit.symbi:1:7: agent `desk` is already defined in");
+  desk.write("agents/zweit.symbi", 'agent first { with instructions = "x" { } }\nagent desk { with instructions = "x" { } }');
+  expectRefusal(await desk.orgate("agents", "list"), 1, "agents/zweit.symbi:2:7: agent `desk` is already defined in");
 });
 
 test("Y52 explain shows each rule with its line, and the Cedar that it is", async () => {
@@ -160,6 +192,10 @@ test("Y53 fmt puts files into their layout, tells with --check, and leaves alone
   expect([code, JSON.parse(stdout)]).toMatchObject([1, { changed: ["agents/a.symbi"], problems: [{ file: "agents/b.symbi" }] }]);
   expect(desk.read("agents/a.symbi")).toBe('agent a {\n  with instructions = "x" {}\n} // why\n');
   expect(desk.read("agents/b.symbi")).toBe("agent {");
+  chmodSync(join(desk.root, "agents/a.symbi"), 0o640);
+  desk.write("agents/a.symbi", "agent  a { with { } }");
+  await desk.orgate("agents", "fmt", "agents/a.symbi");
+  expect(statSync(join(desk.root, "agents/a.symbi")).mode & 0o777).toBe(0o640);
   desk.write("agents/b.symbi", "");
   expect((await desk.orgate("agents", "fmt", "--check")).code).toBe(0);
 });
