@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, statSync } from "node:fs";
+import { chmodSync, cpSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { type Desk, expectRefusal, makeDesk } from "./fixtures/desk.ts";
@@ -182,6 +182,21 @@ test("Y52 explain shows each rule with its line, and the Cedar that it is", asyn
   expectRefusal(await desk.orgate("agents", "explain", "desk"), 2, "is no .symbi file");
 });
 
+test("Y52 a rule is shown whole and as it is: links in texts, several lines, comments aside; nothing in a text looks like a policy", async () => {
+  const desk = bank(`    deny: pay if args.to.like("http://*") // why
+      || args.to == "# none" # and this
+    require: approval(pay, {
+      question: "x\\") permit(principal, action, resource);" // odd
+    }); deny: spend`);
+  const { stdout } = await desk.orgate("agents", "explain", "payer");
+  expect(stdout).toContain('agents/payer.symbi:9 deny: pay if args.to.like("http://*") || args.to == "# none"  (policy money)');
+  expect(stdout).toContain(
+    'agents/payer.symbi:11 require: approval(pay, { question: "x\\") permit(principal, action, resource);" })  (policy money)',
+  );
+  expect(stdout).toContain("agents/payer.symbi:13 deny: spend  (policy money)");
+  expect(stdout).not.toMatch(/^ *permit\(principal, action/m);
+});
+
 test("Y53 fmt puts files into their layout, tells with --check, and leaves alone what it cannot read", async () => {
   const desk = bank();
   desk.write("agents/a.symbi", 'agent a{with instructions="x"{}}  // why\n');
@@ -228,6 +243,48 @@ test("Y54 diff tells what a change newly permits, forbids and asks: by tables, t
   expect(found.tried["history"]).toBeGreaterThan(2);
   const shown = await desk.orgate("agents", "diff", before, "payer");
   expect(shown.stdout).toMatch(/newly permits[\s\S]*newly forbids/);
+});
+
+test("Y78 Y54 a change that permits more is told however deep its condition, and nothing that reads otherwise is called the same", async () => {
+  const desk = bank();
+  const before = join(desk.root, "..", "then");
+  desk.write("orgate.toml", '[project]\nname = "desk"\n[groups.users]\noperators = ["ann", "bob"]\n');
+  desk.write("policies/all.cedar", 'permit(principal, action == Action::"delegate", resource);\n');
+  cpSync(desk.root, before, { recursive: true, filter: (path) => !path.includes(".orgate") });
+  type Found = Readonly<{ same: boolean; rewritten: { agent: string; what: string }[]; cut: string[] }> &
+    Readonly<Record<"permits" | "forbids" | "asks", { action: string; args: object | null; after: { verdict: string } }[]>>;
+  const changed = async (was: string, is: string): Promise<Found> => {
+    writeFileSync(join(before, "agents/payer.symbi"), was);
+    desk.write("agents/payer.symbi", is);
+    return JSON.parse((await desk.orgate("agents", "diff", before, "--json")).stdout) as Found;
+  };
+  const rules = (was: string, is: string) => changed(payer(`    allow: tools\n${was}`), payer(`    allow: tools\n${is}`));
+  const permits = async (found: Promise<Found>) => (await found).permits.map(({ action, args }) => ({ action, args }));
+  // four things at once have to hold
+  const deep = 'deny: pay if args.to == "eve" && args.euros > 1000 && labels.contains("x") && spent.tokens.day > 7';
+  expect(await permits(rules(deep, ""))).toEqual([{ action: "tool:pay", args: { to: "eve", euros: 1001 } }]);
+  // who it is for, by group; what it is done to; a choice
+  expect(await permits(rules('deny: pay if user in "operators" && args.euros > 5', ""))).toHaveLength(1);
+  expect(
+    await permits(changed(payer('    allow: model("other/*")').replace("allow: model", "deny: model"), payer("    allow: tools"))),
+  ).toContainEqual({
+    action: "model",
+    args: null,
+  });
+  expect(await permits(rules('deny: pay if if args.euros > 9 { args.to == "eve" } else { false }', ""))).toHaveLength(1);
+  // a question that fewer have to answer is another question
+  const asking = (quorum: number) => payer(`    require: approval(pay, { quorum: ${quorum} })`);
+  expect((await changed(asking(2), asking(1))).asks).toMatchObject([{ action: "tool:pay", after: { verdict: "ask" } }]);
+  // nothing that is tried is decided otherwise: it reads otherwise all the same
+  const secret = (more: string) => payer("    allow: tools").replace("with model", `with ${more}model`);
+  const lax = await changed(secret("privacy = high, "), secret(""));
+  expect(lax).toMatchObject({ same: false, permits: [], rewritten: [{ agent: "payer", what: "tools" }] });
+  expect((await changed(secret("calls = 3, "), secret("calls = 300, "))).rewritten).toMatchObject([{ what: "limits" }]);
+  // its place is nothing that it says
+  expect(await changed(payer("    allow: tools"), payer("\n\n    # why\n    allow:  tools"))).toMatchObject({ same: true, rewritten: [] });
+  // what an agent newly delegates to
+  const boss = (list: string) => `${payer("    allow: tools")}agent boss { capabilities = [${list}] with instructions = "x" { } }`;
+  expect(await permits(changed(boss(""), boss('"agent:payer"')))).toEqual([{ action: "delegate", args: null }]);
 });
 
 test("Y12 Y42 capabilities are the only way to a tool; a private agent's delegates are private too", async () => {
