@@ -62,6 +62,7 @@ export {
 export { loadCodeSkills, loadTomlAgents, loadToolBox } from "./adapters/agent-toml.ts";
 export { type Calendar, isTimeZone, openCalendar, readTime } from "./adapters/calendar.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
+export { type CheckedBefore, checkedBefore, gateFiles, NOTHING_CHECKED } from "./adapters/checked-file.ts";
 export { type Watching, watchFolder } from "./adapters/folder-watch.ts";
 export { hiddenPrompt } from "./adapters/hidden-prompt.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
