@@ -18,6 +18,7 @@ import {
 import { type StandingSchedule, scheduleStream } from "@orgate/core/journal";
 import { type Acting, known, mayAct } from "../approvals.ts";
 import { type Calendar, type Person, sha256 } from "../compose.ts";
+import { mayNotRunOf } from "../may-run.ts";
 import { type Book, wrong } from "./book.ts";
 import { type ClockworkPorts, firingOf } from "./clockwork.ts";
 import { jitterOf } from "./planning.ts";
@@ -210,18 +211,5 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
     },
   };
 }
-
-/** Why the owner may not have the agent take a turn: asked of the policies each time. */
-export const mayNotRunOf =
-  (gate: Pick<Gate, "decideFor">) =>
-  (owner: string, agent: string): string | null => {
-    try {
-      const { verdict } = gate.decideFor(owner, { kind: "run", agent });
-      if (verdict.kind === "allow") return null;
-      return verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
-    } catch (error) {
-      return `the policies could not be evaluated: ${error instanceof Error ? error.message : String(error)}`;
-    }
-  };
 
 const noSchedule = (name: string): FaultError => wrong(`there is no schedule \`${name}\``, "`orgate schedules list` shows those there are");
