@@ -32,6 +32,7 @@ const standing: Standing = {
   hasLabel: (label) => label === "untrusted",
   mayUnlabel: () => ({ kind: "may" }),
   isSetAside: () => false,
+  firesFor: () => null,
   isUnknown: (call) => call === "1.0",
   isOpenChild: (call, child) => call === "1.0" && child === "s_00000002",
 };
@@ -72,6 +73,15 @@ describe("turns", () => {
     expect(put({ kind: "cancel", reason: "no" })).toMatchObject({ event: { all: false } });
     expect(put({ kind: "cancel-all", reason: "no" }, { running: false, queued: 1 })).toMatchObject({ event: { all: true } });
     expect(put({ kind: "cancel-all", reason: "no" }, { running: false })).toEqual(refused("nothing to cancel"));
+  });
+
+  test("Z28 what the runtime says when a schedule fires is its owner's word; a person's is their own, whatever it is called", () => {
+    const firesFor = (): Principal => ({ kind: "user", id: "owner" });
+    const said = (by: Principal, at: Partial<Standing>) => put({ kind: "follow-up", text: "now" }, at, by);
+    const queuedBy = (by: Principal) => ({ kind: "event", event: { kind: "input.queued", text: "now", by } });
+    expect(said({ kind: "system", id: "w_1" }, { firesFor })).toMatchObject(queuedBy(firesFor()));
+    expect(said({ kind: "system", id: "w_1" }, {})).toMatchObject(queuedBy({ kind: "system", id: "w_1" }));
+    expect(said(ann, { firesFor })).toMatchObject(queuedBy(ann));
   });
 
   test("L81 a closed session takes nothing but what it left open", () => {

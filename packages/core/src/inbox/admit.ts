@@ -6,6 +6,7 @@ import {
   type Digest,
   describe,
   type Intent,
+  type IntentId,
   type JournalEvent,
   type Label,
   type Limits,
@@ -45,6 +46,8 @@ export type Standing = Readonly<{
   isOpenChild(call: CallId, child: string): boolean;
   /** Set aside, and not seen to yet. */
   isSetAside(call: CallId): boolean;
+  /** Whose words an intent of the runtime's are that fires the schedule this session belongs to; null: it is none. */
+  firesFor(intent: IntentId): Principal | null;
 }>;
 
 export type Admitted = { readonly kind: "event"; readonly event: JournalEvent } | { readonly kind: "refused"; readonly reason: string };
@@ -78,7 +81,7 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
         : refuse("there is no turn to steer");
     case "follow-up":
       if (at.delegated) return refuse("it works for another session, which waits for it: say it there, or when this turn has ended");
-      return spoken(wish, (text, files) => ({ kind: "input.queued", text, files, by, intent: id }));
+      return spoken(wish, (text, files) => ({ kind: "input.queued", text, files, by: speakerOf(arrived.intent, at), intent: id }));
     case "cancel":
       return at.running
         ? event({ kind: "turn.cancel-asked", by, reason: wish.reason, all: false, intent: id })
@@ -111,6 +114,9 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
         : refuse("that outcome is known already");
   }
 }
+
+/** Z28 a schedule speaks for its owner, each time it fires; nobody but the runtime speaks for a schedule. */
+const speakerOf = ({ id, by }: Intent, at: Standing): Principal => (by.kind === "system" ? (at.firesFor(id) ?? by) : by);
 
 /** M91 whoever can write a row can name a file anything: it is read again here. */
 function spoken({ text, files = [] }: Spoken, becomes: (text: string, files: readonly Attachment[]) => JournalEvent): Admitted {

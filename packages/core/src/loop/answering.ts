@@ -6,6 +6,7 @@ import {
   type CallId,
   type Digest,
   doingOf,
+  firingPrefix,
   type JsonObject,
   type Limits,
   principalName,
@@ -54,6 +55,7 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
     isOpenChild: (call, child) =>
       s.turn?.calling.some((c) => c.proposed.id === call && isDelegated(c) && c.child.session === child) ?? false,
     isSetAside: (call: CallId) => s.deadLetters.has(call),
+    firesFor: (intent) => (s.origin?.kind === "schedule" && intent.startsWith(firingPrefix(s.origin.schedule)) ? s.principal : null),
   };
 }
 

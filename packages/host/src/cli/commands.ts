@@ -121,7 +121,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ["A running session that nobody holds was interrupted: `orgate sessions resume` takes it up."],
     examples: ["orgate sessions list", "orgate sessions list --state waiting --json"],
-    load: async () => (await import("../commands/sessions.ts")).list,
+    load: async () => (await import("../commands/sessions-list.ts")).list,
   },
   {
     name: "sessions show",
@@ -927,6 +927,19 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/schedules.ts")).run,
   },
   {
+    name: "schedules retry",
+    summary: "fire once more what failed and was set aside",
+    args: [SCHEDULE],
+    options: { due: { type: "string", value: "TIME", help: "when it was due (default: the latest that is set aside)" }, as: AS },
+    notes: [
+      "It is set aside no more; should it fail again, it is so at once. A schedule that has stopped goes on with `resume`.",
+      'Decided by policy as Action::"run-schedule" on Schedule::"NAME".',
+      EXITS,
+    ],
+    examples: ["orgate schedules retry nightly", "orgate schedules retry nightly --due 2030-01-31T01:00:00Z"],
+    load: async () => (await import("../commands/schedules.ts")).retry,
+  },
+  {
     name: "schedules history",
     summary: "what became of it, newest first: fired, skipped, ended, paused, by whom",
     args: [SCHEDULE],
@@ -940,7 +953,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "when it is due next",
     args: [SCHEDULE],
     options: { most: { type: "string", value: "N", help: "so many (default 5)" }, as: AS },
-    notes: ["Without its jitter."],
+    notes: ["With its jitter: when it fires."],
     examples: ["orgate schedules next nightly --most 10"],
     load: async () => (await import("../commands/schedules.ts")).next,
   },
@@ -1132,7 +1145,7 @@ export const COMMANDS: readonly CommandSpec[] = [
         help: "a server's address; $ORGATE_API_KEY says who you are (default: a server of the shell's own)",
       },
       plain: { type: "boolean", help: "lines in, lines out: nothing is drawn; also when stdin or stdout is no terminal" },
-      theme: { type: "string", value: "THEME", help: "colour (default) or plain", choices: ["colour", "plain"] },
+      theme: { type: "string", value: "THEME", help: "colour (default), contrast or plain", choices: ["colour", "contrast", "plain"] },
       as: AS,
     },
     notes: [

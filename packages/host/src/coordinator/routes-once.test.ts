@@ -101,7 +101,13 @@ async function casesOf(at: Serving): Promise<readonly Case[]> {
 }
 
 /** The rest of those that need a key: they are files, or are like one above. */
-const LIKE: Partial<Record<RouteName, RouteName>> = { steer: "say", dismiss: "resolve", applyPolicies: "close", runSchedule: "execute" };
+const LIKE: Partial<Record<RouteName, RouteName>> = {
+  steer: "say",
+  dismiss: "resolve",
+  applyPolicies: "close",
+  runSchedule: "execute",
+  retrySchedule: "execute",
+};
 
 test("W78 every route that needs a key: twice at once, later and after a restart is one effect and one answer; another request under it is refused", async () => {
   const at = await serve({ folder: await stuckFolder(), keep: true });
