@@ -85,17 +85,24 @@ export const noConductor = (): FaultError =>
 
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
 
-export const memberTable = (members: readonly Member[], paint: Parameters<typeof table>[2]): readonly string[] =>
-  members.length === 0
-    ? []
-    : table(
-        ["member", "session", "ending", "tokens", "cost"],
-        members.map(({ agent, session, ending, tokens, cost }) => [
-          agent,
-          session,
-          { text: ending ?? "open", tone: ending === "completed" ? "good" : ending === "cancelled" ? "dim" : "warn" },
-          String(tokens),
-          cost === null ? "-" : cost.toFixed(cost === 0 || cost >= 0.01 ? 2 : 4),
-        ]),
-        paint,
-      );
+export function memberTable(members: readonly Member[], paint: Parameters<typeof table>[2]): readonly string[] {
+  if (members.length === 0) return [];
+  const costs = members.map(({ cost }) => cost);
+  const together = costs.includes(null) ? null : costs.reduce<number>((n, one) => n + (one ?? 0), 0);
+  const tokens = members.reduce((n, one) => n + one.tokens, 0);
+  return table(
+    ["member", "session", "ending", "tokens", "cost"],
+    [
+      ...members.map(({ agent, session, ending, tokens: used, cost }) => [
+        agent,
+        session,
+        { text: ending ?? "open", tone: ending === "completed" ? "good" : ending === "cancelled" ? "dim" : "warn" } as const,
+        String(used),
+        money(cost),
+      ]),
+      ["together", "", "", String(tokens), money(together)],
+    ],
+    paint,
+  );
+}
+const money = (cost: number | null): string => (cost === null ? "-" : cost.toFixed(cost === 0 || cost >= 0.01 ? 2 : 4));
