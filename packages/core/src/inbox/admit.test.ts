@@ -26,6 +26,8 @@ const standing: Standing = {
   queued: 0,
   closed: false,
   limits: DEFAULT_LIMITS,
+  tokens: 700,
+  models: ["offline/one", "offline/two"],
   question: (approval) => (approval === "q1" ? question : null),
   mayAnswer: () => ({ kind: "may", counts: [policyId("p")], digest: d2, about: null }),
   mayResolve: () => ({ kind: "may" }),
@@ -239,4 +241,13 @@ test("G97 only a person takes a label off, one that is there, with a reason, and
   expect(put(wish(["untrusted"], " "))).toEqual(refused("why"));
   expect(put(wish(), { mayUnlabel: () => ({ kind: "may-not", reason: "they may not" }) })).toEqual(refused("they may not"));
   expect(put(wish(), { closed: true })).toEqual(refused("closed"));
+});
+
+test("J72 a wish that is none is refused: what has no whole number of tokens, what names no model", () => {
+  const idle = { running: false };
+  expect(put({ kind: "compact", tokens: null }, idle)).toMatchObject({ event: { tokens: DEFAULT_LIMITS.contextTokens / 2 } });
+  for (const wrong of [{ kind: "compact", tokens: -1 }, { kind: "compact", tokens: 1.5 }, { kind: "compact" }, { kind: "choose-model" }])
+    expect(put(wrong as Wish, idle)).toEqual(refused("no wish"));
+  expect(put({ kind: "clear" }, { ...idle, closed: true })).toEqual(refused("closed"));
+  expect(put({ kind: "choose-model", model: "offline/two" })).toMatchObject({ event: { kind: "model.chosen", model: "offline/two" } });
 });

@@ -35,6 +35,10 @@ export type Standing = Readonly<{
   queued: number;
   closed: boolean;
   limits: Limits;
+  /** Of the conversation that the model is shown. */
+  tokens: number;
+  /** Those that the session's agent may be asked with. */
+  models: readonly string[];
   question(approval: string): OpenQuestion | null;
   /** Whether this person may give this answer: the policies' word, and for edited arguments the tool's. */
   mayAnswer(user: string, wish: Extract<Wish, { kind: "answer" }>): Leave;
@@ -55,6 +59,7 @@ export type Admitted = { readonly kind: "event"; readonly event: JournalEvent } 
 /** What a closed session has left open is still to be seen to: an unknown of it makes calls of other sessions ask. */
 const AFTER_CLOSE: ReadonlySet<Wish["kind"]> = new Set(["dismiss", "resolve", "late"]);
 
+const IN_PROGRESS = "a turn is in progress: cancel it, or wait for its end";
 const event = (e: JournalEvent): Admitted => ({ kind: "event", event: e });
 const refuse = (reason: string): Admitted => ({ kind: "refused", reason });
 
@@ -98,6 +103,16 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
       return dismiss(arrived.intent, wish, at);
     case "unlabel":
       return unlabel(arrived.intent, wish, at);
+    case "clear":
+      if (at.running) return refuse(IN_PROGRESS);
+      return event({ kind: "context.cleared", before: at.tokens, by, intent: id });
+    case "compact":
+      if (at.running) return refuse(IN_PROGRESS);
+      return event({ kind: "context.compact-asked", tokens: wish.tokens ?? Math.floor(at.limits.contextTokens / 2), by, intent: id });
+    case "choose-model":
+      return at.models.includes(wish.model)
+        ? event({ kind: "model.chosen", model: wish.model, by, intent: id })
+        : refuse(`its agent has no model \`${wish.model.slice(0, 100)}\`: it has ${at.models.join(", ")}`);
     case "unreadable":
       return refuse(`it cannot be read: ${wish.detail}`);
     case "child-ended": {
@@ -196,6 +211,9 @@ function isWish(given: unknown): boolean {
     return isText(given["call"]) && isText(given["note"]) && isOneOf(given["as"], "happened", "did-not-happen", "abandon", "reconcile");
   if (kind === "dismiss") return isText(given["call"]) && isText(given["note"]);
   if (kind === "unlabel") return Array.isArray(given["labels"]) && given["labels"].every(isText) && isText(given["why"]);
+  if (kind === "clear") return true;
+  if (kind === "compact") return given["tokens"] === null || (Number.isSafeInteger(given["tokens"]) && Number(given["tokens"]) >= 0);
+  if (kind === "choose-model") return isText(given["model"]);
   if (kind === "unreadable") return isText(given["detail"]);
   if (kind === "child-ended")
     return (

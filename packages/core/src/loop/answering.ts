@@ -15,6 +15,7 @@ import {
   type UserAct,
   type Wish,
 } from "../vocab/index.ts";
+import { modelsOf } from "./choosing.ts";
 import { contractOf } from "./delegating.ts";
 import { orDenied } from "./judge.ts";
 import type { Ports } from "./ports.ts";
@@ -32,6 +33,8 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
     queued: s.followUps.length,
     closed: s.closed,
     limits,
+    tokens: s.window.tokens,
+    models: modelsOf(s.agent),
     question(approval) {
       const q = questionOf(approval);
       return q === null ? null : { digest: q.digest, expiresAt: q.expiresAt, answer: q.answer, voters: q.votes.map((v) => v.by) };

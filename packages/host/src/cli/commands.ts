@@ -198,6 +198,42 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/wishes.ts")).cancel,
   },
   {
+    name: "sessions clear",
+    summary: "begin the conversation anew in the same session",
+    args: [SESSION],
+    options: { as: AS },
+    notes: [
+      "The model is shown nothing of what was said before; instructions, labels, grants and the journal are as they were. Not while a turn is in progress.",
+      DELIVERY,
+    ],
+    examples: ["orgate sessions clear s_0mh3k2"],
+    load: async () => (await import("../commands/wishes.ts")).clear,
+  },
+  {
+    name: "sessions compact",
+    summary: "show the model less of the conversation",
+    args: [SESSION],
+    options: {
+      tokens: { type: "string", value: "N", help: "so many tokens of it at the most (default: half of what may be)" },
+      as: AS,
+    },
+    notes: [
+      "By the agent's own plan: the oldest go, old results become a line, or a summary is made before the next request. Not while a turn is in progress.",
+      DELIVERY,
+    ],
+    examples: ["orgate sessions compact s_0mh3k2 --tokens 8000"],
+    load: async () => (await import("../commands/wishes.ts")).compact,
+  },
+  {
+    name: "sessions model",
+    summary: "another of the agent's models, from the next turn on",
+    args: [SESSION, { name: "MODEL", required: true, help: "its model, or one of its fallbacks" }],
+    options: { as: AS },
+    notes: [DELIVERY],
+    examples: ["orgate sessions model s_0mh3k2 anthropic/claude-sonnet-5"],
+    load: async () => (await import("../commands/wishes.ts")).model,
+  },
+  {
     name: "sessions labels",
     summary: "what a session has been labelled with; --remove takes labels off",
     args: [SESSION],
@@ -433,7 +469,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [
       "Decided by both: the cases of both decision tables, requests at the values where a condition turns, and the latest decisions of the journal.",
-      "Exits 1 when something is decided otherwise. What it does not try it does not tell.",
+      "What reads otherwise, a rule or a setting, is told even where nothing that was tried is decided otherwise. Exits 0 only when nothing does.",
     ],
     examples: ["git worktree add ../before main && orgate agents diff ../before", "orgate agents diff ../before payer --json"],
     load: async () => (await import("../commands/agents-diff.ts")).diff,
