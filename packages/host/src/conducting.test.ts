@@ -54,7 +54,9 @@ async function conducted(surface: Surface, line: string) {
 test("S148 whoever may not run a member does not have it conducted, at whatever surface they speak", async () => {
   const { result, members } = await conducted("api", '/parallel a b "go"');
   expect(members).toEqual(["a"]);
-  expect(result.output).toContain("## b did not complete\n\n[denied by middleware] delegate: leave-to-conduct: `bob` may not run `b`: no policy permits run");
+  expect(result.output).toContain(
+    "## b did not complete\n\n[denied by middleware] delegate: leave-to-conduct: `bob` may not run `b`: no policy permits run",
+  );
   const chain = await conducted("shell", '/chain b a "go"');
   expect([chain.result.ending, chain.members]).toEqual(["denied", []]);
 });

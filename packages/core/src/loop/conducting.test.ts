@@ -266,7 +266,13 @@ describe("a race", () => {
     const rows: readonly Row[] = [{ id: "ask", action: "tool:look", verdict: "ask" }, ...PERMIT_ALL];
     const late = Promise.withResolvers<void>();
     const a = model(reply.calls([{ tool: "look", args: {} }]));
-    const b: Model = { ...echo("b"), ask: async (...given) => (await late.promise, echo("b").ask(...given)) };
+    const b: Model = {
+      ...echo("b"),
+      async ask(...given) {
+        await late.promise;
+        return echo("b").ask(...given);
+      },
+    };
     const w = staged({ a: { model: a, tools: [look([])] }, b: { model: b } }, { rows });
     const running = w.run('/race a b "go"');
     while (w.disk.questions.length === 0) await setImmediate();
