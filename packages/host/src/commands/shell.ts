@@ -49,7 +49,7 @@ const FRAME_MS = 16;
 async function inLines(given: Given, screen: Screen): Promise<number> {
   const { openPlainFace } = await import("../shell/face-plain.ts");
   const { hiddenPrompt } = await import("../compose.ts");
-  const how = { columns: screen.columns, paint: screen.paint, theme: themeOf(given), ask: hiddenPrompt() };
+  const how = { columns: screen.columns, paint: screen.paint, theme: themeOf(given), ask: hiddenPrompt(), cwd: given.cwd };
   const { face, begin, run } = openPlainFace(process.stdin, screen.line, how);
   const seat = takeSeat(given, screen, face, begin);
   try {
@@ -79,7 +79,7 @@ async function listed(given: Given, screen: Screen): Promise<number> {
     if (found.kind === "problem") throw new FaultError({ kind: "usage", detail: found.problem.detail, hint: found.problem.hint });
     const { sessionTable } = await import("../shell/table-session.ts");
     if (given.json) screen.line(JSON.stringify(found.value.items));
-    else for (const line of sessionTable(found.value.items, Date.now(), screen.paint)) screen.line(line);
+    else for (const line of sessionTable(found.value.items, Date.now(), screen)) screen.line(line);
     return EXIT.success;
   } finally {
     await reach.close();

@@ -49,6 +49,8 @@ const STARTING: Footer = {
   addressee: null,
   model: "",
   contextTokens: 0,
+  contextLimit: null,
+  phase: null,
   micros: null,
   waiting: 0,
   isRunning: false,
@@ -259,6 +261,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     },
     changed,
     leave,
+    cwd,
     files: (folder) => filesIn(join(cwd, folder)),
     show(next) {
       modal = next;

@@ -3,6 +3,7 @@
  * S26 the region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
  */
 import { count, type SessionView, shortened, type ViewItem, width } from "@orgate/core/journal/view";
+import type { Tone } from "../cli/paint.ts";
 import { visible } from "../cli/visible.ts";
 import type { Completion } from "./complete.ts";
 import type { Editor, Line } from "./editor.ts";
@@ -18,6 +19,10 @@ export type Footer = Readonly<{
   addressee: string | null;
   model: string;
   contextTokens: number;
+  /** So many may be in a request; null where nobody has said. */
+  contextLimit: number | null;
+  /** What the turn in progress is at. */
+  phase: "thinks" | "answers" | "acts" | "waits for you" | null;
   micros: number | null;
   /** Questions that wait, in all sessions that this person may see. */
   waiting: number;
@@ -159,17 +164,25 @@ const hintRows = (hint: string, { paint, columns }: Look): readonly string[] =>
   hint === "" ? [] : [paint("dim", shortened(`  ${hint}`, columns - 1))];
 
 export function footerRow(footer: Footer, { paint, columns }: Look): string {
-  const { where, state, addressee, model, contextTokens, micros, waiting, isRunning } = footer;
+  const { where, state, addressee, model, contextTokens, contextLimit, micros, waiting, isRunning, phase } = footer;
   if (state === "starting") return paint("dim", "  starting");
   const parts = [
     `${where}${state === "connected" ? "" : ` (${state})`}`,
     addressee === null ? "nobody addressed: @agent or /agent use" : `@${addressee}`,
     ...(model === "" ? [] : [model]),
-    ...(contextTokens === 0 ? [] : [`context ${thousands(contextTokens)}`]),
+    ...(contextTokens === 0 ? [] : [`context ${thousands(contextTokens)}${contextLimit === null ? "" : ` of ${thousands(contextLimit)}`}`]),
     ...(micros === null || micros === 0 ? [] : [money(micros)]),
     ...(isRunning ? ["Esc cancels"] : []),
   ];
   const waits = waiting === 0 ? "" : `${count(waiting, "approval")} ${waiting === 1 ? "waits" : "wait"} · `;
-  return `  ${paint("warn", waits)}${paint("dim", shortened(parts.join(" · "), Math.max(columns - 3 - width(waits), 8)))}`;
+  const now = phase === null ? "" : `${phase} · `;
+  const room = Math.max(columns - 3 - width(waits) - width(now), 8);
+  return `  ${paint("warn", waits)}${paint(phase === null ? "dim" : PHASES[phase], now)}${paint("dim", shortened(parts.join(" · "), room))}`;
 }
+const PHASES: Readonly<Record<NonNullable<Footer["phase"]>, Tone>> = {
+  thinks: "accent",
+  answers: "strong",
+  acts: "good",
+  "waits for you": "warn",
+};
 export const thousands = (n: number): string => (n < 1_000 ? String(n) : `${(n / 1_000).toFixed(n < 10_000 ? 1 : 0)}k`);

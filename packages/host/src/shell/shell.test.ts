@@ -184,6 +184,7 @@ async function inLines(...given: readonly string[]) {
     paint: plain,
     theme: "plain",
     ask: null,
+    cwd: ".",
   });
   const shell = await openShell(reach, face, async () => {});
   closing.push(() => shell.close());

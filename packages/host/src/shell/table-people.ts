@@ -1,12 +1,13 @@
 /** Commands about what waits for people. */
 import { approvalRow, timeLeft } from "@orgate/core/journal/view";
 import { type Answer, approvalId, grantId } from "@orgate/core/vocab";
-import { age, table } from "../cli/table.ts";
+import { age } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
 import type { Shell } from "./shell.ts";
+import { fitted } from "./tables.ts";
 
-async function list(_: string, { asked, reach, face }: Shell): Promise<void> {
+async function list(_: string, { asked, reach, face, review }: Shell): Promise<void> {
   const found = await asked(reach.client.call("approvals", { query: { limit: 100 } }));
   if (found === null) return;
   const now = Date.now();
@@ -21,8 +22,9 @@ async function list(_: string, { asked, reach, face }: Shell): Promise<void> {
       `${age(now - row.askedAt)} ago`,
     ]);
   if (rows.length === 0) return face.print(["nothing waits for an answer"]);
+  await review();
   face.print([
-    ...table(["id", "agent", "wants", "question", "expires", "asked"], rows, face.look().paint),
+    ...fitted(["id", "agent", "wants", "question", "expires", "asked"], rows, face.look()),
     face.look().paint("dim", "`/why ID` shows all of one; `/approve ID`, `/deny ID REASON`"),
   ]);
 }
@@ -72,12 +74,13 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
     name: "approvals",
     usage: "",
     summary: "what waits for a person",
-    more: ["As `orgate approvals list`. Those of your conversations are also asked here, with keys."],
+    more: ["As `orgate approvals list`. Each is then asked here, with keys, one after the other, whichever session it is of."],
     run: list,
   },
   {
     name: "why",
     usage: "ID",
+    takes: ["approval", "anything"],
     summary: "all of one question: arguments, policies, who may answer",
     more: ["As `orgate approvals show`."],
     run: why,
@@ -85,6 +88,7 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
   {
     name: "approve",
     usage: "ID",
+    takes: ["approval", "anything"],
     summary: "yes, once",
     more: ["Bound to what the question is about at this moment. As `orgate approvals approve`."],
     run: (rest, shell) => answered(rest, { kind: "approve" }, shell),
@@ -92,6 +96,7 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
   {
     name: "deny",
     usage: "ID [REASON]",
+    takes: ["approval", "anything"],
     summary: "no; the agent is told why",
     more: ["As `orgate approvals deny`."],
     run: (rest, shell) => {
@@ -116,7 +121,7 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
         g.by.id,
       ]);
       face.print(
-        rows.length === 0 ? ["no answer is remembered"] : table(["grant", "agent", "may use", "for", "given by"], rows, face.look().paint),
+        rows.length === 0 ? ["no answer is remembered"] : fitted(["grant", "agent", "may use", "for", "given by"], rows, face.look()),
       );
     },
   },
