@@ -7,11 +7,13 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { openTerminalFace } from "../shell/face-terminal.ts";
 import { historyFile, openHistory } from "../shell/history.ts";
+import { inProfile } from "../shell/profile.ts";
 import { reached, type Seat, takeSeat } from "../shell/seat.ts";
 import { openTerminal } from "../shell/terminal.ts";
 import { type Theme, themeIn } from "../shell/themes.ts";
 
-export const shell: Run = async (given, screen) => {
+export const shell: Run = async (asGiven, screen) => {
+  const given = inProfile(asGiven);
   if (given.flag("list")) return listed(given, screen);
   const { stdin, stdout } = process;
   return given.flag("plain") || !stdin.isTTY || !stdout.isTTY || given.env.TERM === "dumb"
@@ -25,7 +27,7 @@ async function onTerminal(given: Given, screen: Screen): Promise<number> {
     paint: screen.paint,
     theme: themeOf(given),
     cwd: given.cwd,
-    history: openHistory(historyFile(given.cwd, given.env)),
+    history: openHistory(historyFile(given.cwd, given.env, given.text("profile"))),
     now: () => performance.now(),
     soon: (run) => void setTimeout(run, FRAME_MS),
   });
