@@ -30,6 +30,7 @@ async function onTerminal(given: Given, screen: Screen): Promise<number> {
     history: openHistory(historyFile(given.cwd, given.env, given.text("profile"))),
     now: () => performance.now(),
     soon: (run) => void setTimeout(run, FRAME_MS),
+    wait: (ms, run) => void setTimeout(run, ms).unref(),
   });
   // what is said beside goes into the scrollback: a line from elsewhere would tear the picture
   const aside: Screen = { ...screen, aside: (text) => terminal.face.print(text.split("\n")) };

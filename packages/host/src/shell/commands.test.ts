@@ -58,7 +58,9 @@ test("S70 talking: an agent is chosen, started, asked, told; what it is shown is
   await does("/clear", /begins anew: \d+ tokens of before/);
   await does("/history", "all of this conversation stands above");
   await does("/ask other one", /── other ──[\s\S]*You said: one/);
-  await does("@other two", "You said: two");
+  at.keys("-l", "@other two");
+  at.keys("Enter");
+  await at.sees("You said: two");
   await does("/run other three", /You said: three/);
   await does("/run nobody three", "there is no agent `nobody`");
   await does("/send other four", /sent to other: `\/resume s_/);
@@ -88,7 +90,7 @@ test("S71 what is kept: positions under names, files, entries, sessions gone bac
   await does("/verify", /the journal is what was written: \d+ entries/);
 }, 60_000);
 
-test("S72 the fleet and what belongs to it: live, halted, let go on, its tools, skills, knowledge, schedules, secrets", async () => {
+test("S68 S72 the fleet and what belongs to it: live, halted, let go on, its tools, skills, knowledge, schedules, secrets", async () => {
   await does("/tools", /look +read +read/);
   await does("/skills", "no agent has a skill");
   await does("/knowledge", "nothing is known yet");
@@ -119,7 +121,9 @@ test("S72 the fleet and what belongs to it: live, halted, let go on, its tools, 
   at.keys("q");
   await until(() => (at.screen().includes("q or Esc leaves") ? null : true));
   await does("/pause other too fast", "halted agent:other");
-  await does("@other hello", /halted/i);
+  at.keys("-l", "@other hello");
+  at.keys("Enter");
+  await at.sees("other is halted (too fast): it hears this when it goes on");
   await does("/resume-agent other", "nothing is halted any more");
   await does("/halt tool look", "halted tool:look");
   await does("/resume-work tool look", "nothing is halted any more");
@@ -145,15 +149,48 @@ test("S73 people: a turn is stopped, steered, and asks; what waits is listed, ex
   await does("/send desk send it", "sent to desk");
   const listed = await does("/approvals", /a_\w+ +desk +send[\s\S]*desk asks/);
   const approval = /a_\w+/.exec(listed)?.[0] ?? "";
-  await does(`/why ${approval}`, /desk wants send[\s\S]*because of may-send/);
+  await does(`/why ${approval}`, /desk wants send[\s\S]*because of desk\/may-send/);
   await does(`/deny ${approval} not today`, "");
-  await until(() => (/approvals? waits?/.test(at.screen().split("\n").slice(-4).join("\n")) ? null : true));
+  await until(() => (at.screen().includes("── desk asks") ? null : true));
   await does("/send desk send again", "sent to desk");
   const again = await does("/approvals", /a_\w+ +desk +send[\s\S]*desk asks/);
   await does(`/approve ${/a_\w+/.exec(again)?.[0]}`, "");
-  await until(() => (desk.has("effects.txt") && desk.read("effects.txt").includes("send") ? true : null));
+  await until(() => (sent() === 1 ? true : null));
   await does("/grants", "no answer is remembered");
-  await does("/revoke g_1 because", /no grant `g_1`/);
+}, 60_000);
+const sent = (): number => (desk.has("effects.txt") ? desk.read("effects.txt").split("send\n").length - 1 : 0);
+
+test("S40 S41 while a turn runs: why, edited, denied with a reason, granted, revoked, once; what was typed before it asked is no answer", async () => {
+  at.keys("-l", "send one");
+  at.keys("Enter");
+  at.keys("-l", "y"); // on its way when the question comes
+  await at.sees("── desk asks");
+  await at.sees(/› y\n/);
+  expect(sent()).toBe(1);
+  at.keys("C-u", "Tab");
+  await at.sees("y once");
+  at.keys("?");
+  await at.sees(/\{\}\n {2}for root/);
+  at.keys("e");
+  await at.sees("arguments: {}");
+  at.keys("Enter");
+  await until(() => (sent() === 2 ? true : null));
+  await does("send two", "y once");
+  at.keys("n");
+  await at.sees("why not?");
+  at.keys("-l", "not now");
+  at.keys("Enter");
+  await at.sees(/denied by user:root: not now|denied: .*not now/);
+  await does("send three", "y once");
+  at.keys("g");
+  await until(() => (sent() === 3 ? true : null));
+  const grants = await does("/grants", /g_\w+ +desk +send/);
+  await does("send four", /send answered: sent[\s\S]*2 iterations/);
+  expect(sent()).toBe(4);
+  await does(`/revoke ${/g_\w+/.exec(grants)?.[0]} enough`, "desk asks again");
+  await does("send five", "y once");
+  at.keys("y");
+  await until(() => (sent() === 5 ? true : null));
 }, 60_000);
 
 test("S52 every command was gone through; the last one leaves", async () => {

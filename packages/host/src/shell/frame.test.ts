@@ -28,6 +28,7 @@ const picture = (text: string): Picture => ({
   modal: null,
   question: null,
   hint: "",
+  now: 0,
   footer,
 });
 

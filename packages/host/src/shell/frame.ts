@@ -39,6 +39,8 @@ export type Picture = Readonly<{
   question: string | null;
   /** One line above the footer: what a key just did, or would do. */
   hint: string;
+  /** By the clock that panels are armed by. */
+  now: number;
   footer: Footer;
 }>;
 
@@ -56,7 +58,7 @@ export function regionOf(picture: Picture, look: Look, rows: number): Region {
     const rows = picture.modal.rows(look, room).slice(0, Math.max(room, 0));
     return { rows: [...rows, ...line.rows, ...below], cursor: { row: rows.length + line.cursor.row, column: line.cursor.column } };
   }
-  const panel = picture.panel === null ? [] : panelRows(picture.panel, look).slice(0, Math.max(room, 0));
+  const panel = picture.panel === null ? [] : panelRows(picture.panel, picture.now, look).slice(0, Math.max(room, 0));
   const live = picture.talks.flatMap((talk) => liveRows(talk, look, Math.max(room - panel.length, 0)));
   const above = [...live.slice(-Math.max(room - panel.length, 0) || live.length), ...panel].slice(0, Math.max(room, 0));
   return {
@@ -134,14 +136,16 @@ function laidOut(
   return { rows, cursor };
 }
 
-function panelRows({ asked: { agent, item }, focus, writing }: Panel, look: Look): readonly string[] {
+function panelRows({ asked: { agent, item }, focus, writing, armedAt }: Panel, now: number, look: Look): readonly string[] {
   const { paint, columns } = look;
   const keys =
     writing !== null
       ? "Enter sends it · Esc goes back"
-      : focus === "panel"
-        ? `y once · e edit · ${item.asks.some(({ grant }) => grant !== null) ? "g grant · " : ""}n no · ? why · Esc later`
-        : "Tab answers it";
+      : focus === "panel" && now < armedAt
+        ? "a moment: what is typed now is no answer"
+        : focus === "panel"
+          ? `y once · e edit · ${item.asks.some(({ grant }) => grant !== null) ? "g grant · " : ""}n no · ? why · Esc later`
+          : "Tab answers it";
   return [
     paint("warn", shortened(`── ${agent} asks · ${item.approval} ${"─".repeat(columns)}`, columns - 1)),
     shortened(`   ${item.tool}(${item.summary})`, columns - 1),

@@ -51,6 +51,7 @@ function person() {
     history: NO_HISTORY,
     now: () => now,
     soon: (run) => setImmediate(run),
+    wait: () => {},
   });
   return {
     terminal,

@@ -206,9 +206,21 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
     }
     if (reply.kind === "done") {
       sessions.set(agent, reply.session);
-      talks.follow(reply.session);
+      const talk = talks.follow(reply.session);
+      if (reply.entry?.event.kind === "input.queued" && !isBusy(talk)) void tellHalt(agent);
     }
     return true;
+  }
+  /** What was said to an agent that is halted waits, and whoever said it is to know why. */
+  async function tellHalt(agent: string): Promise<void> {
+    const found = await reach.client.call("halts", { query: { limit: 500 } }).catch(() => null);
+    const halt = found?.kind === "ok" ? found.value.items.find(({ scope }) => scope === "all" || scope === `agent:${agent}`) : undefined;
+    if (halt === undefined) return;
+    const what = halt.scope === "all" ? "all work" : visible(agent);
+    const why = halt.reason === "" ? "" : ` (${visible(halt.reason)})`;
+    say(
+      `${what} is halted${why}: it hears this when it goes on, \`/resume-work ${halt.scope === "all" ? "all" : `agent ${visible(agent)}`}\``,
+    );
   }
 
   async function submit(text: string): Promise<boolean> {
