@@ -15,6 +15,7 @@ import { policyRoutes } from "./routes/policies.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serverRoutes } from "./routes/server.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 import { workRoutes } from "./routes/work.ts";
 import type { ClientFrame } from "./v1.ts";
 
@@ -25,6 +26,7 @@ export const ROUTES = {
   ...approvalRoutes,
   ...workRoutes,
   ...scheduleRoutes,
+  ...webhookRoutes,
   ...policyRoutes,
   ...journalRoutes,
   ...knowledgeRoutes,

@@ -62,7 +62,7 @@ export function completionOf({ text, at }: Line, choices: Choices): Completion |
     );
   }
   const [, command, between = ""] = /^\/([a-z][\w-]*)\s+((?:\S+\s+)*)\S*$/i.exec(before) ?? [];
-  if (command !== undefined) {
+  if (command !== undefined && !between.includes('"')) {
     const taken = choices.taking(command.toLowerCase(), between.split(/\s+/).length - 1);
     if (taken !== null && taken.length > 0) return offered(from, fitting(word, taken));
   }

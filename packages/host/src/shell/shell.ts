@@ -15,6 +15,7 @@ import type { Taking } from "./command.ts";
 import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
 import type { Key } from "./keys.ts";
+import { togetherLine } from "./members.ts";
 import type { Asked, Bound } from "./panel.ts";
 import type { Reach } from "./reach.ts";
 import { isForLater, itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
@@ -184,6 +185,7 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
     const session = agent === null ? undefined : sessions.get(agent);
     return session === undefined ? null : talks.of(session);
   };
+  const isFollowed = (session: SessionId): boolean => [...talks.all(), ...talks.aside()].some((talk) => talk.session === session);
   const current = (): Talk | null => sessionOf(addressee);
 
   function take(session: SessionId, agent: string): Talk {
@@ -282,12 +284,12 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
       return reply.kind !== "error";
     },
     questions: () => [
-      ...talks.all().flatMap(({ session, view }) =>
+      ...[...talks.all(), ...talks.aside()].flatMap(({ session, view }) =>
         view.openQuestions.length === 0 // an old session has many items, and nobody is asked most of the time
           ? []
           : view.items.flatMap((item) => (item.kind === "question" && item.state === "open" ? [{ session, agent: view.agent, item }] : [])),
       ),
-      ...(isReviewing ? waiting.filter(({ session }) => talks.of(session) === null).map(askedIn) : []),
+      ...(isReviewing ? waiting.filter(({ session }) => !isFollowed(session)).map(askedIn) : []),
     ],
     async review() {
       await countWaiting();
@@ -427,6 +429,8 @@ const isBusy = ({ view: { state } }: Talk): boolean => state === "running" || st
 const MOST_EARLIER = 400;
 function itemsFrom({ view }: Talk, from: number, upTo: number, look: Look): readonly string[] {
   const first = from === 0 ? Math.max(0, upTo - MOST_EARLIER) : from;
-  const lines = view.items.slice(first, upTo).flatMap((item) => (isForLater(item) ? [] : itemLines(item, look)));
+  const lines = view.items
+    .slice(first, upTo)
+    .flatMap((item) => (isForLater(item) ? [] : [...itemLines(item, look), ...togetherLine(view, item, look)]));
   return first === from ? lines : [look.paint("dim", `… ${first} items before this: /history`), ...lines];
 }

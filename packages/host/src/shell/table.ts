@@ -9,6 +9,7 @@ import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
 import { FLEET_COMMANDS } from "./table-fleet.ts";
 import { KEEP_COMMANDS } from "./table-keep.ts";
+import { ORCHESTRATE_COMMANDS } from "./table-orchestrate.ts";
 import { PEOPLE_COMMANDS } from "./table-people.ts";
 import { SESSION_COMMANDS } from "./table-session.ts";
 import { TALK_COMMANDS } from "./table-talk.ts";
@@ -30,6 +31,7 @@ export const SHELL_COMMANDS: readonly ShellCommand[] = [
   ...SESSION_COMMANDS,
   ...TALK_COMMANDS,
   ...FLEET_COMMANDS,
+  ...ORCHESTRATE_COMMANDS,
   ...PEOPLE_COMMANDS,
   ...KEEP_COMMANDS,
 ];
