@@ -89,6 +89,8 @@ export const policyView = z
     surface: z.string().nullable(),
     shadow: z.boolean(),
     annotations: z.record(z.string(), z.string().nullable()).readonly(),
+    /** Those that it can decide for. */
+    agents: z.array(z.string()).readonly(),
   })
   .readonly();
 export const trouble = z
