@@ -31,6 +31,7 @@ export const agentDetail = z
     fallbacks: z.array(z.string()).readonly(),
     tools: z.array(toolView).readonly(),
     delegates: z.array(z.string()).readonly(),
+    skills: z.array(z.strictObject({ name: z.string(), description: z.string() }).readonly()).readonly(),
     limits: s.jsonObject,
     digest: s.digest,
     warnings: z.array(z.string()).readonly(),
