@@ -169,6 +169,8 @@ test("Y52 explain shows each rule with its line, and the Cedar that it is", asyn
   const desk = bank(
     '    allow: bills\n    require: approval(pay, { question: "Pay?", approvers: [operators] }) if args.euros > 10\n    audit: pay',
   );
+  expectRefusal(await desk.orgate("agents", "explain", "payer"), 1, "there is no group of users `operators`");
+  desk.write("orgate.toml", '[project]\nname = "desk"\n[groups.users]\noperators = ["ann"]\n');
   const { stdout } = await desk.orgate("agents", "explain", "payer");
   expect(stdout).toContain(
     'agents/payer.symbi:9 allow: bills  (policy money)\n  @id("9")\n  permit(principal == Agent::"payer", action == Action::"tool:bills", resource);\n',
