@@ -7,7 +7,9 @@ import {
   agentFacts,
   breakersOf,
   type Clock,
+  CONDUCTOR_MODEL,
   type CountsPort,
+  conductorModel,
   countsOf,
   type Embedder,
   FaultError,
@@ -112,7 +114,7 @@ export const httpReach: ReturnType<typeof httpGuard> = async (invocation, how) =
 export { nameOf as nameOfHolding } from "./adapters/running/sandbox-proof.ts";
 export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
 export { hasKnowledge, openKnowledge } from "./adapters/sqlite-knowledge.ts";
-export { openViews, type Views } from "./adapters/sqlite-views.ts";
+export { openViews, type UsageAsked, type Views } from "./adapters/sqlite-views.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,
@@ -335,10 +337,12 @@ export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)),
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
 export function modelsWith(settings: Settings): (agent: Named) => Model {
-  return ({ model, modelOptions }) =>
-    model.startsWith("offline/")
+  return ({ model, modelOptions }) => {
+    if (model === CONDUCTOR_MODEL) return conductorModel;
+    return model.startsWith("offline/")
       ? modelFor(model, modelOptions, nodeClock)
       : providerModel(model, modelOptions, settings, () => nodeClock.now());
+  };
 }
 
 /** What `namedModel` may be told. */

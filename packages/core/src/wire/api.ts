@@ -10,10 +10,12 @@ import type { Answers, Nothing, RouteAct } from "./route.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { journalRoutes } from "./routes/journal.ts";
+import { knowledgeRoutes } from "./routes/knowledge.ts";
 import { policyRoutes } from "./routes/policies.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serverRoutes } from "./routes/server.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 import { workRoutes } from "./routes/work.ts";
 import type { ClientFrame } from "./v1.ts";
 
@@ -24,8 +26,10 @@ export const ROUTES = {
   ...approvalRoutes,
   ...workRoutes,
   ...scheduleRoutes,
+  ...webhookRoutes,
   ...policyRoutes,
   ...journalRoutes,
+  ...knowledgeRoutes,
 } as const;
 
 export type Routes = typeof ROUTES;

@@ -3,15 +3,16 @@ import { dirname } from "node:path";
 import { type JsonObject, millis, type Principal } from "@orgate/core";
 import { delegatesOf, NODE } from "../compose.ts";
 import type { Config } from "../config.ts";
+import { mayNotRunOf } from "../may-run.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Declared } from "../schedules/book.ts";
 import type { Webhook } from "../schedules/declaring.ts";
-import { mayNotRunOf } from "../schedules/desk.ts";
 import { openSchedules } from "../schedules/index.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
 import { viewsAside } from "../views-aside.ts";
 import type { Access } from "./access.ts";
 import { apiOf, type Handlers } from "./api.ts";
+import { openDeliveries } from "./deliveries.ts";
 import { type Floor, openFloor } from "./floor.ts";
 import { BOUNDS, type Bounds } from "./limits.ts";
 import { errorText, type Log, NO_LOG } from "./logs.ts";
@@ -21,12 +22,14 @@ import { probesOf } from "./probes.ts";
 import { agentHandlers } from "./routes/agents.ts";
 import type { Front } from "./routes/front.ts";
 import { journalHandlers } from "./routes/journal.ts";
+import { knowledgeHandlers } from "./routes/knowledge.ts";
 import { cursors } from "./routes/paging.ts";
 import { peopleHandlers } from "./routes/people.ts";
 import { policyHandlers } from "./routes/policies.ts";
 import { scheduleHandlers } from "./routes/schedules.ts";
 import { serverHandlers } from "./routes/server.ts";
 import { sessionHandlers } from "./routes/sessions.ts";
+import { webhookHandlers } from "./routes/webhooks.ts";
 import { workHandlers } from "./routes/work.ts";
 import { type Page, type RunningServer, startServer, type Talks } from "./server.ts";
 import { whoseOf } from "./sight.ts";
@@ -114,6 +117,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     runtime,
     floor,
     schedules: schedules.desk,
+    deliveries: openDeliveries(options.declares?.webhooks ?? [], now),
     probes,
     metrics,
     views,
@@ -126,7 +130,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     whose: whoseOf(runtime.place.store.journal),
   };
   const more = options.more?.(front) ?? {};
-  const webhooks = webhookPages(options.declares?.webhooks ?? [], {
+  const webhooks = webhookPages(front.deliveries, {
     journal: runtime.place.store.journal,
     secrets: options.declares?.secrets ?? new Map(),
     beginning,
@@ -144,8 +148,10 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     ...peopleHandlers(front),
     ...workHandlers(front),
     ...scheduleHandlers(front),
+    ...webhookHandlers(front),
     ...policyHandlers(front),
     ...journalHandlers(front),
+    ...knowledgeHandlers(front),
     ...more.handlers,
   };
   const api = apiOf({ runtime, access, handlers, once: onceOf(keys, now), bounds });
