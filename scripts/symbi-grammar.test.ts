@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { KEYS, readSymbi } from "@orgate/core/symbi";
 import peggy from "peggy";
 import { expect, test } from "vitest";
-import { KEYS, readSymbi } from "../packages/core/src/agents/symbi/index.ts";
 import { GENERATED, generated } from "./symbi-grammar.ts";
 
 test("Y1 the parser that is committed is what the grammar makes", () => {

@@ -380,3 +380,15 @@ test("Y11 Y5 metadata version and author: a session that goes on under another s
     ["file_description", false],
   ]);
 });
+
+test('Y43 a memory block is for the agents of its file; `memory = "none"` leaves one out, and it is offered nothing to remember with', async () => {
+  const text = `memory m { scope agent }
+agent memory_mine { with instructions = "x" { } }
+agent memory_none { with instructions = "x", memory = none { } }`;
+  const says = tells(({ tools }) => tools.some(({ name }) => name === STORE_KNOWLEDGE));
+  const three = await runsOf([{ name: "memory", text, row: { values: ["", ""], look: output, comes: [null, null], says } }], "three");
+  const told = [];
+  for (const name of ["mine", "none"]) told.push(output(await three.run(`memory_${name}`)));
+  await three.close();
+  expect(told).toEqual(["true", "false"]);
+});
