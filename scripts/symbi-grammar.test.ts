@@ -1,63 +1,7 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { KEYS, readSymbi } from "@orgate/core/symbi";
-import peggy from "peggy";
 import { expect, test } from "vitest";
 import { GENERATED, generated } from "./symbi-grammar.ts";
 
 test("Y1 the parser that is committed is what the grammar makes", () => {
   expect(readFileSync(GENERATED, "utf8") === generated()).toBe(true);
-});
-
-// ── Y74 ──
-
-const grammar = peggy.parser.parse(readFileSync(join(GENERATED, "../grammar.peggy"), "utf8"), {
-  grammarSource: "grammar.peggy",
-  reservedWords: [],
-});
-/** The rules that each rule names. */
-const named = new Map(grammar.rules.map(({ name, expression }) => [name, refsIn(expression)]));
-function refsIn(node: unknown): readonly string[] {
-  if (typeof node !== "object" || node === null) return [];
-  const own = "type" in node && node.type === "rule_ref" && "name" in node && typeof node.name === "string" ? [node.name] : [];
-  return [...own, ...Object.values(node).flatMap(refsIn)];
-}
-/** Where a key stands before a value, however deep; what is no block's own (a block in a block, an expression) aside. */
-const ENTRIES = ["Keys", "LooseKeys", "Settings", "Entry", "LooseEntry", "Setting"];
-const BLOCKS = ["TopItem", "Member"].flatMap((list) => named.get(list) ?? []).filter((rule) => !rule.startsWith("Bad"));
-const withKeys = [...new Set(BLOCKS.filter((rule) => named.get(rule)?.some((one) => ENTRIES.includes(one)) === true))];
-
-/** A file with such a block that holds nothing but these keys; those of the table are found by their rule's name. */
-const HELD: Readonly<Record<string, Readonly<{ keys: keyof typeof KEYS | null; file: (held: string) => string }>>> = {
-  Metadata: { keys: "metadata", file: (held) => `metadata { ${held} }` },
-  With: { keys: "with", file: (held) => `agent a { with ${held} { } }` },
-  Schedule: { keys: "schedule", file: (held) => `schedule a { ${held} }` },
-  Webhook: { keys: "webhook", file: (held) => `webhook a { ${held} }` },
-  Memory: { keys: "memory", file: (held) => `memory a { ${held} }` },
-  Channel: { keys: null, file: (held) => `channel a { ${held} }` }, // refused as a whole
-};
-/** Blocks that stand within others: a section of one, and the record of an approval. */
-const WITHIN = { "webhook filter": (held: string) => `webhook a { filter { ${held} } }` } as const;
-
-test("Y74 the blocks with keys are those of the grammar, each is read by its table, and no other key is taken", () => {
-  expect(withKeys.sort()).toEqual(Object.keys(HELD).sort());
-  const blocks = [
-    ...Object.values(HELD).flatMap(({ keys, file }) => (keys === null ? [] : [[keys, file] as const])),
-    ...Object.entries(WITHIN).map(([keys, file]) => [keys as keyof typeof KEYS, file] as const),
-  ];
-  expect([...blocks.map(([keys]) => keys), "approval"].sort()).toEqual(Object.keys(KEYS).sort());
-  const all = [...new Set(Object.values(KEYS).flatMap((keys) => Object.keys(keys)))];
-  const others = ["x", "path2", "policy", "deliver", "executor", "search", "retention", "constructor", "__proto__", "toString", "_"];
-  for (const [block, file] of blocks)
-    for (const key of [...all, ...others]) {
-      const read = readSymbi(file(`${key} = 1`), "x.symbi");
-      const told = read.kind === "problems" ? read.problems.map(({ detail }) => detail).join("\n") : "";
-      const isRefused =
-        told.includes(`there is no \`${key}\` in`) || told.includes(`not supported yet: \`${key}\``) || told.startsWith("expected");
-      expect([block, key, isRefused]).toEqual([block, key, !Object.hasOwn(KEYS[block], key)]);
-    }
-  for (const key of [...all, ...others]) {
-    const read = readSymbi(`channel a { ${key} = 1 }`, "x.symbi");
-    expect(read.kind).toBe("problems");
-  }
 });

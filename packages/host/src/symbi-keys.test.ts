@@ -1,6 +1,6 @@
 /**
  * Y11: for every key of every block there is a run whose outcome changes with its value. The keys are those of `KEYS`, which the grammar's blocks are read by (Y74, in
- * `scripts/symbi-grammar.test.ts`); a key without a row fails. All runs share one runtime: the real loop, the real gate, a journal on disk.
+ * core's `keys.test.ts`); a key without a row fails. All runs share one runtime: the real loop, the real gate, a journal on disk.
  */
 import { type Agent, RECALL_KNOWLEDGE, STORE_KNOWLEDGE } from "@orgate/core";
 import { KEYS } from "@orgate/core/symbi";
