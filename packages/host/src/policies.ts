@@ -37,6 +37,7 @@ import {
 } from "@orgate/core/gate";
 import { cedarEngine, type FolderPlace, type FoundTable, type PolicyFolder, type ReadFolder, readPolicyFolder, sha256 } from "./compose.ts";
 import type { Config, Groups } from "./config.ts";
+import { draftsBelow } from "./draft.ts";
 
 export const NO_GROUPS: Groups = { agents: {}, users: {} };
 
@@ -166,7 +167,7 @@ function isAhead({ file, line }: PolicyProblem, { policies, cast }: PolicySet): 
   const isUnused = (id: unknown): boolean => EFFECTS.some((e) => e === id) && !cast.tools.some((t) => t.effects.some((e) => e === id));
   return named.length > 0 && named.every(isUnused);
 }
-const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
+const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
 
 const filesFor = ({ policies }: PolicyFolder, surface: Surface | null) =>
   policies.filter((p) => p.surface === null || p.surface === surface);
@@ -289,14 +290,21 @@ export type Policies = Gate &
     place: FolderPlace;
   }>;
 
+export const policyPlace = ({ policies, root, drafts = [] }: Pick<Config, "root" | "policies" | "drafts">): FolderPlace => ({
+  folder: policies,
+  label: "policies",
+  within: root,
+  ...(drafts.length === 0 ? {} : { drafts: draftsBelow("policies", drafts) }),
+});
+
 /** Throws `policies-missing` or `policies-refused`. */
 export function openPolicies(
-  config: Pick<Config, "root" | "policies" | "groups">,
+  config: Pick<Config, "root" | "policies" | "groups" | "drafts">,
   agents: readonly Agent[],
   surface: Surface,
   only?: ReadonlySet<string>,
 ): Policies {
-  const place = { folder: config.policies, label: "policies", within: config.root };
+  const place = policyPlace(config);
   return policiesOf({ place, agents, groups: config.groups, surface, ...(only === undefined ? {} : { only }) });
 }
 

@@ -165,7 +165,7 @@ async function symbiAgents(
     if (collect === null) throw refuseAll(path, problems, cause);
     collect(problems);
   };
-  const reads = await readSymbiFiles(config.root, config.agents.filter(isSymbi));
+  const reads = await readSymbiFiles(config.root, config.agents.filter(isSymbi), config.drafts);
   const sources = reads.flatMap((read) => {
     if (read.kind === "source") return [read.source];
     refuse(read.path, read.problems);
@@ -198,7 +198,14 @@ async function symbiAgents(
 type ToolBox = Awaited<ReturnType<typeof loadToolBox>>;
 
 export const manifestsOf = (config: Config, env: Env, ask: AskHidden): ProjectManifests =>
-  projectManifests({ root: config.root, tools: config.tools, directory: config.journal.directory, env, ask });
+  projectManifests({
+    root: config.root,
+    tools: config.tools,
+    directory: config.journal.directory,
+    env,
+    ask,
+    ...(config.drafts === undefined ? {} : { drafts: config.drafts }),
+  });
 
 /** What is trusted, by the journal; nothing where there is no journal yet. */
 export async function trustIn(directory: string): Promise<Trusted> {
