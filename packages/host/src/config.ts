@@ -104,6 +104,8 @@ export type Config = Readonly<{
   webhooks: Readonly<Record<string, WrittenWebhook>>;
   /** Files that are read in place of what lies there: for whoever tries a change. No setting. */
   drafts?: readonly Draft[];
+  /** Whether the shell's agent has the tool `shell`: `orgate shell --allow-shell`. No setting either. */
+  allowShell?: boolean;
 }>;
 
 export type Members = Readonly<Record<string, readonly string[]>>;

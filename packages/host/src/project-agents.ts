@@ -39,6 +39,8 @@ import { fileBad } from "./project-modules.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
 import type { finishAgent, SymbiOrigin } from "./project-symbi.ts";
 import type { AskHidden, Env } from "./secrets.ts";
+import { hasShellAgent } from "./shell/authoring/artifact.ts";
+import { withShell } from "./shell/tools/agent.ts";
 
 /** `symbi`: where it comes from such a file. */
 export type ProjectAgent = Readonly<{
@@ -74,13 +76,15 @@ export async function loadProjectAgents(
   );
   const manifests = manifestsOf(config, env, ask);
   const desk = coordinatorTools();
+  const shell = hasShellAgent(config) ? (await import("./shell/tools/tools.ts")).shellTools(config, env, desk) : null;
+  const spare = [...desk.tools, ...(shell?.tools ?? [])];
   const tomlFiles = config.agents.filter(isToml);
-  const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, desk.tools, manifests.broken);
+  const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, spare, manifests.broken);
   const unfit = new Map(tomls.map(({ agent, unfit: tools }) => [agent.name, tools]));
-  const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, desk.tools);
+  const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, spare);
   const { agents: symbis, origins, sources, finish } = await symbiAgents(config, loadBox, manifests.broken, collect);
   const byName = new Map<string, ProjectAgent>();
-  for (const { agent, file } of withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config)) {
+  for (const { agent, file } of withShell(withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config), shell)) {
     const other = byName.get(agent.name);
     if (other !== undefined) {
       const [here, there] = [placeOf(file), placeOf(other.file)];

@@ -34,7 +34,11 @@ export type ReadSource = Readonly<
 export const isSymbi = (path: string): boolean => path.endsWith(".symbi") || path.endsWith(".dsl");
 
 /** All that the project has, whatever is wrong with each. The language is the largest thing there is to load: only where there is a file of it. */
-export async function readSymbiFiles(root: string, patterns: readonly string[], drafts: readonly Draft[] = []): Promise<readonly ReadSource[]> {
+export async function readSymbiFiles(
+  root: string,
+  patterns: readonly string[],
+  drafts: readonly Draft[] = [],
+): Promise<readonly ReadSource[]> {
   const folder = realpathSync(root);
   const files = [...new Set([...projectFiles(folder, patterns, "agents"), ...draftedIn(folder, patterns, drafts)])].sort();
   if (files.length === 0) return [];

@@ -1,4 +1,4 @@
-/** The starter policies and the coordinator: `policies/` and `agents/` of the repository, shipped beside this file. */
+/** The starter policies, the coordinator and the shell: `policies/` and `agents/` of the repository, shipped beside this file. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,12 +18,17 @@ export function starterPolicies(kind: string): readonly StarterFile[] {
 }
 
 /** The agent that operators talk to, and what it may do: the project's own from then on. */
-export function coordinatorFiles(): readonly StarterFile[] {
-  const policies = shipped("policies/coordinator/", "coordinator/");
+export const coordinatorFiles = (): readonly StarterFile[] => deskFiles("coordinator", "agents/coordinator.toml");
+
+/** The agent of the shell, and what it may do. */
+export const shellFiles = (): readonly StarterFile[] => deskFiles("shell", "agents/shell.symbi");
+
+function deskFiles(name: string, agent: string): readonly StarterFile[] {
+  const policies = shipped(`policies/${name}/`, `${name}/`);
   return [
-    { path: "agents/coordinator.toml", text: readFileSync(shipped("agents/coordinator.toml", "agents/coordinator.toml"), "utf8") },
+    { path: agent, text: readFileSync(shipped(agent, agent), "utf8") },
     ...readdirSync(policies)
       .sort()
-      .map((name) => ({ path: `policies/coordinator/${name}`, text: readFileSync(join(policies, name), "utf8") })),
+      .map((file) => ({ path: `policies/${name}/${file}`, text: readFileSync(join(policies, file), "utf8") })),
   ];
 }
