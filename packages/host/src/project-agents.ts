@@ -84,7 +84,7 @@ export async function loadProjectAgents(
   const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, spare);
   const { agents: symbis, origins, sources, finish } = await symbiAgents(config, loadBox, manifests.broken, collect);
   const byName = new Map<string, ProjectAgent>();
-  for (const { agent, file } of withShell(withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config), shell)) {
+  for (const { agent, file } of withShell(withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config), shell, desk.middleware)) {
     const other = byName.get(agent.name);
     if (other !== undefined) {
       const [here, there] = [placeOf(file), placeOf(other.file)];

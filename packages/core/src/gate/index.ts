@@ -1,4 +1,4 @@
-export { duration, readGrant, tooWide, type WidestGrant } from "./approvals.ts";
+export { readGrant, tooWide, type WidestGrant } from "./approvals.ts";
 export { argTypes } from "./arg-types.ts";
 export { actionOf, type Case, type CaseResult, caseSchema, casesSchema, factsOf, runCase } from "./cases.ts";
 export { type CedarGate, cedarGate, type Explained, type LoadedPolicy, type PolicySet } from "./cedar.ts";

@@ -119,7 +119,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ["A running session that nobody holds was interrupted: `orgate sessions resume` takes it up."],
     examples: ["orgate sessions list", "orgate sessions list --state waiting --json"],
-    load: async () => (await import("../commands/sessions.ts")).list,
+    load: async () => (await import("../commands/sessions-list.ts")).list,
   },
   {
     name: "sessions show",
@@ -1130,7 +1130,7 @@ export const COMMANDS: readonly CommandSpec[] = [
         help: "a server's address; $ORGATE_API_KEY says who you are (default: a server of the shell's own)",
       },
       plain: { type: "boolean", help: "lines in, lines out: nothing is drawn; also when stdin or stdout is no terminal" },
-      theme: { type: "string", value: "THEME", help: "colour (default) or plain", choices: ["colour", "plain"] },
+      theme: { type: "string", value: "THEME", help: "colour (default), contrast or plain", choices: ["colour", "contrast", "plain"] },
       as: AS,
     },
     notes: [

@@ -19,15 +19,16 @@ import type { Policies } from "../policies.ts";
 import { loadProjectAgents, type ProjectAgents } from "../project-agents.ts";
 import { createRuntime, type Runtime } from "../runtime.ts";
 import { schedulesIn, webhookSecrets, webhooksIn } from "../schedules/declaring.ts";
-import { secretsFrom } from "../secrets.ts";
+import { type AskHidden, secretsFrom } from "../secrets.ts";
 import { version } from "../version.ts";
 import { notifyOf } from "./driving.ts";
 import { certified, policiesFor } from "./project.ts";
 
 /** Everything that can be wrong with a project is found here; nothing is opened yet. */
 export type Loaded = Readonly<{ config: Config; project: ProjectAgents; agents: readonly Agent[]; gate: Policies; surface: Surface }>;
-export async function loadedFor(config: Config, env: Given["env"], surface: Surface): Promise<Loaded> {
-  const project = await loadProjectAgents(config, "wanted", env);
+/** `ask`: whom to ask for the passphrase of the secrets; the terminal of this process unless given. */
+export async function loadedFor(config: Config, env: Given["env"], surface: Surface, ask?: AskHidden): Promise<Loaded> {
+  const project = await loadProjectAgents(config, "wanted", env, ask);
   const agents = project.agents.map(({ agent }) => agent);
   return { config, project, agents, gate: policiesFor(config, agents, surface), surface };
 }

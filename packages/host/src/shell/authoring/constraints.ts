@@ -5,8 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { FaultError, nearest } from "@orgate/core";
-import { duration } from "@orgate/core/gate";
+import { duration, FaultError, nearest } from "@orgate/core";
 import * as z from "zod";
 import { readTextFile } from "../../text-file.ts";
 import { placeOf, readToml } from "../../toml-text.ts";

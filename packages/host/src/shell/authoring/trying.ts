@@ -34,11 +34,25 @@ type Sides = Readonly<{ before: Side | null; after: Side }>;
 export const SHELL_TOOLS = ["save_artifact"] as const;
 
 export async function tryArtifact(config: Config, artifact: Artifact, env: Env, kind: ArtifactKind | null = null): Promise<Tried> {
+  const { path } = artifact;
+  const looked = await lookedAt(config, artifact, env, kind);
+  if (Array.isArray(looked)) return unfit(looked, path);
+  const before = await loaded(config, env, null).catch(() => null);
+  const gains = before === null ? [] : shellsGain(before, looked, path);
+  if (gains.length > 0) return unfit(gains, path);
+  return {
+    kind: "fit",
+    artifact: kindOf(path) ?? "dsl",
+    agents: looked.project.sources.flatMap(({ symbi }) => (symbi.file === path ? symbi.agents.map(({ name }) => name) : [])),
+    warnings: looked.warnings.filter(({ file }) => file === path),
+    sides: looked.side === null ? null : { before: before?.side ?? null, after: looked.side },
+  };
+}
+
+/** The project as it would be, or what speaks against it. */
+async function lookedAt(config: Config, artifact: Artifact, env: Env, kind: ArtifactKind | null): Promise<Loaded | Finding[]> {
   const { path, content } = artifact;
-  const nowhere = (detail: string, hint: string): Tried => ({
-    kind: "unfit",
-    problems: [{ file: path, line: 1, column: 1, detail, hint }],
-  });
+  const nowhere = (detail: string, hint: string): Finding[] => [{ file: path, line: 1, column: 1, detail, hint }];
   const why = whyNotAt(path, config, kind);
   if (why !== null) return nowhere(why, "choose another place");
   if (Buffer.byteLength(content) > MAX_ARTIFACT) return nowhere(`it has more than ${MAX_ARTIFACT} bytes`, "make several of it");
@@ -47,23 +61,18 @@ export async function tryArtifact(config: Config, artifact: Artifact, env: Env, 
   try {
     const constraints = readConstraints(config.root);
     const after = await loaded({ ...config, drafts: [{ path, text: content }] }, env, (problems) => found.push(...problems));
-    if (found.length > 0) return unfit(found, path);
-    const judged = judge(after, artifact, constraints, env);
-    if (judged.length > 0) return unfit(judged, path);
-    const before = await loaded(config, env, null).catch(() => null);
-    if (before !== null) found.push(...shellsGain(before, after, path));
-    if (found.length > 0) return unfit(found, path);
-    return {
-      kind: "fit",
-      artifact: kindOf(path) ?? "dsl",
-      agents: after.project.sources.flatMap(({ symbi }) => (symbi.file === path ? symbi.agents.map(({ name }) => name) : [])),
-      warnings: after.warnings.filter(({ file }) => file === path),
-      sides: after.side === null ? null : { before: before?.side ?? null, after: after.side },
-    };
+    if (found.length === 0) found.push(...judge(after, artifact, constraints, env));
+    return found.length > 0 ? found : after;
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
-    return unfit(findingsOf(error, config.root), path);
+    return [...findingsOf(error, config.root)];
   }
+}
+
+/** What speaks against it in itself, whatever it would change; empty: nothing. */
+export async function flawsOf(config: Config, artifact: Artifact, env: Env): Promise<readonly Finding[]> {
+  const looked = await lookedAt(config, artifact, env, null);
+  return Array.isArray(looked) ? looked : [];
 }
 
 const unfit = (found: readonly Finding[], path: string): Tried => {

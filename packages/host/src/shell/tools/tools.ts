@@ -20,7 +20,6 @@ import {
 import * as z from "zod";
 import { hostRunning, loadToolBox, orgateHome, PROTECTED, pathGuard, projectFiles } from "../../compose.ts";
 import type { Config } from "../../config.ts";
-import { act } from "../../coordinator/access.ts";
 import type { CoordinatorTools } from "../../coordinator/tools.ts";
 import { fileTools } from "../../file-tools.ts";
 import { manifestsOf } from "../../project-agents.ts";
@@ -157,6 +156,7 @@ function saver(config: Config, env: Env, desk: Pick<CoordinatorTools, "speaking"
     resource: ({ path: id }) => ({ type: "Artifact", id }),
     resourceTypes: ["Artifact"],
     async run({ path: at, content: text, before, newly }, { session, evidence }) {
+      const { act } = await import("../../coordinator/access.ts");
       const { agent, voices } = await desk.speaking(session);
       if (agent !== SHELL) throw new Error("only the shell's own agent saves artifacts");
       const why = voices.refuses(act("edit-policy", "policies", { id: surfaceOf(at) }));
