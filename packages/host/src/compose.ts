@@ -57,6 +57,7 @@ export {
   readSymbiFiles,
   refuseAll,
   type SymbiSource,
+  type UnfitTool,
 } from "./adapters/agent-symbi.ts";
 export { loadCodeSkills, loadTomlAgents, loadToolBox } from "./adapters/agent-toml.ts";
 export { type Calendar, isTimeZone, openCalendar, readTime } from "./adapters/calendar.ts";

@@ -79,6 +79,33 @@ test(
   },
 );
 
+test(
+  "Z29 Z30 who may not is refused before anything is on record; whose it is does not change with who looks or acts; all tell the same times",
+  PATIENCE,
+  async () => {
+    const desk = await newDesk(
+      '[schedules.free]\nagent = "desk"\ncron = "0 2 * * *"\njitter = "1h"\n[schedules.past]\nagent = "desk"\nat = "2001-01-01T00:00:00Z"\n',
+    );
+    const as = (who: string, ...args: readonly string[]) => desk.json("schedules", ...args, "--as", who);
+    await expectRefusals(desk, [[["schedules", "pause", "free", "--as", "eve"], 1, "`eve` may not pause schedule free"]]);
+    expect(await as("ana", "history", "free")).toEqual([]);
+    expect(await as("ana", "pause", "free")).toMatchObject({ state: "paused", spec: { owner: "ana" } });
+    desk.write("policies/more.cedar", '@id("eve")\npermit(principal == User::"eve", action == Action::"run-schedule", resource);\n');
+    expect(await as("eve", "run", "free")).toMatchObject({ ending: "completed" });
+    expect(await as("ana", "resume", "free")).toMatchObject({ state: "active", spec: { owner: "ana" } });
+    const past = (await as("ana", "history", "free")) as { event: { kind: string } }[];
+    expect(past.filter(({ event }) => event.kind === "schedule.declared")).toHaveLength(1);
+    const listed = (await as("ana", "list")) as View[];
+    const { next } = (await as("ana", "next", "free", "--most", "1")) as { next: string[] };
+    expect(next.map(Date.parse)).toEqual([listed[0]?.nextAt]);
+    expect(listed[1]).toMatchObject({ schedule: "past", state: "done", nextAt: null });
+    await expectRefusals(desk, [
+      [["schedules", "retry", "free", "--as", "ana"], 2, "nothing of `free` is set aside"],
+      [["schedules", "retry", "free", "--due", "yesterday", "--as", "ana"], 2, "--due is `yesterday`"],
+    ]);
+  },
+);
+
 test("Z1 A4 what is wrong with a declaration is told with its place, before anything is opened", PATIENCE, async () => {
   const desk = await newDesk();
   for (const [text, message] of [

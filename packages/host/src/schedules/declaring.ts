@@ -43,8 +43,10 @@ export function schedulesIn({ config, agents, symbi = [], owner }: Sources, cale
   const add = (name: string, where: Where, written: () => WrittenSchedule): void => {
     const other = found.get(name);
     if (other !== undefined) throw bad(where, `schedule \`${name}\` is already declared in ${other.from}`, "rename one of them");
-    mustBeAgent(agents, written().agent, where);
-    found.set(name, { name, from: where.from, spec: told(where, () => specOf(written(), owner, calendar)) });
+    const given = written();
+    mustBeAgent(agents, given.agent, where);
+    const spec = told(where, () => specOf(given, owner, calendar));
+    found.set(name, { name, from: where.from, spec, isOwned: given.owner !== undefined });
   };
   for (const [name, written] of Object.entries(config.schedules))
     add(name, { from: "orgate.toml", what: `schedules.${name}` }, () => written);

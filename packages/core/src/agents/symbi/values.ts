@@ -6,6 +6,19 @@ import type { Entry, EntryOrSection, Expression, Name, Section } from "./tree.ts
 /** Collects what is wrong; `at` is an offset. */
 export type Report = (at: number, detail: string, hint: string) => void;
 
+const MOST_PROBLEMS = 100;
+/** Each once, and not without end. */
+export function limited(report: Report): Report {
+  const told = new Set<string>();
+  return (at, detail, hint) => {
+    const key = `${at} ${detail}`;
+    if (told.has(key) || told.size > MOST_PROBLEMS) return;
+    told.add(key);
+    if (told.size <= MOST_PROBLEMS) report(at, detail, hint);
+    else report(at, `there are more than ${MOST_PROBLEMS} problems`, "mend those that are told, and look again");
+  };
+}
+
 const UNITS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,

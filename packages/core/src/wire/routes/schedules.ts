@@ -123,6 +123,16 @@ export const scheduleRoutes = {
     tag,
     says: "Fires it now, beside its times; answers with the session.",
   }),
+  retrySchedule: post({
+    path: "/schedules/{schedule}/retry",
+    params: ofSchedule,
+    body: z.strictObject({ dueAt: s.millis.exactOptional() }),
+    answers: as(z.strictObject({ schedule: scheduleName, session: s.sessionId })),
+    status: 202,
+    act: { kind: "run-schedule", on: "schedule" },
+    tag,
+    says: "Fires what was set aside once more: of that due time, or of the latest; answers with the session.",
+  }),
   scheduleHistory: get({
     path: "/schedules/{schedule}/history",
     params: ofSchedule,

@@ -8,7 +8,7 @@ import { act } from "../access.ts";
 import { refusal } from "../answering.ts";
 import type { Handlers } from "../api.ts";
 import type { Front } from "./front.ts";
-import { json, page, pageOf, whole } from "./paging.ts";
+import { json, page, whole } from "./paging.ts";
 
 type Names =
   | "schedules"
@@ -18,6 +18,7 @@ type Names =
   | "resumeSchedule"
   | "removeSchedule"
   | "runSchedule"
+  | "retrySchedule"
   | "scheduleHistory"
   | "scheduleNext";
 
@@ -28,7 +29,8 @@ export function scheduleHandlers({
 }: Pick<Front, "schedules" | "floor" | "cursors">): Pick<Handlers, Names> {
   const calendar = openCalendar();
   return {
-    schedules: async ({ query, may }) => json(await pageOf(cursors, query, await desk.list(), (one) => may(observing(one)))),
+    schedules: async ({ query, may }) =>
+      json(await page(cursors, query, { read: desk.page, place: ({ schedule }) => schedule, shows: (one) => may(observing(one)) })),
     schedule: async ({ params }) => {
       const found = await desk.show(params.schedule);
       if (found === null) throw refusal(wireProblem("not-found", `there is no schedule \`${params.schedule}\``, "list them"));
@@ -43,11 +45,12 @@ export function scheduleHandlers({
     resumeSchedule: async ({ params, body, caller }) => json(await desk.resume(params.schedule, body.reason, caller.person)),
     removeSchedule: async ({ params, body, caller }) => json(await desk.remove(params.schedule, body.reason, caller.person)),
     runSchedule: async ({ params, caller, once }) => {
-      const session = await desk.run(
-        params.schedule,
-        caller.person,
-        sessionId(`s_${once.intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`),
-      );
+      const session = await desk.run(params.schedule, caller.person, sessionOf(once.intent));
+      floor.wake(session);
+      return json({ schedule: params.schedule, session });
+    },
+    retrySchedule: async ({ params, body, caller, once }) => {
+      const session = await desk.retry(params.schedule, body.dueAt ?? null, caller.person, sessionOf(once.intent));
       floor.wake(session);
       return json({ schedule: params.schedule, session });
     },
@@ -62,6 +65,9 @@ export function scheduleHandlers({
     scheduleNext: async ({ params, query }) => json({ schedule: params.schedule, next: await desk.next(params.schedule, query.most) }),
   };
 }
+
+/** The same for the same key: asked again, it is the one that there is. */
+const sessionOf = (intent: string) => sessionId(`s_${intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`);
 
 export const observing = ({ schedule, spec }: Pick<ScheduleView, "schedule" | "spec">) =>
   act("observe", "schedule", { id: schedule, agent: spec.agent, requester: spec.owner });
