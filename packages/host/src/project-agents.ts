@@ -85,7 +85,11 @@ export async function loadProjectAgents(
   const { agents: symbis, origins, sources, finish } = await symbiAgents(config, loadBox, manifests.broken, collect);
   const unfit = new Map([...tomls, ...symbis].map(({ agent, unfit: tools }) => [agent.name, tools]));
   const byName = new Map<string, ProjectAgent>();
-  for (const { agent, file } of withShell(withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config), shell, desk.middleware)) {
+  for (const { agent, file } of withShell(
+    withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config),
+    shell,
+    desk.middleware,
+  )) {
     const other = byName.get(agent.name);
     if (other !== undefined) {
       const [here, there] = [placeOf(agent.name, file), placeOf(agent.name, other.file)];

@@ -104,7 +104,10 @@ export function foldCall(ground: Ground, e: CallEvent): void {
       noted(ground, e);
       return;
     case "middleware.applied":
-      if (e.call !== null && e.change.kind === "arguments") setCall(ground, e.call, argsShown(e.change.args, ""));
+      if (e.call !== null && e.change.kind === "arguments") {
+        const edit = editView(callItem(ground, e.call)?.tool ?? "", e.change.args, null);
+        setCall(ground, e.call, { ...argsShown(e.change.args, ""), ...(edit === null ? {} : { edit }) });
+      }
   }
 }
 
@@ -200,7 +203,7 @@ const MOST_LINES = 400;
 function editShown(ground: Ground, call: CallId, proof: JsonObject | null): Partial<Pick<CallItem, "edit">> {
   const item = callItem(ground, call);
   const edit = item === null || proof === null ? null : editView(item.tool, null, proof);
-  return edit === null ? {} : { edit };
+  return edit === null ? {} : { edit: { ...edit, newly: item?.edit?.newly ?? [] } };
 }
 
 /** Also before it runs: what its arguments say it would change. */
@@ -216,7 +219,16 @@ export function editView(tool: string, args: JsonObject | null, proof: JsonObjec
     removed: of("removed"),
     whole: edit.whole,
     lines: shown.map((one) => (one === null ? null : { kind: one.kind, text: shownText(one.text, 1_000).text })),
+    newly: newlyIn(args),
   };
+}
+
+const MOST_NEWLY = 50;
+function newlyIn(args: JsonObject | null): readonly string[] {
+  const given = args?.["newly"];
+  return Array.isArray(given)
+    ? given.flatMap((one) => (typeof one === "string" ? [escapeHidden(one.slice(0, 500))] : [])).slice(0, MOST_NEWLY)
+    : [];
 }
 
 const isRecord = (value: Json | null): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);

@@ -66,7 +66,15 @@ export type CallStatus =
   | "dropped"; // its turn ended first
 
 /** What a change of a file did. */
-export type EditView = Readonly<{ path: string; added: number; removed: number; whole: boolean; lines: readonly (DiffLine | null)[] }>;
+/** `newly`: what would be decided otherwise, where the file is one that decides; as whoever looked at it says. */
+export type EditView = Readonly<{
+  path: string;
+  added: number;
+  removed: number;
+  whole: boolean;
+  lines: readonly (DiffLine | null)[];
+  newly: readonly string[];
+}>;
 
 type Placed = Readonly<{
   /** Unique in the view, and the same for as long as the thing is there. */

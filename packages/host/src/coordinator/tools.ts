@@ -192,7 +192,8 @@ const actors = (heard: Heard): readonly Tool[] => [
     async run({ agent, input }, { session: here, key, signal }) {
       const { work, ports, fleet, voices } = await heard(here);
       const own = (await ports.journal.session(here))?.agent;
-      if (agent === COORDINATOR || agent === own) throw new Error(agent === own ? `the ${agent} does not run itself` : `the ${agent} is nobody's to run`);
+      if (agent === COORDINATOR || agent === own)
+        throw new Error(agent === own ? `the ${agent} does not run itself` : `the ${agent} is nobody's to run`);
       fleet.mustSee(voices, agent);
       mayOrThrow(voices, work.runAgent(agent), `run \`${agent}\``);
       const { principal, person } = voices.speaker;

@@ -97,6 +97,7 @@ const DOT: Readonly<Record<CallItem["status"], Tone>> = {
   dropped: "dim",
 };
 const MOST_OUTPUT_LINES = 6;
+const MOST_NEWLY = 12;
 
 function callLines(item: CallItem, look: Look): readonly string[] {
   const { paint, columns } = look;
@@ -110,6 +111,8 @@ function callLines(item: CallItem, look: Look): readonly string[] {
       below(`${path}  +${added} −${removed}`, look, "dim"),
       ...lines.slice(0, MOST_DIFF).map((line) => diffLine(line, look)),
       ...more(lines.length - MOST_DIFF, look),
+      ...item.edit.newly.slice(0, MOST_NEWLY).map((line) => `    ${paint("warn", shortened(line, columns - 4))}`),
+      ...more(item.edit.newly.length - MOST_NEWLY, look),
     ];
   }
   const status = saidOf(item);
@@ -158,7 +161,7 @@ function saidOf(item: CallItem): { readonly text: string; readonly tone: Tone } 
 }
 
 const MOST_DIFF = 24;
-function diffLine(line: DiffLine | null, { paint, columns }: Look): string {
+export function diffLine(line: DiffLine | null, { paint, columns }: Look): string {
   if (line === null) return paint("dim", "    ⋮");
   const [mark, tone] =
     line.kind === "added" ? (["+", "good"] as const) : line.kind === "removed" ? (["-", "bad"] as const) : ([" ", "dim"] as const);

@@ -10,6 +10,7 @@ import type { Answer, SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem, RouteOutput } from "@orgate/core/wire";
 import { visible } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
+import { authorsOf } from "./authors.ts";
 import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
 import type { Key } from "./keys.ts";
@@ -72,8 +73,13 @@ export type Shell = Readonly<{
   close(): Promise<void>;
 }>;
 
-/** `move`: to another server, or to one's own (null); what cannot be done is said. */
-export async function openShell(reach: Reach, face: Face, move: Shell["move"]): Promise<Shell> {
+/** `move`: to another server, or to one's own (null); what cannot be done is said. `yes`: saving what is authored was consented to beforehand. */
+export async function openShell(
+  reach: Reach,
+  face: Face,
+  move: Shell["move"],
+  { yes }: Readonly<{ yes: boolean }> = { yes: false },
+): Promise<Shell> {
   let state: LinkState = { kind: "connecting", attempt: 1 };
   let agents: Agents = [];
   let addressee: string | null = null;
@@ -86,7 +92,12 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
     state = now;
     face.changed();
   });
-  const talks = openTalks(link, face.changed);
+  let opened: Shell | null = null;
+  const authors = authorsOf(() => opened, { yes });
+  const talks = openTalks(link, () => {
+    authors.look();
+    face.changed();
+  });
 
   const say = (text: string): void => face.print(wrapped(text, face.look()));
   function problem({ detail, hint, title }: Problem): void {
@@ -214,7 +225,9 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
       talks.all().flatMap(({ session, view }) =>
         view.openQuestions.length === 0 // an old session has many items, and nobody is asked most of the time
           ? []
-          : view.items.flatMap((item) => (item.kind === "question" && item.state === "open" ? [{ session, agent: view.agent, item }] : [])),
+          : view.items.flatMap((item) =>
+              item.kind === "question" && item.state === "open" ? [{ session, agent: view.agent, item, edit: editAsked(view, item) }] : [],
+            ),
       ),
     settled() {
       const look = face.look();
@@ -262,8 +275,15 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
   await Promise.all([refreshAgents(), countWaiting()]);
   const [only, ...others] = agents;
   addressee = agents.find(({ name }) => name === "shell")?.name ?? (others.length === 0 ? (only?.name ?? null) : null);
+  opened = shell;
   return shell;
 }
+
+/** What would change in a file, where that is what is asked about. */
+const editAsked = ({ items }: Talk["view"], { call }: Asked["item"]): Asked["edit"] => {
+  const card = call === null ? undefined : items.findLast((item) => item.kind === "call" && item.call === call);
+  return card?.kind === "call" ? card.edit : null;
+};
 
 const OFFERS: readonly Offer[] = SHELL_COMMANDS.map(({ name, summary }) => ({ word: name, about: summary }));
 const isBusy = ({ view: { state } }: Talk): boolean => state === "running" || state === "waiting";

@@ -7,6 +7,7 @@
 import { nearest } from "../cli/parse.ts";
 import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
+import { AUTHOR_COMMANDS } from "./table-author.ts";
 import { FLEET_COMMANDS } from "./table-fleet.ts";
 import { PEOPLE_COMMANDS } from "./table-people.ts";
 import { SESSION_COMMANDS } from "./table-session.ts";
@@ -22,7 +23,13 @@ const HELP: ShellCommand = {
   },
 };
 
-export const SHELL_COMMANDS: readonly ShellCommand[] = [HELP, ...SESSION_COMMANDS, ...FLEET_COMMANDS, ...PEOPLE_COMMANDS];
+export const SHELL_COMMANDS: readonly ShellCommand[] = [
+  HELP,
+  ...SESSION_COMMANDS,
+  ...AUTHOR_COMMANDS,
+  ...FLEET_COMMANDS,
+  ...PEOPLE_COMMANDS,
+];
 
 export type Read =
   | Readonly<{ kind: "message" }>
