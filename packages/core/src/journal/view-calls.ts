@@ -104,10 +104,7 @@ export function foldCall(ground: Ground, e: CallEvent): void {
       noted(ground, e);
       return;
     case "middleware.applied":
-      if (e.call !== null && e.change.kind === "arguments") {
-        const edit = editView(callItem(ground, e.call)?.tool ?? "", e.change.args, null);
-        setCall(ground, e.call, { ...argsShown(e.change.args, ""), ...(edit === null ? {} : { edit }) });
-      }
+      if (e.call !== null && e.change.kind === "arguments") setCall(ground, e.call, argsShown(e.change.args, ""));
   }
 }
 
@@ -172,7 +169,8 @@ function decided(ground: Ground, { id, action, verdict }: Of<"gate.decided">): v
   if (doing === null) return;
   ground.touched.set(id, doing.resource);
   const verdictShown = verdictView(verdict, ground.entry.seq);
-  const args = doing.args === null ? {} : argsShown(doing.args, "");
+  const edit = doing.args === null ? null : editView(callItem(ground, id)?.tool ?? "", doing.args, null);
+  const args = doing.args === null ? {} : { ...argsShown(doing.args, ""), ...(edit === null ? {} : { edit }) }; // as middleware or a person changed them
   setCall(ground, id, { ...args, verdict: verdictShown, resource: resourceText(doing.resource), status: BY_VERDICT[verdict.kind] });
   if (verdict.kind === "deny") closeCall(ground, id, "denied", { result: verdictShown.reason });
 }

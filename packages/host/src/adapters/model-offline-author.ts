@@ -37,20 +37,20 @@ export function authored(turn: AuthorTurn): AuthorDraft {
   if (listed === undefined) return call("I look up which tools there are.", "list_tools", {});
   const tools = toolsIn(listed.text);
   const last = turn.results.at(-1);
-  const failed = turn.results.filter(({ tool, text }) => tool === VALIDATE[what] && readObject(text)["valid"] === false);
+  const failed = turn.results.filter(({ tool, text }) => tool === VALIDATE[what] && text.startsWith("not valid"));
   const written = write(
     what,
     rest.trim(),
     tools,
-    failed.map(({ text }) => String(readObject(text)["problems"])),
+    failed.map(({ text }) => text),
   );
   if ("lacks" in written) return say(`${written.lacks}\n\n${KNOWS}`);
   const { path, content, note } = written;
   if (last?.tool === "save_artifact") return say(saved(last, path));
   if (last?.isError === true && last.tool === VALIDATE[what]) return say(unsaved(written, last.text));
-  if (last?.tool === VALIDATE[what] && readObject(last.text)["valid"] === true)
+  if (last?.tool === VALIDATE[what] && last.text.startsWith("valid"))
     return call(`It is valid. ${note}`, "save_artifact", { path, content });
-  if (failed.length >= 2) return say(unsaved(written, String(readObject(last?.text ?? "")["problems"])));
+  if (failed.length >= 2) return say(unsaved(written, last?.text ?? ""));
   return call(failed.length === 0 ? `I write ${path}.` : "It is not valid: I mend it.", VALIDATE[what], { path, content });
 }
 

@@ -104,10 +104,12 @@ function callLines(item: CallItem, look: Look): readonly string[] {
   const head = `${item.tool}(${item.summary})`;
   const took = item.durationMs === null ? "" : `  ${duration(item.durationMs)}`;
   const title = `${paint(DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
-  if (item.edit !== null) {
+  const status = saidOf(item);
+  if (item.edit !== null && item.status !== "denied" && item.status !== "failed") {
     const { path, added, removed, lines } = item.edit;
     return [
       title,
+      ...(status === null ? [] : [below(status.text, look, status.tone)]),
       below(`${path}  +${added} −${removed}`, look, "dim"),
       ...lines.slice(0, MOST_DIFF).map((line) => diffLine(line, look)),
       ...more(lines.length - MOST_DIFF, look),
@@ -115,7 +117,6 @@ function callLines(item: CallItem, look: Look): readonly string[] {
       ...more(item.edit.newly.length - MOST_NEWLY, look),
     ];
   }
-  const status = saidOf(item);
   const output = item.status === "denied" ? "" : (item.result ?? item.live).replace(/\n+$/, ""); // what the model was told of it is the reason again
   const lines = output === "" ? [] : output.split("\n");
   const cut = item.result === null ? lines.slice(-MOST_OUTPUT_LINES) : lines.slice(0, MOST_OUTPUT_LINES);

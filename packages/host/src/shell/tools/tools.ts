@@ -81,11 +81,11 @@ const validator = (kind: ArtifactKind, config: Config, env: Env, tries: Tries): 
     async run(artifact, { session }) {
       const { tryArtifact } = await import("../authoring/trying.ts"); // where something is authored, and not before
       const tried = await tryArtifact(config, artifact, env, kind);
-      if (tried.kind === "fit") return { valid: true, path: artifact.path, agents: tried.agents, warnings: problemLines(tried.warnings) };
+      if (tried.kind === "fit") return [`valid: ${artifact.path}`, problemLines(tried.warnings)].filter((line) => line !== "").join("\n");
       const failed = tries.failed(session, artifact.path);
       const next =
         failed >= MOST_FAILED ? "stop: show the artifact with these problems, and ask how to go on" : "mend it and validate it once more";
-      return { valid: false, path: artifact.path, problems: problemLines(tried.problems), next };
+      return `not valid: ${artifact.path}\n${problemLines(tried.problems)}\n${next}`;
     },
   });
 
