@@ -115,6 +115,10 @@ test("Z1 A4 what is wrong with a declaration is told with its place, before anyt
     ['[webhooks.x]\nagent = "desk"\npath = "/api/v1"\nprovider = "github"\nsecret = "x"\n', "the server itself answers at `/api/v1`"],
     ['[webhooks.x]\nagent = "desk"\npath = "/hooks/../x"\nprovider = "github"\nsecret = "x"\n', "is no path for a webhook"],
     ['[webhooks.x]\nagent = "desk"\npath = "/hooks/x"\nprovider = "github"\nsecret = "missing"\n', "there is no secret `missing`"],
+    [
+      '[webhooks.x]\nagent = "desk"\npath = "/hooks/x"\nprovider = "slack"\nsecret = "$HOOK"\nreplay_window = "0s"\n',
+      "nothing is in time within `replay_window`",
+    ],
   ] as const) {
     desk.write("orgate.toml", `${TOML}${text}`);
     const { code, stderr } = await desk.orgate("up", "--port", "0", "--as", "ana");

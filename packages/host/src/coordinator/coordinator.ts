@@ -8,6 +8,7 @@ import type { Declared } from "../schedules/book.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import { mayNotRunOf } from "../schedules/desk.ts";
 import { openSchedules } from "../schedules/index.ts";
+import type { HookSecrets } from "../schedules/webhook-secrets.ts";
 import { viewsAside } from "../views-aside.ts";
 import type { Access } from "./access.ts";
 import { apiOf, type Handlers } from "./api.ts";
@@ -60,7 +61,7 @@ export type Declares = Readonly<{
   schedules: readonly Declared[];
   webhooks: readonly Webhook[];
   /** Of webhooks, by their names. */
-  secrets: ReadonlyMap<string, string>;
+  secrets: HookSecrets;
   by: Principal;
 }>;
 

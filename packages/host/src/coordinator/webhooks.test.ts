@@ -155,7 +155,7 @@ describe("who cannot sign", () => {
     const long = JSON.stringify({ a: "x".repeat(3_000) });
     expect((await send("all", long)).status).toBe(413);
     const pieces = await raw(at.at.port, [
-      "POST /hooks/all HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n",
+      `POST /hooks/all HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\nx-hub-signature-256: sha256=${"0".repeat(64)}\r\ntransfer-encoding: chunked\r\n\r\n`,
       `${(2_500).toString(16)}\r\n${"y".repeat(2_500)}\r\n`,
     ]);
     expect(pieces).toContain(" 413 ");

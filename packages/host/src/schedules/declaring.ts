@@ -8,7 +8,6 @@ import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/core/symbi
 import type * as z from "zod";
 import { type Calendar, readTime } from "../compose.ts";
 import type { Config } from "../config.ts";
-import type { Env, SecretsPort } from "../secrets.ts";
 import type { Declared } from "./book.ts";
 import { ownSchedule, ownWebhook, type WrittenSchedule, type WrittenWebhook } from "./written.ts";
 
@@ -108,6 +107,7 @@ export function webhooksIn({ config, agents, symbi = [], owner }: Sources): read
     if (same !== undefined) throw bad(where, `the path \`${hook.path}\` is that of webhook \`${same}\``, "a path is one webhook's");
     mustBeAgent(agents, hook.agent, where);
     mustBePath(hook.path, where);
+    if (hook.windowMs < 1_000) throw bad(where, "nothing is in time within `replay_window`", "write 5m, or at least 1s");
     found.set(hook.name, hook);
     paths.set(hook.path, hook.name);
   };
@@ -171,17 +171,6 @@ function hookFromSymbi(one: WebhookDeclaration, owner: string, from: string): We
   };
 }
 
-/** What signs each of them, by the webhook's name: looked up once, before anything is opened. */
-export async function webhookSecrets(hooks: readonly Webhook[], store: SecretsPort, env: Env): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>();
-  for (const { name, secret, from } of hooks) {
-    const value = secret.kind === "env" ? (env[secret.name] ?? "") : ((await store.take([secret.name])).get(secret.name) ?? "");
-    if (value === "") throw bad({ from, what: `webhooks.${name}` }, `there is no secret \`${secret.name}\``, `set $${secret.name}`);
-    found.set(name, value);
-  }
-  return found;
-}
-
 /** Names and places, in order: `$.commits[0].id`. */
 const stepsOf = (path: string): readonly string[] =>
   path
@@ -239,7 +228,7 @@ function told<T>(where: Where, work: () => T): T {
   }
 }
 
-function bad({ from, what, line, column }: Where, detail: string, hint: string): FaultError {
+export function bad({ from, what, line, column }: Where, detail: string, hint: string): FaultError {
   return new FaultError({
     kind: "file-bad",
     file: from,
