@@ -109,9 +109,19 @@ function fromBoundaries(before: Side, after: Side, history: readonly Request[]):
         })),
       ),
       ...["model", "respond"].flatMap((act) => probesOf(agent, null, act, about(act, []), []).map((c) => ({ c, side: after }))),
+      ...(agent.knowledge === null
+        ? []
+        : ["recall", "remember"].flatMap((act) =>
+            SCOPES.flatMap((id) => probesOf(agent, null, act, about(act, []), [], { type: "Scope", id }).map((c) => ({ c, side: after }))),
+          )),
+      ...agent.delegates.flatMap((id) =>
+        probesOf(agent, null, "delegate", about("delegate", []), [], { type: "Agent", id }).map((c) => ({ c, side: after })),
+      ),
     ].flatMap(({ c, side }) => requestOf(c, "boundary", side));
   });
 }
+
+const SCOPES = ["agent", "project", "shared"] as const;
 
 /** By its scope alone: whether it may have a part in it. */
 function concerns({ json }: LoadedPolicy, agent: string, action: string, effects: readonly string[]): boolean {

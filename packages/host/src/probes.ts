@@ -17,6 +17,8 @@ export function probesOf(
   act: string,
   policies: readonly LoadedPolicy[],
   bases: readonly JsonObject[],
+  /** What it is done to, where that is not told by arguments. */
+  about: Case["resource"] = undefined,
 ): readonly Case[] {
   const turns: Turns = new Map();
   for (const { json } of policies) for (const { body } of json.conditions) collect(body, turns);
@@ -31,7 +33,7 @@ export function probesOf(
     );
     for (const set of [...singles, ...pairs]) {
       if (cases.length >= MOST_PROBES) return cases;
-      const made = caseOf(agent.name, act, base, set);
+      const made = caseOf(agent.name, act, base, set, about);
       const read = caseSchema.safeParse(made);
       if (read.success && (tool === null || tool.check(read.data.args ?? {}).kind === "valid")) cases.push(read.data);
     }
@@ -41,13 +43,14 @@ export function probesOf(
 
 type Change = Readonly<{ path: string; value: Json | undefined }>;
 
-function caseOf(agent: string, action: string, base: JsonObject | null, changes: readonly Change[]): unknown {
+function caseOf(agent: string, action: string, base: JsonObject | null, changes: readonly Change[], about: Case["resource"]): unknown {
   const made: Record<string, Record<string, unknown> | unknown> = {
     name: "tried",
     agent,
     action,
     verdict: "allow",
     ...(base === null ? {} : { args: { ...base } }),
+    ...(about === undefined ? {} : { resource: about }),
   };
   const labels: Json[] = [];
   for (const { path, value } of changes) {

@@ -161,7 +161,7 @@ export type NoticeItem = Placed & Readonly<{ kind: "notice"; tone: Tone; mark: s
 /** `output`: null when the last reply is the answer. */
 export type EndedItem = Placed &
   Readonly<{ kind: "ended"; turn: number; ending: Ending; sentence: string; next: string } & TurnTotals> &
-  Readonly<{ detail: string | null; output: string | null }>;
+  Readonly<{ detail: string | null; output: string | null /** Whether the turn said anything, to its end or before. */; said: boolean }>;
 export type TurnTotals = Readonly<{
   usage: Usage;
   lost: Usage;

@@ -5,6 +5,7 @@
  * S22 an item is shown once, where it stands in the conversation; nothing is settled before everything above it is.
  * S23 a card is `● name(summary)` with `⎿ output` below it, paired by its call; red is for what failed, not for what was refused or said.
  * S28 what was said for later is in the scrollback once: where its turn begins.
+ * S122 a turn that stopped early says why and what to do; one that said nothing at all is an error with what may help.
  * S24 words in progress are never settled: they go when the reply that takes their place is there.
  */
 import {
@@ -195,17 +196,22 @@ function endedLines(item: EndedItem, look: Look): readonly string[] {
   const cost = item.micros === null ? "" : ` · ${money(item.micros)}`;
   const figures = `${item.ending} · ${count(tokensOf(item), "token")} · ${count(item.iterations, "iteration")} · ${duration(item.activeMs)}${cost}`;
   const isGood = item.ending === "completed";
+  const isMute = !isGood && !item.said && item.ending !== "cancelled";
+  const why = `${item.sentence}${item.detail === null ? "" : `: ${item.detail}`}`;
+  const next = isMute
+    ? `${item.next} If it says nothing again: \`/compact\` or \`/clear\` makes room, or say it in other words.`
+    : item.next;
   return [
     ...(item.output === null ? [] : ["", ...wrapped(item.output, look)]),
     ...(isGood
       ? []
       : wrapped(
-          `${item.sentence}${item.detail === null ? "" : `: ${item.detail}`}`,
+          isMute ? `There is no answer. ${why}` : why,
           look,
-          { first: "! ", rest: "  ", indent: 2 },
-          item.ending === "failed" ? "bad" : "warn",
+          { first: isMute ? "✗ " : "! ", rest: "  ", indent: 2 },
+          isMute || item.ending === "failed" ? "bad" : "warn",
         )),
-    ...(isGood || item.next === "" ? [] : wrapped(item.next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
+    ...(isGood || next === "" ? [] : wrapped(next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
     paint("dim", shortened(figures, look.columns)),
   ];
 }

@@ -10,7 +10,7 @@ import { type Agent, describe, FaultError, type Surface } from "@orgate/core";
 import type { LoadedPolicy } from "@orgate/core/gate";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import { type Change, type Differences, differencesOf, type Side } from "../../agents-diff.ts";
-import { openCalendar } from "../../compose.ts";
+import { type ManifestFile, openCalendar } from "../../compose.ts";
 import type { Config } from "../../config.ts";
 import { type Loading, policyPlace, tryFolder } from "../../policies.ts";
 import { casesOf } from "../../policy-cases.ts";
@@ -32,6 +32,12 @@ type Sides = Readonly<{ before: Side | null; after: Side }>;
 
 /** Tools that are the shell's alone. */
 export const SHELL_TOOLS = ["save_artifact"] as const;
+/** Names that the shell's policies speak of: whoever took one would be permitted what it is. */
+const TAKEN: ReadonlySet<string> = new Set(
+  "validate_dsl validate_cedar validate_toolclad save_artifact read_artifact list_tools read_file search edit_file shell delegate".split(
+    " ",
+  ),
+);
 
 export async function tryArtifact(config: Config, artifact: Artifact, env: Env, kind: ArtifactKind | null = null): Promise<Tried> {
   const { path } = artifact;
@@ -136,7 +142,7 @@ function judge(
   const drafted = symbi === null ? [] : agents.filter(({ name }) => symbi.agents.some((one) => one.name === name));
   return [
     ...judgePolicies(policies, { constraints, tools, warnings: warnings.filter(({ file }) => file === path) }),
-    ...(manifest === undefined ? [] : judgeManifest(manifest, constraints)),
+    ...(manifest === undefined ? [] : [...judgeManifest(manifest, constraints), ...takesName(manifest, project)]),
     ...(symbi === null ? [] : drafted.flatMap((agent) => [...judgeAgent({ agent, symbi }, ground), ...takesFromShell(agent, path)])),
     ...(symbi === null
       ? []
@@ -145,6 +151,21 @@ function judge(
         )),
     ...namesShell(policies),
   ];
+}
+
+function takesName({ shown, contract }: ManifestFile, { desk }: ProjectAgents): readonly Finding[] {
+  const { name } = contract.manifest.tool;
+  return TAKEN.has(name) || desk.tools.some((tool) => tool.name === name)
+    ? [
+        {
+          file: shown,
+          line: 1,
+          column: 1,
+          detail: `\`${name}\` is a tool of the shell's or the coordinator's`,
+          hint: "give it another name",
+        },
+      ]
+    : [];
 }
 
 const takesFromShell = (agent: Agent, file: string): readonly Finding[] => {
@@ -177,7 +198,8 @@ const RANK = { deny: 0, defer: 1, ask: 2, modify: 3, allow: 4 } as const;
 /** Whatever it is called: requests that would be decided more kindly for the shell, in the shell. */
 function shellsGain(before: Loaded, after: Loaded, file: string): readonly Finding[] {
   if (before.side === null || after.side === null || !after.agents.some(({ name }) => name === SHELL)) return [];
-  const inShell = (side: Side): Side => ({ ...side, loaded: { ...side.loaded, gateFor: () => side.loaded.gateFor("shell") } });
+  const { agents } = after.side; // that there is one more whom it may ask to have do something is no gain
+  const inShell = (side: Side): Side => ({ ...side, agents, loaded: { ...side.loaded, gateFor: () => side.loaded.gateFor("shell") } });
   const found = differencesOf(inShell(before.side), inShell(after.side), [], SHELL);
   const kinder = [...found.permits, ...found.asks].filter(({ before: was, after: is }) => RANK[is.verdict] > RANK[was.verdict]);
   return kinder.slice(0, 3).map(({ action, before: was, after: is }) => ({

@@ -32,7 +32,7 @@ const answer = async (at: AuthorStand, how: "approve" | "deny"): Promise<void> =
   await at.say(how === "approve" ? `/approve ${question?.item.approval}` : `/deny ${question?.item.approval} not this`);
 };
 
-test("S5 it generates, validates, mends a real mistake, shows what it newly permits, asks, saves, and says what comes next", async () => {
+test("S120 it generates, validates, mends a real mistake, shows what it newly permits, asks, saves, and says what comes next", async () => {
   const bad = GOOD.replace("[read_note]", "[read_notes]").replace("read_note]", "read_notes]");
   const { stand, at } = await begun({
     "agents/shell.symbi": scripted(
@@ -62,7 +62,7 @@ test("S5 it generates, validates, mends a real mistake, shows what it newly perm
   expect(at.moves()).toBe(1);
 }, 60_000);
 
-test("S7 two validations that failed are enough: a third is refused, nothing is written, and neither does a save that skips them", async () => {
+test("S111 two validations that failed are enough: a third is refused, nothing is written, and neither does a save that skips them", async () => {
   const bad = GOOD.replace("capabilities", "capabilitees");
   const { stand, at } = await begun({
     "agents/shell.symbi": scripted(
