@@ -3,7 +3,7 @@
  * tools there are, writes the least that was asked for, and says that it understands no language. What it proposes is validated, decided and asked about like any model's.
  *
  * S113 the same request in the same project gets the same files; a tool is taken because the request has the words of its name, never invented.
- * S114 what it is asked in another way it answers with what it can do, and saves nothing.
+ * S113 what it is asked in another way it answers with what it can do, and saves nothing.
  */
 import type { Json } from "@orgate/core";
 import { isList } from "./model-offline-template.ts";

@@ -3,7 +3,7 @@
  *
  * S106 an artifact is fit when the whole project loads with it (its own parser, the policies against the tools that there are, the manifests, the schedules) and no
  *      constraint of the project speaks against it; what is wrong is told with file, line and column, all of it at once.
- * S107 what the change newly permits, asks and forbids is found by deciding the same requests before and after it.
+ * S120 what the change newly permits, asks and forbids is found by deciding the same requests before and after it.
  * S108 nothing that is authored lets the shell itself do more, gives its tools to another agent, or has it run by a schedule, a webhook or a delegate.
  */
 import { type Agent, describe, FaultError, type Surface } from "@orgate/core";
