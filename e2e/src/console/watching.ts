@@ -15,10 +15,14 @@ const wrong = (isSo: boolean, what: string): readonly Violation[] => (isSo ? [] 
 const past = z.object({ session: z.string() });
 
 /** A journal with a past, made by another process. Returns its long session. */
-export function makePast(desk: ConsoleDesk, entries: number): string {
-  const made = spawnSync(process.execPath, [join(import.meta.dirname, "past.ts"), join(desk.root, ".orgate"), String(entries)], {
-    encoding: "utf8",
-  });
+export function makePast(desk: ConsoleDesk, entries: number, schedules = 0): string {
+  const made = spawnSync(
+    process.execPath,
+    [join(import.meta.dirname, "past.ts"), join(desk.root, ".orgate"), String(entries), String(schedules)],
+    {
+      encoding: "utf8",
+    },
+  );
   if (made.status !== 0) throw new Error(made.stderr);
   return past.parse(JSON.parse(made.stdout)).session;
 }

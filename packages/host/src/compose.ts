@@ -62,6 +62,7 @@ export {
 export { loadCodeSkills, loadTomlAgents, loadToolBox } from "./adapters/agent-toml.ts";
 export { type Calendar, isTimeZone, openCalendar, readTime } from "./adapters/calendar.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
+export { type CheckedBefore, checkedBefore, gateFiles, NOTHING_CHECKED } from "./adapters/checked-file.ts";
 export { type Watching, watchFolder } from "./adapters/folder-watch.ts";
 export { hiddenPrompt } from "./adapters/hidden-prompt.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
@@ -111,7 +112,7 @@ export const httpReach: ReturnType<typeof httpGuard> = async (invocation, how) =
 export { nameOf as nameOfHolding } from "./adapters/running/sandbox-proof.ts";
 export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
 export { hasKnowledge, openKnowledge } from "./adapters/sqlite-knowledge.ts";
-export { openViews, type Views } from "./adapters/sqlite-views.ts";
+export { openViews, type UsageAsked, type Views } from "./adapters/sqlite-views.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,

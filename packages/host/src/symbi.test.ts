@@ -1,9 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineAgent } from "@orgate/core";
 import { type Case, caseSchema, cedarGate, loadPolicies, runCase } from "@orgate/core/gate";
 import { expect, test } from "vitest";
 import { cedarEngine, sha256 } from "./compose.ts";
 import { GROUPS, deciderOf as gateOf, made, tools } from "./fixtures/symbi-stand.ts";
-import { castOf } from "./policies.ts";
+import { castOf, NO_GROUPS, tryFolder } from "./policies.ts";
 
 const agentText = (rules: string, more = "") => `agent worker {
   capabilities = [pay, transfer, write_note, look, fetch]
@@ -655,6 +658,28 @@ agent second { capabilities = [look] policy p { allow: look } with instructions 
     ["allow", "allow"],
     ["allow", "deny"],
   ]);
+});
+
+test("Y62 a table that names another agent has its file read too: its cases are decided as they are when all run", () => {
+  const found = made(`agent worker { capabilities = [look] policy p { allow: look } with instructions = "x" { } }
+agent second { capabilities = [look] policy p { allow: look } with instructions = "x" { } }`);
+  if (found.kind === "problems") throw new Error(found.text);
+  const folder = mkdtempSync(join(tmpdir(), "orgate-tables-"));
+  try {
+    writeFileSync(join(folder, "base.cedar"), 'permit(principal, action == Action::"model", resource);');
+    const load = (...cases: readonly object[]) => {
+      writeFileSync(join(folder, "base.cases.json"), JSON.stringify(cases));
+      const place = { folder, label: "policies", within: folder };
+      return tryFolder({ place, agents: found.agents, groups: NO_GROUPS, surface: "cli", only: new Set(["worker"]) });
+    };
+    expect(load({ name: "it looks", ...look, agent: "second", verdict: "allow" })).toMatchObject({ kind: "loaded" });
+    expect(load({ name: "it looks", ...look, agent: "second", verdict: "deny" })).toMatchObject({
+      kind: "refused",
+      problems: [{ detail: "case `it looks`: expected deny, got allow" }],
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test("Y30 a pattern is what it says, whatever stands in it", () => {

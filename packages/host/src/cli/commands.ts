@@ -468,7 +468,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [
       "Decided by both: the cases of both decision tables, requests at the values where a condition turns, and the latest decisions of the journal.",
-      "Exits 1 when something is decided otherwise. What it does not try it does not tell.",
+      "What reads otherwise, a rule or a setting, is told even where nothing that was tried is decided otherwise. Exits 0 only when nothing does.",
     ],
     examples: ["git worktree add ../before main && orgate agents diff ../before", "orgate agents diff ../before payer --json"],
     load: async () => (await import("../commands/agents-diff.ts")).diff,

@@ -78,6 +78,24 @@ test("Z16 W186 access to one agent's sees and changes its schedules alone; anoth
   expect((await get("/schedules/other")).value).toMatchObject({ state: "active" });
 });
 
+test("O64 schedules are told with their next three times and what the caller may do; what needs somebody comes first, in pages, by agent, state and name", async () => {
+  const [nightly] = (await get("/schedules")).value.items;
+  expect(nightly).toMatchObject({ may: { edit: true, run: true }, upcoming: [expect.any(Number), expect.any(Number), expect.any(Number)] });
+  expect([nightly?.nextAt]).toEqual((nightly?.upcoming as number[] | undefined)?.slice(0, 1));
+  expect((await get("/schedules/nightly", "looking")).value).toMatchObject({ may: { edit: false, run: false } });
+  const names = async (query: string) => (await get(`/schedules?${query}`)).value.items.map(({ schedule }) => schedule);
+  expect(await names("agent=other")).toEqual(["other"]);
+  expect(await names("text=NIGHT")).toEqual(["nightly"]);
+  const stopped = { kind: "schedule.stopped", schedule: "other", failures: 5, session: null, reason: "it fails" } as const;
+  await bookOf(at.runtime.place).change("other", () => ({ events: [stopped] }));
+  expect(await names("order=need")).toEqual(["other", "nightly", "shared"]);
+  expect(await names("state=stopped")).toEqual(["other"]);
+  expect(await names("state=active")).toEqual(["nightly", "shared"]);
+  const first = (await get("/schedules?order=need&limit=1")).value;
+  expect(await names(`order=need&limit=1&cursor=${first.next as string}`)).toEqual(["nightly"]);
+  expect((await post("/schedules/other/resume", {})).value).toMatchObject({ state: "active", may: { edit: true } });
+});
+
 test("Z16 one is added, paused, resumed and removed; what is wrong with it is told", async () => {
   const added = await post("/schedules", { schedule: "mine", agent: "clerk", cron: "0 3 * * *", timezone: "Europe/Berlin", input: "look" });
   expect([added.status, added.value]).toMatchObject([201, { schedule: "mine", from: null, spec: { owner: "ann" } }]);

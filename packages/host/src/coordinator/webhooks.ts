@@ -30,7 +30,8 @@ import type { Beginning } from "../schedules/clockwork.ts";
 import type { Filter, Webhook } from "../schedules/declaring.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
 import type { Asking } from "./access.ts";
-import { type Answer, refusal } from "./answering.ts";
+import { type Answer, problemIn, refusal } from "./answering.ts";
+import type { Deliveries } from "./deliveries.ts";
 import { type Bounds, rateOf, readBody } from "./limits.ts";
 import type { Log } from "./logs.ts";
 import type { Page } from "./server.ts";
@@ -52,7 +53,7 @@ type Reply = Readonly<{ status: number; answer: Answer }>;
 type Outcome = "accepted" | "known" | "ignored";
 
 /** Answers at the paths of these webhooks, and nowhere else. */
-export function webhookPages(hooks: readonly Webhook[], ports: WebhookPorts): Page {
+export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks" | "came" | "unsigned">, ports: WebhookPorts): Page {
   const byPath = new Map(hooks.map((hook) => [hook.path, hook]));
   const strangers = rateOf(ports.bounds.strangersBurst, ports.bounds.strangersPerSecond);
   const deliveries = rateOf(ports.bounds.burst, ports.bounds.perSecond);
@@ -64,7 +65,12 @@ export function webhookPages(hooks: readonly Webhook[], ports: WebhookPorts): Pa
     if (hook === undefined) return null;
     const body = await genuine(hook, asking, message);
     mustWait(again.take(body.key, performance.now()));
-    const told = await taken(hook, asking, body, ports, () => mustWait(deliveries.take(hook.name, performance.now())));
+    const mayOpen = (): void => mustWait(deliveries.take(hook.name, performance.now()));
+    const told = await taken(hook, asking, body, ports, mayOpen).catch((error: unknown) => {
+      came(hook.name, { what: "refused", delivery: body.id, session: null, detail: problemIn(error).detail });
+      throw error;
+    });
+    if (told.what !== "challenge") came(hook.name, { what: told.what, delivery: told.delivery, session: told.session, detail: "" });
     ports.log("info", "webhook", { webhook: hook.name, what: told.what, session: told.session });
     return told.reply;
   }
@@ -83,13 +89,14 @@ export function webhookPages(hooks: readonly Webhook[], ports: WebhookPorts): Pa
 
   /** Told one thing, and how long to wait when it is too often; whoever signs is not kept waiting by it. */
   function stranger(hook: Webhook, remote: string): unknown {
+    unsigned(hook.name);
     mustWait(strangers.take(remote, performance.now()));
     ports.log("warn", "webhook.refused", { webhook: hook.name });
     return refusal(wireProblem("unauthenticated", "this delivery is not signed as it has to be", "sign it with the webhook's secret, now"));
   }
 }
 
-type Told = Readonly<{ what: Outcome | "challenge"; session: SessionId | null; reply: Reply }>;
+type Told = Readonly<{ what: Outcome | "challenge"; delivery: string | null; session: SessionId | null; reply: Reply }>;
 type Delivered = Readonly<{ bytes: Buffer; id: string | null; key: Extract<Origin, { kind: "webhook" }>["key"] }>;
 
 async function taken(
@@ -102,7 +109,7 @@ async function taken(
   const value = contentOf(hook, headers, bytes);
   const challenge = challengeIn(hook, value);
   if (challenge !== null)
-    return { what: "challenge", session: null, reply: { status: 200, answer: { kind: "json", value: { challenge } } } };
+    return { what: "challenge", delivery: null, session: null, reply: { status: 200, answer: { kind: "json", value: { challenge } } } };
   const delivery = id ?? nameIn(hook, value) ?? key;
   if (isPing(hook, headers) || !hook.filter.every((one) => holds(one, value))) return told("ignored", delivery, null);
   const origin: Origin = { kind: "webhook", webhook: hook.name, provider: hook.provider, delivery, key };
@@ -116,6 +123,7 @@ async function taken(
 
 const told = (what: Outcome, delivery: string, session: SessionId | null): Told => ({
   what,
+  delivery,
   session,
   reply: { status: what === "accepted" ? 202 : 200, answer: { kind: "json", value: { status: what, delivery } } },
 });

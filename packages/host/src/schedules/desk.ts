@@ -21,7 +21,7 @@ import { type Acting, known, mayAct } from "../approvals.ts";
 import type { Calendar, Person } from "../compose.ts";
 import { type Book, wrong } from "./book.ts";
 import { type ClockworkPorts, firingOf } from "./clockwork.ts";
-import { dueTimes, nextDue } from "./due-times.ts";
+import { dueTimes, nextThree } from "./due-times.ts";
 
 export type ScheduleView = Readonly<{
   schedule: string;
@@ -31,6 +31,8 @@ export type ScheduleView = Readonly<{
   from: string | null;
   /** When it fires next, jitter included; null: not by itself. */
   nextAt: Millis | null;
+  /** That and the two after it. */
+  upcoming: readonly Millis[];
   /** Firings that are not over, that wait, and that are tried again. */
   open: readonly SessionId[];
   queued: number;
@@ -56,8 +58,10 @@ export type DeskPorts = Pick<ClockworkPorts, "beginning" | "newSession" | "now" 
 export type ScheduleDesk = Readonly<{
   /** By name; those that were removed are not among them. */
   list(): Promise<readonly ScheduleView[]>;
-  /** The same from one name on, so many of them: the others are not looked at. */
-  page(after: string | null, most: number): Promise<readonly ScheduleView[]>;
+  /** The same, before it is worked out when each fires: what is not shown costs nothing. */
+  standing(): Promise<readonly StandingSchedule[]>;
+  view(standing: StandingSchedule): ScheduleView;
+  stateOf(standing: StandingSchedule): ScheduleView["state"];
   show(name: string): Promise<ScheduleView | null>;
   /** Newest first. */
   history(name: string, page: Readonly<{ before: number | null; most: number }>): Promise<readonly HistoryEntry[]>;
@@ -75,15 +79,14 @@ export type ScheduleDesk = Readonly<{
 
 export function viewOf(s: StandingSchedule, calendar: Calendar, now: Millis): ScheduleView {
   const { schedule, spec, from, open, queue, retry, setAside, failures, fired, last } = s;
-  const nextAt = nextDue(s, calendar, now);
-  const hasPassed = spec.when.kind === "at" && nextAt === null && open.length + queue.length + retry.length === 0;
-  const state = s.state !== "active" ? s.state : !spec.enabled ? "off" : hasPassed ? "done" : "active";
+  const upcoming = nextThree(s, calendar, now);
   return {
     schedule,
-    state,
+    state: stateOf(s, calendar, now),
     spec,
     from,
-    nextAt,
+    nextAt: upcoming[0] ?? null,
+    upcoming,
     open: open.map(({ session }) => session),
     queued: queue.length,
     retrying: retry.length,
@@ -92,6 +95,15 @@ export function viewOf(s: StandingSchedule, calendar: Calendar, now: Millis): Sc
     fired,
     last,
   };
+}
+
+/** As people are told it: what came once and has passed is done, whether it was fired or missed. */
+function stateOf(s: StandingSchedule, calendar: Calendar, now: Millis): ScheduleView["state"] {
+  const { state, spec, open, queue, retry } = s;
+  if (state !== "active") return state;
+  if (!spec.enabled) return "off";
+  const isOver = spec.when.kind === "at" && nextThree(s, calendar, now).length === 0;
+  return isOver && open.length + queue.length + retry.length === 0 ? "done" : "active";
 }
 
 export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
@@ -143,8 +155,10 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
   }
 
   return {
-    list: () => page(null, Number.POSITIVE_INFINITY),
-    page,
+    list: async () => (await standing()).map((s) => viewOf(s, calendar, now())),
+    standing,
+    view: (s) => viewOf(s, calendar, now()),
+    stateOf: (s) => stateOf(s, calendar, now()),
     async show(name) {
       const found = await find(name);
       return found === null ? null : viewOf(found, calendar, now());
@@ -194,15 +208,9 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
     },
   };
 
-  async function page(after: string | null, most: number): Promise<readonly ScheduleView[]> {
+  async function standing(): Promise<readonly StandingSchedule[]> {
     await book.refresh();
-    const names = [...book.all().values()].flatMap(({ schedule, state }) => (state === "removed" ? [] : [schedule])).sort();
-    const first = after === null ? 0 : names.findIndex((name) => name > after);
-    const shown = first < 0 ? [] : names.slice(first, first + most);
-    return shown.flatMap((name) => {
-      const s = book.get(name);
-      return s === null ? [] : [viewOf(s, calendar, now())];
-    });
+    return [...book.all().values()].filter(({ state }) => state !== "removed").sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
   }
 
   /** How often a due time was tried: from the end of the schedule's past, page by page. */

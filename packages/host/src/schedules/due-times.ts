@@ -27,12 +27,13 @@ export function dueTimes({ schedule, spec, state, through }: Timed, calendar: Ca
   return out;
 }
 
-/** Working one out costs a tenth of a millisecond: it is kept for as long as the schedule stands as it stood and the time has not come. */
-export function nextDue(s: StandingSchedule, calendar: Calendar, now: Millis): Millis | null {
+/** Working one out costs a tenth of a millisecond: they are kept for as long as the schedule stands as it stood and the first has not come. */
+export function nextThree(s: StandingSchedule, calendar: Calendar, now: Millis): readonly Millis[] {
   const known = kept.get(s);
-  if (known !== undefined && (known.at === null || (known.at > now && known.asked <= now))) return known.at;
-  const [at = null] = dueTimes(s, calendar, 1, now);
-  kept.set(s, { at, asked: now });
-  return at;
+  const [first = null] = known?.times ?? [];
+  if (known !== undefined && (first === null || (first > now && known.asked <= now))) return known.times;
+  const times = dueTimes(s, calendar, 3, now);
+  kept.set(s, { times, asked: now });
+  return times;
 }
-const kept = new WeakMap<StandingSchedule, Readonly<{ at: Millis | null; asked: Millis }>>();
+const kept = new WeakMap<StandingSchedule, Readonly<{ times: readonly Millis[]; asked: Millis }>>();

@@ -6,6 +6,7 @@ import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } fro
 import { millis } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useEffect, useMemo, useState } from "react";
+import { STOPPED_TOPICS } from "../../app/Navigation.tsx";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { type Figure, Figures } from "../../parts/Figures.tsx";
@@ -38,6 +39,7 @@ export default function Fleet() {
   const agents = useCalled("agents", { query: { limit: 500 } });
   const halts = useCalled("halts", { query: {} }, ["work.halted", "work.resumed"]);
   const breakers = useCalled("breakers", { query: {} }, ["breaker.changed"]);
+  const schedules = useCalled("schedules", { query: { limit: 100, state: "stopped" } }, STOPPED_TOPICS);
   const { standing, problem, reload } = useStanding(agents.value);
   const view = useFleet(standing, now);
   const isCounted = standing?.isCounted === true;
@@ -60,7 +62,10 @@ export default function Fleet() {
       lead="What every agent is doing now, and how it went in the last 24 hours."
       aside={<Halts halts={halted} reload={halts.reload} />}
     >
-      <Figures label="At a glance" of={figures(view, { broken: open.length, halted: halted.length, isCounted })} />
+      <Figures
+        label="At a glance"
+        of={figures(view, { broken: open.length, halted: halted.length, stopped: schedules.value?.items.length ?? 0, isCounted })}
+      />
       {view.agents.length === 0 ? (
         <Empty icon="fleet" title="No agents yet">
           <p>
@@ -110,7 +115,7 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
     };
     /** Who works is shown at once; what was used is looked up beside the journal, which may take a moment. */
     const all = async (): Promise<void> => {
-      if (round === 0) await stand({ rows: [], behind: 0 }, false);
+      if (round === 0) await stand({ rows: [], behind: 0, cut: false }, false);
       const usage = await hub.call("usage", { query: { from: hour - HOURS + 1, to: hour + 1 } });
       if (isGone || usage.kind === "problem") return;
       await stand(usage.value, true);
@@ -159,15 +164,20 @@ function useFleet(standing: Standing | null, now: number): FleetView | null {
   return useMemo(() => fold?.view(millis(now)) ?? null, [fold, version, now]);
 }
 
-type Besides = Readonly<{ broken: number; halted: number; isCounted: boolean }>;
+type Besides = Readonly<{ broken: number; halted: number; stopped: number; isCounted: boolean }>;
 /** Until it is counted. */
 const NOT_YET = "…";
 
-function figures({ agents, running, waiting }: FleetView, { broken, halted, isCounted }: Besides): readonly Figure[] {
+function figures({ agents, running, waiting }: FleetView, { broken, halted, stopped, isCounted }: Besides): readonly Figure[] {
   const sum = (of: (row: AgentRow) => number): number => agents.reduce((total, row) => total + of(row), 0);
   const counted = (text: string): string => (isCounted ? text : NOT_YET);
   const [turns, completed] = [sum((r) => r.counts.turns), sum((r) => r.counts.completed)];
-  const stopped = broken + halted;
+  const wrong = broken + halted + stopped;
+  const told = [
+    broken > 0 ? count(broken, "breaker") : "",
+    halted > 0 ? count(halted, "halt") : "",
+    stopped > 0 ? count(stopped, "schedule") : "",
+  ].filter((text) => text !== "");
   return [
     {
       name: "Working",
@@ -197,10 +207,11 @@ function figures({ agents, running, waiting }: FleetView, { broken, halted, isCo
       to: "/cost",
     },
     {
-      name: "Broken or halted",
-      value: String(stopped),
-      says: stopped === 0 ? "all runs" : `${count(broken, "breaker")}, ${count(halted, "halt")}`,
-      tone: stopped > 0 ? "bad" : "ok",
+      name: "Broken or stopped",
+      value: String(wrong),
+      says: wrong === 0 ? "all runs" : told.join(", "),
+      tone: wrong > 0 ? "bad" : "ok",
+      ...(stopped > 0 && wrong === stopped ? { to: "/schedules" } : {}),
     },
   ];
 }

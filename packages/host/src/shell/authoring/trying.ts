@@ -198,7 +198,8 @@ const RANK = { deny: 0, defer: 1, ask: 2, modify: 3, allow: 4 } as const;
 /** Whatever it is called: requests that would be decided more kindly for the shell, in the shell. */
 function shellsGain(before: Loaded, after: Loaded, file: string): readonly Finding[] {
   if (before.side === null || after.side === null || !after.agents.some(({ name }) => name === SHELL)) return [];
-  const { agents } = after.side; // that there is one more whom it may ask to have do something is no gain
+  // the shell as it would be, on both sides: that there is one more whom it may ask to have do something is no gain
+  const agents = after.side.agents.filter(({ name }) => name === SHELL);
   const inShell = (side: Side): Side => ({ ...side, agents, loaded: { ...side.loaded, gateFor: () => side.loaded.gateFor("shell") } });
   const found = differencesOf(inShell(before.side), inShell(after.side), [], SHELL);
   const kinder = [...found.permits, ...found.asks].filter(({ before: was, after: is }) => RANK[is.verdict] > RANK[was.verdict]);
@@ -216,19 +217,28 @@ function shellsGain(before: Loaded, after: Loaded, file: string): readonly Findi
 const MOST_LINES = 40;
 
 /** One line each, what is permitted first. */
-export function changesOf({ sides }: Extract<Tried, { kind: "fit" }>): readonly string[] {
+export function changesOf(fit: Extract<Tried, { kind: "fit" }>): readonly string[] {
+  const { sides } = fit;
   if (sides === null) return ["the project has no policies: nothing would run"];
   if (sides.before === null) return ["the project does not load as it is: nothing to compare with"];
-  const found: Differences = differencesOf(sides.before, sides.after, [], null);
+  const { before, after } = sides;
+  // what an agent's file says is about its own agents: nobody else is tried for it
+  const names =
+    fit.artifact === "dsl" ? new Set([...fit.agents, ...namesOf(before).filter((name) => !namesOf(after).includes(name))]) : null;
+  const about = (side: Side): Side => (names === null ? side : { ...side, agents: side.agents.filter(({ name }) => names.has(name)) });
+  const found: Differences = differencesOf(about(before), about(after), [], null);
   const lines = [
     ...found.permits.map((one) => changeLine("permits", one)),
     ...found.asks.map((one) => changeLine("asks", one)),
     ...found.forbids.map((one) => changeLine("forbids", one)),
+    ...(found.cut.length === 0 ? [] : [`not all was tried: there is more at the turning points of ${found.cut.slice(0, 5).join(", ")}`]),
   ];
   return lines.length <= MOST_LINES
     ? lines
     : [...lines.slice(0, MOST_LINES), `… ${lines.length - MOST_LINES} more: \`orgate agents diff\` has all`];
 }
+
+const namesOf = ({ agents }: Side): readonly string[] => agents.map(({ name }) => name);
 
 function changeLine(what: string, { agent, action, args, labels, before, after, alike }: Change): string {
   const given = [args === null || Object.keys(args).length === 0 ? "" : JSON.stringify(args), ...labels.map((one) => `[${one}]`)]
