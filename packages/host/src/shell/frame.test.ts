@@ -82,7 +82,14 @@ test.each([6, 10, 24, 60])(
       resource: null,
       digest: digest("0".repeat(64)),
       asks: [
-        { policy: { id: policyId("shell/save"), file: null }, question: "Save this?", approvers: [], quorum: 1, grant: "tool session" },
+        {
+          policy: { id: policyId("shell/save"), file: null },
+          question: "Save this?",
+          approvers: [],
+          quorum: 1,
+          grant: "tool session",
+          onExpiry: "deny",
+        },
       ],
       again: null,
       expiresAt: null,

@@ -1,6 +1,6 @@
 import { sessionFold, sessionViewOf, width } from "@orgate/core/journal/view";
 import { VIEW_CASES } from "@orgate/core/testing";
-import { ENDINGS, millis, seq, sessionId } from "@orgate/core/vocab";
+import { ENDINGS, millis, NO_USAGE, seq, sessionId } from "@orgate/core/vocab";
 import { describe, expect, test } from "vitest";
 import { plain } from "../cli/paint.ts";
 import { itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
@@ -70,7 +70,7 @@ test("S122 a turn that stopped early says why and what to do; one that said noth
     tones.set(text, tone);
     return text;
   };
-  const totals = { usage: { input: 1, output: 1 }, lost: { input: 0, output: 0 }, micros: null, iterations: 20, calls: 3, activeMs: 1 };
+  const totals = { usage: NO_USAGE, lost: NO_USAGE, micros: null, iterations: 20, calls: 3, activeMs: 1 };
   const ended = (ending: keyof typeof ENDINGS, said: boolean) => {
     tones.clear();
     const item = {
