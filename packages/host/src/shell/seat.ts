@@ -46,11 +46,11 @@ export function takeSeat(given: Given, screen: Screen, face: Face, begin: (shell
       if (current === next) resolve(fault);
     });
     const before = current;
-    const isAgain = before !== null && before.reach.isLocal && reach.isLocal;
-    if (isAgain) carry(before, next);
+    const own = before?.reach.isLocal === true && reach.isLocal ? before : null;
+    if (own !== null) carry(own, next);
     current = next;
     begin(next);
-    if (isAgain) next.say(takenUp(namesOf(before), namesOf(next)));
+    if (own !== null) next.say(takenUp(namesOf(own), namesOf(next)));
     await before?.close();
     return next;
   }
