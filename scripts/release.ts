@@ -22,6 +22,7 @@ const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     agents: "starter/agents",
     "policies/coordinator": "starter/coordinator",
     "policies/shell": "starter/shell",
+    "policies/conductor": "starter/conductor",
   },
 };
 /** Never shipped: what only tests read. */

@@ -59,7 +59,8 @@ export function completionOf({ text, at }: Line, choices: Choices): Completion |
       filesFor(word.slice(1), choices).map((file) => ({ word: `@${file}`, about: "" })),
     );
   }
-  if (/^\/(agent use|ask|run|agent) /.test(before) && !word.includes("/")) return offered(from, fitting(word, choices.agents));
+  if (/^\/(agent use|ask|run|agent|(chain|parallel|race|debate)( [\w.-]+)*) $/.test(before.slice(0, from)) && !word.includes("/"))
+    return offered(from, fitting(word, choices.agents));
   return word.includes("/") && word.length > 1
     ? offered(
         from,

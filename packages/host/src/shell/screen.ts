@@ -22,6 +22,7 @@ import {
   width,
 } from "@orgate/core/journal/view";
 import type { Paint, Tone } from "../cli/paint.ts";
+import { isCalledOff, memberTitle } from "./members.ts";
 
 export type Look = Readonly<{ columns: number; paint: Paint; showThinking: boolean }>;
 
@@ -102,9 +103,11 @@ const MOST_NEWLY = 12;
 
 function callLines(item: CallItem, look: Look): readonly string[] {
   const { paint, columns } = look;
-  const head = `${item.tool}(${item.summary})`;
-  const took = item.durationMs === null ? "" : `  ${duration(item.durationMs)}`;
-  const title = `${paint(DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
+  const head = memberTitle(item);
+  const used = item.child?.used ?? null;
+  const spent = used === null ? "" : ` · ${count(used.tokens, "token")}${used.micros === null ? "" : ` · ${money(used.micros)}`}`;
+  const took = item.durationMs === null ? "" : `  ${duration(item.durationMs)}${spent}`;
+  const title = `${paint(isCalledOff(item) ? "dim" : DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
   const status = saidOf(item);
   if (item.edit !== null && item.status !== "denied" && item.status !== "failed") {
     const { path, added, removed, lines } = item.edit;
@@ -121,7 +124,7 @@ function callLines(item: CallItem, look: Look): readonly string[] {
   const output = item.status === "denied" ? "" : (item.result ?? item.live).replace(/\n+$/, ""); // what the model was told of it is the reason again
   const lines = output === "" ? [] : output.split("\n");
   const cut = item.result === null ? lines.slice(-MOST_OUTPUT_LINES) : lines.slice(0, MOST_OUTPUT_LINES);
-  const tone: Tone = item.status === "failed" ? "bad" : "plain";
+  const tone: Tone = isCalledOff(item) ? "dim" : item.status === "failed" ? "bad" : "plain";
   return [
     title,
     ...(item.status === "recovering" ? [] : item.recovery.map((line) => below(line, look, "dim"))),

@@ -14,6 +14,7 @@ import { authorsOf } from "./authors.ts";
 import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
 import type { Key } from "./keys.ts";
+import { togetherLine } from "./members.ts";
 import type { Asked, Bound } from "./panel.ts";
 import type { Reach } from "./reach.ts";
 import { isForLater, itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
@@ -222,7 +223,7 @@ export async function openShell(
       return reply.kind !== "error";
     },
     questions: () =>
-      talks.all().flatMap(({ session, view }) =>
+      [...talks.all(), ...talks.aside()].flatMap(({ session, view }) =>
         view.openQuestions.length === 0 // an old session has many items, and nobody is asked most of the time
           ? []
           : view.items.flatMap((item) =>
@@ -292,7 +293,9 @@ const isBusy = ({ view: { state } }: Talk): boolean => state === "running" || st
 const MOST_EARLIER = 400;
 function itemsFrom({ view }: Talk, from: number, upTo: number, look: Look): readonly string[] {
   const first = from === 0 ? Math.max(0, upTo - MOST_EARLIER) : from;
-  const lines = view.items.slice(first, upTo).flatMap((item) => (isForLater(item) ? [] : itemLines(item, look)));
+  const lines = view.items
+    .slice(first, upTo)
+    .flatMap((item) => (isForLater(item) ? [] : [...itemLines(item, look), ...togetherLine(view, item, look)]));
   return first === from
     ? lines
     : [look.paint("dim", `… ${first} items before this are in the journal: orgate sessions show ${view.session}`), ...lines];

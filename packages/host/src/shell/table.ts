@@ -9,6 +9,7 @@ import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
 import { AUTHOR_COMMANDS } from "./table-author.ts";
 import { FLEET_COMMANDS } from "./table-fleet.ts";
+import { ORCHESTRATE_COMMANDS } from "./table-orchestrate.ts";
 import { PEOPLE_COMMANDS } from "./table-people.ts";
 import { SESSION_COMMANDS } from "./table-session.ts";
 
@@ -28,6 +29,7 @@ export const SHELL_COMMANDS: readonly ShellCommand[] = [
   ...SESSION_COMMANDS,
   ...AUTHOR_COMMANDS,
   ...FLEET_COMMANDS,
+  ...ORCHESTRATE_COMMANDS,
   ...PEOPLE_COMMANDS,
 ];
 

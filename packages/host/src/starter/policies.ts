@@ -1,4 +1,4 @@
-/** The starter policies, the coordinator and the shell: `policies/` and `agents/` of the repository, shipped beside this file. */
+/** The starter policies, the coordinator, the conductor and the shell: `policies/` and `agents/` of the repository, shipped beside this file. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,17 +18,25 @@ export function starterPolicies(kind: string): readonly StarterFile[] {
 }
 
 /** The agent that operators talk to, and what it may do: the project's own from then on. */
-export const coordinatorFiles = (): readonly StarterFile[] => deskFiles("coordinator", "agents/coordinator.toml");
+export const coordinatorFiles = (): readonly StarterFile[] => [
+  agentFile("coordinator.toml"),
+  ...policyFiles("coordinator", "policies/coordinator/"),
+];
+
+/** The agent that has others work on one task, at every surface. */
+export const conductorFiles = (): readonly StarterFile[] => [agentFile("conductor.toml"), ...policyFiles("conductor", "policies/")];
 
 /** The agent of the shell, and what it may do. */
-export const shellFiles = (): readonly StarterFile[] => deskFiles("shell", "agents/shell.symbi");
+export const shellFiles = (): readonly StarterFile[] => [agentFile("shell.symbi"), ...policyFiles("shell", "policies/shell/")];
 
-function deskFiles(name: string, agent: string): readonly StarterFile[] {
-  const policies = shipped(`policies/${name}/`, `${name}/`);
-  return [
-    { path: agent, text: readFileSync(shipped(agent, agent), "utf8") },
-    ...readdirSync(policies)
-      .sort()
-      .map((file) => ({ path: `policies/${name}/${file}`, text: readFileSync(join(policies, file), "utf8") })),
-  ];
+const agentFile = (name: string): StarterFile => ({
+  path: `agents/${name}`,
+  text: readFileSync(shipped(`agents/${name}`, `agents/${name}`), "utf8"),
+});
+
+function policyFiles(kind: string, to: string): readonly StarterFile[] {
+  const policies = shipped(`policies/${kind}/`, `${kind}/`);
+  return readdirSync(policies)
+    .sort()
+    .map((name) => ({ path: `${to}${name}`, text: readFileSync(join(policies, name), "utf8") }));
 }
