@@ -40,8 +40,7 @@ import { fileBad } from "./project-modules.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
 import type { finishAgent, SymbiOrigin } from "./project-symbi.ts";
 import type { AskHidden, Env } from "./secrets.ts";
-import { hasShellAgent } from "./shell/authoring/artifact.ts";
-import { withShell } from "./shell/tools/agent.ts";
+import { hasShellAgent } from "./shell-agent.ts";
 
 /** `symbi`: where it comes from such a file. */
 export type ProjectAgent = Readonly<{
@@ -61,6 +60,8 @@ export type ProjectAgents = Readonly<{
   desk: CoordinatorTools;
 }>;
 
+const same = <T>(agents: readonly T[]): readonly T[] => agents;
+
 /** A23 an agent is found by its name, whichever way it is written; one name is one agent. Only the skills that are named are read, unless all are asked for. */
 export async function loadProjectAgents(
   config: Config,
@@ -77,7 +78,7 @@ export async function loadProjectAgents(
   );
   const manifests = manifestsOf(config, env, ask);
   const desk = coordinatorTools();
-  const shell = hasShellAgent(config) ? (await import("./shell/tools/tools.ts")).shellTools(config, env, desk) : null;
+  const shell = hasShellAgent(config) ? (await import("./shell/tools/agent.ts")).shellDesk(config, env, desk) : null;
   const spare = [...desk.tools, ...(shell?.tools ?? [])];
   const tomlFiles = config.agents.filter(isToml);
   const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, spare, manifests.broken);
@@ -85,11 +86,7 @@ export async function loadProjectAgents(
   const { agents: symbis, origins, sources, finish } = await symbiAgents(config, loadBox, manifests.broken, collect);
   const unfit = new Map([...tomls, ...symbis].map(({ agent, unfit: tools }) => [agent.name, tools]));
   const byName = new Map<string, ProjectAgent>();
-  for (const { agent, file } of withShell(
-    withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config),
-    shell,
-    desk.middleware,
-  )) {
+  for (const { agent, file } of (shell?.within ?? same)(withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config))) {
     const other = byName.get(agent.name);
     if (other !== undefined) {
       const [here, there] = [placeOf(agent.name, file), placeOf(agent.name, other.file)];

@@ -1,7 +1,7 @@
 /** The coordinator's tools on a server: its fleet, its floor, its identities. */
 
 import { type Agent, CONDUCTOR_MODEL, isFault, type Surface, toolsOf } from "@orgate/core";
-import { SHELL } from "../shell/authoring/artifact.ts";
+import { SHELL } from "../shell-agent.ts";
 import type { Identity } from "./auth.ts";
 import type { Front } from "./routes/front.ts";
 import { COORDINATOR, type CoordinatorTools } from "./tools.ts";

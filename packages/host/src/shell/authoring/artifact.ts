@@ -4,22 +4,18 @@
  * S104 an artifact lies in `agents/`, `policies/` or `tools/`, under one plain name in lower case, and is one that the project would read; nothing else is written.
  * S105 what the shell itself is and is held to is not authored by it, whoever says yes: `agents/shell.*`, `policies/shell/`, constraints, settings, keys, state.
  */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { basename, dirname, join, matchesGlob } from "node:path";
 import { SURFACES } from "@orgate/core";
 import type { Config } from "../../config.ts";
+import { SHELL, SHELL_FILES } from "../../shell-agent.ts";
 
-export const SHELL = "shell";
+export { SHELL };
 export type ArtifactKind = "dsl" | "cedar" | "toolclad";
 export const MAX_ARTIFACT = 128 * 1024;
 
-/** Where its agent's file lies, in whichever form. */
-const AGENT_FILES: readonly string[] = ["symbi", "dsl", "toml", "ts"].map((ending) => `agents/${SHELL}.${ending}`);
-export const hasShellAgent = ({ root, drafts = [] }: Pick<Config, "root" | "drafts">): boolean =>
-  AGENT_FILES.some((file) => drafts.some(({ path }) => path === file) || existsSync(join(root, file)));
-
 /** What no grant and no answer covers. */
-export const SHELLS_OWN: readonly string[] = [...AGENT_FILES, `policies/${SHELL}`];
+export const SHELLS_OWN: readonly string[] = [...SHELL_FILES, `policies/${SHELL}`];
 
 const NAME = "[a-z0-9][a-z0-9_-]{0,63}";
 const FOLDER = `(?:shadow/)?(?:(?:${SURFACES.join("|")})/)?`;

@@ -3,20 +3,29 @@
  * policy decides.
  */
 import { type Agent, defineAgent, describe, FaultError, type Middleware } from "@orgate/core";
+import type { Config } from "../../config.ts";
+import type { CoordinatorTools } from "../../coordinator/tools.ts";
 import { fileBad } from "../../project-modules.ts";
-import { SHELL } from "../authoring/artifact.ts";
-import type { ShellTools } from "./tools.ts";
+import type { Env } from "../../secrets.ts";
+import { SHELL } from "../../shell-agent.ts";
+import { type ShellTools, shellTools } from "./tools.ts";
 
 type Found = Readonly<{ agent: Agent; file: string }>;
 
+export type ShellDesk = Readonly<{
+  /** For agents to name. */
+  tools: ShellTools["tools"];
+  /** With the shell's agent as it is run. */
+  within(agents: readonly Found[]): readonly Found[];
+}>;
+
+export function shellDesk(config: Config, env: Env, desk: CoordinatorTools): ShellDesk {
+  const tools = shellTools(config, env, desk);
+  return { tools: tools.tools, within: (agents) => withShell(agents, tools, desk.middleware) };
+}
+
 /** `leave` holds delegates to what whoever speaks may run. */
-export function withShell(
-  agents: readonly Found[],
-  tools: Pick<ShellTools, "command" | "middleware"> | null,
-  leave: Middleware,
-): readonly Found[] {
-  if (tools === null) return agents;
-  const { command, middleware } = tools;
+function withShell(agents: readonly Found[], { command, middleware }: ShellTools, leave: Middleware): readonly Found[] {
   const others = agents.map(({ agent }) => agent.name).filter((name) => name !== SHELL);
   return agents.map((found) => {
     if (found.agent.name !== SHELL) return found;
