@@ -9,8 +9,13 @@ import type { EditView, QuestionItem } from "@orgate/core/journal/view";
 import type { ApprovalId, Digest, SessionId } from "@orgate/core/vocab";
 import type { Key } from "./keys.ts";
 
-/** `edit`: what would change in a file, where it says so. */
-export type Asked = Readonly<{ session: SessionId; agent: string; item: QuestionItem; edit: EditView | null }>;
+/** `item`: what of a question is shown, and what an answer is bound to. `edit`: what would change in a file, where it says so. */
+export type Asked = Readonly<{
+  session: SessionId;
+  agent: string;
+  item: Pick<QuestionItem, "approval" | "digest" | "tool" | "summary" | "asks">;
+  edit: EditView | null;
+}>;
 export type Panel = Readonly<{
   asked: Asked;
   /** A key that comes sooner is no answer. */
