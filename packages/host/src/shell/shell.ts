@@ -6,7 +6,7 @@
  * S32 what could not be sent is said, with what to do, and comes back to be sent again: nothing is lost and nothing is sent twice.
  * S33 what is cancelled is the turn that runs, really: the model call and its tools.
  */
-import { approvalRow } from "@orgate/core/journal/view";
+import { approvalRow, type QuestionItem } from "@orgate/core/journal/view";
 import type { Answer, SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem, RouteOutput } from "@orgate/core/wire";
 import { visible } from "../cli/visible.ts";

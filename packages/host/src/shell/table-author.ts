@@ -5,6 +5,7 @@
 import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
 import type { Shell } from "./shell.ts";
+import { startAgent } from "./table-talk.ts";
 
 const AUTHOR = "shell";
 const NO_AUTHOR = "this project has no agent for that: `/init shell` writes agents/shell.symbi and policies/shell/, yours to edit";
@@ -33,10 +34,8 @@ async function spawn(rest: string, shell: Shell): Promise<void> {
 }
 
 async function started(name: string, task: string, shell: Shell): Promise<void> {
-  shell.address(name);
-  shell.startAnew();
-  if (task === "") shell.say(`you talk to ${visible(name)}; the next message begins a conversation`);
-  else await shell.tell(name, task);
+  await startAgent(name, shell);
+  if (task !== "" && shell.addressee() === name) await shell.tell(name, task);
 }
 
 const PROFILES = ["minimal", "assistant", "dev-agent", "multi-agent"];
@@ -60,6 +59,7 @@ export const AUTHOR_COMMANDS: readonly ShellCommand[] = [
   {
     name: "init",
     usage: "shell | PROFILE FOLDER | WORDS",
+    takes: [[AUTHOR, ...PROFILES], "file"],
     summary: "the shell's own agent for this project, or another project",
     more: [
       "As `orgate init`. `shell` writes agents/shell.symbi and policies/shell/; nothing that is there is overwritten.",
@@ -70,6 +70,7 @@ export const AUTHOR_COMMANDS: readonly ShellCommand[] = [
   {
     name: "spawn",
     usage: 'NAME [TASK] | "WORDS"',
+    takes: ["agent", "anything"],
     summary: "start an agent, or author one",
     more: [
       "A name starts a conversation with that agent. Words say what an agent should do: it is written, validated, shown with what it newly permits, and saved if you say so.",
@@ -80,6 +81,7 @@ export const AUTHOR_COMMANDS: readonly ShellCommand[] = [
   {
     name: "policy",
     usage: '"WORDS"',
+    takes: ["anything"],
     summary: "author a policy",
     more: [
       "In Cedar, checked with all the others against the tools that there are.",
@@ -90,6 +92,7 @@ export const AUTHOR_COMMANDS: readonly ShellCommand[] = [
   {
     name: "tool",
     usage: '"WORDS"',
+    takes: ["anything"],
     summary: "author a tool, as a manifest",
     more: [
       "A command in a sandbox, an HTTP call or a tool of an MCP server: `orgate tools init` has templates.",
@@ -100,6 +103,7 @@ export const AUTHOR_COMMANDS: readonly ShellCommand[] = [
   {
     name: "behavior",
     usage: '"WORDS"',
+    takes: ["anything"],
     summary: "author a reusable block: an agent with parameters that others delegate to",
     more: [
       'A behavior is an agent with parameters (and a return type, if it has one); others have it with "agent:NAME" among their capabilities.',
