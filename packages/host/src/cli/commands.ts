@@ -1175,6 +1175,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {
       resume: { type: "string", value: "ID", help: "go on in this session: its id, your own name of it, or enough of either end" },
       list: { type: "boolean", help: "the sessions that you may see, and nothing else" },
+      profile: { type: "string", value: "NAME", help: "with keys, sign-ins and typed lines of its own: $ORGATE_HOME/profiles/NAME" },
       attach: {
         type: "string",
         value: "URL",

@@ -22,6 +22,7 @@ import { probesOf } from "./probes.ts";
 import { agentHandlers } from "./routes/agents.ts";
 import type { Front } from "./routes/front.ts";
 import { journalHandlers } from "./routes/journal.ts";
+import { knowledgeHandlers } from "./routes/knowledge.ts";
 import { cursors } from "./routes/paging.ts";
 import { peopleHandlers } from "./routes/people.ts";
 import { policyHandlers } from "./routes/policies.ts";
@@ -150,6 +151,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     ...webhookHandlers(front),
     ...policyHandlers(front),
     ...journalHandlers(front),
+    ...knowledgeHandlers(front),
     ...more.handlers,
   };
   const api = apiOf({ runtime, access, handlers, once: onceOf(keys, now), bounds });

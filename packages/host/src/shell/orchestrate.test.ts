@@ -6,6 +6,7 @@ import { latch } from "../coordinator/fixtures/stand.ts";
 import { completionOf } from "./complete.ts";
 import { reachAt } from "./reach.ts";
 import { type Face, openShell, type Shell } from "./shell.ts";
+import { ORCHESTRATE_COMMANDS } from "./table-orchestrate.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -28,6 +29,7 @@ async function sat(options: Parameters<typeof openGuarded>[0] = {}): Promise<Sat
     print: (more) => void lines.push(...more),
     changed: () => {},
     leave: () => {},
+    cwd: ".",
     files: () => [],
     show: () => false,
     askHidden: async () => "",
@@ -117,9 +119,12 @@ test("S150 without a conductor it says what is missing", async () => {
 });
 
 test("S150 members are completed by name, one after the other, and not within the task", () => {
-  const choices = { commands: [], agents: ["clerk", "other"].map((word) => ({ word, about: "" })), files: () => [] };
+  const agents = ["clerk", "other"].map((word) => ({ word, about: "" }));
+  const isOne = (name: string): boolean => ORCHESTRATE_COMMANDS.some((one) => one.name === name && one.takes?.[0] === "agent");
+  const choices = { commands: [], agents, files: () => [], taking: (name: string) => (isOne(name) ? agents : null) };
   const offered = (text: string) => completionOf({ text, at: text.length }, choices)?.offers.map(({ word }) => word) ?? [];
   expect(offered("/chain cl")).toEqual(["clerk"]);
   expect(offered("/race clerk ot")).toEqual(["other"]);
   expect(offered('/race clerk other "cl')).toEqual([]);
+  expect(offered('/race clerk other "have cl')).toEqual([]);
 });

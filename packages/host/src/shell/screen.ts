@@ -199,7 +199,7 @@ function endedLines(item: EndedItem, look: Look): readonly string[] {
     ...(isGood
       ? []
       : wrapped(
-          `${item.sentence}${item.detail === null ? "" : `: ${item.detail}`}`,
+          item.detail === null ? item.sentence : `${item.sentence.replace(/\.$/, "")}: ${item.detail}`,
           look,
           { first: "! ", rest: "  ", indent: 2 },
           item.ending === "failed" ? "bad" : "warn",
@@ -211,8 +211,8 @@ function endedLines(item: EndedItem, look: Look): readonly string[] {
 export const money = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;
 
 /** What is shown of words in progress: their end, as many rows as there are. */
-export function streamingLines({ streaming }: SessionView, look: Look, rows: number): readonly string[] {
-  if (streaming === null) return [];
+export function streamingLines({ streaming, state }: SessionView, look: Look, rows: number): readonly string[] {
+  if (streaming === null || state !== "running") return []; // words may come after the reply that took their place
   const words = streaming.text === "" && look.showThinking ? streaming.thinking : streaming.text;
   const tail = words.slice(-(look.columns * rows)); // what cannot be seen is not worth the breaking into lines
   const lines = words === "" ? [] : wrapped(tail, look).slice(-rows);

@@ -40,6 +40,7 @@ export const ORCHESTRATE_COMMANDS: readonly ShellCommand[] = [
     usage: USAGE,
     summary: "agents one after the other, each with what the one before it came to",
     more: [BUDGET, "A member that does not complete ends it. As `orgate chain`."],
+    takes: ["agent"],
     run: orchestrate("chain"),
   },
   {
@@ -47,6 +48,7 @@ export const ORCHESTRATE_COMMANDS: readonly ShellCommand[] = [
     usage: USAGE,
     summary: "agents at the same task, all at once",
     more: [BUDGET, "Who did not complete is named beside the answers of those who did. As `orgate parallel`."],
+    takes: ["agent"],
     run: orchestrate("parallel"),
   },
   {
@@ -54,6 +56,7 @@ export const ORCHESTRATE_COMMANDS: readonly ShellCommand[] = [
     usage: USAGE,
     summary: "all at once; the first that completes is enough",
     more: [BUDGET, "The others are cancelled, their tools included. As `orgate race`."],
+    takes: ["agent"],
     run: orchestrate("race"),
   },
   {
@@ -61,6 +64,7 @@ export const ORCHESTRATE_COMMANDS: readonly ShellCommand[] = [
     usage: 'A B [ROUNDS] [--budget N] "TOPIC"',
     summary: "two agents by turns, each with what the other said last",
     more: [BUDGET, "Two rounds unless you say otherwise. As `orgate debate`."],
+    takes: ["agent"],
     run: orchestrate("debate"),
   },
 ];

@@ -17,6 +17,8 @@ export type Talk = Readonly<{
   ended(): Problem | "closed" | null;
   /** Tokens of the last request and its reply: what the next one begins with. */
   contextTokens(): number;
+  /** The model that somebody chose for the turns to come; null: the agent's own. */
+  chosenModel(): string | null;
 }>;
 export type Talks = Readonly<{
   all(): readonly Talk[];
@@ -51,6 +53,7 @@ export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talk
     };
     const fold = sessionFold(session);
     let [settled, caughtUp, context] = [0, false, 0];
+    let chosen: string | null = null;
     let ended: Problem | "closed" | null = null;
     const stop = link.follow(
       { kind: "session", session },
@@ -65,6 +68,8 @@ export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talk
               see(item.entry.event);
               const { event } = item.entry;
               if (event.kind === "model.replied") context = event.usage.input + event.usage.output;
+              if (event.kind === "context.cleared") context = 0;
+              if (event.kind === "model.chosen") chosen = event.model;
             }
           }
           if (caughtUp) lookAside();
@@ -95,6 +100,7 @@ export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talk
       isCaughtUp: () => caughtUp,
       ended: () => ended,
       contextTokens: () => context,
+      chosenModel: () => chosen,
     };
     into.set(session, { talk, stop });
     return talk;
