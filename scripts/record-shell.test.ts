@@ -19,7 +19,13 @@ test("S153 the recorded session is as the script leaves it: no machine, no id, n
   expect(settled(text)).toBe(text);
   expect(text).not.toMatch(/\/tmp|\/home|\/root|\/work/);
   for (const step of STORY) if ("say" in step) expect(text).toContain(step.say.replace(/^@\w+ /, ""));
-  for (const words of ["May it write this?", "approved by user:ana", "denied by user:ana", "2 members together", "the journal is what was written"])
+  for (const words of [
+    "May it write this?",
+    "approved by user:ana",
+    "denied by user:ana",
+    "2 members together",
+    "the journal is what was written",
+  ])
     expect(text).toContain(words);
 });
 

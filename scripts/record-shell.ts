@@ -38,7 +38,10 @@ async function record(root: string): Promise<string> {
   const { PATH = "" } = process.env;
   const env = { PATH, ORGATE_HOME: join(place, "home"), ORGATE_USER: "ana", TMUX_TMPDIR: place, TERM: "xterm-256color", LANG: "C.UTF-8" };
   const orgate = [process.execPath, join(root, "packages/host/bin/orgate.js")] as const;
-  for (const args of [["keys", "create", "ana"], ["init", "notes", "--yes"]]) {
+  for (const args of [
+    ["keys", "create", "ana"],
+    ["init", "notes", "--yes"],
+  ]) {
     const made = spawnSync(orgate[0], [orgate[1], ...args], { cwd: place, env, encoding: "utf8" });
     if (made.status !== 0) throw new Error(`orgate ${args.join(" ")}: ${made.stderr}`);
   }
