@@ -53,7 +53,10 @@ test("S26 the cursor stands where the next letter comes, also in wide ones and a
 });
 
 test("S29 the footer says where, to whom, with which model, how full, what it cost, and first what waits for a person", () => {
-  expect(footerRow(footer, look(120))).toBe("  2 approvals wait · shop · local · @ops · offline/ops · context 12k · $0.0012 · Esc cancels");
+  expect(footerRow(footer, look(120))).toBe(
+    "  2 approvals wait · acts · shop · local · @ops · offline/ops · context 12k of 80k · $0.0012 · Esc cancels",
+  );
+  expect(footerRow({ ...footer, phase: null }, look(120))).not.toContain("acts");
   expect(footerRow({ ...footer, state: "connecting", addressee: null, waiting: 0 }, look(120))).toContain(
     "(connecting) · nobody addressed",
   );
