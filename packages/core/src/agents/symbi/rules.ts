@@ -282,7 +282,7 @@ function sandboxing({ draft, world, symbi }: Around): readonly Made[] {
 
 // ── what a rule is about ──
 
-const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
+const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
 const ACTS = ["model", "respond", "delegate", "recall", "remember"] as const;
 type Act = (typeof ACTS)[number];
 /** What each of these is done to, where a rule names it. */
