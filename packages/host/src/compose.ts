@@ -95,7 +95,7 @@ export { embedderFor } from "./adapters/models/embedding.ts";
 export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 export { type Probe, probe, silenceAt } from "./adapters/models/probing.ts";
 export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
-export { pathGuard } from "./adapters/path-guard.ts";
+export { PROTECTED, pathGuard } from "./adapters/path-guard.ts";
 export {
   type FolderPlace,
   type FoundTable,
@@ -107,7 +107,7 @@ export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "
 export { type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
 export { projectPlaces } from "./adapters/project-places.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
-export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
+export { type HostRunning, hostRunning, loadRunners } from "./adapters/running/running.ts";
 /** How hosts are reached that somebody else names, by the guard of HTTP tools. */
 export const httpReach: ReturnType<typeof httpGuard> = async (invocation, how) =>
   (await import("./adapters/running/http-guard.ts")).httpGuard()(invocation, how);
