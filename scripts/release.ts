@@ -21,6 +21,8 @@ const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "policies/starter": "starter/policies",
     agents: "starter/agents",
     "policies/coordinator": "starter/coordinator",
+    "policies/shell": "starter/shell",
+    "policies/conductor": "starter/conductor",
   },
 };
 /** Never shipped: what only tests read. */

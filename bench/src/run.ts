@@ -18,6 +18,7 @@ import { type Report, toText } from "./report.ts";
 import { resume } from "./resume.ts";
 import { sandboxed } from "./sandbox.ts";
 import { manySchedules } from "./schedules.ts";
+import { shell } from "./shell.ts";
 import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
 import { start } from "./start.ts";
 import { symbiAgents, symbiStart } from "./symbi.ts";
@@ -58,6 +59,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   "symbi-start": () => symbiStart({ rounds: quick ? 2 : 7 }),
   schedules: () => manySchedules({ rounds: quick ? 1 : 3, schedules: quick ? 1_000 : 10_000 }),
   start: () => start({ rounds: quick ? 2 : 7 }),
+  shell: () => shell({ rounds: quick ? 2 : 7, keys: quick ? 50 : 300 }),
 };
 
 /** Some are asked for together. */

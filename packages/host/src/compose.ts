@@ -7,7 +7,9 @@ import {
   agentFacts,
   breakersOf,
   type Clock,
+  CONDUCTOR_MODEL,
   type CountsPort,
+  conductorModel,
   countsOf,
   type Embedder,
   FaultError,
@@ -93,7 +95,7 @@ export { embedderFor } from "./adapters/models/embedding.ts";
 export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 export { type Probe, probe, silenceAt } from "./adapters/models/probing.ts";
 export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
-export { pathGuard } from "./adapters/path-guard.ts";
+export { PROTECTED, pathGuard } from "./adapters/path-guard.ts";
 export {
   type FolderPlace,
   type FoundTable,
@@ -105,7 +107,7 @@ export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "
 export { type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
 export { projectPlaces } from "./adapters/project-places.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
-export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
+export { type HostRunning, hostRunning, loadRunners } from "./adapters/running/running.ts";
 /** How hosts are reached that somebody else names, by the guard of HTTP tools. */
 export const httpReach: ReturnType<typeof httpGuard> = async (invocation, how) =>
   (await import("./adapters/running/http-guard.ts")).httpGuard()(invocation, how);
@@ -335,10 +337,12 @@ export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)),
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
 export function modelsWith(settings: Settings): (agent: Named) => Model {
-  return ({ model, modelOptions }) =>
-    model.startsWith("offline/")
+  return ({ model, modelOptions }) => {
+    if (model === CONDUCTOR_MODEL) return conductorModel;
+    return model.startsWith("offline/")
       ? modelFor(model, modelOptions, nodeClock)
       : providerModel(model, modelOptions, settings, () => nodeClock.now());
+  };
 }
 
 /** What `namedModel` may be told. */

@@ -66,7 +66,15 @@ export type CallStatus =
   | "dropped"; // its turn ended first
 
 /** What a change of a file did. */
-export type EditView = Readonly<{ path: string; added: number; removed: number; whole: boolean; lines: readonly (DiffLine | null)[] }>;
+/** `newly`: what would be decided otherwise, where the file is one that decides; as whoever looked at it says. */
+export type EditView = Readonly<{
+  path: string;
+  added: number;
+  removed: number;
+  whole: boolean;
+  lines: readonly (DiffLine | null)[];
+  newly: readonly string[];
+}>;
 
 type Placed = Readonly<{
   /** Unique in the view, and the same for as long as the thing is there. */
@@ -108,7 +116,13 @@ export type CallItem = Placed &
     /** The entry with its evidence. */
     evidence: Seq | null;
     edit: EditView | null;
-    child: Readonly<{ session: SessionId; agent: string; ending: Ending | null }> | null;
+    child: Readonly<{
+      session: SessionId;
+      agent: string;
+      ending: Ending | null;
+      /** What it came to; null until it has ended. */
+      used: Readonly<{ tokens: number; micros: number | null }> | null;
+    }> | null;
     labels: readonly Label[];
     /** What was done about a failure. */
     recovery: readonly string[];
@@ -153,7 +167,7 @@ export type NoticeItem = Placed & Readonly<{ kind: "notice"; tone: Tone; mark: s
 /** `output`: null when the last reply is the answer. */
 export type EndedItem = Placed &
   Readonly<{ kind: "ended"; turn: number; ending: Ending; sentence: string; next: string } & TurnTotals> &
-  Readonly<{ detail: string | null; output: string | null }>;
+  Readonly<{ detail: string | null; output: string | null /** Whether the turn said anything, to its end or before. */; said: boolean }>;
 export type TurnTotals = Readonly<{
   usage: Usage;
   lost: Usage;

@@ -1,5 +1,6 @@
 /** Every command, as data. Modules are loaded by the one that runs: the others cost nothing. */
 import type { CommandSpec, OptionSpec } from "./command.ts";
+import { orchestrations } from "./commands-orchestrate.ts";
 
 export const COMMON: Readonly<Record<string, OptionSpec>> = {
   project: { type: "string", value: "DIR", help: "the project's folder (default: the nearest orgate.toml upward)" },
@@ -103,6 +104,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     load: async () => (await import("../commands/run.ts")).run,
   },
+  ...orchestrations(AS),
   {
     name: "sessions list",
     summary: "sessions, newest first",
@@ -402,6 +404,7 @@ export const COMMANDS: readonly CommandSpec[] = [
         help: "how much there is to begin with: minimal, assistant, dev-agent or multi-agent",
         choices: ["minimal", "assistant", "dev-agent", "multi-agent"],
       },
+      shell: { type: "boolean", help: "nothing but the shell's agent and its policies, for the project that is here" },
       yes: { type: "boolean", help: "ask nothing" },
       as: AS,
     },
@@ -1173,11 +1176,14 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {
       resume: { type: "string", value: "ID", help: "go on in this session: its id, your own name of it, or enough of either end" },
       list: { type: "boolean", help: "the sessions that you may see, and nothing else" },
+      profile: { type: "string", value: "NAME", help: "with keys, sign-ins and typed lines of its own: $ORGATE_HOME/profiles/NAME" },
       attach: {
         type: "string",
         value: "URL",
         help: "a server's address; $ORGATE_API_KEY says who you are (default: a server of the shell's own)",
       },
+      yes: { type: "boolean", help: "grants saving what is authored, for the conversation: `/grants` lists it, `/revoke` takes it back" },
+      "allow-shell": { type: "boolean", help: "the shell's agent may propose commands, in a sandbox; each is asked about" },
       plain: { type: "boolean", help: "lines in, lines out: nothing is drawn; also when stdin or stdout is no terminal" },
       theme: { type: "string", value: "THEME", help: "colour (default), contrast or plain", choices: ["colour", "contrast", "plain"] },
       as: AS,

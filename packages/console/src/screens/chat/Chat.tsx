@@ -1,13 +1,15 @@
 /** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
 import type { ViewItem } from "@orgate/core/journal/view";
-import { type SessionId, sessionId } from "@orgate/core/vocab";
+import { type Attachment, type SessionId, sessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
-import { type ReactNode, useCallback, useState } from "react";
+import { type ReactNode, use, useCallback, useState } from "react";
+import { GlanceContext, wrongWords } from "../../app/glance.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import type { FeedState } from "../../link/feed.ts";
 import type { Hub } from "../../link/hub.ts";
 import { useCalled, useFeed, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
+import { Figures } from "../../parts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
@@ -20,6 +22,7 @@ import { go } from "../../router.ts";
 import type { ScreenProps } from "../index.ts";
 import css from "./Chat.module.css";
 import { Composer, type Speaking } from "./Composer.tsx";
+import { EntriesContext } from "./Files.tsx";
 import { InProgress, Row } from "./Items.tsx";
 
 type Agent = RouteOutput<"agents">["items"][number];
@@ -87,7 +90,8 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
       </Wrapped>
     );
   const view = feed?.view ?? null;
-  const send = (text: string, how: Speaking): Promise<boolean> => spoken(hub, { session, agent: view?.agent ?? "", text, how });
+  const send = (text: string, how: Speaking, files: readonly Attachment[]): Promise<boolean> =>
+    spoken(hub, { session, agent: view?.agent ?? "", text, how, files });
   return (
     <Page
       fill
@@ -123,7 +127,7 @@ function Told({ feed }: Readonly<{ feed: FeedState }>) {
   const items = shownOf(view.items);
   const last = items.at(-1);
   return (
-    <>
+    <EntriesContext value={feed.items}>
       <VirtualList
         className={css.told}
         label="Conversation"
@@ -147,7 +151,7 @@ function Told({ feed }: Readonly<{ feed: FeedState }>) {
               ? `The turn ended: ${last.ending}`
               : ""}
       </p>
-    </>
+    </EntriesContext>
   );
 }
 
@@ -161,9 +165,13 @@ function State({ state }: Readonly<{ state: "idle" | "running" | "waiting" | "cl
   return <Tag tone={state === "running" ? "act" : state === "waiting" ? "wait" : "plain"}>{state}</Tag>;
 }
 
-type Spoken = Readonly<{ session: SessionId; agent: string; text: string; how: Speaking }>;
-async function spoken(hub: Hub, { session, agent, text, how }: Spoken): Promise<boolean> {
-  const reply = await hub.wish(how === "steer" ? { kind: "steer", session, text } : { kind: "chat", agent, session, text });
+/** `files` are left out where there are none. */
+const withFiles = (files: readonly Attachment[]) => (files.length === 0 ? {} : { files: files.map(({ kind: _, ...file }) => file) });
+
+type Spoken = Readonly<{ session: SessionId; agent: string; text: string; how: Speaking; files: readonly Attachment[] }>;
+async function spoken(hub: Hub, { session, agent, text, how, files }: Spoken): Promise<boolean> {
+  const said = { text, ...withFiles(files) };
+  const reply = await hub.wish(how === "steer" ? { kind: "steer", session, ...said } : { kind: "chat", agent, session, ...said });
   if (reply.kind === "error") toastProblem("It was not said", reply.problem);
   const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
   if (refused !== null) toast({ tone: "bad", title: "It was not said", detail: refused });
@@ -180,8 +188,8 @@ async function cancelled(hub: Hub, session: SessionId): Promise<void> {
 function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }>) {
   const hub = useHub();
   const found = all.find(({ name }) => name === agent) ?? null;
-  const send = async (text: string): Promise<boolean> => {
-    const reply = await hub.wish({ kind: "chat", agent, session: null, text });
+  const send = async (text: string, files: readonly Attachment[] = []): Promise<boolean> => {
+    const reply = await hub.wish({ kind: "chat", agent, session: null, text, ...withFiles(files) });
     if (reply.kind === "error") toastProblem("It was not said", reply.problem);
     if (reply.kind === "done") go(chatOf(reply.session), { replace: true });
     return reply.kind === "done";
@@ -189,6 +197,7 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
   return (
     <Page fill title={agent} lead="A new conversation" aside={<Others all={all} at={agent} />}>
       <div className={css.fresh}>
+        <Now />
         {found === null ? (
           <Empty icon="fleet" title={`There is no agent ${agent} that you may see`} />
         ) : (
@@ -202,9 +211,51 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
         )}
       </div>
       <div className={css.foot}>
-        <Composer agent={agent} isRunning={false} isClosed={found === null} send={send} cancel={() => {}} />
+        <Composer
+          agent={agent}
+          isRunning={false}
+          isClosed={found === null}
+          send={(text, _, files) => send(text, files)}
+          cancel={() => {}}
+        />
       </div>
     </Page>
+  );
+}
+
+/** O71 what works, what waits, what is wrong, before anything is asked. */
+function Now() {
+  const running = useCalled("sessions", { query: { limit: 100, state: "running" } }, SESSION_TOPICS);
+  const { questions, unknowns, stopped, broken, halted } = use(GlanceContext);
+  const working = running.value?.items.length ?? null;
+  const [waiting, wrong] = [questions + unknowns, stopped + broken + halted];
+  const many = (n: number): string => (n >= 100 ? "100+" : String(n));
+  return (
+    <Figures
+      label="Now"
+      of={[
+        {
+          name: "Working",
+          value: working === null ? "…" : many(working),
+          says: working === 1 ? "turn in progress" : "turns in progress",
+          to: "/sessions?state=running",
+        },
+        {
+          name: "Waiting for people",
+          value: many(waiting),
+          says: waiting === 0 ? "nothing to answer" : "answer them in Approvals",
+          tone: waiting > 0 ? "wait" : "ok",
+          to: "/approvals",
+        },
+        {
+          name: "Broken or stopped",
+          value: many(wrong),
+          says: wrong === 0 ? "all runs" : wrongWords({ stopped, broken, halted }),
+          tone: wrong > 0 ? "bad" : "ok",
+          to: stopped > 0 && wrong === stopped ? "/schedules" : "/fleet",
+        },
+      ]}
+    />
   );
 }
 

@@ -17,6 +17,7 @@ import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { countText, moneyText } from "../../parts/time.ts";
 import { toast, toastProblem } from "../../parts/toasts.ts";
+import tones from "../../parts/tones.module.css";
 import { VirtualList } from "../../parts/VirtualList.tsx";
 import { chatOf, sessionAt } from "../../places.ts";
 import { go, goQuery } from "../../router.ts";
@@ -224,7 +225,7 @@ const EntryLine = memo(function EntryLine({ row, isHere, start, choose }: LinePr
   return (
     <button
       type="button"
-      className={`${css.line} ${css[phase ?? "none"]} ${css[line.tone]}`}
+      className={`${css.line} ${phase === null ? "" : tones[phase]} ${css[line.tone]}`}
       aria-current={isHere}
       onClick={() => choose(toSeq(seq), false)}
       title={kind}
