@@ -116,8 +116,10 @@ test("Z1 A4 what is wrong with a declaration is told with its place, before anyt
     ],
   ] as const) {
     desk.write("orgate.toml", `${TOML}${text}`);
-    const { code, stderr } = await desk.orgate("up", "--port", "0", "--as", "ana");
-    expect([code !== 0, stderr]).toEqual([true, expect.stringContaining(message)]);
+    for (const check of [[], ["--check"]]) {
+      const { code, stderr } = await desk.orgate("up", "--port", "0", "--as", "ana", ...check);
+      expect([code !== 0, stderr]).toEqual([true, expect.stringContaining(message)]);
+    }
   }
 });
 
