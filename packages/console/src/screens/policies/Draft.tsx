@@ -93,6 +93,7 @@ export function Draft({ file, files, done }: Props) {
             removed: lines.filter(({ kind }) => kind === "removed").length,
             whole: true,
             lines: withContext(lines, 3),
+            newly: [],
           }}
         />
       ) : null}
