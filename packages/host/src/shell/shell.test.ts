@@ -134,7 +134,8 @@ test("S190 while the lines before are searched nothing is offered: Esc, Enter an
 test("S191 a session that is named to go on in is that one or none", async () => {
   const { reach } = await served();
   const { type, sees, shell } = await begun(reach);
-  type("@clerk one\r");
+  shell.address("clerk");
+  type("one\r");
   await sees("You said: one");
   type("/snapshot here\r");
   await sees("here is");
@@ -142,6 +143,19 @@ test("S191 a session that is named to go on in is that one or none", async () =>
   await expect(takeNamed(shell, "s_0000000000")).rejects.toMatchObject({ fault: { kind: "session-unknown" } });
   await takeNamed(shell, "here");
   expect(shell.current()?.session).not.toBe(shell.talks.all()[0]?.session);
+});
+
+test("S192 a halt of what nobody knows is said to be that; one of an agent or a tool that is there is not", async () => {
+  const { reach } = await served();
+  const { type, sees, text } = await begun(reach);
+  type("/pause clrek too fast\r");
+  await sees("nothing here is called that: agent:clrek is halted all the same");
+  await sees("until `/resume-agent clrek`");
+  for (const line of ["/pause clerk", "/halt tool look", "/halt all"]) {
+    type(`${line}\r`);
+    await sees("nothing of it begins any more");
+  }
+  expect(text()).not.toContain("nothing here");
 });
 
 test("S31 each agent has its own conversation, and whoever is addressed hears what is said to nobody", async () => {

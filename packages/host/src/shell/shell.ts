@@ -351,13 +351,15 @@ export async function openShell(
         const [from, upTo] = [talk.settled(), settledUpTo(talk.view, talk.settled())];
         if (upTo === from) return [];
         talk.settle(upTo);
+        if (from === 0) firstShown.set(talk.session, Math.max(0, upTo - MOST_EARLIER));
+        const lines = itemsFrom(talk, from, upTo, look);
+        if (lines.length === 0) return []; // what waits for later is shown below
         const heading =
           last === talk.session || (last === null && talks.all().length === 1)
             ? []
             : ["", look.paint("dim", `── ${visible(talk.view.agent)} ──`)];
         last = talk.session;
-        if (from === 0) firstShown.set(talk.session, Math.max(0, upTo - MOST_EARLIER));
-        return [...heading, ...itemsFrom(talk, from, upTo, look)];
+        return [...heading, ...lines];
       });
     },
     footer() {
