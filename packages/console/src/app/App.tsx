@@ -17,6 +17,7 @@ import { HOME, SCREENS, type ScreenProps, screenAt } from "../screens/index.ts";
 import { SignIn } from "../screens/SignIn.tsx";
 import css from "./App.module.css";
 import { Fence } from "./Fence.tsx";
+import { GlanceContext, useGlance } from "./glance.ts";
 import { Help } from "./Help.tsx";
 import { Bar, Rail } from "./Navigation.tsx";
 import { Palette } from "./Palette.tsx";
@@ -51,29 +52,32 @@ function Frame() {
   useEffect(() => {
     document.title = found === null ? "Orgate" : `${found.screen.title} · Orgate`;
   }, [found]);
+  const glance = useGlance();
   return (
-    <div className={css.frame}>
-      <a className={css.skip} href="#main">
-        Skip to the screen
-      </a>
-      <Rail at={found?.screen.id ?? null} />
-      <main id="main" className={css.main} tabIndex={-1}>
-        <Fence key={path}>
-          <Suspense fallback={<Loading />}>
-            {found === null || Screen === undefined ? (
-              isHome ? null : (
-                <Nowhere />
-              )
-            ) : (
-              <Screen params={found.params} query={new URLSearchParams(query)} />
-            )}
-          </Suspense>
-        </Fence>
-      </main>
-      <Bar at={found?.screen.id ?? null} />
-      <Palette />
-      <Help />
-    </div>
+    <GlanceContext value={glance}>
+      <div className={css.frame}>
+        <a className={css.skip} href="#main">
+          Skip to the screen
+        </a>
+        <Rail at={found?.screen.id ?? null} />
+        <main id="main" className={css.main} tabIndex={-1}>
+          <Fence key={path}>
+            <Suspense fallback={<Loading />}>
+              {found === null || Screen === undefined ? (
+                isHome ? null : (
+                  <Nowhere />
+                )
+              ) : (
+                <Screen params={found.params} query={new URLSearchParams(query)} />
+              )}
+            </Suspense>
+          </Fence>
+        </main>
+        <Bar at={found?.screen.id ?? null} />
+        <Palette />
+        <Help />
+      </div>
+    </GlanceContext>
   );
 }
 
