@@ -1,5 +1,10 @@
-/** Times as people read them: near ones by how long ago, others by the clock; the exact one is always there too. */
+/**
+ * Times as people read them: near ones by how long ago or how soon, others by the clock; the exact one is always there too.
+ * O86 what is still to come is never told as past: until when a grant holds, when a breaker is tried again.
+ */
 const DAY_MS = 86_400_000;
+/** A page looks at its clock every quarter of a minute: what came since is not the future. */
+const NEARLY_MS = 20_000;
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
@@ -10,8 +15,9 @@ export const exactTime = (at: number): string => `${exact.format(at)} · ${new D
 
 export function shortTime(at: number, now: number): string {
   const ago = now - at;
-  if (ago >= 0 && ago < 45_000) return "just now";
-  if (ago >= 0 && ago < 3_600_000) return `${Math.max(1, Math.round(ago / 60_000))} min ago`;
+  if (ago > -NEARLY_MS && ago < 45_000) return "just now";
+  const minutes = Math.max(1, Math.round(Math.abs(ago) / 60_000));
+  if (Math.abs(ago) < 3_600_000) return ago > 0 ? `${minutes} min ago` : `in ${minutes} min`;
   if (new Date(at).toDateString() === new Date(now).toDateString()) return clock.format(at);
   if (Math.abs(ago) < 300 * DAY_MS) return `${day.format(at)}, ${clock.format(at)}`;
   return year.format(at);

@@ -1,6 +1,6 @@
 /** The queues beside the questions: outcomes that nobody can tell, calls that were set aside, and remembered answers. */
 import { policyRef, resourceText } from "@orgate/core/journal/view";
-import type { CallId, SessionId } from "@orgate/core/vocab";
+import { type CallId, escapeHidden, type SessionId } from "@orgate/core/vocab";
 import type { Problem } from "@orgate/core/wire";
 import { type ReactNode, useState } from "react";
 import { type useCalled, useHub } from "../../link/use.ts";
@@ -46,11 +46,11 @@ export function Unknowns({ asked }: Asked<"unknowns">) {
       {items.map((item) => (
         <li key={`${item.session}${item.call}`} className={css.card}>
           <p className={css.head}>
-            <strong>{item.tool}</strong> <code>{resourceText(item.resource)}</code> <Tag tone="wait">outcome unknown</Tag>
+            <strong>{escapeHidden(item.tool)}</strong> <code>{resourceText(item.resource)}</code> <Tag tone="wait">outcome unknown</Tag>
           </p>
           <p className={css.aside}>
-            {item.agent}, <Time at={item.at} />: {CAUSES[item.cause] ?? item.cause}. Did it take effect? Look where it would have, and say
-            so. <Link to={chatOf(item.session)}>Its conversation</Link>
+            {escapeHidden(item.agent)}, <Time at={item.at} />: {CAUSES[item.cause] ?? item.cause}. Did it take effect? Look where it would
+            have, and say so. <Link to={chatOf(item.session)}>Its conversation</Link>
           </p>
           <Resolving session={item.session} call={item.call} />
         </li>
@@ -110,10 +110,11 @@ export function SetAside({ asked }: Asked<"deadLetters">) {
       {items.map((item) => (
         <li key={`${item.session}${item.call}`} className={css.card}>
           <p className={css.head}>
-            <strong>{item.tool}</strong> <code>{resourceText(item.resource)}</code> <Tag tone="bad">failed</Tag>
+            <strong>{escapeHidden(item.tool)}</strong> <code>{resourceText(item.resource)}</code> <Tag tone="bad">failed</Tag>
           </p>
           <p className={css.aside}>
-            {item.agent}, <Time at={item.at} />: {item.error} <Link to={chatOf(item.session)}>Its conversation</Link>
+            {escapeHidden(item.agent)}, <Time at={item.at} />: {escapeHidden(item.error)}{" "}
+            <Link to={chatOf(item.session)}>Its conversation</Link>
           </p>
           <div className={css.choices}>
             <Button size="small" onClick={() => void dismiss(item.session, item.call)}>
@@ -157,10 +158,11 @@ export function Grants({ asked }: Asked<"grants">) {
       {items.map((item) => (
         <li key={item.grant} className={css.card}>
           <p className={css.head}>
-            <strong>{item.tool}</strong> <code>{resourceText(item.resource)}</code> <Tag tone="ok">granted</Tag>
+            <strong>{escapeHidden(item.tool)}</strong> <code>{resourceText(item.resource)}</code> <Tag tone="ok">granted</Tag>
           </p>
           <p className={css.aside}>
-            By {item.by.id}, <Time at={item.givenAt} />, to {item.agent} for {item.onBehalfOf.id}: {SCOPES[item.scope]}
+            By {escapeHidden(item.by.id)}, <Time at={item.givenAt} />, to {escapeHidden(item.agent)} for {escapeHidden(item.onBehalfOf.id)}:{" "}
+            {SCOPES[item.scope]}
             {item.until === null ? (item.turn === null ? ", for the session" : ", for the turn") : ", until "}
             {item.until === null ? null : <Time at={item.until} />}. Answers the question <Policies of={item.policies.map(policyRef)} />.
           </p>

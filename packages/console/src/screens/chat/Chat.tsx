@@ -1,6 +1,6 @@
 /** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
 import type { ViewItem } from "@orgate/core/journal/view";
-import { type SessionId, sessionId } from "@orgate/core/vocab";
+import { escapeHidden, type SessionId, sessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { type ReactNode, useCallback, useState } from "react";
 import { useShortcuts } from "../../app/shortcuts.ts";
@@ -193,7 +193,7 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
           <Empty icon="fleet" title={`There is no agent ${agent} that you may see`} />
         ) : (
           <Empty icon="chat" title={agent === COORDINATOR ? "Ask about the fleet" : `Talk with ${agent}`}>
-            <p>{found.description}</p>
+            <p>{escapeHidden(found.description)}</p>
             <Starters agent={found} send={send} />
             <p>
               New here? <Link to="/guide">The first run</Link> shows an allow, a denial and an approval within a minute.
@@ -216,7 +216,7 @@ const STARTERS: readonly string[] = [
 ];
 function Starters({ agent, send }: Readonly<{ agent: Agent; send(text: string): Promise<boolean> }>) {
   const [busy, setBusy] = useState<string | null>(null);
-  if (agent.name !== COORDINATOR) return agent.tools.length === 0 ? null : <p>It has {agent.tools.join(", ")}.</p>;
+  if (agent.name !== COORDINATOR) return agent.tools.length === 0 ? null : <p>It has {agent.tools.map(escapeHidden).join(", ")}.</p>;
   const start = async (text: string): Promise<void> => {
     setBusy(text);
     await send(text);
