@@ -39,8 +39,8 @@ const ADAPTER_FAMILIES: Readonly<Record<string, RegExp>> = {
   mcp: /^mcp-.+$/,
 };
 const ADAPTER_PAIRS: Readonly<Record<string, readonly string[]>> = { "keyring.ts": ["crypto-node.ts"] };
-/** The files of host that may take adapters as values: the composition root, and the front door that publishes some by name. */
-const WIRES: readonly string[] = ["packages/host/src/compose.ts", "packages/host/src/index.ts"];
+/** The files of host that may take adapters as values: the composition root in its two parts, and the front door that publishes some by name. */
+const WIRES: readonly string[] = ["packages/host/src/compose.ts", "packages/host/src/compose-look.ts", "packages/host/src/index.ts"];
 
 /** What the console may import of core: it renders a fold and sends intents. */
 const CONSOLE_SEES: readonly string[] = ["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/journal/view"];

@@ -4,18 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type Access,
-  createPerson,
-  createRuntime,
-  defineAgent,
-  ed25519,
-  openCoordinator,
-  openRequestKeys,
-  sha256,
-  socketsOf,
-  tableGate,
-} from "orgate";
+import { createPerson, createRuntime, defineAgent, ed25519, openRequestKeys, sha256, tableGate } from "orgate";
+import { type Access, openCoordinator, socketsOf } from "orgate/server";
 import { WebSocketServer } from "ws";
 
 const delayMs = Number(process.argv[2] ?? 0);

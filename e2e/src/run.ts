@@ -17,11 +17,13 @@ import { brokenBuilds } from "./suites/broken-builds.ts";
 import { delegates } from "./suites/delegates.ts";
 import { diskFull } from "./suites/disk-full.ts";
 import { failures } from "./suites/failures.ts";
+import { freshProject } from "./suites/fresh-project.ts";
 import { halts } from "./suites/halts.ts";
 import { killPoints } from "./suites/kill-points.ts";
 import { neighbours } from "./suites/neighbours.ts";
 import { parkedSessions } from "./suites/parked.ts";
 import { randomKills } from "./suites/random-kills.ts";
+import { served } from "./suites/served.ts";
 import { stopped } from "./suites/stopped-holder.ts";
 
 const SUITES: readonly Suite[] = [
@@ -37,6 +39,8 @@ const SUITES: readonly Suite[] = [
   failures,
   parkedSessions,
   delegates,
+  served,
+  freshProject,
   consoleFlows,
   consoleWatch,
 ];

@@ -1,6 +1,7 @@
 /** Who is at the door of a server, and what they may do: an API key for one agent, decided by the policies each time, and revoked. */
 import { join } from "node:path";
-import { act, createRuntime, defineAgent, millis, openIdentity, sha256, tableGate } from "orgate";
+import { createRuntime, defineAgent, millis, sha256, tableGate } from "orgate";
+import { act, openIdentity } from "orgate/server";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const agent = (name: string) => defineAgent({ name, instructions: "Help.", model: "offline/echo" });

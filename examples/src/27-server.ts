@@ -1,17 +1,7 @@
 /** A server around a runtime of one's own: the API, the probes and the sockets, with callers that your own code knows. */
 import { join } from "node:path";
-import {
-  type Access,
-  createPerson,
-  createRuntime,
-  defineAgent,
-  ed25519,
-  openCoordinator,
-  openRequestKeys,
-  sha256,
-  socketsOf,
-  tableGate,
-} from "orgate";
+import { createPerson, createRuntime, defineAgent, ed25519, openRequestKeys, sha256, tableGate } from "orgate";
+import { type Access, openCoordinator, socketsOf } from "orgate/server";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const folder = temporaryFolder();

@@ -14,11 +14,21 @@ const LEFT = new Set([".orgate", ".home", "effects.jsonl", "model-calls.jsonl", 
 export const OPERATORS = ["ana", "bo"] as const;
 export type Operator = (typeof OPERATORS)[number];
 
+export const WEBHOOK_SECRET = "what the build server signs with";
+const WEBHOOK = `
+[webhooks.builds]
+path = "/hooks/builds"
+provider = "github"
+secret = "$CI_SECRET"
+agent = "reporter"
+filter = { json_path = "state", equals = "failed" }
+`;
+
 export type ConsoleDesk = Readonly<{
   root: string;
   url(): string;
-  /** An address that signs somebody in, once. */
-  link(person: Operator): Promise<string>;
+  /** An address that signs somebody in, once; `actions`: to do these alone. */
+  link(person: Operator, actions?: string): Promise<string>;
   /** Its JSON; throws when it fails. */
   orgate(args: readonly string[], as?: Operator): string;
   kill(): Promise<void>;
@@ -40,11 +50,12 @@ export async function openDesk(): Promise<ConsoleDesk> {
   mkdirSync(join(root, "notes"));
   writeFileSync(join(root, "notes", "today.txt"), "one\ntwo\nthree\n");
   const toml = join(root, "orgate.toml");
-  writeFileSync(toml, readFileSync(toml, "utf8").replace('operators = ["ana"]', 'operators = ["ana", "bo", "cy"]'));
+  writeFileSync(toml, readFileSync(toml, "utf8").replace('operators = ["ana"]', 'operators = ["ana", "bo", "cy"]') + WEBHOOK);
   const envOf = (person: Operator): NodeJS.ProcessEnv => ({
     ...process.env,
     ORGATE_HOME: join(folder, `home-${person}`),
     ORGATE_USER: person,
+    CI_SECRET: WEBHOOK_SECRET,
   });
 
   const orgate = (args: readonly string[], as: Operator = "ana"): string => {
@@ -56,8 +67,10 @@ export async function openDesk(): Promise<ConsoleDesk> {
   const inBackground = async (args: readonly string[], as: Operator): Promise<string> =>
     (await running(process.execPath, [ORGATE, ...args, "--project", root], { env: envOf(as) })).stdout;
   await Promise.all(OPERATORS.map((person) => inBackground(["keys", "create", person], person)));
-  const linkFor = async (person: Operator): Promise<string> =>
-    linked.parse(JSON.parse(await inBackground(["keys", "create", person, "--link", "--json"], "ana"))).link;
+  const linkFor = async (person: Operator, actions: string | null): Promise<string> => {
+    const limits = actions === null ? [] : ["--actions", actions];
+    return linked.parse(JSON.parse(await inBackground(["keys", "create", person, "--link", "--json", ...limits], "ana"))).link;
+  };
 
   let child: ChildProcess | null = null;
   let at = "";
@@ -94,8 +107,8 @@ export async function openDesk(): Promise<ConsoleDesk> {
   return {
     root,
     url: () => at,
-    async link(person) {
-      const link = person === "ana" && first !== null ? first : await linkFor(person);
+    async link(person, actions) {
+      const link = person === "ana" && actions === undefined && first !== null ? first : await linkFor(person, actions ?? null);
       if (link === first) first = null;
       return `${at}/sign-in#${link.split("#")[1] ?? ""}`;
     },

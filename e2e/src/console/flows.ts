@@ -8,7 +8,7 @@ import type { Suite } from "../suite.ts";
 import { openBrowser } from "./browser.ts";
 import { type ConsoleDesk, openDesk } from "./desk.ts";
 import { blur, DESKTOP, enter, focused, go, misfits, type Person, PHONE, reached, sound } from "./kit.ts";
-import { execute } from "./seed.ts";
+import { deliver, execute } from "./seed.ts";
 
 type Case = Readonly<{ name: string; run(world: World): Promise<readonly Violation[]> }>;
 type World = Readonly<{ browser: Browser; desk: ConsoleDesk; ana: Person }>;
@@ -278,7 +278,7 @@ const CASES: readonly Case[] = [
       await page.getByRole("button", { name: "Stay here" }).click();
       const shown = (await page.locator("main").textContent()) ?? "";
       const found = [...(await sound(ana, "hostile content"))];
-      const flood = await execute(ana, desk, "stage", "flood it");
+      const flood = await execute(ana, desk, "stage", `flood it ${"w".repeat(100_000)}`);
       await go(ana, desk, `/chat/${flood.session}`);
       const told = page.getByRole("region", { name: "Conversation" });
       await told.getByText("completed").waitFor();
@@ -347,6 +347,74 @@ const CASES: readonly Case[] = [
         ...wrong(/pay5\d:\d\d/.test(left), `by a clock that is hours ahead, what waits an hour is told as ${left}`),
         ...found,
         ...more,
+      ];
+    },
+  },
+  {
+    name: "O65 O67 schedules: added (what is wrong is said in the form), fired, paused, resumed, removed, each told live; webhooks: what arrived; who may only look is offered nothing",
+    async run({ browser, desk, ana }) {
+      const { page } = ana;
+      await go(ana, desk, "/schedules");
+      await expectText(page, "At 07:00 Monday to Friday");
+      const found = [...(await sound(ana, "schedules")), ...(await reached(ana, "schedules"))];
+      await page.getByRole("button", { name: "Add a schedule" }).click();
+      await page.getByLabel("Name", { exact: true }).last().fill("noon");
+      await page.getByLabel("Agent", { exact: true }).last().selectOption("reporter");
+      await page.getByLabel(/^Cron/).fill("0 0 30 2 *");
+      await page.getByRole("button", { name: "Add", exact: true }).click();
+      await page
+        .getByRole("alert")
+        .getByText(/never comes/)
+        .waitFor();
+      found.push(
+        ...wrong(
+          ana.errors().every((told) => told.includes("400")),
+          "something else than the refusal went wrong",
+        ),
+      );
+      found.push(...(await sound(ana, "adding a schedule")));
+      await page.getByLabel(/^Cron/).fill("0 12 * * *");
+      await expectText(page, /Fires at 12:00 every day/);
+      await page.getByRole("button", { name: "Add", exact: true }).click();
+      await page.waitForURL(/\/schedules\/noon$/);
+      await page.getByRole("button", { name: "Run now" }).click();
+      const past = page.getByRole("list", { name: "History" });
+      await past.getByText(/^Fired for user:ana/).waitFor();
+      await past.getByText("completed").waitFor();
+      const session = (await past.getByRole("link").first().getAttribute("href")) ?? "";
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByLabel(/^Why/).fill("a holiday");
+      await page.getByRole("button", { name: "Pause", exact: true }).last().click();
+      await past.getByText(/paused by user:ana: a holiday/).waitFor();
+      await page.getByRole("button", { name: "Resume" }).click();
+      await page.getByRole("button", { name: "Pause" }).waitFor();
+      const looking = await enter(browser, desk, "bo", { phone: true, actions: "observe,read-journal" });
+      await go(looking, desk, "/schedules/noon");
+      await expectText(looking.page, "You may look at it");
+      const offered = await looking.page.getByRole("button", { name: /^(?:Run now|Pause|Remove)$/ }).count();
+      found.push(...(await sound(looking, "a schedule on a phone")));
+      await page.getByRole("button", { name: "Remove" }).click();
+      await page.getByRole("button", { name: "Remove", exact: true }).last().click();
+      await page.waitForURL(/\/schedules$/);
+      await go(looking, desk, "/schedules?tab=webhooks");
+      const sent = [
+        await deliver(desk, { id: "build-1", state: "failed" }),
+        await deliver(desk, { id: "build-2", state: "passed" }),
+        await deliver(desk, { id: "build-3", state: "failed" }, "another secret"),
+      ];
+      const hook = looking.page.getByRole("article", { name: "Webhook builds" });
+      await hook.getByText("build-1").waitFor();
+      const sessions = await hook.getByRole("link", { name: /^s_/ }).count();
+      await go(looking, desk, "/schedules?tab=webhooks");
+      await hook.getByText(/^1 not signed with its secret/).waitFor();
+      found.push(...(await sound(looking, "webhooks on a phone")));
+      await looking.context.close();
+      return [
+        ...wrong(/^\/sessions\/s_/.test(session), `a firing leads to ${session}`),
+        ...wrong(offered === 0, `${offered} buttons for somebody who may only look`),
+        ...wrong(sent.join(" ") === "202 200 401", `deliveries were answered ${sent.join(" ")}`),
+        ...wrong(sessions === 1, `${sessions} sessions for one delivery`),
+        ...found,
       ];
     },
   },

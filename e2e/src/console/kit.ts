@@ -18,7 +18,8 @@ export type Person = Readonly<{
   errors(): readonly string[];
 }>;
 
-export type Look = Readonly<{ phone?: boolean; scheme?: "light" | "dark" }>;
+/** `actions`: signed in to do these alone. */
+export type Look = Readonly<{ phone?: boolean; scheme?: "light" | "dark"; actions?: string }>;
 
 /** A lost server is told by the browser itself, in words of its own. */
 const EXPECTED = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket connection to|ERR_EMPTY_RESPONSE|ERR_NETWORK/;
@@ -27,7 +28,7 @@ export async function enter(
   browser: Browser,
   desk: ConsoleDesk,
   who: Operator,
-  { phone = false, scheme = "light" }: Look = {},
+  { phone = false, scheme = "light", actions }: Look = {},
 ): Promise<Person> {
   const context = await browser.newContext({
     viewport: phone ? PHONE : DESKTOP,
@@ -47,7 +48,7 @@ export async function enter(
     const url = new URL(request.url());
     if (url.origin !== desk.url() && url.protocol !== "blob:") found.push(`asks for ${request.url()}`);
   });
-  await page.goto(await desk.link(who));
+  await page.goto(await desk.link(who, actions));
   await page.getByRole("navigation", { name: "Screens" }).first().waitFor();
   return { page, context, errors: () => found.splice(0) };
 }

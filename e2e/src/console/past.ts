@@ -1,11 +1,25 @@
 /**
  * A past for the console to show, written through the journal itself: a session of ten thousand entries (turns with calls at once, a denial, a question
- * that waited, crashes and resumes, labels), and some sessions of the last days with what they cost. `node past.ts DIRECTORY ENTRIES`; tells the session.
+ * that waited, crashes and resumes, labels), some sessions of the last days with what they cost, a
+ * schedule that has stopped, and many that go on. `node past.ts DIRECTORY ENTRIES SCHEDULES`; tells the session.
  */
 import { viewJournals as j } from "@orgate/core/testing";
-import { createRuntime, type JournalEvent, millis, type SessionId, seq, sessionId, sha256, tableGate } from "orgate";
+import {
+  createRuntime,
+  type JournalEvent,
+  millis,
+  SCHEDULE_DEFAULTS,
+  type ScheduleSpec,
+  type SessionId,
+  type SystemEvent,
+  seq,
+  sessionId,
+  sha256,
+  streamId,
+  tableGate,
+} from "orgate";
 
-const [directory = "", count = "10000"] = process.argv.slice(2);
+const [directory = "", count = "10000", schedules = "0"] = process.argv.slice(2);
 const AT_ONCE = 500;
 const HOUR = 3_600_000;
 
@@ -110,6 +124,63 @@ function sessionOf(agent: string, start: number, entries: number): readonly Told
   return told;
 }
 
+const specOf = (agent: string, cron: string): ScheduleSpec => ({
+  ...SCHEDULE_DEFAULTS,
+  agent,
+  when: { kind: "cron", cron, timezone: "Europe/Berlin" },
+  owner: "ana",
+});
+
+/** One that failed until it was stopped, after a long past; one that is paused; and more, due in the far future. */
+async function pastOfSchedules(many: number, isFirst: boolean): Promise<void> {
+  const by = { kind: "user", id: "ana" } as const;
+  const tell = async (schedule: string, spec: ScheduleSpec, ...then: readonly SystemEvent[]): Promise<void> => {
+    const at = millis(now);
+    const events = [{ kind: "schedule.declared", schedule, spec, from: null, by, after: at, carried: null } as const, ...then];
+    const stream = streamId(`schedule:${schedule}`);
+    await journal.append({
+      stream,
+      after: seq(0),
+      hold: null,
+      events: events.map((event) => ({ at, event })),
+      consumes: [],
+      unlessHalted: [],
+    });
+  };
+  const fired = (n: number): readonly SystemEvent[] => {
+    const dueAt = millis(now - (5_000 - n) * HOUR);
+    const session = sessionId("s_past100000");
+    const isLast = n > 4_995;
+    return [
+      { kind: "schedule.fired", schedule: "reconcile", dueAt, attempt: 1, session, intent: null, why: "due", by },
+      {
+        kind: "schedule.ended",
+        schedule: "reconcile",
+        dueAt,
+        attempt: 1,
+        session,
+        ending: isLast ? "timed-out" : "completed",
+        result: isLast ? "set-aside" : "done",
+        retryAt: null,
+      },
+    ];
+  };
+  if (isFirst) {
+    const stopped = {
+      kind: "schedule.stopped",
+      schedule: "reconcile",
+      failures: 5,
+      session: null,
+      reason: "5 firings in a row were set aside",
+    } as const;
+    const past = Array.from({ length: 5_000 }, (_, n) => fired(n)).flat();
+    await tell("reconcile", specOf("billing", "*/10 9-17 * * 1-5"), ...past, stopped);
+    const paused = { kind: "schedule.paused", schedule: "stock-count", by, reason: "until the move is over" } as const;
+    await tell("stock-count", specOf("stage", "0 6 1 * *"), paused);
+  }
+  for (let n = 0; n < many; n += 1) await tell(`customer-${String(n).padStart(5, "0")}`, specOf("billing", `${n % 60} ${n % 24} 1 1 *`));
+}
+
 const now = Date.now();
 const isThere = (await journal.session(sessionId("s_past000000"))) !== null; // told again, only the long one is new
 for (let day = isThere ? -1 : 6; day >= 0; day -= 1)
@@ -120,5 +191,6 @@ for (let day = isThere ? -1 : 6; day >= 0; day -= 1)
     );
 const long = sessionId("s_past000long");
 if (Number(count) > 0) await write(long, sessionOf("billing", now - 4 * HOUR, Number(count)));
+await pastOfSchedules(Number(schedules), !isThere);
 await runtime.close();
 console.log(JSON.stringify({ session: long }));

@@ -1,6 +1,7 @@
 /** Things for the screens to show, made as an operator would make them: over the API, by real turns. */
+import { createHmac } from "node:crypto";
 import * as z from "zod";
-import type { ConsoleDesk } from "./desk.ts";
+import { type ConsoleDesk, WEBHOOK_SECRET } from "./desk.ts";
 import type { Person } from "./kit.ts";
 
 export type Seed = Readonly<{
@@ -30,7 +31,22 @@ export async function execute({ context }: Person, desk: ConsoleDesk, agent: str
   return ran.parse(await answer.json());
 }
 
+/** What the build server sends; returns how it was answered. */
+export async function deliver(desk: ConsoleDesk, content: Readonly<Record<string, unknown>>, secret = WEBHOOK_SECRET): Promise<number> {
+  const body = JSON.stringify(content);
+  const signature = createHmac("sha256", secret).update(body).digest("hex");
+  const headers = {
+    "content-type": "application/json",
+    "x-hub-signature-256": `sha256=${signature}`,
+    "x-github-delivery": String(content.id),
+  };
+  return (await fetch(`${desk.url()}/hooks/builds`, { method: "POST", headers, body })).status;
+}
+
 export async function seed(person: Person, desk: ConsoleDesk): Promise<Seed> {
+  await deliver(desk, { id: "build-7101", state: "failed" });
+  await deliver(desk, { id: "build-7102", state: "passed" });
+  await deliver(desk, { id: "build-7103", state: "failed" }, "another secret");
   const { session } = await execute(person, desk, "stage", "what do you know?");
   await execute(person, desk, "stage", "edit the note", session);
   await execute(person, desk, "billing", "What became of ch_8812?");

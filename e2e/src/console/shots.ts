@@ -39,6 +39,10 @@ const KEPT: readonly string[] = [
   "session-many-desktop-dark",
   "session-entry-normal-phone-light",
   "sessions-normal-desktop-light",
+  "schedules-normal-desktop-light",
+  "schedules-normal-phone-dark",
+  "schedule-normal-desktop-dark",
+  "webhooks-normal-desktop-light",
   "fleet-normal-desktop-light",
   "fleet-normal-phone-dark",
   "policies-normal-desktop-light",
@@ -125,7 +129,7 @@ try {
   if (states.includes("failing")) await takeAll(browser, full, at, "failing");
   if (states.includes("many")) {
     at = await seedMany(ana, full, at);
-    makePast(full, 10_000);
+    makePast(full, 10_000, 10_000);
     await takeAll(browser, full, at, "many");
   }
 } finally {

@@ -13,12 +13,17 @@ type World = Readonly<{ desk: ConsoleDesk; ana: Person; phone: Person; long: str
 type Case = Readonly<{ name: string; run(world: World): Promise<readonly Violation[]> }>;
 const wrong = (isSo: boolean, what: string): readonly Violation[] => (isSo ? [] : [what]);
 const past = z.object({ session: z.string() });
+const many = z.object({ items: z.array(z.looseObject({})), next: z.string().nullable() });
 
 /** A journal with a past, made by another process. Returns its long session. */
-export function makePast(desk: ConsoleDesk, entries: number): string {
-  const made = spawnSync(process.execPath, [join(import.meta.dirname, "past.ts"), join(desk.root, ".orgate"), String(entries)], {
-    encoding: "utf8",
-  });
+export function makePast(desk: ConsoleDesk, entries: number, schedules = 0): string {
+  const made = spawnSync(
+    process.execPath,
+    [join(import.meta.dirname, "past.ts"), join(desk.root, ".orgate"), String(entries), String(schedules)],
+    {
+      encoding: "utf8",
+    },
+  );
   if (made.status !== 0) throw new Error(made.stderr);
   return past.parse(JSON.parse(made.stdout)).session;
 }
@@ -125,7 +130,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O57 O12 the fleet: who works, waits and costs what at one look; a run is started, an agent halted and let go on, its definition opened",
+    name: "O57 O12 O96 the fleet: who works, waits and costs what at one look; a run is started, an agent halted and let go on, its definition opened",
     async run({ desk, ana }) {
       const { page } = ana;
       await execute(ana, desk, "stage", "pay judy");
@@ -160,7 +165,18 @@ const CASES: readonly Case[] = [
         .getByText(/ended: completed/)
         .first()
         .waitFor();
+      await page.route("**/api/v1/agents?*", async (route) => {
+        const answer = await route.fetch();
+        const { items, next } = many.parse(await answer.json());
+        const others = Array.from({ length: 495 }, (_, i) => ({ ...items[0], name: `one-of-many-${i}` }));
+        await route.fulfill({ response: answer, json: { items: [...items, ...others], next } });
+      });
+      await go(ana, desk, "/fleet");
+      await page.getByRole("button", { name: /agents more/ }).waitFor();
+      const nodes = await page.evaluate<number>("document.querySelectorAll('*').length");
+      await page.unroute("**/api/v1/agents?*");
       return [
+        ...wrong(nodes <= 2_000, `${nodes} elements for five hundred agents`),
         ...wrong(back === "Definition", `a dialog gives the focus back to ${back}`),
         ...found,
         ...dialog,

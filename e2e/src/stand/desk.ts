@@ -51,6 +51,9 @@ export async function makeDesk(stand: Stand): Promise<Desk> {
   return deskAt(stand, root, null);
 }
 
+/** A folder in which the command line is yet to make one. */
+export const projectAt = (stand: Stand, root: string): Desk => deskAt(stand, root, null);
+
 function deskAt(stand: Stand, root: string, broken: Broken | null): Desk {
   const directory = join(root, ".orgate");
   const start: Desk["program"] = (file, args, plan = {}, flags = []) =>

@@ -5,7 +5,7 @@
 import { writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { seeded } from "../seeded.ts";
-import { decode, encode, lines, type Orders, type Reply, type Said } from "./wire.ts";
+import { decode, encode, lines, type Orders, type Reply, type Said, type Stop } from "./wire.ts";
 
 const LINE = 3;
 export const orders = decode<Orders>(process.env.ORGATE_E2E ?? "null");
@@ -29,10 +29,20 @@ export function point(said: Extract<Said, { point: string }>): void {
   tell(said);
   passed += 1;
   const { stop } = orders;
-  const here = stop !== null && (stop.kind === "at" ? stop.point === said.point : stop.nth === passed);
-  if (!here) return;
+  if (stop === null || !isHere(stop, said)) return;
   tell({ kind: "reached", point: said.point });
   for (;;) Atomics.wait(cell, 0, 0);
+}
+
+function isHere(stop: Stop, said: Extract<Said, { point: string }>): boolean {
+  switch (stop.kind) {
+    case "at":
+      return stop.point === said.point;
+    case "nth":
+      return stop.nth === passed;
+    case "writes":
+      return said.kind === "mark" && said.step === stop.step && said.written.some(({ kind }) => kind === stop.event);
+  }
 }
 
 /** A short random stay, the whole process included. */

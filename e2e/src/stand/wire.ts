@@ -9,8 +9,10 @@ export type Job =
   | Readonly<{ kind: "resume"; session: string }>
   | Readonly<{ kind: "wish"; session: string; wish: Wish }>;
 
-/** Where a process freezes until it is killed: at a point by its name, or at its nth. */
-export type Stop = Readonly<{ kind: "at"; point: string } | { kind: "nth"; nth: number }>;
+/** Where a process freezes until it is killed: at a point by its name, at its nth, or where it first writes such an event. */
+export type Stop = Readonly<
+  { kind: "at"; point: string } | { kind: "nth"; nth: number } | { kind: "writes"; event: string; step: "commit" | "committed" }
+>;
 
 export type Orders = Readonly<{
   victim: string;

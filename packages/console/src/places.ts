@@ -8,3 +8,4 @@ export const sessionAt = (session: SessionId, at?: Seq): string =>
   `${pathTo("/sessions/{session}", { session })}${at === undefined ? "" : `?at=${at}`}`;
 export const approvalAt = (approval: ApprovalId): string => pathTo("/approvals/{approval}", { approval });
 export const policyAt = (policy: PolicyId): string => `/policies?${new URLSearchParams({ policy })}`;
+export const scheduleAt = (schedule: string): string => pathTo("/schedules/{schedule}", { schedule });

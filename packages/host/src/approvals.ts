@@ -14,6 +14,7 @@ import {
   type Ask,
   type Digest,
   doingOf,
+  duration,
   type Entry,
   FaultError,
   fold,
@@ -32,7 +33,7 @@ import {
   type UserAct,
   type Vote,
 } from "@orgate/core";
-import { duration, readGrant, tooWide, type WidestGrant } from "@orgate/core/gate";
+import { readGrant, tooWide, type WidestGrant } from "@orgate/core/gate";
 import { type Journal, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import { checkPerson, type Person, type Place } from "./compose.ts";
 

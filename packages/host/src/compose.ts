@@ -33,29 +33,16 @@ import {
   toolsOf,
   withDigest,
 } from "@orgate/core";
-import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
 import { checkSignature, ed25519, nameKey, sha256 } from "./adapters/crypto-node.ts";
 import { randomIds } from "./adapters/ids-node.ts";
 import { type Door, listenForIntents } from "./adapters/intent-socket.ts";
-import { openReadStore, openStore, type ReadStore, type Store } from "./adapters/journal-sqlite.ts";
-import {
-  createPerson,
-  type OpenKeyring,
-  openKeyring,
-  openPerson,
-  openProjectKeys,
-  orgateHome,
-  type Person,
-  type ProjectKeys,
-  personsIn,
-  readRootKey,
-  withFreshKeys,
-} from "./adapters/keyring.ts";
+import { openStore, type Store } from "./adapters/journal-sqlite.ts";
+import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys, withFreshKeys } from "./adapters/keyring.ts";
 import { modelFor } from "./adapters/model-offline.ts";
 import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
-import { httpGuard } from "./adapters/running/http-guard.ts";
+import type { httpGuard } from "./adapters/running/http-guard.ts";
 import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
 import { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
@@ -70,16 +57,15 @@ export {
   readSymbiFiles,
   refuseAll,
   type SymbiSource,
+  type UnfitTool,
 } from "./adapters/agent-symbi.ts";
 export { loadCodeSkills, loadTomlAgents, loadToolBox } from "./adapters/agent-toml.ts";
 export { type Calendar, isTimeZone, openCalendar, readTime } from "./adapters/calendar.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
-export { isPublicKey, sha256 } from "./adapters/crypto-node.ts";
+export { type CheckedBefore, checkedBefore, gateFiles, NOTHING_CHECKED } from "./adapters/checked-file.ts";
 export { type Watching, watchFolder } from "./adapters/folder-watch.ts";
 export { hiddenPrompt } from "./adapters/hidden-prompt.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
-export { type Erased, hasJournal, type ReadStore } from "./adapters/journal-sqlite.ts";
-export { orgateHome, type Person, signIntent } from "./adapters/keyring.ts";
 export {
   type FileProblem,
   isManifest,
@@ -118,15 +104,15 @@ export {
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
 export { type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
 export { projectPlaces } from "./adapters/project-places.ts";
-export { findProject, openProject } from "./adapters/project-toml.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
 /** How hosts are reached that somebody else names, by the guard of HTTP tools. */
-export const httpReach = httpGuard();
+export const httpReach: ReturnType<typeof httpGuard> = async (invocation, how) =>
+  (await import("./adapters/running/http-guard.ts")).httpGuard()(invocation, how);
 export { nameOf as nameOfHolding } from "./adapters/running/sandbox-proof.ts";
 export { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "./adapters/secrets-file.ts";
 export { hasKnowledge, openKnowledge } from "./adapters/sqlite-knowledge.ts";
-export { openViews, type Views } from "./adapters/sqlite-views.ts";
+export { openViews, type UsageAsked, type Views } from "./adapters/sqlite-views.ts";
 export { tokenizers } from "./adapters/tokenizers.ts";
 export {
   type Candidate,
@@ -143,6 +129,7 @@ export {
 } from "./adapters/trust.ts";
 export { type Notify, webhook } from "./adapters/webhook.ts";
 export { workplace } from "./adapters/workplace.ts";
+export * from "./compose-look.ts";
 export { skillFrom } from "./skill-folder.ts";
 
 export type PlaceOptions = Readonly<{
@@ -361,54 +348,5 @@ export type NamedModelOptions = Readonly<{ modelOptions?: Agent["modelOptions"];
 export const namedModel = (model: string, { modelOptions = {}, env = process.env, folder }: NamedModelOptions = {}): Model =>
   modelsWith(settingsOf(env, folder ?? null))({ model, modelOptions });
 
-// what commands need of a project beside driving
-
-/** A journal opened to look: nothing is made, no slot is taken, nothing is written but intents. */
-export type Look = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;
-
-/** Throws `journal-unreadable` where there is no journal yet. */
-export function openLook(directory: string): Look {
-  const store = openReadStore({ directory });
-  return { ...store, directory, keys: () => readKeys(store.records, proof) };
-}
-
-/** Why this person's word does not count in this project; null when it does. */
-export function checkPerson(ring: Keyring, { name, key }: Person): string | null {
-  const known = ring.keys.get(key.id);
-  const text = `orgate-acting-1\n${name}`;
-  if (known === undefined || known.of.kind !== "person" || known.of.name !== name)
-    return `key \`${key.id}\` is not certified as theirs in this project`;
-  if (known.withdrawn !== null) return `key \`${key.id}\` was withdrawn`;
-  return checkSignature(known.publicKey, text, key.sign(text)) ? null : "the key is not theirs";
-}
-
-export const proof: ProofPorts = { hash: sha256, checkSignature, nameKey };
-
-/** The public key that this project's journal is verified with; throws when there is none. */
-export function rootPublicKey(directory: string): string {
-  const root = readRootKey(join(directory, "keys"), ed25519);
-  if (root !== null) return root.publicKey;
-  throw new FaultError({
-    kind: "key-bad",
-    key: join(directory, "keys", "root.key"),
-    detail: "there is no such key",
-    hint: "give the root's public key with --key (`orgate keys list` shows it where the project is)",
-  });
-}
-
 /** Secrets that stand for people, and what is kept of them. */
 export const secretPort = Object.freeze({ newSecret, newName, hashSecret, fitsSecret, nobodys: NOBODYS });
-
-/** A person's own keys, in the home of the one who runs this. */
-export type Persons = Readonly<{ home: string; names(): readonly string[]; open(name: string): Person; create(name: string): Person }>;
-
-export const personsOf = (env: Readonly<Record<string, string | undefined>>): Persons => personsAt(orgateHome(env));
-
-export function personsAt(home: string): Persons {
-  return {
-    home,
-    names: () => personsIn(home),
-    open: (name) => openPerson(home, name, ed25519),
-    create: (name) => createPerson(home, name, ed25519),
-  };
-}

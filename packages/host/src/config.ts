@@ -1,7 +1,7 @@
 /** A project's settings, read once and never again. Every setting here has one reader; a key that nobody reads is an error, not a comment. */
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { type Limits, nearest, type Prices } from "@orgate/core";
+import { type Limits, nearest, type Prices } from "@orgate/core/vocab";
 import * as z from "zod";
 import { projectSchedule, projectWebhook, type WrittenSchedule, type WrittenWebhook } from "./schedules/written.ts";
 

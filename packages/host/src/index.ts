@@ -21,10 +21,6 @@ export { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./adapters/webhook.ts";
 export type { QuestionView } from "./approvals.ts";
 export { type NamedModelOptions, namedModel } from "./compose.ts";
-export { type Access, type Act, type Asking, act, type Caller, type Scope } from "./coordinator/access.ts";
-export { type Identity, type IdentityOptions, openIdentity } from "./coordinator/auth.ts";
-export { type Coordinator, type CoordinatorOptions, openCoordinator } from "./coordinator/coordinator.ts";
-export { socketsOf } from "./coordinator/sockets.ts";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./file-input.ts";
 export { type FileToolsOptions, fileTools } from "./file-tools.ts";
 export {

@@ -1,7 +1,8 @@
 /**
  * The policies in force: read, checked with their decision tables, replaced while sessions run.
  *
- * G31 a decision table is run whenever its set loads; a case that is decided otherwise refuses the set, and is named with what was decided.
+ * G31 a decision table is run whenever its set loads, but for cases that the same policies are known to have decided so before (A55); a case that is decided
+ *     otherwise refuses the set, and is named with what was decided.
  * G32 a set that does not load never replaces one that did; what is in force goes on, and the refusal is on record.
  * G33 a set is in force only once the journal says so.
  * G34 `policies/<surface>/` joins the set for the sessions of that surface, whoever drives them.
@@ -33,10 +34,23 @@ import {
   loadPolicies,
   type PolicyProblem,
   type PolicySet,
-  runCase,
 } from "@orgate/core/gate";
-import { cedarEngine, type FolderPlace, type FoundTable, type PolicyFolder, type ReadFolder, readPolicyFolder, sha256 } from "./compose.ts";
+import {
+  type CheckedBefore,
+  cedarEngine,
+  checkedBefore,
+  type FolderPlace,
+  type FoundTable,
+  gateFiles,
+  NOTHING_CHECKED,
+  type PolicyFolder,
+  type ReadFolder,
+  readPolicyFolder,
+  sha256,
+} from "./compose.ts";
 import type { Config, Groups } from "./config.ts";
+import { remembering, runRemembered } from "./policy-memory.ts";
+import { version } from "./version.ts";
 
 export const NO_GROUPS: Groups = { agents: {}, users: {} };
 
@@ -48,6 +62,8 @@ export type PolicyOptions = Readonly<{
   surface: Surface;
   /** Agents that are run here, those they may delegate to among them; all of them unless said. What the files of others say is left aside (Y62). */
   only?: ReadonlySet<string>;
+  /** What was found good before; nothing unless said. */
+  checked?: CheckedBefore;
 }>;
 
 /** A case as it was decided. */
@@ -86,7 +102,8 @@ const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: 
 
 export const loadFolder = (options: PolicyOptions, engine: Engine): Loading => loadRead(readPolicyFolder(options.place), options, engine);
 
-function loadRead(read: ReadFolder, { place, agents, groups, only }: PolicyOptions, engine: Engine): Loading {
+function loadRead(read: ReadFolder, options: PolicyOptions, engine: Engine): Loading {
+  const { place, agents, groups, only, checked = NOTHING_CHECKED } = options;
   const cast = castOf(agents, groups);
   if (read.kind === "refused") {
     const { problems, warnings } = read;
@@ -98,7 +115,8 @@ function loadRead(read: ReadFolder, { place, agents, groups, only }: PolicyOptio
     return { kind: "none", folder: place.label, report: { ...NOTHING, warnings: folder.warnings } };
 
   const surfaces = [...new Set(folder.policies.flatMap((p) => p.surface ?? []))];
-  const loads = [null, ...surfaces].map((surface) => ({ surface, load: loadPolicies(filesFor(folder, surface), cast, engine) }));
+  const reading = remembering(engine, checked);
+  const loads = [null, ...surfaces].map((surface) => ({ surface, load: loadPolicies(filesFor(folder, surface), cast, reading) }));
   const problems = unique(loads.flatMap(({ load }) => (load.kind === "refused" ? load.problems : [])));
   const warned = loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings.filter((w) => !isAhead(w, load.set)) : []));
   const warnings = [...folder.warnings, ...unique(warned)];
@@ -117,12 +135,14 @@ function loadRead(read: ReadFolder, { place, agents, groups, only }: PolicyOptio
 
   const gates = new Map(sets.map(({ surface, set }) => [surface, cedarGate(set, engine, sha256)]));
   const trials = trialsOf(sets, folder.tables, engine);
-  const cases = folder.tables.flatMap((table) => runTable(table, table.shadow ? trials : gates, cast.tools));
+  const idle = new Set(sets.flatMap(({ set }) => [...set.idle]));
+  const cases = folder.tables.flatMap((table) => runTable(table, table.shadow ? trials : gates, { tools: cast.tools, idle, checked }));
   const failed = refused(
     cases.flatMap((c) => (c.passed ? [] : [failedCase(c)])),
     cases,
   );
   if (failed !== null) return failed;
+  checked.keep();
 
   const base = gateIn(gates, null);
   const own = Object.fromEntries([...gates].flatMap(([surface, gate]) => (surface === null ? [] : [[surface, gate.digest]])));
@@ -142,6 +162,8 @@ function loadRead(read: ReadFolder, { place, agents, groups, only }: PolicyOptio
 
 /** What the agents' own files say joins the set of every surface: each is about that one agent, and so decides nothing for others. */
 function withAgents(folder: PolicyFolder, agents: readonly Agent[], only: PolicyOptions["only"]): PolicyFolder {
+  // a case about an agent that was not read would be decided as of nobody, and fail
+  const tried = new Set(folder.tables.flatMap(({ cases }) => cases.map(({ case: c }) => c.agent)));
   const own = agents.flatMap((agent) =>
     agent.policies.map(({ path, name, text, shadow, agent: whose, pieces }) => ({
       path,
@@ -150,7 +172,7 @@ function withAgents(folder: PolicyFolder, agents: readonly Agent[], only: Policy
       text,
       shadow,
       surface: null,
-      ...(only === undefined || only.has(whose) ? {} : { idle: { agent: whose, pieces } }),
+      ...(only === undefined || only.has(whose) || tried.has(whose) ? {} : { idle: { agent: whose, pieces } }),
     })),
   );
   return own.length === 0 ? folder : { ...folder, policies: [...folder.policies, ...own] };
@@ -193,10 +215,15 @@ function trialsOf(
 }
 
 /** A case of everybody's is decided by the set of everybody, unless it names a surface. */
-function runTable(table: FoundTable, gates: ReadonlyMap<Surface | null, CedarGate>, tools: readonly Tool[]): readonly CaseReport[] {
+function runTable(
+  table: FoundTable,
+  gates: ReadonlyMap<Surface | null, CedarGate>,
+  { tools, idle, checked }: Readonly<{ tools: readonly Tool[]; idle: ReadonlySet<string>; checked: CheckedBefore }>,
+): readonly CaseReport[] {
   return table.cases.map(({ case: c, line, column, named }) => {
     const gate = gateIn(gates, named ? c.surface : table.surface);
-    const { passed, detail } = runCase(c, gate, tools, sha256);
+    const under = { shadow: table.shadow, idle: idle.has(c.agent ?? "") };
+    const { passed, detail } = runRemembered(c, gate, tools, under, checked);
     return { file: table.path, line, column, name: c.name, passed, detail };
   });
 }
@@ -291,13 +318,15 @@ export type Policies = Gate &
 
 /** Throws `policies-missing` or `policies-refused`. */
 export function openPolicies(
-  config: Pick<Config, "root" | "policies" | "groups">,
+  config: Pick<Config, "root" | "policies" | "groups" | "journal">,
   agents: readonly Agent[],
   surface: Surface,
   only?: ReadonlySet<string>,
 ): Policies {
   const place = { folder: config.policies, label: "policies", within: config.root };
-  return policiesOf({ place, agents, groups: config.groups, surface, ...(only === undefined ? {} : { only }) });
+  const engine = cedarEngine();
+  const checked = checkedBefore(config.journal.directory, [version(), engine.version(), gateFiles()].join("\n"));
+  return policiesOf({ place, agents, groups: config.groups, surface, checked, ...(only === undefined ? {} : { only }) }, engine);
 }
 
 export type CedarPoliciesOptions = Readonly<{
@@ -316,8 +345,7 @@ export function cedarPolicies({ directory, agents, groups = {}, surface = "libra
 
 export const isPolicies = (gate: Gate): gate is Policies => "recordedBy" in gate && "reload" in gate;
 
-function policiesOf(options: PolicyOptions): Policies {
-  const engine = cedarEngine();
+function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine()): Policies {
   const load = (): Loading => loadFolder(options, engine);
   let inForce = mustLoad(load());
   const recorders = new Set<Recorder>();

@@ -1,66 +1,129 @@
 /**
  * Requests that tell two sets of policies apart: at the values where a condition turns. What a policy compares an argument, a label, a counter or a person with is tried, with what lies
- * right beside it, one at a time and two together.
+ * right beside it: one at a time, all that one policy compares together, and any two together.
  */
-import type { Agent, Json, JsonObject, Tool } from "@orgate/core";
-import { type Case, caseSchema, type LoadedPolicy } from "@orgate/core/gate";
+import type { Json, JsonObject, Tool } from "@orgate/core";
+import { type Case, type Cast, caseSchema, type LoadedPolicy } from "@orgate/core/gate";
 
-/** `[path] → values`; undefined: left out. */
+/** `[path] → values`; undefined: left out. A label or a media type is a path of its own: it is there, or it is not. */
 type Turns = Map<string, Set<Json | undefined>>;
 
-export const MOST_PROBES = 400;
+export const MOST_PROBES = 2_000;
+/** Of one policy: all that it compares, taken together. */
+const MOST_OF_ONE = 256;
 
-/** For one agent and one tool of its, or what else it does. `bases` are arguments that were seen before. */
-export function probesOf(
-  agent: Agent,
-  tool: Tool | null,
-  act: string,
-  policies: readonly LoadedPolicy[],
-  bases: readonly JsonObject[],
-): readonly Case[] {
+/** What is tried for one agent and one tool of its, or what else it does. */
+export type Probing = Readonly<{
+  agent: string;
+  tool: Tool | null;
+  /** `tool:NAME`, `model`, `delegate`, … */
+  act: string;
+  /** Those that are not the same on both sides come first: they are tried first. */
+  policies: readonly LoadedPolicy[];
+  /** Arguments that were seen before. */
+  bases: readonly JsonObject[];
+  /** What it may be done to, where it is no tool. */
+  resources: readonly Readonly<{ type: string; id: string }>[];
+  users: Cast["users"];
+}>;
+/** `isCut`: there was more to try. */
+export type Probes = Readonly<{ cases: readonly Case[]; isCut: boolean }>;
+
+export function probesOf(probing: Probing): Probes {
+  const { tool, policies, bases, resources } = probing;
+  const all: readonly Base[] =
+    tool === null
+      ? (resources.length === 0 ? [null] : resources).map((resource) => ({ args: null, resource }))
+      : [sample(tool.inputSchema), ...bases].slice(0, 4).map((args) => ({ args, resource: null }));
+  const own = policies.map((policy) => fitting(turnsOf(policy, probing), probing, all));
   const turns: Turns = new Map();
-  for (const { json } of policies) for (const { body } of json.conditions) collect(body, turns);
-  for (const { json } of policies) resourceIds(json.resource, turns);
-  const all: readonly (JsonObject | null)[] = tool === null ? [null] : [sample(tool.inputSchema), ...bases].slice(0, 4);
+  for (const one of own) for (const [path, values] of one) for (const value of values) add(turns, path, value);
+  const seen = new Set<string>();
   const cases: Case[] = [];
-  for (const base of all) {
-    const changes = [...turns].flatMap(([path, values]) => [...values].map((value) => ({ path, value })));
-    const singles = [[], ...changes.map((one) => [one])];
-    const pairs = changes.flatMap((a, i) =>
-      changes.slice(i + 1).flatMap((b) => (a.path === b.path && a.path !== "labels" ? [] : [[a, b]])),
-    );
-    for (const set of [...singles, ...pairs]) {
-      if (cases.length >= MOST_PROBES) return cases;
-      const made = caseOf(agent.name, act, base, set);
+  let isCut = false;
+  for (const base of all)
+    for (const set of setsOf(turns, own)) {
+      const made = caseOf(probing, base, set);
+      const key = JSON.stringify(made);
+      if (seen.has(key)) continue;
+      seen.add(key);
       const read = caseSchema.safeParse(made);
-      if (read.success && (tool === null || tool.check(read.data.args ?? {}).kind === "valid")) cases.push(read.data);
+      if (!read.success || (tool !== null && tool.check(read.data.args ?? {}).kind !== "valid")) continue;
+      if (cases.length < MOST_PROBES) cases.push(read.data);
+      else isCut = true;
+      if (isCut) return { cases, isCut };
     }
-  }
-  return cases;
+  return { cases, isCut };
 }
 
+/** Without values that the tool takes in no case: they would stand in the way of others. */
+function fitting(turns: Turns, probing: Probing, bases: readonly Base[]): Turns {
+  const { tool } = probing;
+  if (tool === null) return turns;
+  const fits = (path: string, value: Json | undefined): boolean =>
+    !path.startsWith("args.") ||
+    bases.some((base) => {
+      const read = caseSchema.safeParse(caseOf(probing, base, [{ path, value }]));
+      return read.success && tool.check(read.data.args ?? {}).kind === "valid";
+    });
+  return new Map([...turns].map(([path, values]) => [path, new Set([...values].filter((value) => fits(path, value)))]));
+}
+
+/** One change at a time; then all that one policy compares, taken together; then any two. */
+function* setsOf(turns: Turns, own: readonly Turns[]): Generator<readonly Change[]> {
+  const changes = changesOf(turns);
+  yield [];
+  for (const one of changes) yield [one];
+  for (const each of own) yield* productOf(each);
+  for (const [i, a] of changes.entries()) for (const b of changes.slice(i + 1)) if (a.path !== b.path) yield [a, b];
+}
+
+const changesOf = (turns: Turns): readonly Change[] =>
+  [...turns].flatMap(([path, values]) => [...values].map((value) => ({ path, value })));
+
+function productOf(turns: Turns): readonly (readonly Change[])[] {
+  let all: readonly (readonly Change[])[] = [[]];
+  for (const [path, values] of turns) {
+    const wider = [...values].flatMap((value) => all.map((set) => [...set, { path, value }]));
+    all = [...wider, ...all].slice(0, MOST_OF_ONE);
+  }
+  return all;
+}
+
+type Base = Readonly<{ args: JsonObject | null; resource: Readonly<{ type: string; id: string }> | null }>;
 type Change = Readonly<{ path: string; value: Json | undefined }>;
 
-function caseOf(agent: string, action: string, base: JsonObject | null, changes: readonly Change[]): unknown {
+function caseOf({ agent, act, tool }: Probing, { args, resource }: Base, changes: readonly Change[]): unknown {
   const made: Record<string, Record<string, unknown> | unknown> = {
     name: "tried",
     agent,
-    action,
+    action: act,
     verdict: "allow",
-    ...(base === null ? {} : { args: { ...base } }),
+    ...(args === null ? {} : { args: { ...args } }),
+    ...(resource === null ? {} : { resource: { ...resource } }),
   };
-  const labels: Json[] = [];
+  const there: Record<string, string[]> = { labels: [], media: [] };
   for (const { path, value } of changes) {
     const [head = "", ...rest] = path.split(".");
-    if (head === "labels" && typeof value === "string") labels.push(value);
+    const list = there[head];
+    if (list !== undefined) list.push(rest.join("."));
     else if (head === "onBehalfOf" && typeof value === "string") made["onBehalfOf"] = value;
     else if (head === "origin" && rest[0] === "surface") made["surface"] = value;
+    else if (head === "origin" && rest[0] === "user" && typeof value === "string") made["onBehalfOf"] = value;
     else if (head === "spent") put(made, [rest[0] === "cents" ? "cents" : "spent", rest[1] ?? "turn"], value);
-    else if (head === "calls" || head === "facts" || (head === "args" && base !== null)) put(made, [head, ...rest], value);
-    else if (head === "resource" && base !== null)
-      for (const [name, one] of Object.entries(base)) if (typeof one === "string") put(made, ["args", name], value);
+    else if (head === "calls" || head === "facts" || (head === "args" && args !== null)) put(made, [head, ...rest], value);
+    else if (head === "targets" && rest[0] !== "count")
+      for (const arg of Object.keys(tool?.targets ?? {})) put(made, ["facts", arg, ...rest], value);
+    else if (head === "resource" && args !== null) touch(made, args, value);
+    else if (head === "resource" && resource !== null && typeof value === "string") made["resource"] = { ...resource, id: value };
   }
-  return labels.length === 0 ? made : { ...made, labels };
+  const found = Object.fromEntries(Object.entries(there).flatMap(([name, all]) => (all.length === 0 ? [] : [[name, [...new Set(all)]]])));
+  return { ...made, ...found };
+}
+
+/** Which argument says what a call touches is the tool's own matter: each text is tried as it. */
+function touch(made: Record<string, unknown>, args: JsonObject, value: Json | undefined): void {
+  for (const [name, one] of Object.entries(args)) if (typeof one === "string") put(made, ["args", name], value);
 }
 
 function put(into: Record<string, unknown>, path: readonly string[], value: Json | undefined): void {
@@ -81,32 +144,59 @@ function put(into: Record<string, unknown>, path: readonly string[], value: Json
 const record = (value: unknown): Readonly<Record<string, unknown>> | null =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
 
+function turnsOf({ json }: LoadedPolicy, { users }: Probing): Turns {
+  const turns: Turns = new Map();
+  for (const { body } of json.conditions) collect(body, turns, users);
+  resourceIds(json.resource, turns);
+  return turns;
+}
+
 /** Conditions in Cedar's JSON form: one operator, with `left` and `right`, or a list of arguments. */
-function collect(e: unknown, turns: Turns): void {
-  if (Array.isArray(e)) for (const one of e) collect(one, turns);
+function collect(e: unknown, turns: Turns, users: Probing["users"]): void {
+  if (Array.isArray(e)) for (const one of e) collect(one, turns, users);
   const node = record(e);
   if (node === null) return;
   for (const [op, inner] of Object.entries(node)) {
     const sides = Array.isArray(inner) ? inner : [record(inner)?.["left"], record(inner)?.["right"]];
     for (const [a, b] of [sides, sides.toReversed()]) {
       const path = pathOf(a);
-      if (path !== null) for (const value of literalsOf(b)) for (const near of beside(value)) add(turns, path, near);
+      if (path !== null) for (const value of literalsOf(b)) for (const near of nearby(op, path, value)) add(turns, path, near);
     }
-    const path = pathOf(record(inner)?.["left"]);
+    const path = pathOf(record(inner)?.["left"]) ?? pathOf(record(inner)?.["arg"]);
+    if (op === "in" && path !== null) for (const user of membersOf(record(inner)?.["right"], users)) add(turns, path, user);
+    if (op === "isEmpty" && path?.startsWith("args.") === true) for (const list of [[], ["x"]]) add(turns, path, list);
     if (op === "like" && path !== null) for (const text of patternsOf(record(inner)?.["pattern"])) add(turns, path, text);
     if (op === "has" && path !== null) add(turns, `${path}.${String(record(inner)?.["attr"])}`, undefined);
     if (op === ".") flag(node, turns);
-    collect(inner, turns);
+    collect(inner, turns, users);
   }
 }
 
-/** A fact that is read as it is: true or false. */
+/** What is read as it is: true or false. What a tool does not take is left out by the tool. */
 function flag(e: unknown, turns: Turns): void {
   const path = pathOf(e);
-  if (path !== null && /^facts\.[^.]+\.(known|inRequest|vouched)$/.test(path)) for (const value of [true, false]) add(turns, path, value);
+  if (path !== null && FLAGS.test(path)) for (const value of [true, false]) add(turns, path, value);
+}
+const FLAGS = /^(?:(?:facts\.[^.]+|targets)\.(?:known|inRequest|vouched|nameInRequest)|args\..+)$/;
+
+/** A list is compared with what it holds. */
+function nearby(op: string, path: string, value: Json): readonly Json[] {
+  const isOfList = op.startsWith("contains") && path.startsWith("args.");
+  return isOfList ? [...beside(value), [value], []] : beside(value);
+}
+
+/** `user in "operators"`. */
+function membersOf(e: unknown, users: Probing["users"]): readonly string[] {
+  const entity = record(record(record(e)?.["Value"])?.["__entity"]);
+  const group = entity?.["type"] === "UserGroup" ? entity["id"] : null;
+  return users.flatMap(({ name, groups }) => (groups.some((one) => one === group) ? [name] : []));
 }
 
 function add(turns: Turns, path: string, value: Json | undefined): void {
+  if (path === "labels" || path === "media") {
+    if (typeof value === "string") turns.set(`${path}.${value}`, new Set([true]));
+    return;
+  }
   const found = turns.get(path) ?? new Set();
   found.add(value);
   turns.set(path, found);

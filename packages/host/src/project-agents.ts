@@ -29,6 +29,7 @@ import {
   type SymbiSource,
   symbiProblemAt,
   type Trusted,
+  type UnfitTool,
 } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { withCoordinator } from "./coordinator/agent.ts";
@@ -76,14 +77,14 @@ export async function loadProjectAgents(
   const desk = coordinatorTools();
   const tomlFiles = config.agents.filter(isToml);
   const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, desk.tools, manifests.broken);
-  const unfit = new Map(tomls.map(({ agent, unfit: tools }) => [agent.name, tools]));
   const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, desk.tools);
   const { agents: symbis, origins, sources, finish } = await symbiAgents(config, loadBox, manifests.broken, collect);
+  const unfit = new Map([...tomls, ...symbis].map(({ agent, unfit: tools }) => [agent.name, tools]));
   const byName = new Map<string, ProjectAgent>();
   for (const { agent, file } of withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config)) {
     const other = byName.get(agent.name);
     if (other !== undefined) {
-      const [here, there] = [placeOf(file), placeOf(other.file)];
+      const [here, there] = [placeOf(agent.name, file), placeOf(agent.name, other.file)];
       const where = `${other.file}${there === null ? "" : `:${there.line}`}`;
       throw fileBad(file, here, `agent \`${agent.name}\` is already defined in ${where}`, "rename one of them");
     }
@@ -93,7 +94,7 @@ export async function loadProjectAgents(
   const wanted = new Set(sorted.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
   const asking = sorted.some(({ agent }) => agent.definition.projectInstructions === true);
   const isPriced = Object.keys(config.prices).length > 0;
-  const isUnfit = tomls.some(({ unfit: tools }) => tools.length > 0);
+  const isUnfit = [...unfit.values()].some((tools) => tools.length > 0);
   const linking = manifests.servers.length > 0 || sorted.some(({ agent }) => agent.missingServers.length > 0);
   if (which === "wanted" && wanted.size === 0 && !asking && !linking)
     return {
@@ -113,9 +114,9 @@ export async function loadProjectAgents(
   return { agents: sorted.map((one) => finished(one, equipment)), sources, skills, mcp, desk };
 
   /** Of an agent in a `.symbi` file. */
-  function placeOf(file: string): Readonly<{ line: number; column: number }> | null {
-    const origin = [...origins.values()].find(({ source }) => source.path === file);
-    return origin === undefined ? null : symbiProblemAt(origin.source.symbi, origin.draft.at, "", "");
+  function placeOf(name: string, file: string): Readonly<{ line: number; column: number }> | null {
+    const origin = origins.get(name);
+    return origin?.source.path === file ? symbiProblemAt(origin.source.symbi, origin.draft.at, "", "") : null;
   }
 
   /** With all that it has, and what its own file says of it. */
@@ -147,7 +148,7 @@ export async function loadProjectAgents(
 }
 
 type SymbiAgents = Readonly<{
-  agents: readonly ProjectAgent[];
+  agents: readonly Readonly<{ agent: Agent; file: string; unfit: readonly UnfitTool[] }>[];
   origins: ReadonlyMap<string, SymbiOrigin>;
   sources: readonly SymbiSource[];
   /** Null where there is no such agent: what compiles them is not loaded then. */
@@ -187,12 +188,24 @@ async function symbiAgents(
     }
     origins.set(draft.name, origin);
     const built = buildAgent(source, draft, { box, broken, prices: config.prices });
-    if (built.kind === "agent") return [{ agent: built.agent, file: source.path }];
-    refuse(source.path, built.problems, built.cause);
-    return [];
+    if (built.kind === "problems") {
+      refuse(source.path, built.problems, built.cause);
+      return [];
+    }
+    const { agent, unfit } = built;
+    collect?.(
+      unfit.map(({ tool, at, file, line, detail, hint }) =>
+        symbiProblemAt(
+          source.symbi,
+          at,
+          `tool \`${tool}\` cannot be used: ${detail}`,
+          `mend ${relative(config.root, file)}:${line}: ${hint}`,
+        ),
+      ),
+    );
+    return [{ agent, file: source.path, unfit }];
   });
-  const open = compiler.openDelegate(origins);
-  if (open !== null) refuse(open.origin.source.path, [open.problem]);
+  for (const { origin, problem } of compiler.openDelegates(origins)) refuse(origin.source.path, [problem]);
   return { agents, origins, sources, finish: compiler.finishAgent };
 }
 type ToolBox = Awaited<ReturnType<typeof loadToolBox>>;

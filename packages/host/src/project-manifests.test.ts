@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { canonical, isFault } from "@orgate/core";
 import type { McpInvocation } from "@orgate/core/contracts";
+import { actionOf, caseSchema, factsOf } from "@orgate/core/gate";
 import { afterEach, describe, expect, test } from "vitest";
 import { readManifests } from "./adapters/manifest-files.ts";
 import { openProject } from "./adapters/project-toml.ts";
@@ -136,6 +137,38 @@ describe("tools of a project", () => {
       expect(() => manifestTools({ root })).toThrow(); // whoever embeds it is told at once
     },
   );
+
+  test("Y77 a wrong manifest, or a server that is not there, stops the .symbi agents that name it, whatever their rules say of it; the others are run", async () => {
+    const rules = 'policy p { allow: echo if args.x == "a" allow: tools }';
+    const root = project({
+      ...BOTH,
+      "tools/a.clad.toml": ECHO.replace("[args.x]", "verson = 1\n\n[args.x]"),
+      "agents/teller.symbi": `agent teller {\n  capabilities = [echo]\n  ${rules}\n  with instructions = "x" { }\n}\nagent caller { capabilities = ["mcp:none"] policy p { allow: none__x } with instructions = "x" { } }\n`,
+      "agents/good.symbi": 'agent good { capabilities = [say] policy p { allow: say } with instructions = "x" { } }',
+      "policies/p.cedar": "permit(principal, action, resource);\n",
+    });
+    const config = openProject(root, root);
+    const told: string[] = [];
+    await loadProjectAgents(config, "wanted", {}, null, (problems) =>
+      told.push(...problems.map(({ file, line, column, detail, hint }) => `${file}:${line}:${column} ${detail} | ${hint}`)),
+    );
+    expect(told).toEqual([
+      expect.stringMatching(/^agents\/teller\.symbi:2:19 tool `echo` cannot be used: .* \| mend tools\/a\.clad\.toml:6/),
+    ]);
+    const agents = (await loadProjectAgents(config)).agents.map(({ agent }) => agent);
+    const named = (name: string) => agents.find((agent) => agent.name === name) ?? expect.fail(name);
+    expect(() => mustHaveSkills(named("good"))).not.toThrow();
+    expect(() => mustHaveSkills(named("teller"))).toThrow(/^agent `teller`: tool `echo` cannot be used: tools\/a\.clad\.toml:6:1/);
+    expect(() => mustHaveSkills(named("caller"))).toThrow(/^agent `caller`: MCP server `none` cannot be used/);
+    const policies = openPolicies(config, agents, "cli");
+    const decide = (agent: string) => {
+      const c = caseSchema.parse({ name: "x", agent, action: "model", verdict: "allow" });
+      return policies.decide(actionOf(c, []).action, factsOf(c, [])).verdict;
+    };
+    expect(decide("good").kind).toBe("allow");
+    expect(decide("teller")).toMatchObject({ kind: "deny", because: ["agents/teller.symbi/lacking-teller"] });
+    expect(decide("caller").kind).toBe("deny");
+  });
 
   test("T173 a manifest shares its server's breaker, and is refused where the server's entry wants a person asked and it does not", () => {
     const entry = (tools: object) => JSON.stringify({ mcpServers: { crm: { command: "x", orgate: { tools } } } });

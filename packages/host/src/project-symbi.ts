@@ -1,7 +1,14 @@
 /** `.symbi` files of a project made whole: agents with all their tools, and the policies that the files say. */
-import { type Agent, type JsonObject, label, type Tool, withFile } from "@orgate/core";
+import { type Agent, type AgentPolicies, type JsonObject, label, type Tool, withFile } from "@orgate/core";
 import { argTypes, mustBeGiven } from "@orgate/core/gate";
-import { type AgentDraft, type CompiledPolicy, compilePolicies, type SymbiProblem, type ToolShape } from "@orgate/core/symbi";
+import {
+  type AgentDraft,
+  type CompiledPolicy,
+  compilePolicies,
+  type SymbiFile,
+  type SymbiProblem,
+  type ToolShape,
+} from "@orgate/core/symbi";
 import { type SymbiSource, symbiProblemAt } from "./compose.ts";
 import type { Config } from "./config.ts";
 
@@ -17,6 +24,14 @@ export type Finished = Readonly<
 
 /** Once all of its tools are there: what the file says of policies and labels. */
 export function finishAgent(agent: Agent, { source: { symbi }, draft }: SymbiOrigin, groups: Config["groups"]): Finished {
+  if (agent.missing.length + agent.missingServers.length + agent.missingTools.length > 0) {
+    const lacking = withFile(agent, {
+      policies: [nothingFor(symbi, draft)],
+      labels: [],
+      basis: { tree: withoutPlaces(symbi.tree) } as JsonObject,
+    });
+    return { kind: "agent", agent: lacking, policies: [] };
+  }
   const made = compilePolicies(symbi, draft, { tools: agent.tools.map(shapeOf), userGroups: Object.keys(groups.users) });
   if (made.kind === "problems") return made;
   const basis = { tree: withoutPlaces(symbi.tree) } as JsonObject;
@@ -25,6 +40,13 @@ export function finishAgent(agent: Agent, { source: { symbi }, draft }: SymbiOri
     agent: withFile(agent, { policies: made.files, labels: draft.isPrivate ? [PRIVATE] : [], basis }),
     policies: made.policies,
   };
+}
+
+/** What lacks a tool that its rules may be about is not run, so that they are not written; it may do nothing meanwhile, whatever others permit. */
+function nothingFor({ file }: SymbiFile, { name }: AgentDraft): AgentPolicies {
+  const id = `lacking-${name}`;
+  const text = `@id("${id}") @reason("the agent lacks what its file names") forbid(principal == Agent::"${name}", action, resource);`;
+  return { path: file, name: file, agent: name, text: `${text}\n`, shadow: false, pieces: [{ id: `${file}/${id}`, text }] };
 }
 
 /** As policies see a tool. */
@@ -43,17 +65,16 @@ export function withoutPlaces(value: unknown): unknown {
 }
 
 /** Y42 what a private agent is told by a delegate is private too: the delegate's session has to say so itself. */
-export function openDelegate(origins: ReadonlyMap<string, SymbiOrigin>): Readonly<{ origin: SymbiOrigin; problem: SymbiProblem }> | null {
-  for (const origin of origins.values()) {
-    const open = origin.draft.isPrivate
-      ? origin.draft.delegates.find(({ name }) => origins.get(name)?.draft.isPrivate !== true)
-      : undefined;
-    if (open === undefined) continue;
-    const detail = `what delegate \`${open.name}\` answers would not be private`;
-    return {
+export function openDelegates(
+  origins: ReadonlyMap<string, SymbiOrigin>,
+): readonly Readonly<{ origin: SymbiOrigin; problem: SymbiProblem }>[] {
+  const hint = 'give it `with privacy = "high" { }` too, or take one of the two out';
+  return [...origins.values()].flatMap((origin) => {
+    const { source, draft } = origin;
+    const open = draft.isPrivate ? draft.delegates.filter(({ name }) => origins.get(name)?.draft.isPrivate !== true) : [];
+    return open.map(({ name, at }) => ({
       origin,
-      problem: symbiProblemAt(origin.source.symbi, open.at, detail, 'give it `with privacy = "high" { }` too, or take one of the two out'),
-    };
-  }
-  return null;
+      problem: symbiProblemAt(source.symbi, at, `what delegate \`${name}\` answers would not be private`, hint),
+    }));
+  });
 }

@@ -1,9 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineAgent } from "@orgate/core";
 import { type Case, caseSchema, cedarGate, loadPolicies, runCase } from "@orgate/core/gate";
 import { expect, test } from "vitest";
 import { cedarEngine, sha256 } from "./compose.ts";
 import { GROUPS, deciderOf as gateOf, made, tools } from "./fixtures/symbi-stand.ts";
-import { castOf } from "./policies.ts";
+import { castOf, NO_GROUPS, tryFolder } from "./policies.ts";
 
 const agentText = (rules: string, more = "") => `agent worker {
   capabilities = [pay, transfer, write_note, look, fetch]
@@ -413,6 +416,68 @@ const TABLES: readonly Row[] = [
       [pay({}, { spent: { turn: 6, session: 6, hour: 6, day: 6 } }), "ask"],
     ],
   ],
+  // a choice ends where its brace does: what is joined to it counts in both branches
+  [
+    'allow: pay if (if args.euros > 5 { true } else { true }) && args.account == "big"',
+    [
+      [pay({ euros: 6 }), "deny"],
+      [pay({ euros: 5 }), "deny"],
+      [pay({ euros: 6, account: "big" }), "allow"],
+    ],
+  ],
+  [
+    'allow: tools\ndeny: pay if (if args.euros > 5 { false } else { false }) || args.account == "bad"',
+    [
+      [pay({ euros: 6, account: "bad" }), "deny"],
+      [pay({ euros: 6 }), "allow"],
+    ],
+  ],
+  ['allow: write(File("a*")) if if true { true } else { false }', [[note("ab"), "allow"]]],
+  // Y33: nothing that has the effect passes by without the question
+  [
+    "allow: tools\nrequire: approval(read)",
+    [
+      [look, "ask"],
+      [fetch, "ask"],
+      [pay({}), "allow"],
+    ],
+  ],
+  // one rule about several things, each with what it is done to
+  [
+    'allow: tools\ndeny: [write(File("a")), write(File("b*"))]',
+    [
+      [note("a"), "deny"],
+      [note("bb"), "deny"],
+      [note("c"), "allow"],
+    ],
+  ],
+  [
+    'allow: [write_note(File("a")), write_note(File("b"))]',
+    [
+      [note("a"), "allow"],
+      [note("b"), "allow"],
+      [note("c"), "deny"],
+    ],
+  ],
+  // texts are texts, whatever stands in them
+  [
+    'allow: pay if args.account == "a\\") || true || (\\"a"',
+    [
+      [pay({}), "deny"],
+      [pay({ account: 'a") || true || ("a' }), "allow"],
+    ],
+  ],
+  [
+    'allow: pay if args.account == "\\u{0}é\\u{1f600}*"',
+    [
+      [pay({ account: "\u0000é😀*" }), "allow"],
+      [pay({ account: "\u0000é😀x" }), "deny"],
+    ],
+  ],
+  // what overflows is denied, whichever way it was written (G3); what is only audited is not
+  ["allow: tools\ndeny: pay if args.euros * 9007199254740991 * 9007199254740991 < 0", [[pay({ euros: 5 }), "deny"]]],
+  ["allow: pay if args.euros * 9007199254740991 * 9007199254740991 > 0", [[pay({ euros: 5 }), "deny"]]],
+  ["allow: tools\naudit: pay if args.euros * 9007199254740991 * 9007199254740991 > 0", [[pay({ euros: 5 }), "allow"]]],
   // audit never decides
   ["allow: look\naudit: look", [[look, "allow"]]],
   ["audit: look", [[look, "deny"]]],
@@ -483,7 +548,35 @@ agent second { capabilities = [look] with instructions = "x" { } }`);
   expect(decide({ ...look, agent: "third" }).kind).toBe("deny");
 });
 
+test("Y33 that something runs without a sandbox is a leave of its own: naming the tool gives none, naming `unsandboxed` does", () => {
+  const decide = (rules: string, given: Partial<Case> = {}) =>
+    gateOf(`agent worker { capabilities = [bare, look] policy p { ${rules} } with instructions = "x" { } }`)({
+      action: "tool:bare",
+      args: {},
+      ...given,
+    });
+  expect(decide("allow: tools")).toMatchObject({ kind: "deny", reason: expect.stringContaining("it runs without a sandbox") });
+  expect(decide("allow: [execute, unsandboxed]").kind).toBe("allow");
+  expect(decide("allow: tools allow: [execute, unsandboxed] if labels.is_empty()", { labels: ["x"] }).kind).toBe("deny");
+  expect(decide("allow: [execute, unsandboxed] deny: unsandboxed").kind).toBe("deny");
+  expect(decide("require: approval(unsandboxed)")).toMatchObject({ kind: "ask", asks: [{ question: "May it do this?" }] });
+  expect(decide("allow: tools require: approval(unsandboxed)").kind).toBe("ask");
+});
+
+test("Y34 long names do not make two policies one", () => {
+  const long = "l".repeat(60);
+  const [one, two] = [`${long}_one`, `${long}_two`];
+  const rules = `policy p { allow: [look, fetch] deny: [look, fetch] if calls.look.day > 5 ${"deny: pay if args.euros > 5 ".repeat(2)}require: approval(pay) if args.note == "x" }`;
+  const text = [one, two].map((name) => `agent ${name} { capabilities = [look, fetch, pay] with instructions = "x" { } }`).join("\n");
+  const found = made(`${rules}\n${text}`);
+  if (found.kind === "problems") throw new Error(found.text);
+  const ids = found.agents.flatMap(({ policies }) => policies.flatMap(({ pieces }) => pieces.map(({ id }) => id)));
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.every((id) => id.length <= 100 + "agents/worker.symbi/".length)).toBe(true);
+});
+
 const REFUSED: readonly (readonly [rule: string, problem: string])[] = [
+  ['require: approval(pay, { question: "" })', "`question` asks nothing"],
   ["allow: lok", "`lok` is no tool of this agent's | did you mean `look`?"],
   ["allow: [ ]", "this rule is about nothing"],
   ["allow: 3", "a rule is about a tool, an effect"],
@@ -565,6 +658,28 @@ agent second { capabilities = [look] policy p { allow: look } with instructions 
     ["allow", "allow"],
     ["allow", "deny"],
   ]);
+});
+
+test("Y62 a table that names another agent has its file read too: its cases are decided as they are when all run", () => {
+  const found = made(`agent worker { capabilities = [look] policy p { allow: look } with instructions = "x" { } }
+agent second { capabilities = [look] policy p { allow: look } with instructions = "x" { } }`);
+  if (found.kind === "problems") throw new Error(found.text);
+  const folder = mkdtempSync(join(tmpdir(), "orgate-tables-"));
+  try {
+    writeFileSync(join(folder, "base.cedar"), 'permit(principal, action == Action::"model", resource);');
+    const load = (...cases: readonly object[]) => {
+      writeFileSync(join(folder, "base.cases.json"), JSON.stringify(cases));
+      const place = { folder, label: "policies", within: folder };
+      return tryFolder({ place, agents: found.agents, groups: NO_GROUPS, surface: "cli", only: new Set(["worker"]) });
+    };
+    expect(load({ name: "it looks", ...look, agent: "second", verdict: "allow" })).toMatchObject({ kind: "loaded" });
+    expect(load({ name: "it looks", ...look, agent: "second", verdict: "deny" })).toMatchObject({
+      kind: "refused",
+      problems: [{ detail: "case `it looks`: expected deny, got allow" }],
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test("Y30 a pattern is what it says, whatever stands in it", () => {

@@ -5,24 +5,25 @@
 import { extname } from "node:path";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import type { Sought, UsageRow } from "@orgate/core/journal/view";
-import { openLook, openViews } from "./compose.ts";
+import { openLook, openViews, type UsageAsked } from "./compose.ts";
 
 /** `behind`: so many entries are not in it yet. */
 export type Found = Readonly<{ positions: readonly number[]; behind: number }>;
-export type Used = Readonly<{ rows: readonly UsageRow[]; behind: number }>;
+/** `cut`: there was more than is added up at once, and the sums are too small. */
+export type Used = Readonly<{ rows: readonly UsageRow[]; behind: number; cut: boolean }>;
 export type ViewsAside = Readonly<{
   find(sought: Sought, before: number, most: number): Promise<Found>;
-  /** Hours from and to, counted from 1970. */
-  usage(from: number, to: number): Promise<Used>;
+  usage(asked: UsageAsked): Promise<Used>;
   close(): Promise<void>;
 }>;
 
-type Ask = Readonly<{ kind: "find"; sought: Sought; before: number; most: number } | { kind: "usage"; from: number; to: number }>;
+type Ask = Readonly<{ kind: "find"; sought: Sought; before: number; most: number } | { kind: "usage"; asked: UsageAsked }>;
 type Answer = Readonly<{ kind: "found"; found: Found } | { kind: "used"; used: Used } | { kind: "failed"; error: string }>;
 
 /** A page waits so long for what is missing. */
 const PATIENCE_MS = 1_500;
-const MOST_ROWS = 250_000;
+/** One for each hour, agent and model: a hundred agents with five models each, all of them at work in every hour of five months. */
+const MOST_ROWS = 2_000_000;
 
 /** `directory`: where the journal lies. The thread starts with the first question. */
 export function viewsAside(directory: string): ViewsAside {
@@ -63,8 +64,8 @@ export function viewsAside(directory: string): ViewsAside {
       if (answer.kind !== "found") throw failed(answer);
       return answer.found;
     },
-    async usage(from, to) {
-      const answer = await ask({ kind: "usage", from, to });
+    async usage(asked) {
+      const answer = await ask({ kind: "usage", asked });
       if (answer.kind !== "used") throw failed(answer);
       return answer.used;
     },
@@ -85,7 +86,7 @@ function serve(directory: string, port: NonNullable<typeof parentPort>): void {
     const behind = Math.max(0, (await look.journal.position()) - views.position());
     if (question.kind === "find")
       return { kind: "found", found: { positions: views.find(question.sought, question.before, question.most), behind } };
-    return { kind: "used", used: { rows: views.usage(question.from, question.to, MOST_ROWS), behind } };
+    return { kind: "used", used: { ...views.usage(question.asked, MOST_ROWS), behind } };
   };
   port.on("message", ({ id, question }: Readonly<{ id: number; question: Ask }>) => {
     queue = queue.then(async () => {

@@ -20,8 +20,13 @@ type At = Readonly<{ at: string | null }>;
 export function useWaiting(): Readonly<Record<string, number>> {
   const questions = useCalled("approvals", { query: { limit: 100 } }, QUESTION_TOPICS);
   const unknowns = useCalled("unknowns", { query: { limit: 100 } }, UNKNOWN_TOPICS);
-  return { approvals: (questions.value?.items.length ?? 0) + (unknowns.value?.items.length ?? 0) };
+  const stopped = useCalled("schedules", { query: { limit: 100, state: "stopped" } }, STOPPED_TOPICS);
+  return {
+    approvals: (questions.value?.items.length ?? 0) + (unknowns.value?.items.length ?? 0),
+    schedules: stopped.value?.items.length ?? 0,
+  };
 }
+export const STOPPED_TOPICS = ["schedule.stopped", "schedule.resumed", "schedule.removed", "schedule.declared"] as const;
 export const QUESTION_TOPICS = [
   "approval.asked",
   "approval.answered",
@@ -68,13 +73,18 @@ function Row({ screen, isHere, waiting }: Readonly<{ screen: Screen; isHere: boo
     <Link to={screen.paths[0]} className={css.row} aria-current={isHere ? "page" : undefined}>
       <Icon name={screen.icon} />
       <span className={css.name}>{screen.title}</span>
-      {waiting === 0 ? null : (
-        <span className={css.count}>
-          {waiting > 99 ? "99+" : waiting}
-          <span className="unseen"> waiting</span>
-        </span>
-      )}
+      <Count of={waiting} />
     </Link>
+  );
+}
+
+function Count({ of }: Readonly<{ of: number }>) {
+  if (of === 0) return null;
+  return (
+    <span className={css.count}>
+      {of > 99 ? "99+" : of}
+      <span className="unseen"> waiting</span>
+    </span>
   );
 }
 
@@ -91,13 +101,14 @@ export function Bar({ at }: At) {
         <Menu.Trigger className={css.row ?? ""} aria-current={rest.some(({ id }) => id === at) ? "page" : undefined}>
           <Icon name="more" />
           <span className={css.name}>More</span>
+          <Count of={rest.reduce((sum, { id }) => sum + (waiting[id] ?? 0), 0)} />
         </Menu.Trigger>
         <Menu.Portal>
           <Menu.Positioner className={css.over ?? ""} side="top" align="end" sideOffset={6}>
             <Menu.Popup className={css.menu ?? ""}>
               {rest.map(({ id, paths, title, icon }) => (
                 <Menu.Item key={id} className={css.item ?? ""} onClick={() => go(paths[0])}>
-                  <Icon name={icon} /> {title}
+                  <Icon name={icon} /> {title} <Count of={waiting[id] ?? 0} />
                 </Menu.Item>
               ))}
               <MenuChoices />

@@ -1,4 +1,4 @@
-/** Find anything, do anything: screens, agents, sessions, colours. `Ctrl K`. */
+/** Find anything, do anything: screens, agents, sessions, schedules, colours. `Ctrl K`. */
 import { escapeHidden, isSessionId } from "@orgate/core/vocab";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { cell, useCell } from "../link/cell.ts";
@@ -7,7 +7,7 @@ import { useCalled } from "../link/use.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { Icon, type IconName } from "../parts/Icon.tsx";
 import { shortTime } from "../parts/time.ts";
-import { sessionAt } from "../places.ts";
+import { scheduleAt, sessionAt } from "../places.ts";
 import { go, pathTo } from "../router.ts";
 import { SCREENS } from "../screens/index.ts";
 import { isHelpOpen } from "./Help.tsx";
@@ -57,11 +57,11 @@ function Finder() {
       <input
         className={css.field}
         role="combobox"
-        aria-label="Find a screen, an agent or a session"
+        aria-label="Find a screen, an agent, a session or a schedule"
         aria-expanded="true"
         aria-controls={list}
         aria-activedescendant={choices[at] === undefined ? undefined : `${list}-${at}`}
-        placeholder="Find a screen, an agent or a session"
+        placeholder="Find a screen, an agent, a session or a schedule"
         value={text}
         onChange={({ target }) => {
           setText(target.value);
@@ -95,6 +95,7 @@ function Finder() {
 function useChoices(text: string): readonly Choice[] {
   const agents = useCalled("agents", { query: { limit: 500 } });
   const sessions = useCalled("sessions", { query: { limit: 50 } });
+  const schedules = useCalled("schedules", { query: { limit: 100 } });
   const all: Choice[] = [
     ...SCREENS.map(
       ({ id, title, says, icon, shortcut, paths }): Choice => ({
@@ -121,6 +122,15 @@ function useChoices(text: string): readonly Choice[] {
         text: `${agent} · ${session}`,
         aside: `${state}, ${shortTime(lastAt, serverNow())}`,
         run: () => go(pathTo("/chat/{session}", { session })),
+      }),
+    ),
+    ...(schedules.value?.items ?? []).map(
+      ({ schedule, spec, state }): Choice => ({
+        id: `schedule ${schedule}`,
+        icon: "schedules",
+        text: `Schedule ${schedule}: ${spec.agent}`,
+        aside: state,
+        run: () => go(scheduleAt(schedule)),
       }),
     ),
     ...(["light", "dark", "system"] as const).map(

@@ -1,11 +1,22 @@
 /** Small fields in a row: what a list is filtered by. */
 import { type ReactNode, useEffect, useId, useState } from "react";
+import { Button } from "./Button.tsx";
 import css from "./Fields.module.css";
 
-export function Fields({ label, children }: Readonly<{ label: string; children: ReactNode }>) {
+/** On a phone they are folded, and say how many of them are in use: what was looked for comes first. */
+export function Fields({ label, active = 0, children }: Readonly<{ label: string; active?: number; children: ReactNode }>) {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
   return (
-    <search className={css.fields} aria-label={label}>
-      {children}
+    <search className={`${css.search} ${isOpen ? css.open : ""}`} aria-label={label}>
+      <div className={css.fold}>
+        <Button icon="filter" aria-expanded={isOpen} aria-controls={id} onClick={() => setOpen(!isOpen)}>
+          {active === 0 ? label : `${label}, ${active} in use`}
+        </Button>
+      </div>
+      <div id={id} className={css.fields}>
+        {children}
+      </div>
     </search>
   );
 }

@@ -8,15 +8,17 @@ type Props<T extends string> = Readonly<{
   choose(to: T): void;
   tabs: readonly Readonly<{ id: T; title: string; count?: number }>[];
   children: ReactNode;
+  /** What is in it scrolls by itself. */
+  fill?: boolean;
 }>;
 
-export function Tabs<T extends string>({ label, at, choose, tabs, children }: Props<T>) {
+export function Tabs<T extends string>({ label, at, choose, tabs, children, fill = false }: Props<T>) {
   const taken = (value: unknown): void => {
     const found = tabs.find(({ id }) => id === value);
     if (found !== undefined) choose(found.id);
   };
   return (
-    <Base.Root value={at} onValueChange={taken} className={css.root}>
+    <Base.Root value={at} onValueChange={taken} className={`${css.root} ${fill ? css.fill : ""}`}>
       <Base.List className={css.list} aria-label={label} activateOnFocus>
         {tabs.map(({ id, title, count }) => (
           <Base.Tab key={id} value={id} className={css.tab}>

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { cell } from "../link/cell.ts";
 import { serverNow } from "../link/clock.ts";
-import { exactTime, shortTime } from "./time.ts";
+import { dueTime, exactTime, shortTime, zoneTime } from "./time.ts";
 
 /** One clock for the whole page, so that its times change together. */
 const minute = cell(serverNow());
@@ -19,7 +19,19 @@ export function Time({ at }: Readonly<{ at: number }>) {
   const now = useNow();
   return (
     <time dateTime={new Date(at).toISOString()} title={exactTime(at)}>
-      {shortTime(at, now)}
+      {at > now + TICK_MS ? dueTime(at, now) : shortTime(at, Math.max(now, at))}
+    </time>
+  );
+}
+/** The clock of the page goes so far behind: what has just happened is not to come. */
+const TICK_MS = 16_000;
+
+/** When something is due, on one's own clock and, at a closer look, on that of its own zone. */
+export function Due({ at, zone }: Readonly<{ at: number; zone: string | null }>) {
+  const now = useNow();
+  return (
+    <time dateTime={new Date(at).toISOString()} title={`${exactTime(at)}${zone === null ? "" : ` · ${zoneTime(at, zone)} in ${zone}`}`}>
+      {dueTime(at, now)}
     </time>
   );
 }

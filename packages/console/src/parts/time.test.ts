@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { costText, shortTime } from "./time.ts";
+import { costText, dueTime, shortTime, zoneTime } from "./time.ts";
 
 test.each([
   [0, 0, "$0"],
@@ -10,20 +10,12 @@ test.each([
   expect(costText({ micros, unpriced })).toBe(text);
 });
 
-test.each([
-  [-10_000, "just now"],
-  [-90_000, "2 min ago"],
-  [5_000, "just now"],
-  [30_000, "in 1 min"],
-  [20 * 60_000, "in 20 min"],
-])("O86 what lies %i ms from now is told as %s", (ms, text) => {
-  const now = new Date(2026, 5, 1, 12).getTime();
-  expect(shortTime(now + ms, now)).toBe(text);
-});
-
-test("O86 what lies hours ahead is told by its clock, with its day when it is another", () => {
-  const now = new Date(2026, 5, 1, 12).getTime();
-  const told = [2, 30].map((hours) => shortTime(now + hours * 3_600_000, now));
-  expect(told.some((text) => /ago|now/.test(text))).toBe(false);
-  expect(told[1]?.length).toBeGreaterThan(told[0]?.length ?? 0);
+test("O65 what is to come is told by how long there is, then by the clock, never as if it had been; and on the clock of its own zone", () => {
+  const now = Date.UTC(2026, 5, 1, 12);
+  const after = (ms: number): string => dueTime(now + ms, now);
+  expect([after(-1), after(30_000), after(125_000), after(59 * 60_000)]).toEqual(["now", "in less than a minute", "in 2 min", "in 59 min"]);
+  expect(after(7_200_000)).toBe(shortTime(now + 7_200_000, now));
+  expect(after(7_200_000)).not.toMatch(/ago|just now/);
+  expect(zoneTime(now, "Asia/Tokyo")).toMatch(/09:00|21:00/);
+  expect(zoneTime(now, "Nowhere/At_all")).toBe("2026-06-01T12:00:00.000Z");
 });

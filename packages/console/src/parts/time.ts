@@ -1,10 +1,5 @@
-/**
- * Times as people read them: near ones by how long ago or how soon, others by the clock; the exact one is always there too.
- * O86 what is still to come is never told as past: until when a grant holds, when a breaker is tried again.
- */
+/** Times as people read them: near ones by how long ago, others by the clock; the exact one is always there too. */
 const DAY_MS = 86_400_000;
-/** A page looks at its clock every quarter of a minute: what came since is not the future. */
-const NEARLY_MS = 20_000;
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
@@ -15,12 +10,29 @@ export const exactTime = (at: number): string => `${exact.format(at)} · ${new D
 
 export function shortTime(at: number, now: number): string {
   const ago = now - at;
-  if (ago > -NEARLY_MS && ago < 45_000) return "just now";
-  const minutes = Math.max(1, Math.round(Math.abs(ago) / 60_000));
-  if (Math.abs(ago) < 3_600_000) return ago > 0 ? `${minutes} min ago` : `in ${minutes} min`;
+  if (ago >= 0 && ago < 45_000) return "just now";
+  if (ago >= 0 && ago < 3_600_000) return `${Math.max(1, Math.round(ago / 60_000))} min ago`;
   if (new Date(at).toDateString() === new Date(now).toDateString()) return clock.format(at);
   if (Math.abs(ago) < 300 * DAY_MS) return `${day.format(at)}, ${clock.format(at)}`;
   return year.format(at);
+}
+
+/** When something is to come: near ones by how long there is, others by the clock. */
+export function dueTime(at: number, now: number): string {
+  const left = at - now;
+  if (left <= 0) return "now";
+  if (left < 60_000) return "in less than a minute";
+  if (left < 3_600_000) return `in ${Math.round(left / 60_000)} min`;
+  return shortTime(at, now);
+}
+
+/** On the clocks of another place. */
+export function zoneTime(at: number, timeZone: string): string {
+  try {
+    return new Intl.DateTimeFormat(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit", timeZone }).format(at);
+  } catch {
+    return new Date(at).toISOString(); // a zone that this browser does not know
+  }
 }
 
 /** How long something took, or is still to take. */
@@ -28,9 +40,14 @@ export function span(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
   const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1_000)} s`;
+  const seconds = Math.floor((ms % 60_000) / 1_000);
+  if (minutes < 60) return seconds === 0 ? `${minutes} min` : `${minutes} min ${seconds} s`;
   const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  return hours < 48
+    ? minutes % 60 === 0
+      ? `${hours} h`
+      : `${hours} h ${minutes % 60} min`
+    : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 /** What is left, on a clock: `4:07`, `1:02:09`. */

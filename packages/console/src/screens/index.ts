@@ -63,6 +63,16 @@ export const SCREENS: readonly Screen[] = [
     load: () => import("./fleet/Fleet.tsx"),
   },
   {
+    id: "schedules",
+    paths: ["/schedules", "/schedules/{schedule}"],
+    title: "Schedules",
+    says: "What fires by itself, and what comes in at webhooks",
+    icon: "schedules",
+    shortcut: "g w",
+    nav: "rest",
+    load: () => import("./schedules/Schedules.tsx"),
+  },
+  {
     id: "policies",
     paths: ["/policies"],
     title: "Policies",

@@ -3,7 +3,19 @@
  * Q7 an answer counts for the policies whose question the person may answer, and each of them wants its quorum of different people.
  * Q8 a grant is never wider than the policy that asks lets it be, and covers only the questions it was given for, under the same policies.
  */
-import type { Ask, Digest, GrantFacts, GrantId, GrantWish, Millis, PolicyId, Principal, Resource, SessionId } from "../vocab/index.ts";
+import {
+  type Ask,
+  type Digest,
+  duration,
+  type GrantFacts,
+  type GrantId,
+  type GrantWish,
+  type Millis,
+  type PolicyId,
+  type Principal,
+  type Resource,
+  type SessionId,
+} from "../vocab/index.ts";
 
 /** The questions among `asks` that somebody in these groups may answer. */
 export const countsFor = (asks: readonly Ask[], groups: readonly string[]): readonly PolicyId[] =>
@@ -21,13 +33,6 @@ export function expiry(asks: readonly Ask[], askedAt: Millis): { readonly expire
 export const isSameGrant = (a: GrantWish | null, b: GrantWish): boolean => a !== null && a.scope === b.scope && a.until === b.until;
 
 const SCOPES = ["digest", "resource", "tool"] as const;
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** `30s`, `15m`, `8h`, `60d` in milliseconds; null for anything else. */
-export function duration(text: string): number | null {
-  const m = /^([1-9]\d{0,5})(s|m|h|d)$/.exec(text);
-  return m === null ? null : Number(m[1]) * (UNITS[m[2] ?? ""] ?? 0);
-}
 
 export type WidestGrant = Readonly<{ scope: (typeof SCOPES)[number]; lifetime: "turn" | "session" | Readonly<{ ms: number }> }>;
 

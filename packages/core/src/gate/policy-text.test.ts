@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { nearest } from "../vocab/index.ts";
-import { duration, readGrant } from "./approvals.ts";
+import { duration, nearest } from "../vocab/index.ts";
+import { readGrant } from "./approvals.ts";
 import { annotationAt, bytesIn, characterAt, dutiesOf, pieces, placeAt } from "./policy-text.ts";
 
 test("G9 a policy ends where Cedar ends it, whatever stands in texts and comments", () => {

@@ -1,8 +1,8 @@
 /**
  * Policy files as text: where each policy stands, what its annotations say. The engine parses; this only finds the pieces and their places.
  */
-import { type Ask, type Edit, nearest, type PolicyId, policyId, type Terms } from "../vocab/index.ts";
-import { duration, readGrant } from "./approvals.ts";
+import { type Ask, duration, type Edit, nearest, type PolicyId, policyId, type Terms } from "../vocab/index.ts";
+import { readGrant } from "./approvals.ts";
 
 export type Piece = Readonly<{ text: string /** Of its first character in the file. */; offset: number }>;
 

@@ -26,12 +26,15 @@ const standing: Standing = {
   queued: 0,
   closed: false,
   limits: DEFAULT_LIMITS,
+  tokens: 700,
+  models: ["offline/one", "offline/two"],
   question: (approval) => (approval === "q1" ? question : null),
   mayAnswer: () => ({ kind: "may", counts: [policyId("p")], digest: d2, about: null }),
   mayResolve: () => ({ kind: "may" }),
   hasLabel: (label) => label === "untrusted",
   mayUnlabel: () => ({ kind: "may" }),
   isSetAside: () => false,
+  firesFor: () => null,
   isUnknown: (call) => call === "1.0",
   isOpenChild: (call, child) => call === "1.0" && child === "s_00000002",
 };
@@ -72,6 +75,15 @@ describe("turns", () => {
     expect(put({ kind: "cancel", reason: "no" })).toMatchObject({ event: { all: false } });
     expect(put({ kind: "cancel-all", reason: "no" }, { running: false, queued: 1 })).toMatchObject({ event: { all: true } });
     expect(put({ kind: "cancel-all", reason: "no" }, { running: false })).toEqual(refused("nothing to cancel"));
+  });
+
+  test("Z28 what the runtime says when a schedule fires is its owner's word; a person's is their own, whatever it is called", () => {
+    const firesFor = (): Principal => ({ kind: "user", id: "owner" });
+    const said = (by: Principal, at: Partial<Standing>) => put({ kind: "follow-up", text: "now" }, at, by);
+    const queuedBy = (by: Principal) => ({ kind: "event", event: { kind: "input.queued", text: "now", by } });
+    expect(said({ kind: "system", id: "w_1" }, { firesFor })).toMatchObject(queuedBy(firesFor()));
+    expect(said({ kind: "system", id: "w_1" }, {})).toMatchObject(queuedBy({ kind: "system", id: "w_1" }));
+    expect(said(ann, { firesFor })).toMatchObject(queuedBy(ann));
   });
 
   test("L81 a closed session takes nothing but what it left open", () => {
@@ -229,4 +241,13 @@ test("G97 only a person takes a label off, one that is there, with a reason, and
   expect(put(wish(["untrusted"], " "))).toEqual(refused("why"));
   expect(put(wish(), { mayUnlabel: () => ({ kind: "may-not", reason: "they may not" }) })).toEqual(refused("they may not"));
   expect(put(wish(), { closed: true })).toEqual(refused("closed"));
+});
+
+test("J72 a wish that is none is refused: what has no whole number of tokens, what names no model", () => {
+  const idle = { running: false };
+  expect(put({ kind: "compact", tokens: null }, idle)).toMatchObject({ event: { tokens: DEFAULT_LIMITS.contextTokens / 2 } });
+  for (const wrong of [{ kind: "compact", tokens: -1 }, { kind: "compact", tokens: 1.5 }, { kind: "compact" }, { kind: "choose-model" }])
+    expect(put(wrong as Wish, idle)).toEqual(refused("no wish"));
+  expect(put({ kind: "clear" }, { ...idle, closed: true })).toEqual(refused("closed"));
+  expect(put({ kind: "choose-model", model: "offline/two" })).toMatchObject({ event: { kind: "model.chosen", model: "offline/two" } });
 });

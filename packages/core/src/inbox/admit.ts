@@ -6,6 +6,7 @@ import {
   type Digest,
   describe,
   type Intent,
+  type IntentId,
   type JournalEvent,
   type Label,
   type Limits,
@@ -34,6 +35,10 @@ export type Standing = Readonly<{
   queued: number;
   closed: boolean;
   limits: Limits;
+  /** Of the conversation that the model is shown. */
+  tokens: number;
+  /** Those that the session's agent may be asked with. */
+  models: readonly string[];
   question(approval: string): OpenQuestion | null;
   /** Whether this person may give this answer: the policies' word, and for edited arguments the tool's. */
   mayAnswer(user: string, wish: Extract<Wish, { kind: "answer" }>): Leave;
@@ -45,6 +50,8 @@ export type Standing = Readonly<{
   isOpenChild(call: CallId, child: string): boolean;
   /** Set aside, and not seen to yet. */
   isSetAside(call: CallId): boolean;
+  /** Whose words an intent of the runtime's are that fires the schedule this session belongs to; null: it is none. */
+  firesFor(intent: IntentId): Principal | null;
 }>;
 
 export type Admitted = { readonly kind: "event"; readonly event: JournalEvent } | { readonly kind: "refused"; readonly reason: string };
@@ -52,6 +59,7 @@ export type Admitted = { readonly kind: "event"; readonly event: JournalEvent } 
 /** What a closed session has left open is still to be seen to: an unknown of it makes calls of other sessions ask. */
 const AFTER_CLOSE: ReadonlySet<Wish["kind"]> = new Set(["dismiss", "resolve", "late"]);
 
+const IN_PROGRESS = "a turn is in progress: cancel it, or wait for its end";
 const event = (e: JournalEvent): Admitted => ({ kind: "event", event: e });
 const refuse = (reason: string): Admitted => ({ kind: "refused", reason });
 
@@ -78,7 +86,7 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
         : refuse("there is no turn to steer");
     case "follow-up":
       if (at.delegated) return refuse("it works for another session, which waits for it: say it there, or when this turn has ended");
-      return spoken(wish, (text, files) => ({ kind: "input.queued", text, files, by, intent: id }));
+      return spoken(wish, (text, files) => ({ kind: "input.queued", text, files, by: speakerOf(arrived.intent, at), intent: id }));
     case "cancel":
       return at.running
         ? event({ kind: "turn.cancel-asked", by, reason: wish.reason, all: false, intent: id })
@@ -95,6 +103,16 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
       return dismiss(arrived.intent, wish, at);
     case "unlabel":
       return unlabel(arrived.intent, wish, at);
+    case "clear":
+      if (at.running) return refuse(IN_PROGRESS);
+      return event({ kind: "context.cleared", before: at.tokens, by, intent: id });
+    case "compact":
+      if (at.running) return refuse(IN_PROGRESS);
+      return event({ kind: "context.compact-asked", tokens: wish.tokens ?? Math.floor(at.limits.contextTokens / 2), by, intent: id });
+    case "choose-model":
+      return at.models.includes(wish.model)
+        ? event({ kind: "model.chosen", model: wish.model, by, intent: id })
+        : refuse(`its agent has no model \`${wish.model.slice(0, 100)}\`: it has ${at.models.join(", ")}`);
     case "unreadable":
       return refuse(`it cannot be read: ${wish.detail}`);
     case "child-ended": {
@@ -111,6 +129,9 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
         : refuse("that outcome is known already");
   }
 }
+
+/** Z28 a schedule speaks for its owner, each time it fires; nobody but the runtime speaks for a schedule. */
+const speakerOf = ({ id, by }: Intent, at: Standing): Principal => (by.kind === "system" ? (at.firesFor(id) ?? by) : by);
 
 /** M91 whoever can write a row can name a file anything: it is read again here. */
 function spoken({ text, files = [] }: Spoken, becomes: (text: string, files: readonly Attachment[]) => JournalEvent): Admitted {
@@ -190,6 +211,9 @@ function isWish(given: unknown): boolean {
     return isText(given["call"]) && isText(given["note"]) && isOneOf(given["as"], "happened", "did-not-happen", "abandon", "reconcile");
   if (kind === "dismiss") return isText(given["call"]) && isText(given["note"]);
   if (kind === "unlabel") return Array.isArray(given["labels"]) && given["labels"].every(isText) && isText(given["why"]);
+  if (kind === "clear") return true;
+  if (kind === "compact") return given["tokens"] === null || (Number.isSafeInteger(given["tokens"]) && Number(given["tokens"]) >= 0);
+  if (kind === "choose-model") return isText(given["model"]);
   if (kind === "unreadable") return isText(given["detail"]);
   if (kind === "child-ended")
     return (

@@ -82,6 +82,9 @@ const wish = z.discriminatedUnion("kind", [
     used: z.strictObject({ iterations: amount, tokens: amount, micros: amount.nullable(), calls: amount, ms: amount }),
   }),
   z.strictObject({ kind: z.literal("unlabel"), labels: z.array(name.transform(label)).min(1).max(50), why: z.string().min(1) }),
+  z.strictObject({ kind: z.literal("clear") }),
+  z.strictObject({ kind: z.literal("compact"), tokens: amount.nullable() }),
+  z.strictObject({ kind: z.literal("choose-model"), model: name }),
   z.strictObject({ kind: z.literal("dismiss"), call: name.transform(callId), note: z.string() }),
   z.strictObject({ kind: z.literal("late"), call: name.transform(callId), outcome }),
 ]);

@@ -159,7 +159,7 @@ test("J35 an erased entry in a session's export needs its erasure", async () => 
 // the golden journal
 
 const fixture = (name: string): string => readFileSync(new URL(`./fixtures/${name}.jsonl`, import.meta.url), "utf8");
-const golden = fixture("kinds-5");
+const golden = fixture("kinds-6");
 /** Before causes of failed model calls, fallbacks, and what of a usage was cached or thought. */
 const second = fixture("kinds-2");
 /** As it was landed before budgets, context plans and delegates had their fields. */
@@ -172,7 +172,8 @@ const goldenEntries = (text = golden) => {
 test.each([
   ["kinds-3", fixture("kinds-3")],
   ["kinds-4", fixture("kinds-4")],
-  ["kinds-5", golden],
+  ["kinds-5", fixture("kinds-5")],
+  ["kinds-6", golden],
   ["kinds-2", second],
   ["format-1", first],
 ])("J39 the golden journal %s verifies", (_, text) => {

@@ -118,6 +118,50 @@ test("Z1 what comes once is done once it was fired, and stays so until it is dec
   expect(stands(...done, declared({ spec })).state).toBe("active");
 });
 
+test("Z32 what a person asked for and is tried again, fired or not, moves no due time, and does not do what comes once", () => {
+  const once: ScheduleSpec = { ...spec, oneShot: true };
+  const again = { ...ended(900, "failed"), result: "retry", retryAt: millis(950) } as JournalEvent;
+  const retried = { ...fired(900), attempt: 2, why: "retry" } as JournalEvent;
+  const s = stands(declared({ spec: once }), fired(900, "asked"), again, retried);
+  expect([s.state, s.through, s.retry, s.open]).toMatchObject(["active", 100, [], [{ attempt: 2 }]]);
+  const refused = {
+    kind: "schedule.skipped",
+    schedule,
+    first: 900,
+    last: 900,
+    count: 1,
+    why: "halted",
+    detail: "",
+  } as unknown as JournalEvent;
+  expect(stands(declared(), fired(900, "asked"), again, refused)).toMatchObject({ through: 100, retry: [] });
+  expect(
+    stands(declared(), fired(900), { ...ended(900, "failed"), result: "retry", retryAt: millis(950) } as JournalEvent, retried),
+  ).toMatchObject({
+    through: 900,
+  });
+});
+
+test("Z32 one that has come once is not made to come again by pausing and resuming it; its retries are given up", () => {
+  const once: ScheduleSpec = { ...spec, oneShot: true };
+  const paused: JournalEvent = { kind: "schedule.paused", schedule, by: ana, reason: "" };
+  const again = { ...ended(500, "failed"), result: "retry", retryAt: millis(900) } as JournalEvent;
+  expect(stands(declared({ spec: once }), fired(500), again, paused)).toMatchObject({ state: "done", retry: [] });
+});
+
+test("Z31 what was set aside is so no more once it is fired again", () => {
+  const s = [declared(), fired(1), ended(1, "failed", "set-aside"), fired(2), ended(2, "failed", "set-aside")];
+  const asked = { ...fired(1, "asked"), attempt: 2 } as JournalEvent;
+  expect(stands(...s, asked)).toMatchObject({ setAside: [{ dueAt: 2 }], open: [{ dueAt: 1, attempt: 2 }] });
+});
+
+test("Z28 a shared session is that of one agent and one owner: with another it is begun anew", () => {
+  const shared: ScheduleSpec = { ...spec, session: "shared" };
+  const before = [declared({ spec: shared }), fired(500), ended(500, "completed")];
+  const after = (more: Partial<ScheduleSpec>) => stands(...before, declared({ spec: { ...shared, ...more } })).shared;
+  expect([after({ input: "x" }), after({ when: { kind: "at", at: millis(9) } })]).toEqual(["s_500", "s_500"]);
+  expect([after({ agent: "other" }), after({ owner: "ben" }), after({ session: "fresh" })]).toEqual([null, null, null]);
+});
+
 test("Z14 what was due while it was paused or stopped is not made up for", () => {
   const paused: JournalEvent = { kind: "schedule.paused", schedule, by: ana, reason: "" };
   const resumed: JournalEvent = { kind: "schedule.resumed", schedule, by: ana, reason: "", after: millis(400) };

@@ -43,12 +43,12 @@ function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): Stand
     case "schedule.removed":
       return { ...n, state: "removed", queue: [], retry: [] };
     case "schedule.paused":
-      return { ...n, state: "paused", queue: [], retry: [] };
+      return { ...n, state: n.state === "done" ? "done" : "paused", queue: [], retry: [] }; // what has come once is not made to come again
     case "schedule.resumed":
       return { ...n, state: "active", failures: 0, through: e.after };
     case "schedule.fired": {
       const { dueAt, attempt, session, intent, why } = e;
-      const isPlanned = why !== "asked";
+      const isPlanned = why !== "asked" && why !== "retry"; // a retry's due time has counted, or was nobody's: a person had asked
       return {
         ...n,
         state: isPlanned && n.spec.oneShot && n.state === "active" ? "done" : n.state,
@@ -56,6 +56,7 @@ function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): Stand
         queue: n.queue.filter((due) => due !== dueAt),
         retry: n.retry.filter((one) => one.dueAt !== dueAt),
         open: [...n.open, { dueAt, attempt, session, intent }],
+        setAside: n.setAside.filter((one) => one.dueAt !== dueAt),
         fired: n.fired + 1,
         last: { at, dueAt, session, ending: null },
         shared: n.spec.session === "shared" ? session : n.shared,
@@ -66,7 +67,7 @@ function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): Stand
     case "schedule.skipped":
       return {
         ...n,
-        through: later(n.through, e.last),
+        through: n.retry.some(({ dueAt }) => dueAt === e.last) ? n.through : later(n.through, e.last),
         queue: n.queue.filter((due) => due < e.first || due > e.last),
         retry: n.retry.filter(({ dueAt }) => dueAt < e.first || dueAt > e.last),
         failures: n.failures + (FAILS.has(e.why) ? 1 : 0),
@@ -102,12 +103,14 @@ function begun(s: StandingSchedule | null, spec: ScheduleSpec, at: Millis): Sche
   if (s === null) return { ...NEW, through: at, declaredAt: at };
   const { when, oneShot, enabled } = s.spec;
   const goesOn = s.state !== "removed" && enabled && JSON.stringify([when, oneShot]) === JSON.stringify([spec.when, spec.oneShot]);
+  const isTheirs = s.state !== "removed" && s.spec.agent === spec.agent && s.spec.owner === spec.owner && spec.session === "shared";
   return {
     ...standingOf(s),
     state: goesOn || s.state === "paused" || s.state === "stopped" ? s.state : "active",
     through: goesOn ? s.through : at,
     queue: goesOn ? s.queue : [],
     retry: goesOn ? s.retry : [],
+    shared: isTheirs ? s.shared : null, // one agent's session is not another's, nor one person's
     declaredAt: at,
   };
 }

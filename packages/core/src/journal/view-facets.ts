@@ -1,10 +1,10 @@
 /**
- * By what an entry can be found: `agent`, `kind`, `tool`, `verdict`, `policy`, `label`, `person`. Structure only, never what anybody said.
+ * By what an entry can be found: `agent`, `kind`, `tool`, `verdict`, `policy`, `label`, `person`, `webhook`. Structure only, never what anybody said.
  * V31 an entry is found by each of its facets, and by all of several together; what is erased is found by none of what was in it.
  */
 import { DELEGATE, type Entry, type JournalEvent, type Principal, type Verdict } from "../vocab/index.ts";
 
-export const FACETS = ["policy", "label", "person", "tool", "verdict", "kind", "agent"] as const; // the rarest first
+export const FACETS = ["webhook", "policy", "label", "person", "tool", "verdict", "kind", "agent"] as const; // the rarest first
 export type Facet = (typeof FACETS)[number];
 export type Sought = Readonly<Partial<Record<Facet, string>>>;
 
@@ -26,10 +26,14 @@ const policies = (ids: readonly string[]): readonly string[] => ids.map((id) => 
 const labels = (names: readonly string[]): readonly string[] => names.map((name) => facetTerm("label", name));
 const decided = (v: Verdict): readonly string[] => [facetTerm("verdict", v.kind), ...policies(v.because)];
 
+/** A delegate's session is no delivery of its own. */
+const delivery = ({ origin, parent }: Extract<JournalEvent, { kind: "session.opened" }>): readonly string[] =>
+  origin?.kind === "webhook" && parent === null ? [facetTerm("webhook", origin.webhook)] : [];
+
 function own(e: JournalEvent): readonly string[] {
   switch (e.kind) {
     case "session.opened":
-      return [...person(e.principal), ...labels(e.labels)];
+      return [...person(e.principal), ...labels(e.labels), ...delivery(e)];
     case "gate.decided":
       return [
         ...decided(e.verdict),

@@ -156,6 +156,14 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [
           line("·", "dim", `entries ${e.first} to ${e.last} are shown ${COMPACTED[e.how](e.model)}: ${e.before} → ${e.after} tokens`),
         ];
+      case "context.cleared":
+        return [
+          live("·", "accent", `${principalName(e.by)} clears the conversation: the model is shown nothing of before (${e.before} tokens)`),
+        ];
+      case "context.compact-asked":
+        return [live("·", "dim", `${principalName(e.by)} wants no more than ${e.tokens} tokens of the conversation shown`)];
+      case "model.chosen":
+        return [live("·", "accent", `from the next turn on ${escapeHidden(e.model)} is asked, says ${principalName(e.by)}`)];
       case "output.asked":
         return [line("·", "dim", "the answer is to be JSON by a schema")];
       case "output.checked":

@@ -1,6 +1,7 @@
 /** What shell and console show of the journal: pure folds of entries into plain JSON, made once and shared. Nothing here reads, writes or knows the time. */
 export * from "./view-approvals.ts";
 export { editView } from "./view-calls.ts";
+export { cronWords } from "./view-cron.ts";
 export * from "./view-diff.ts";
 export * from "./view-facets.ts";
 export * from "./view-fleet.ts";

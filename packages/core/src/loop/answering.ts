@@ -6,6 +6,7 @@ import {
   type CallId,
   type Digest,
   doingOf,
+  firingPrefix,
   type JsonObject,
   type Limits,
   principalName,
@@ -14,6 +15,7 @@ import {
   type UserAct,
   type Wish,
 } from "../vocab/index.ts";
+import { modelsOf } from "./choosing.ts";
 import { contractOf } from "./delegating.ts";
 import { orDenied } from "./judge.ts";
 import type { Ports } from "./ports.ts";
@@ -31,6 +33,8 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
     queued: s.followUps.length,
     closed: s.closed,
     limits,
+    tokens: s.window.tokens,
+    models: modelsOf(s.agent),
     question(approval) {
       const q = questionOf(approval);
       return q === null ? null : { digest: q.digest, expiresAt: q.expiresAt, answer: q.answer, voters: q.votes.map((v) => v.by) };
@@ -54,6 +58,7 @@ export function standing(p: Needs, s: State, limits: Limits, toolDigest: (tool: 
     isOpenChild: (call, child) =>
       s.turn?.calling.some((c) => c.proposed.id === call && isDelegated(c) && c.child.session === child) ?? false,
     isSetAside: (call: CallId) => s.deadLetters.has(call),
+    firesFor: (intent) => (s.origin?.kind === "schedule" && intent.startsWith(firingPrefix(s.origin.schedule)) ? s.principal : null),
   };
 }
 

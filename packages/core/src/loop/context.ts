@@ -21,7 +21,7 @@ type Compacted = Extract<SessionEvent, { kind: "context.compacted" }>;
 export function compaction(s: State, t: Turn): Compacting | null {
   const plan = s.agent.context;
   const { messages, window: w } = s;
-  const isOver = w.tokens > budgetOf(s, t);
+  const isOver = w.tokens > wantedOf(s, t);
   switch (plan.kind) {
     case "window":
       return null;
@@ -37,8 +37,11 @@ export function compaction(s: State, t: Turn): Compacting | null {
 /** Tokens of messages that a request may hold. */
 export const budgetOf = (s: State, t: Turn): number => t.limits.contextTokens - takenOf(s);
 
+/** No more than may be, and than somebody wants (J72). */
+const wantedOf = (s: State, t: Turn): number => Math.min(budgetOf(s, t), s.compactTo ?? Number.POSITIVE_INFINITY);
+
 /** So far the oldest go at once: not one unit before every request. */
-const stepOf = (s: State, t: Turn): number => Math.floor(budgetOf(s, t) * STEP);
+const stepOf = (s: State, t: Turn): number => Math.min(Math.floor(budgetOf(s, t) * STEP), s.compactTo ?? Number.POSITIVE_INFINITY);
 
 /** The event for what needs no model. */
 export function compactedEvent(s: State, t: Turn, how: Exclude<Compacting, "summarise">): Compacted | null {
@@ -54,7 +57,7 @@ export function compactedEvent(s: State, t: Turn, how: Exclude<Compacting, "summ
 }
 
 /** `after` is found by doing it: to a copy of the window, which is small. */
-function compactedOf(s: State, how: Compacting, { first, last, upTo }: Range, by: Pick<Compacted, "summary" | "model">): Compacted {
+export function compactedOf(s: State, how: Compacting, { first, last, upTo }: Range, by: Pick<Compacted, "summary" | "model">): Compacted {
   const event: Compacted = { kind: "context.compacted", how, first, last, upTo, ...by, before: s.window.tokens, after: 0 };
   const trial = { ...s, window: { ...s.window, lines: new Map(s.window.lines) } };
   return { ...event, after: compacted(trial, event).window.tokens };
@@ -71,7 +74,7 @@ export function summaryFor(s: State, t: Turn): SummaryPlan | null {
   const { prices } = summariserNow(s.agent, t);
   if (t.limits.cents !== null && prices === null) return null;
   const { messages, window: w } = s;
-  const range = summable(messages, w, plan.keep, Math.floor(budgetOf(s, t) / 2));
+  const range = summable(messages, w, plan.keep, Math.floor(wantedOf(s, t) / 2));
   if (range === null) return null;
   const count = counted(s);
   const system = count(SUMMARY_SYSTEM) + PER_MESSAGE;
@@ -114,6 +117,7 @@ export function summedEvent(s: State, t: Turn, { range }: SummaryPlan, said: str
 
 export function compacted(s: State, e: Compacted): State {
   const { messages, window: w } = s;
+  if (e.how !== "mask") s.compactTo = null; // what was wanted has been done, as far as it goes
   switch (e.how) {
     case "window":
       drop(messages, w, e.upTo);

@@ -33,6 +33,7 @@ import {
 } from "../vocab/index.ts";
 import { standing } from "./answering.ts";
 import { costOfTurn, remainingMs, settlement, settlementAfter } from "./budgets.ts";
+import { trimmed } from "./choosing.ts";
 import { withCleaned } from "./cleaning.ts";
 import { compactedEvent } from "./context.ts";
 import { counter } from "./counting-session.ts";
@@ -188,12 +189,14 @@ export async function drive(
     }
   }
 
-  const consequences = (event: JournalEvent, wish: Wish) =>
-    withCleaned(
+  const consequences = (event: JournalEvent, wish: Wish) => [
+    ...withCleaned(
       p,
       s,
       withConsequences(s, event, wish, (call, outcome, ms) => evidence({ p, toolDigest }, call, outcome, ms)),
-    );
+    ),
+    ...trimmed(s, event),
+  ];
 
   /** A row that cannot even be looked at is refused like any other: it must not block the session. */
   function judged(one: Arrived): Admitted {

@@ -27,6 +27,7 @@ import {
   totalTokens,
 } from "../vocab/index.ts";
 import { pay, release, reserve, usedIn } from "./budgets.ts";
+import { chooseModel, cleared, compactAsked, placeOfChosen } from "./choosing.ts";
 import { shownOutcome, shownText } from "./cleaning.ts";
 import { compacted, summaryOver } from "./context.ts";
 import {
@@ -89,6 +90,9 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     media: new Set<string>(),
     messages: [],
     window: newWindow(),
+    cleared: 0,
+    compactTo: null,
+    chosen: null,
     queued: [],
     wireIds: new Set(),
     replies: 0,
@@ -324,6 +328,12 @@ export function evolve(s: State, entry: Entry): State {
       return release(s, e);
     case "context.compacted":
       return compacted(s, e);
+    case "context.cleared":
+      return cleared(s);
+    case "context.compact-asked":
+      return compactAsked(s, e);
+    case "model.chosen":
+      return chooseModel(s, e);
     case "session.forked":
     case "note":
     case "grant.used":
@@ -382,6 +392,7 @@ export const valueKey = (tool: string, arg: string, value: string): string => `c
 function startTurn(s: State, e: Of<"turn.started">): State {
   if (e.intent !== null && s.followUps[0]?.intent === e.intent) s.followUps.shift();
   s.turns = e.turn;
+  const chosen = placeOfChosen(s);
   s.turn = {
     number: e.turn,
     limits: e.limits,
@@ -392,7 +403,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     usage: NO_USAGE,
     lost: NO_USAGE,
     micros: 0,
-    unpriced: s.agent.prices === null,
+    unpriced: (s.agent.fallbacks[chosen - 1] ?? s.agent).prices === null,
     settled: NOTHING_ALLOTTED,
     calls: 0,
     activeMs: 0,
@@ -410,7 +421,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     modelDue: null,
     noModel: false,
     tries: NO_TRIES,
-    fellBack: 0,
+    fellBack: chosen,
     model: UNDECIDED,
     respond: UNDECIDED,
     calling: [],
@@ -441,7 +452,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
 function changeAgent(s: State, { agent }: Of<"agent.changed">): State {
   const models = ({ model, fallbacks }: State["agent"]) => [model, ...fallbacks.map((f) => f.model)].join(" ");
   if (s.turn !== null && models(agent) !== models(s.agent)) {
-    s.turn.fellBack = 0;
+    s.turn.fellBack = placeOfChosen({ agent, chosen: s.chosen });
     s.turn.tries = NO_TRIES;
     s.turn.noModel = false;
   }

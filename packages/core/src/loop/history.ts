@@ -156,7 +156,7 @@ export function hearHistory(s: State, history: readonly Said[]): void {
 
 /** H44 the conversation as it stands; calls without an outcome are told as unknown, because they may have been run there since. */
 export function historyOf(s: State): Readonly<{ history: readonly Said[]; unknown: readonly CallId[] }> {
-  const history = s.messages.flatMap(toSaid);
+  const history = s.messages.slice(s.cleared).flatMap(toSaid);
   const unknown: CallId[] = [];
   const t = s.turn;
   for (const c of t?.calling ?? []) {

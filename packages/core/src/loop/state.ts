@@ -70,6 +70,12 @@ export type State = {
   /** The conversation, whole. What the model is shown is a window into it. */
   readonly messages: Message[];
   readonly window: Window;
+  /** Messages before this one were cleared away by somebody: no fork begins with them either. */
+  cleared: number;
+  /** No more tokens of it than these are wanted in the next request; null: as many as may be. */
+  compactTo: number | null;
+  /** The model that somebody chose for the turns to come. */
+  chosen: string | null;
   /** Said while the model was thinking or its calls were running; heard when its next request is made. */
   readonly queued: Message[];
   /** Wire ids the model has used, so that a repeated one can be told apart. */

@@ -282,6 +282,12 @@ export type SessionEvent =
   | Readonly<{ kind: "input.steered"; text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>
   /** For when the turn has ended: it then starts the next one. */
   | Readonly<{ kind: "input.queued"; text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>
+  /** What was said up to here is shown to the model no more: `before` tokens of it were. It stays in the journal, and so do labels, grants and counts. */
+  | Readonly<{ kind: "context.cleared"; before: number; by: Principal; intent: IntentId }>
+  /** Somebody wants no more than so many tokens of the conversation shown; what was done about it follows, at once or before the next request. */
+  | Readonly<{ kind: "context.compact-asked"; tokens: number; by: Principal; intent: IntentId }>
+  /** The turns from the next one on begin with this one of the agent's models. */
+  | Readonly<{ kind: "model.chosen"; model: string; by: Principal; intent: IntentId }>
   /** `all`: what was said to follow the turn is dropped too. */
   | Readonly<{ kind: "turn.cancel-asked"; by: Principal; reason: string; all: boolean; intent: IntentId | null }>
   /** Work was halted while this turn ran. */
@@ -513,6 +519,9 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   note: true,
   "input.steered": true,
   "input.queued": true,
+  "context.cleared": true,
+  "context.compact-asked": true,
+  "model.chosen": true,
   "turn.cancel-asked": true,
   "turn.halted": true,
   "unknown.resolved": true,

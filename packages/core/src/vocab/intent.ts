@@ -24,6 +24,12 @@ export type Wish =
   | Readonly<{ kind: "dismiss"; call: CallId; note: string }>
   /** What the session has seen does not count as this any more. */
   | Readonly<{ kind: "unlabel"; labels: readonly Label[]; why: string }>
+  /** The conversation begins anew, in the same session: what was said is shown to the model no more. */
+  | Readonly<{ kind: "clear" }>
+  /** What is shown of it is brought down to so many tokens; null: to half of what may be. */
+  | Readonly<{ kind: "compact"; tokens: number | null }>
+  /** One of those that its agent names: the turns from the next one on begin with it. */
+  | Readonly<{ kind: "choose-model"; model: string }>
   /** A row of the inbox that nobody can read: it is refused like any other, and blocks nothing. */
   | Readonly<{ kind: "unreadable"; detail: string }>
   /** The runtime's own: a delegate's turn has ended. Written in the transaction that ends it. */

@@ -55,6 +55,9 @@ export const SCHEDULE_DEFAULTS = Object.freeze({
 /** Also the name of its stream, `schedule:NAME`. */
 export const SCHEDULE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
+/** What the names of the intents begin with by which it fires in a session that all its firings share. */
+export const firingPrefix = (schedule: string): string => `schedule-${schedule}-`;
+
 /** Why a firing happened: at its time, late, from the queue, again after a failure, or because a person asked. */
 export type FiredWhy = "due" | "missed" | "queued" | "retry" | "asked";
 export type SkippedWhy = "missed" | "overlap" | "queue-full" | "not-permitted" | "halted" | "agent-missing";

@@ -14,6 +14,7 @@ import { policyRoutes } from "./routes/policies.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serverRoutes } from "./routes/server.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 import { workRoutes } from "./routes/work.ts";
 import type { ClientFrame } from "./v1.ts";
 
@@ -24,6 +25,7 @@ export const ROUTES = {
   ...approvalRoutes,
   ...workRoutes,
   ...scheduleRoutes,
+  ...webhookRoutes,
   ...policyRoutes,
   ...journalRoutes,
 } as const;

@@ -17,6 +17,7 @@ import {
   type GrantId,
   type IntentId,
   isEventKind,
+  type JournalEvent,
   type Json,
   type JsonObject,
   type Label,
@@ -103,6 +104,10 @@ export const resolution = z.enum(["happened", "did-not-happen", "abandon", "reco
 const event = z.looseObject({ kind: z.string().min(1) });
 /** An event in its place. Its fields are as the journal has them: what is sealed there is not checked again here. */
 export const entry: z.ZodType<Entry> = branded<Entry>(z.strictObject({ stream: streamId, seq, at: millis, event }).readonly());
+/** Of a schedule's own stream. */
+export const scheduleEvent = branded<Extract<JournalEvent, { kind: `schedule.${string}` }>>(
+  z.looseObject({ kind: z.string().regex(/^schedule\.[a-z]+$/) }).readonly(),
+);
 /** Of a kind that this version does not know: a newer one wrote it. It is counted, and shown by its name. */
 export const isKnown = ({ event: { kind } }: Entry): boolean => isEventKind(kind);
 

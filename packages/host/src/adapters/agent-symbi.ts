@@ -21,6 +21,7 @@ import {
 import type { AgentDraft, readSymbi, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
 import { type PriceList, pricesFor } from "../agent-prices.ts";
 import { fileBad, labelled, projectFiles } from "../project-modules.ts";
+import { standIn } from "../stand-in.ts";
 import { readTextFile } from "../text-file.ts";
 
 const MAX_BYTES = 1024 * 1024;
@@ -68,27 +69,31 @@ export function refuseAll(path: string, problems: readonly [SymbiProblem, ...Sym
 /** What there is for agents to name; `broken` are tools that are written, and wrong. */
 export type Ground = Readonly<{
   box: Box;
-  broken: ReadonlyMap<string, Readonly<{ file: string; line: number; detail: string; hint: string }>>;
+  broken: ReadonlyMap<string, Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>>;
   prices: PriceList;
 }>;
 export type Box = ReadonlyMap<string, Readonly<{ tool: Tool }>>;
+/** Y77 `unfit`: tools that it names, that are written, and that cannot be used: it is not run without them, and the others are. */
+export type UnfitTool = Readonly<{ tool: string; at: number; file: string; line: number; column: number; detail: string; hint: string }>;
 export type BuiltAgent = Readonly<
-  { kind: "agent"; agent: Agent } | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]]; cause?: unknown }
+  | { kind: "agent"; agent: Agent; unfit: readonly UnfitTool[] }
+  | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]]; cause?: unknown }
 >;
 
 /** The agent with what it names of the project's tools; what it says of policies and labels comes when all its tools are there. */
 export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, broken, prices }: Ground): BuiltAgent {
   const problems: SymbiProblem[] = [];
+  const unfit: UnfitTool[] = [];
   const tools = draft.tools.flatMap(({ name, at }) => {
-    const found = box.get(name);
-    const wrong = broken.get(name);
-    if (found === undefined)
-      problems.push(
-        wrong === undefined
-          ? problemAt(symbi, at, `there is no tool \`${name}\``, toolHint(name, box))
-          : problemAt(symbi, at, `tool \`${name}\` cannot be used: ${wrong.detail}`, `mend ${wrong.file}:${wrong.line}: ${wrong.hint}`),
-      );
-    return found === undefined ? [] : [found.tool];
+    const [found, wrong] = [box.get(name), broken.get(name)];
+    if (found !== undefined) return [found.tool];
+    if (wrong === undefined) {
+      problems.push(problemAt(symbi, at, `there is no tool \`${name}\``, toolHint(name, box)));
+      return [];
+    }
+    const { file, line, column, detail, hint } = wrong;
+    unfit.push({ tool: name, at, file, line, column, detail, hint });
+    return [standIn(name)];
   });
   const [first, ...rest] = problems;
   if (first !== undefined) return { kind: "problems", problems: [first, ...rest] };
@@ -101,7 +106,7 @@ export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, bro
       tools,
       middleware: draft.input === null ? [] : [inputCheck(draft.input)],
     });
-    return { kind: "agent", agent };
+    return { kind: "agent", agent, unfit };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     const { message, hint } = describe(error.fault);

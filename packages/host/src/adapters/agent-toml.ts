@@ -13,7 +13,6 @@ import {
   type AgentDefinition,
   DEFAULT_MODEL,
   defineAgent,
-  defineTool,
   describe,
   FaultError,
   isSkill,
@@ -27,6 +26,7 @@ import {
 import * as z from "zod";
 import { type PriceList, pricesFor } from "../agent-prices.ts";
 import { fileBad, importedModule, projectFiles } from "../project-modules.ts";
+import { standIn } from "../stand-in.ts";
 import { readTextFile } from "../text-file.ts";
 import { placeOf, readToml } from "../toml-text.ts";
 
@@ -199,21 +199,6 @@ function agentIn(file: string, { box, prices: project, root, broken }: Ground): 
     const setting = /`([A-Za-z.]+)(?:\[\d+\])?`/.exec(message.replace(/^agent `[^`]*`: /, ""))?.[1] ?? "name";
     throw fileBad(file, placeOf(text, pathOf(setting)), message, hint, error);
   }
-}
-
-/** For policies to speak of; an agent that has one is not run, and if it were, this would not. */
-function standIn(name: string): Tool {
-  const reason = "its manifest cannot be used: `orgate tools validate` tells why";
-  const tool = defineTool({
-    name,
-    description: "It cannot be used.",
-    input: { type: "object", properties: {}, additionalProperties: false },
-    effects: ["read", "write", "execute", "network", "spend"],
-    run: () => {
-      throw new Error(reason);
-    },
-  });
-  return Object.freeze({ ...tool, check: () => ({ kind: "refused", reason }) as const });
 }
 
 /** A path from the agent's own file, within the project. */

@@ -12,7 +12,7 @@ const ENTRY = "@cedar-policy/cedar-wasm/nodejs"; // the CommonJS build: the root
 export type Wear = Readonly<{ decisions: number; sets: number }>;
 const WEAR: Wear = { decisions: 250_000, sets: 4_000 };
 
-export function cedarEngine(wear: Wear = WEAR): Engine & Readonly<{ renewals(): number }> {
+export function cedarEngine(wear: Wear = WEAR): Engine & Readonly<{ renewals(): number; version(): string }> {
   let cedar = instantiate();
   let names = new WeakMap<Kept, string>();
   const used = { decisions: 0, sets: 0, renewals: 0 };
@@ -81,6 +81,7 @@ export function cedarEngine(wear: Wear = WEAR): Engine & Readonly<{ renewals(): 
         }) as ReturnType<Engine["decide"]>;
       }),
     renewals: () => used.renewals,
+    version: () => fresh(() => cedar.getCedarSDKVersion()),
   };
 }
 

@@ -3,7 +3,7 @@
  * whether anybody wrote, and only while somebody watches: a parked session costs nothing.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { type ReadIntent, readIntent } from "@orgate/core";
+import { type ReadIntent, readIntent } from "@orgate/core/inbox";
 import type { Ports } from "@orgate/core/loop";
 import { canonical, deepFreeze, type Intent, intentId, millis, readJson, type SessionId } from "@orgate/core/vocab";
 import { reading } from "./sqlite-schema.ts";

@@ -11,7 +11,7 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import { type ReadIntent, readIntent } from "@orgate/core";
+import { type ReadIntent, readIntent } from "@orgate/core/inbox";
 import { canonical, type Intent, type Json, readJson, type SessionId, type WriterId } from "@orgate/core/vocab";
 import * as z from "zod";
 

@@ -6,7 +6,7 @@
  */
 import { realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { FaultError } from "@orgate/core";
+import { FaultError } from "@orgate/core/vocab";
 import { type Config, toConfig } from "../config.ts";
 import { isBelow, readTextFile, realPath } from "../text-file.ts";
 import { type Place, placeOf, readToml } from "../toml-text.ts";

@@ -6,7 +6,7 @@
  *     change it at once take turns: the lock is SQLite's on a file of its own, so a killed process frees it.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FaultError } from "@orgate/core";
@@ -44,6 +44,8 @@ export type Secrets = ReadonlyMap<string, string>;
 export type SecretStore = Readonly<{
   file: string;
   isThere(): boolean;
+  /** Another once the file is another: it is replaced whole. */
+  stamp(): string;
   /** Throws `file-bad` when the passphrase is not the one, or the file is not what was written. */
   open(passphrase: string): Promise<Secrets>;
   /** Read, changed and written with nobody in between; what `change` throws leaves all as it was. */
@@ -60,6 +62,10 @@ export function secretStore(directory: string): SecretStore {
   return {
     file,
     isThere,
+    stamp() {
+      const found = statSync(file, { throwIfNoEntry: false, bigint: true });
+      return found === undefined ? "" : `${found.ino} ${found.mtimeNs} ${found.size}`;
+    },
     open,
     async change(passphrase, change) {
       const lock = takeTurn(directory);

@@ -65,6 +65,13 @@ export function mendClaims(db: DatabaseSync, records: () => Records): void {
       );
       const claims = claimWriter(db);
       const all = records();
+      // a due time and a delivery stay fired and known
+      const byItself = db.prepare("SELECT session FROM sessions WHERE json_extract(summary, '$.surface') IN ('schedule', 'webhook')").all();
+      for (const { session } of byItself)
+        for (const { at, kind, payload } of all.entries(sessionId(String(session)))) {
+          claims(String(session), claimsOf(eventsIn(kind, payload, all).map((event) => ({ at, event }))));
+          break; // it is opened by its first entry
+        }
       for (const { at, kind, payload } of all.entries(GRANTS))
         claims("", { ...claimsOf(eventsIn(kind, payload, all).map((event) => ({ at, event }))), uses: [] });
     }

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Written } from "@orgate/core/journal";
-import { sumUsage } from "@orgate/core/journal/view";
+import { HOUR_MS, hourOf, sumUsage, type UsageRow } from "@orgate/core/journal/view";
 import { viewJournals as j, VIEW_CASES } from "@orgate/core/testing";
 import { type Entry, ERASURES, millis, seq, sessionId } from "@orgate/core/vocab";
+import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import { facetSql, openViews, USAGE_SQL } from "./sqlite-views.ts";
 
@@ -59,7 +60,7 @@ test("V31 an entry is found by what it is about, and by several facets together,
 
 test("V32 it holds what the entries say, whatever way it was made: at once, bit by bit, by two, opened again, or anew", async () => {
   const sums = (views: ReturnType<typeof openViews>) =>
-    JSON.stringify(sumUsage(views.usage(0, 1e9, 1_000), ({ agent, model }) => `${agent} ${model}`));
+    JSON.stringify(sumUsage(views.usage({ from: 0, to: 1e9, days: null }, 1_000).rows, ({ agent, model }) => `${agent} ${model}`));
   const whole = openViews(folder());
   await whole.catchUp(journalOf(all), 10_000);
   const expected = sums(whole);
@@ -86,6 +87,30 @@ test("V32 it holds what the entries say, whatever way it was made: at once, bit 
   await anew.catchUp(journalOf(all), 10_000);
   expect(sums(anew)).toBe(expected);
   anew.close();
+});
+
+test("V33 what was used by day is exactly the sum of its hours, wherever days begin; what could not be read is said to be missing", async () => {
+  const views = openViews(folder());
+  const apart = sessions.map((entries, i) => entries.map((entry) => ({ ...entry, at: millis(entry.at + (i % 7) * 13 * HOUR_MS) })));
+  await views.catchUp(journalOf(written(apart.flat())), 10_000);
+  const [from, to] = [hourOf(j.START) - 5, hourOf(j.START) + 120];
+  const hours = views.usage({ from, to, days: null }, 1_000);
+  expect(hours.cut).toBe(false);
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.integer({ min: from, max: to - 1 }), { maxLength: 8 }), (edges) => {
+      const days = [from, ...edges.filter((edge) => edge > from).sort((a, b) => a - b)];
+      const dayOf = (hour: number): number => days.findLast((day) => day <= hour) ?? from;
+      const name = (day: number, { agent, model }: UsageRow): string => `${day} ${agent} ${model}`;
+      const told = views.usage({ from, to, days }, 1_000);
+      expect(new Set(told.rows.map((row) => name(row.hour, row))).size).toBe(told.rows.length); // one row each
+      expect(sumUsage(told.rows, (row) => name(row.hour, row))).toEqual(sumUsage(hours.rows, (row) => name(dayOf(row.hour), row)));
+    }),
+    { numRuns: 30 },
+  );
+  const most = hours.rows.length - 1;
+  expect(views.usage({ from, to, days: [from] }, most).cut).toBe(true);
+  expect(views.usage({ from, to, days: [from] }, most + 1).cut).toBe(false);
+  views.close();
 });
 
 test("V31 V32 what is erased is found by nothing that was in it, also while its text is still there; and it is made again only once", async () => {

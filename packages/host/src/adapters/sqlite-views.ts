@@ -12,7 +12,7 @@ import type { Journal, Written } from "@orgate/core/journal";
 import { addCounts, COUNTED, facetsOf, NOTHING_COUNTED, type Sought, termsOf, type UsageRow, usageIn } from "@orgate/core/journal/view";
 import { type Entry, isSessionStream, type JournalEvent, type StreamId, seq } from "@orgate/core/vocab";
 
-const VERSION = 1;
+const VERSION = 2;
 const columns = COUNTED.map((name) => `${name} INTEGER NOT NULL`).join(", ");
 const SCHEMA = `
 CREATE TABLE made (position INTEGER NOT NULL) STRICT;
@@ -29,6 +29,9 @@ export const USAGE_SQL = `SELECT * FROM usage WHERE hour >= ? AND hour < ? ORDER
 export const facetSql = (terms: number): string =>
   `SELECT position FROM facets AS f WHERE term = ? AND position < ?${" AND EXISTS (SELECT 1 FROM facets WHERE term = ? AND position = f.position)".repeat(Math.max(0, terms - 1))} ORDER BY position DESC LIMIT ?`;
 
+/** Hours since 1970; `to` is not among them. `days`: at which hours days begin, in order; null: by hour. */
+export type UsageAsked = Readonly<{ from: number; to: number; days: readonly number[] | null }>;
+
 export type Views = Readonly<{
   /** As far as it was made. */
   position(): number;
@@ -36,7 +39,8 @@ export type Views = Readonly<{
   catchUp(journal: Pick<Journal, "tail" | "read">, ms: number): Promise<boolean>;
   /** Newest first, before this position. */
   find(sought: Sought, before: number, most: number): readonly number[];
-  usage(from: number, to: number, most: number): readonly UsageRow[];
+  /** V33. By hour, or added up from each of `days` to the next. `cut`: there are more rows than may be read, and something is missing. */
+  usage(asked: UsageAsked, most: number): Readonly<{ rows: readonly UsageRow[]; cut: boolean }>;
   close(): void;
 }>;
 
@@ -124,8 +128,39 @@ export function openViews(directory: string): Views {
         .all(first, before, ...others, most)
         .map((row) => Number(row.position));
     },
-    usage: (from, to, most) => usageRows.all(from, to, most).map((row) => ({ ...row }) as unknown as UsageRow), // STRICT rows are what the type says
+    usage({ from, to, days }, most) {
+      const sums = sumsBy(days);
+      let read = 0;
+      for (const row of usageRows.iterate(from, to, most + 1)) {
+        read += 1;
+        if (read <= most) sums.add({ ...row } as unknown as UsageRow); // STRICT rows are what the type says
+      }
+      return { rows: sums.rows(), cut: read > most };
+    },
     close: () => db.close(),
+  };
+}
+
+/** Rows come by hour: a day is whole once one of the next has come. */
+function sumsBy(days: readonly number[] | null): Readonly<{ add(row: UsageRow): void; rows(): readonly UsageRow[] }> {
+  const done: UsageRow[] = [];
+  const today = new Map<string, UsageRow>();
+  let at = 0;
+  return {
+    add(row) {
+      if (days === null) {
+        done.push(row);
+        return;
+      }
+      for (; (days[at + 1] ?? Number.POSITIVE_INFINITY) <= row.hour; at += 1) {
+        done.push(...today.values());
+        today.clear();
+      }
+      const { agent, model } = row;
+      const key = `${agent}\n${model}`;
+      today.set(key, { hour: days[at] ?? row.hour, agent, model, ...addCounts(today.get(key) ?? NOTHING_COUNTED, row) });
+    },
+    rows: () => [...done, ...today.values()],
   };
 }
 

@@ -119,7 +119,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
     notes: ["A running session that nobody holds was interrupted: `orgate sessions resume` takes it up."],
     examples: ["orgate sessions list", "orgate sessions list --state waiting --json"],
-    load: async () => (await import("../commands/sessions.ts")).list,
+    load: async () => (await import("../commands/sessions-list.ts")).list,
   },
   {
     name: "sessions show",
@@ -194,6 +194,42 @@ export const COMMANDS: readonly CommandSpec[] = [
     notes: [DELIVERY],
     examples: ['orgate sessions cancel s_0mh3k2 --reason "wrong customer"'],
     load: async () => (await import("../commands/wishes.ts")).cancel,
+  },
+  {
+    name: "sessions clear",
+    summary: "begin the conversation anew in the same session",
+    args: [SESSION],
+    options: { as: AS },
+    notes: [
+      "The model is shown nothing of what was said before; instructions, labels, grants and the journal are as they were. Not while a turn is in progress.",
+      DELIVERY,
+    ],
+    examples: ["orgate sessions clear s_0mh3k2"],
+    load: async () => (await import("../commands/wishes.ts")).clear,
+  },
+  {
+    name: "sessions compact",
+    summary: "show the model less of the conversation",
+    args: [SESSION],
+    options: {
+      tokens: { type: "string", value: "N", help: "so many tokens of it at the most (default: half of what may be)" },
+      as: AS,
+    },
+    notes: [
+      "By the agent's own plan: the oldest go, old results become a line, or a summary is made before the next request. Not while a turn is in progress.",
+      DELIVERY,
+    ],
+    examples: ["orgate sessions compact s_0mh3k2 --tokens 8000"],
+    load: async () => (await import("../commands/wishes.ts")).compact,
+  },
+  {
+    name: "sessions model",
+    summary: "another of the agent's models, from the next turn on",
+    args: [SESSION, { name: "MODEL", required: true, help: "its model, or one of its fallbacks" }],
+    options: { as: AS },
+    notes: [DELIVERY],
+    examples: ["orgate sessions model s_0mh3k2 anthropic/claude-sonnet-5"],
+    load: async () => (await import("../commands/wishes.ts")).model,
   },
   {
     name: "sessions labels",
@@ -431,7 +467,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {},
     notes: [
       "Decided by both: the cases of both decision tables, requests at the values where a condition turns, and the latest decisions of the journal.",
-      "Exits 1 when something is decided otherwise. What it does not try it does not tell.",
+      "What reads otherwise, a rule or a setting, is told even where nothing that was tried is decided otherwise. Exits 0 only when nothing does.",
     ],
     examples: ["git worktree add ../before main && orgate agents diff ../before", "orgate agents diff ../before payer --json"],
     load: async () => (await import("../commands/agents-diff.ts")).diff,
@@ -925,6 +961,19 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/schedules.ts")).run,
   },
   {
+    name: "schedules retry",
+    summary: "fire once more what failed and was set aside",
+    args: [SCHEDULE],
+    options: { due: { type: "string", value: "TIME", help: "when it was due (default: the latest that is set aside)" }, as: AS },
+    notes: [
+      "It is set aside no more; should it fail again, it is so at once. A schedule that has stopped goes on with `resume`.",
+      'Decided by policy as Action::"run-schedule" on Schedule::"NAME".',
+      EXITS,
+    ],
+    examples: ["orgate schedules retry nightly", "orgate schedules retry nightly --due 2030-01-31T01:00:00Z"],
+    load: async () => (await import("../commands/schedules.ts")).retry,
+  },
+  {
     name: "schedules history",
     summary: "what became of it, newest first: fired, skipped, ended, paused, by whom",
     args: [SCHEDULE],
@@ -938,7 +987,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "when it is due next",
     args: [SCHEDULE],
     options: { most: { type: "string", value: "N", help: "so many (default 5)" }, as: AS },
-    notes: ["Without its jitter."],
+    notes: ["With its jitter: when it fires."],
     examples: ["orgate schedules next nightly --most 10"],
     load: async () => (await import("../commands/schedules.ts")).next,
   },
@@ -1130,7 +1179,7 @@ export const COMMANDS: readonly CommandSpec[] = [
         help: "a server's address; $ORGATE_API_KEY says who you are (default: a server of the shell's own)",
       },
       plain: { type: "boolean", help: "lines in, lines out: nothing is drawn; also when stdin or stdout is no terminal" },
-      theme: { type: "string", value: "THEME", help: "colour (default) or plain", choices: ["colour", "plain"] },
+      theme: { type: "string", value: "THEME", help: "colour (default), contrast or plain", choices: ["colour", "contrast", "plain"] },
       as: AS,
     },
     notes: [

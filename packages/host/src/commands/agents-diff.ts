@@ -1,9 +1,10 @@
 /** `orgate agents diff`: this project against another version of it. */
 import { relative, resolve } from "node:path";
-import { type Change, differencesOf, historyOf, type Side } from "../agents-diff.ts";
+import { type Change, differencesOf, historyOf, type Rewritten, type Side } from "../agents-diff.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, count, table } from "../cli/table.ts";
+import { visible } from "../cli/visible.ts";
 import { hasJournal, openLook, openProject } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { mustLoad, tryFolder } from "../policies.ts";
@@ -18,17 +19,23 @@ export const diff: Run = async (given, screen) => {
   const before = await sideOf(openProject(resolve(given.cwd, other), given.cwd), given);
   const after = await sideOf(config, given);
   const found = differencesOf(before, after, await pastOf(config), agent);
-  const isSame = found.permits.length + found.forbids.length + found.asks.length === 0;
+  const decides = found.permits.length + found.forbids.length + found.asks.length;
+  const isSame = decides + found.rewritten.length === 0;
   if (given.json) screen.line(JSON.stringify({ same: isSame, ...found }));
   else {
     show(screen, "newly permits", "good", found.permits);
     show(screen, "newly forbids", "bad", found.forbids);
     show(screen, "newly asks", "warn", found.asks);
     const { table: tables, boundary, history } = found.tried;
+    tellRewritten(screen, found.rewritten);
     const what = `${count(tables, "case")} of tables, ${count(boundary, "request")} at turning points, ${count(history, "decision")} of the journal`;
-    screen.line(
-      `${isSame ? "nothing is decided otherwise: " : ""}${what}, against ${relative(given.cwd, resolve(given.cwd, other)) || "."}`,
-    );
+    const result = isSame
+      ? "nothing is written or decided otherwise: "
+      : decides === 0
+        ? "nothing that was tried is decided otherwise: "
+        : "";
+    screen.line(`${result}${what}, against ${relative(given.cwd, resolve(given.cwd, other)) || "."}`);
+    for (const one of found.cut) screen.line(screen.paint("warn", `there was more to try for ${visible(one)}: look at its rules`));
   }
   return isSame ? EXIT.success : EXIT.failure;
 };
@@ -47,6 +54,16 @@ async function pastOf(config: Config): ReturnType<typeof historyOf> {
   } finally {
     await look.close();
   }
+}
+
+/** Y78 what a limit, a label or a rule says is told as it is written: what follows from it may be nothing that was tried. */
+function tellRewritten(screen: Screen, rewritten: readonly Rewritten[]): void {
+  if (rewritten.length === 0) return;
+  screen.line(screen.paint("strong", "reads otherwise"));
+  const short = (text: string | null): string => (text === null ? "–" : text.length > 120 ? `${text.slice(0, 119)}…` : text);
+  for (const { agent, what, before, after } of rewritten.slice(0, MOST))
+    screen.line(`  ${visible(`${agent ?? "all"}  ${what}: ${short(before)} → ${short(after)}`)}`);
+  if (rewritten.length > MOST) screen.line(`  … ${rewritten.length - MOST} more: --json has all`);
 }
 
 const MOST = 40;

@@ -2,6 +2,7 @@
 import { FaultError } from "@orgate/core";
 import { EXIT, type Run } from "../cli/command.ts";
 import { visible } from "../cli/visible.ts";
+import { mustHaveSkills } from "../compose.ts";
 import { agentNamed } from "./agents.ts";
 
 export const explain: Run = async (given, screen) => {
@@ -12,6 +13,7 @@ export const explain: Run = async (given, screen) => {
       detail: `agent \`${agent.name}\` is no .symbi file, and says nothing of policies itself`,
       hint: "`orgate policy list` shows the project's, `orgate policy explain` a decision",
     });
+  mustHaveSkills(agent); // without what it names its rules are not written, and it may do nothing
   const { policies, origin } = symbi;
   const { file } = origin.source.symbi;
   if (given.json) {
@@ -32,8 +34,11 @@ export const explain: Run = async (given, screen) => {
 };
 
 /** One annotation a line, and conditions on theirs. */
-const laidOut = (cedar: string): readonly string[] =>
-  cedar
-    .replaceAll(/("\)) (?=@|permit|forbid)/g, "$1\n")
-    .replace(/, resource\) when \{ /, ", resource)\nwhen { ")
-    .split("\n");
+function laidOut(cedar: string): readonly string[] {
+  const head = /^(?:@\w+\("(?:[^"\\]|\\.)*"\) )*/.exec(cedar)?.[0] ?? "";
+  const annotations = [...head.matchAll(/@\w+\("(?:[^"\\]|\\.)*"\)/g)].map(([one]) => one);
+  const [scope = "", ...when] = cedar.slice(head.length).split(/, resource\) when \{ /);
+  return when.length === 0
+    ? [...annotations, scope]
+    : [...annotations, `${scope}, resource)`, `when { ${when.join(", resource) when { ")}`];
+}

@@ -1,5 +1,5 @@
 /** Y53 `.symbi` files in their one layout: in place, or only looked at with `--check`. A file that cannot be read is told, and not touched. */
-import { existsSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
 import { formatSymbi, type SymbiProblem } from "@orgate/core/symbi";
@@ -46,7 +46,7 @@ function filesOf(given: Given): readonly string[] {
   }
   return given.args.map((name) => {
     const path = resolve(given.cwd, name);
-    if (existsSync(path) && isSymbi(path)) return path;
+    if (existsSync(path) && isSymbi(path)) return realpathSync(path); // what a link leads to is replaced, and not the link
     throw new FaultError({
       kind: "usage",
       detail: `there is no .symbi file \`${name}\``,
@@ -58,7 +58,9 @@ function filesOf(given: Given): readonly string[] {
 /** Whole, or not at all. */
 function replace(path: string, text: string): void {
   const next = `${path}.${process.pid}.next`;
+  const { mode } = statSync(path);
   writeFileSync(next, text, { flag: "wx" });
+  chmodSync(next, mode);
   renameSync(next, path);
 }
 

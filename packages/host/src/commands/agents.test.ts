@@ -1,4 +1,4 @@
-import { cpSync } from "node:fs";
+import { chmodSync, cpSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { type Desk, expectRefusal, makeDesk } from "./fixtures/desk.ts";
@@ -125,12 +125,44 @@ test("Y51 everything that is wrong is told at once, over files, tools and polici
   expect(await desk.json("agents", "validate")).toMatchObject({ ok: true, agents: ["desk", "other", "payer"] });
 });
 
+test("Y76 validate tells all that is wrong with schedules and webhooks, wherever they stand; a file that nobody has is no good file", async () => {
+  const desk = bank();
+  desk.write(
+    "agents/times.symbi",
+    `schedule a { cron: "61 * * * *" agent: payer input: "x" }
+schedule b { cron: "* * * * *" agent: nobody input: "x" }
+schedule c { cron: "* * * * *" agent: payer input: "x" timezone: "Europe/Nowhere" }
+schedule d { at: "soon" agent: payer input: "x" }
+webhook e { path: "/api/x" provider: github secret: vault://one agent: payer }
+webhook f { path: "/hooks/f" provider: github secret: vault://one.two agent: nobody }
+webhook g { path: "/hooks/g" provider: github secret: vault://one agent: payer }
+webhook h { path: "/hooks/g" provider: github secret: vault://one agent: payer }
+`,
+  );
+  const told = async (...more: string[]) => {
+    const { code, stdout } = await desk.orgate("agents", "validate", ...more, "--json");
+    const { problems } = JSON.parse(stdout) as { problems: { file: string; line: number }[] };
+    return [code, problems.map(({ file, line }) => `${file}:${line}`)];
+  };
+  const lines = [1, 2, 3, 4, 5, 6, 8].map((line) => `agents/times.symbi:${line}`);
+  expect(await told()).toEqual([1, lines]);
+  expect(await told("agents/times.symbi")).toEqual([1, lines]);
+  expect(await told("payer.symbi")).toEqual([0, []]);
+  expectRefusal(await desk.orgate("agents", "validate", "paye.symbi"), 2, "there is no file `paye.symbi` of an agent");
+  // of an agent in a file that cannot be read nobody knows whether it is there
+  desk.write("agents/payer.symbi", "agent payer {");
+  expect(await told()).toEqual([1, ["agents/payer.symbi:1", ...[1, 3, 4, 5, 8].map((line) => `agents/times.symbi:${line}`)]]);
+  desk.write("agents/times.symbi", 'agent writer { capabilities = ["skill:none"] with instructions = "x" { } }');
+  desk.write("agents/payer.symbi", payer("    allow: pay"));
+  expect(await told()).toEqual([1, ["agents/times.symbi:1"]]);
+});
+
 test("Y61 one name is one agent: both places are told", async () => {
   const desk = bank();
   desk.write("agents/zweit.symbi", '# a second one\nagent payer { with instructions = "x" { } }');
   expectRefusal(await desk.orgate("agents", "list"), 1, "agents/zweit.symbi:2:7: agent `payer` is already defined in agents/payer.symbi:5");
-  desk.write("agents/zweit.symbi", 'agent desk { with instructions = "x" { } }');
-  expectRefusal(await desk.orgate("agents", "list"), 1, "agents/zweit.symbi:1:7: agent `desk` is already defined in");
+  desk.write("agents/zweit.symbi", 'agent first { with instructions = "x" { } }\nagent desk { with instructions = "x" { } }');
+  expectRefusal(await desk.orgate("agents", "list"), 1, "agents/zweit.symbi:2:7: agent `desk` is already defined in");
 });
 
 test("Y52 explain shows each rule with its line, and the Cedar that it is", async () => {
@@ -150,6 +182,21 @@ test("Y52 explain shows each rule with its line, and the Cedar that it is", asyn
   expectRefusal(await desk.orgate("agents", "explain", "desk"), 2, "is no .symbi file");
 });
 
+test("Y52 a rule is shown whole and as it is: links in texts, several lines, comments aside; nothing in a text looks like a policy", async () => {
+  const desk = bank(`    deny: pay if args.to.like("http://*") // why
+      || args.to == "# none" # and this
+    require: approval(pay, {
+      question: "x\\") permit(principal, action, resource);" // odd
+    }); deny: spend`);
+  const { stdout } = await desk.orgate("agents", "explain", "payer");
+  expect(stdout).toContain('agents/payer.symbi:9 deny: pay if args.to.like("http://*") || args.to == "# none"  (policy money)');
+  expect(stdout).toContain(
+    'agents/payer.symbi:11 require: approval(pay, { question: "x\\") permit(principal, action, resource);" })  (policy money)',
+  );
+  expect(stdout).toContain("agents/payer.symbi:13 deny: spend  (policy money)");
+  expect(stdout).not.toMatch(/^ *permit\(principal, action/m);
+});
+
 test("Y53 fmt puts files into their layout, tells with --check, and leaves alone what it cannot read", async () => {
   const desk = bank();
   desk.write("agents/a.symbi", 'agent a{with instructions="x"{}}  // why\n');
@@ -160,6 +207,10 @@ test("Y53 fmt puts files into their layout, tells with --check, and leaves alone
   expect([code, JSON.parse(stdout)]).toMatchObject([1, { changed: ["agents/a.symbi"], problems: [{ file: "agents/b.symbi" }] }]);
   expect(desk.read("agents/a.symbi")).toBe('agent a {\n  with instructions = "x" {}\n} // why\n');
   expect(desk.read("agents/b.symbi")).toBe("agent {");
+  chmodSync(join(desk.root, "agents/a.symbi"), 0o640);
+  desk.write("agents/a.symbi", "agent  a { with { } }");
+  await desk.orgate("agents", "fmt", "agents/a.symbi");
+  expect(statSync(join(desk.root, "agents/a.symbi")).mode & 0o777).toBe(0o640);
   desk.write("agents/b.symbi", "");
   expect((await desk.orgate("agents", "fmt", "--check")).code).toBe(0);
 });
@@ -192,6 +243,48 @@ test("Y54 diff tells what a change newly permits, forbids and asks: by tables, t
   expect(found.tried["history"]).toBeGreaterThan(2);
   const shown = await desk.orgate("agents", "diff", before, "payer");
   expect(shown.stdout).toMatch(/newly permits[\s\S]*newly forbids/);
+});
+
+test("Y78 Y54 a change that permits more is told however deep its condition, and nothing that reads otherwise is called the same", async () => {
+  const desk = bank();
+  const before = join(desk.root, "..", "then");
+  desk.write("orgate.toml", '[project]\nname = "desk"\n[groups.users]\noperators = ["ann", "bob"]\n');
+  desk.write("policies/all.cedar", 'permit(principal, action == Action::"delegate", resource);\n');
+  cpSync(desk.root, before, { recursive: true, filter: (path) => !path.includes(".orgate") });
+  type Found = Readonly<{ same: boolean; rewritten: { agent: string; what: string }[]; cut: string[] }> &
+    Readonly<Record<"permits" | "forbids" | "asks", { action: string; args: object | null; after: { verdict: string } }[]>>;
+  const changed = async (was: string, is: string): Promise<Found> => {
+    writeFileSync(join(before, "agents/payer.symbi"), was);
+    desk.write("agents/payer.symbi", is);
+    return JSON.parse((await desk.orgate("agents", "diff", before, "--json")).stdout) as Found;
+  };
+  const rules = (was: string, is: string) => changed(payer(`    allow: tools\n${was}`), payer(`    allow: tools\n${is}`));
+  const permits = async (found: Promise<Found>) => (await found).permits.map(({ action, args }) => ({ action, args }));
+  // four things at once have to hold
+  const deep = 'deny: pay if args.to == "eve" && args.euros > 1000 && labels.contains("x") && spent.tokens.day > 7';
+  expect(await permits(rules(deep, ""))).toEqual([{ action: "tool:pay", args: { to: "eve", euros: 1001 } }]);
+  // who it is for, by group; what it is done to; a choice
+  expect(await permits(rules('deny: pay if user in "operators" && args.euros > 5', ""))).toHaveLength(1);
+  expect(
+    await permits(changed(payer('    allow: model("other/*")').replace("allow: model", "deny: model"), payer("    allow: tools"))),
+  ).toContainEqual({
+    action: "model",
+    args: null,
+  });
+  expect(await permits(rules('deny: pay if if args.euros > 9 { args.to == "eve" } else { false }', ""))).toHaveLength(1);
+  // a question that fewer have to answer is another question
+  const asking = (quorum: number) => payer(`    require: approval(pay, { quorum: ${quorum} })`);
+  expect((await changed(asking(2), asking(1))).asks).toMatchObject([{ action: "tool:pay", after: { verdict: "ask" } }]);
+  // nothing that is tried is decided otherwise: it reads otherwise all the same
+  const secret = (more: string) => payer("    allow: tools").replace("with model", `with ${more}model`);
+  const lax = await changed(secret("privacy = high, "), secret(""));
+  expect(lax).toMatchObject({ same: false, permits: [], rewritten: [{ agent: "payer", what: "tools" }] });
+  expect((await changed(secret("calls = 3, "), secret("calls = 300, "))).rewritten).toMatchObject([{ what: "limits" }]);
+  // its place is nothing that it says
+  expect(await changed(payer("    allow: tools"), payer("\n\n    # why\n    allow:  tools"))).toMatchObject({ same: true, rewritten: [] });
+  // what an agent newly delegates to
+  const boss = (list: string) => `${payer("    allow: tools")}agent boss { capabilities = [${list}] with instructions = "x" { } }`;
+  expect(await permits(changed(boss(""), boss('"agent:payer"')))).toEqual([{ action: "delegate", args: null }]);
 });
 
 test("Y12 Y42 capabilities are the only way to a tool; a private agent's delegates are private too", async () => {

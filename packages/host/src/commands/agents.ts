@@ -1,14 +1,17 @@
 /** Agents for people: which there are, what each says, and whether that is right. */
-import { type Agent, describe, FaultError } from "@orgate/core";
+import { resolve } from "node:path";
+import { type Agent, describe, FaultError, nearest } from "@orgate/core";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, count, table } from "../cli/table.ts";
 import { visible, visibleLines } from "../cli/visible.ts";
-import { isSymbi, sha256 } from "../compose.ts";
+import { isSymbi, openCalendar, sha256, symbiProblemAt } from "../compose.ts";
+import type { Config } from "../config.ts";
 import { tryFolder } from "../policies.ts";
-import { loadProjectAgents, type ProjectAgent } from "../project-agents.ts";
-import { labelled } from "../project-modules.ts";
+import { loadProjectAgents, type ProjectAgent, type ProjectAgents } from "../project-agents.ts";
+import { labelled, projectFiles } from "../project-modules.ts";
+import { schedulesIn, webhooksIn } from "../schedules/declaring.ts";
 import { optionsFor, printProblem } from "./policy.ts";
 import { projectOf } from "./project.ts";
 
@@ -122,12 +125,12 @@ function aboutOf({ symbi }: ProjectAgent) {
   };
 }
 
-/** Y51 everything that is wrong at once: files, tools, policies. Exits 0 only when the project would run. */
+/** Y51 everything that is wrong at once: files, tools, policies, schedules, webhooks. Exits 0 only when the project would run. */
 export const validate: Run = async (given, screen) => {
-  const { problems, warnings, agents } = await problemsIn(given);
   const [wanted] = given.args;
-  const meant = <P extends SymbiProblem>(all: readonly P[]): readonly P[] =>
-    wanted === undefined ? all : all.filter(({ file }) => file === wanted || file.endsWith(`/${wanted}`));
+  const isMeant = wanted === undefined ? () => true : fileNamed(given, wanted);
+  const { problems, warnings, agents } = await problemsIn(given);
+  const meant = <P extends SymbiProblem>(all: readonly P[]): readonly P[] => all.filter(({ file }) => isMeant(file));
   const [shown, doubts] = [meant(problems), meant(warnings)];
   if (given.json) screen.line(JSON.stringify({ ok: shown.length === 0, agents, problems: shown, warnings: doubts }));
   else {
@@ -143,14 +146,26 @@ function tellEnd(screen: Screen, problems: number, agents: number): void {
   else screen.line(count(problems, "problem"));
 }
 
+/** A name that is nobody's would be without problems. */
+function fileNamed(given: Given, wanted: string): (file: string) => boolean {
+  const { root, agents } = projectOf(given);
+  const all = projectFiles(root, agents, "agents").map((path) => labelled(root, path));
+  const here = labelled(root, resolve(given.cwd, wanted));
+  const isIt = (file: string): boolean => file === here || file === wanted || file.endsWith(`/${wanted}`);
+  if (all.some(isIt)) return isIt;
+  throw new FaultError({ kind: "usage", detail: `there is no file \`${wanted}\` of an agent`, hint: nearest(wanted, all) });
+}
+
 type Validated = Readonly<{ problems: readonly SymbiProblem[]; warnings: readonly SymbiProblem[]; agents: readonly string[] }>;
 
 async function problemsIn(given: Given): Promise<Validated> {
   const config = projectOf(given);
   const problems: SymbiProblem[] = [];
   try {
-    const { agents } = await loadProjectAgents(config, "wanted", given.env, undefined, (found) => problems.push(...found));
+    const loaded = await loadProjectAgents(config, "wanted", given.env, undefined, (found) => problems.push(...found));
+    const { agents } = loaded;
     const names = agents.map(({ agent }) => agent.name);
+    problems.push(...agents.flatMap(lacking), ...declaredWrong(config, loaded, problems.length > 0));
     if (problems.length > 0) return { problems, warnings: [], agents: names };
     const { report } = tryFolder(
       optionsFor(
@@ -163,6 +178,29 @@ async function problemsIn(given: Given): Promise<Validated> {
     if (!(error instanceof FaultError)) throw error;
     return { problems: [...problems, problemOf(error, config.root)], warnings: [], agents: [] };
   }
+}
+
+/** Skills and servers that a `.symbi` agent names and does not have: it would not be run. */
+function lacking({ agent, symbi }: ProjectAgent): readonly SymbiProblem[] {
+  if (symbi === undefined) return [];
+  const { source, draft } = symbi.origin;
+  const told = (place: string, detail: string, hint: string): SymbiProblem =>
+    symbiProblemAt(source.symbi, draft.places.get(place) ?? draft.at, detail, hint);
+  return [
+    ...agent.missing.map(({ skill, detail, hint }) => told("skills", `skill \`${skill}\` cannot be used: ${detail}`, hint)),
+    ...agent.missingServers.map(({ server, detail, hint }) => told("mcp", `MCP server \`${server}\` cannot be used: ${detail}`, hint)),
+  ];
+}
+
+/** Y76 schedules and webhooks, wherever they are declared: their times, zones, paths and agents. Where a file cannot be read, nobody knows which agents it has. */
+function declaredWrong(config: Config, { agents, sources }: ProjectAgents, isPart: boolean): readonly SymbiProblem[] {
+  const found: SymbiProblem[] = [];
+  const isAgent = (name: string): boolean => isPart || agents.some(({ agent }) => agent.name === name);
+  const all = { config, agents, symbi: sources.map(({ symbi }) => symbi), owner: "nobody", isAgent };
+  const trouble = (fault: FaultError): number => found.push(problemOf(fault, config.root));
+  schedulesIn(all, openCalendar(), trouble);
+  webhooksIn(all, trouble);
+  return found;
 }
 
 /** What stopped the others, as a problem with its place. */

@@ -1,6 +1,5 @@
 /** What keeps failing and is left alone: listed, set by hand, reset. */
-import { type Millis, principalName } from "@orgate/core";
-import { duration } from "@orgate/core/gate";
+import { duration, type Millis, principalName } from "@orgate/core";
 import type { BreakerState } from "@orgate/core/journal";
 import { type BreakerView, readBreakers, setBreaker } from "../breakers.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";

@@ -102,7 +102,7 @@ export function placesOf(config: Config): readonly Watched[] {
   return [{ place: root, only: own }, ...[...whole].map((place) => ({ place, only: null }))];
 }
 const OWN: ReadonlySet<string> = new Set(["orgate.toml", MCP_FILE, INSTRUCTIONS]);
-const MODULE = /\.(?:[cm]?[jt]s|toml|symbi)$/;
+const MODULE = /\.(?:[cm]?[jt]s|toml|symbi|dsl)$/;
 
 /** What of a path or glob is one folder for sure; a path without any is a file of the project's own folder. */
 function folderOf(pattern: string): string {

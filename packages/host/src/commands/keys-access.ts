@@ -5,8 +5,8 @@
  *      once, and it is listed and revoked under its id. What is one's own one may always revoke; where the project's policies or agents do not load,
  *      whoever is certified may revoke, and is told that nothing was decided.
  */
-import { type AccessId, describe, FaultError, isFault, type Millis, millis, type Principal } from "@orgate/core";
-import { duration, USER_ACTIONS } from "@orgate/core/gate";
+import { type AccessId, describe, duration, FaultError, isFault, type Millis, millis, type Principal } from "@orgate/core";
+import { USER_ACTIONS } from "@orgate/core/gate";
 import { type Access, lapsed } from "@orgate/core/journal";
 import { ACT_NAMES } from "@orgate/core/wire";
 import { type AccessBook, accessBook, type Giving, LINK_MS } from "../access-book.ts";

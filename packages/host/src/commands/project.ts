@@ -1,18 +1,14 @@
-/** What several commands need: the project, the person, the session that was meant. */
+/** What several commands need: the project with its agents and policies, the person; and all that those need which only look. */
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
-import { type Agent, type Attachment, FaultError, isFault, isSessionId, type SessionId, type Surface } from "@orgate/core";
-import { isPersonName, type Journal, type SessionSummary } from "@orgate/core/journal";
+import { type Agent, type Attachment, FaultError, isFault, type Surface } from "@orgate/core";
+import { isPersonName } from "@orgate/core/journal";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import {
-  hasJournal,
   isManifest,
-  type Look,
   mustHaveSkills,
-  openLook,
   openPlace,
-  openProject,
   type Person,
   type Place,
   personsOf,
@@ -25,27 +21,11 @@ import { openPolicies, type Policies } from "../policies.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import type { ProjectMcp } from "../project-mcp.ts";
 import type { Env } from "../secrets.ts";
-
-export const projectOf = (given: Given): Config => openProject(given.project, given.cwd);
+import { tell } from "./looking.ts";
 
 /** Its manifests, with all that is wrong with them. */
 export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): ReadManifests =>
   readManifests(root, tools.filter(isManifest));
-
-/** Reads, and closes whatever happens. */
-export async function looking<T>(given: Given, work: (look: Look, config: Config) => Promise<T>): Promise<T> {
-  const config = projectOf(given);
-  const look = openLook(config.journal.directory);
-  try {
-    return await work(look, config);
-  } finally {
-    await look.close();
-  }
-}
-
-/** The same where there may be nothing to look at yet: a project's journal begins with its first run. */
-export const lookingIfAny = <T>(given: Given, work: (look: Look) => Promise<T>, none: () => T): Promise<T> | T =>
-  hasJournal(projectOf(given).journal.directory) ? looking(given, work) : none();
 
 /** With the right to append. */
 export async function writing<T>(config: Pick<Config, "journal">, work: (place: Place) => Promise<T>): Promise<T> {
@@ -57,6 +37,8 @@ export async function writing<T>(config: Pick<Config, "journal">, work: (place: 
     await place.close();
   }
 }
+
+export * from "./looking.ts";
 
 export type Desk = Readonly<{
   config: Config;
@@ -148,41 +130,6 @@ export async function certified(given: Given, screen: Screen, place: Pick<Place,
   tell(given, screen, `certified ${key.id} as the key of \`${name}\` in this project`);
 }
 
-/** Beside the result: on stderr, as JSON where JSON was asked for. */
-export function tell(given: Given, screen: Screen, text: string): void {
-  screen.aside(given.json ? JSON.stringify({ note: text }) : screen.paintAside("dim", text));
-}
-
-const PAGE = 500;
-const SHORTEST = 4;
-
-/** A15 an id may be shortened to its beginning or its end, as long as it means one session; one's own id is written whole. */
-export async function sessionOf(journal: Pick<Journal, "session" | "find" | "sessions">, text: string): Promise<SessionSummary> {
-  const exact = isSessionId(text) ? await journal.session(text) : await journal.find(text);
-  if (exact !== null) return exact;
-  const found: SessionSummary[] = [];
-  const part = text.replace(/^s_/, "");
-  const isMeant = (id: SessionId): boolean => id.startsWith(`s_${part}`) || (!text.startsWith("s_") && id.endsWith(part));
-  if (part.length >= SHORTEST) {
-    for (let before: { openedAt: SessionSummary["openedAt"]; session: SessionId } | null = null; ; ) {
-      const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: PAGE });
-      found.push(...page.filter(({ session }) => isMeant(session)));
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE) break;
-      before = last;
-    }
-  }
-  const [one, ...others] = found;
-  if (one === undefined) throw new FaultError({ kind: "session-unknown", session: text });
-  if (others.length === 0) return one;
-  const some = found.slice(0, 3).map(({ session }) => session);
-  throw new FaultError({
-    kind: "usage",
-    detail: `\`${text}\` is the beginning or end of ${found.length} sessions`,
-    hint: `write more of it: ${some.join(", ")}${found.length > some.length ? ", …" : ""}`,
-  });
-}
-
 /** What `--file` names, from where the command was given. */
 export const filesOf = (given: Given): readonly Attachment[] => given.texts("file").map((path) => fileAt(resolve(given.cwd, path)));
 
@@ -200,9 +147,4 @@ async function fromInput(screen: Screen): Promise<string> {
     const detail = `stdin cannot be read: ${error instanceof Error ? error.message : String(error)}`;
     throw new FaultError({ kind: "usage", detail, hint: "pipe UTF-8 text of at most 1 MiB into it" }, error);
   }
-}
-
-export function positive(text: string, what: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new FaultError({ kind: "usage", detail: `${what} is \`${text}\``, hint: "use a whole number of at least 1" });
 }

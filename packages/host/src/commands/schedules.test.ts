@@ -1,8 +1,6 @@
-import { createHmac } from "node:crypto";
-import { createInterface } from "node:readline";
 import { afterAll, expect, test } from "vitest";
 import { withPeople } from "./fixtures/asking.ts";
-import { type Desk, expectRefusals, makeDesk, type Started, until } from "./fixtures/desk.ts";
+import { type Desk, expectRefusals, makeDesk } from "./fixtures/desk.ts";
 
 const POLICIES = `@id("work")
 permit(principal, action in [Action::"model", Action::"respond", Action::"read"], resource);
@@ -11,7 +9,6 @@ permit(principal in UserGroup::"ops", action in [Action::"observe", Action::"run
 `;
 const TOML = '[project]\nname = "desk"\n[groups.users]\nops = ["ana"]\n';
 const desks: Desk[] = [];
-const children: Started[] = [];
 async function newDesk(schedules = ""): Promise<Desk> {
   const desk = makeDesk();
   desks.push(desk);
@@ -20,9 +17,7 @@ async function newDesk(schedules = ""): Promise<Desk> {
   await withPeople(desk, "ana", "eve");
   return desk;
 }
-afterAll(async () => {
-  for (const child of children) child.kill("SIGKILL");
-  await Promise.all(children.map(({ ended }) => ended));
+afterAll(() => {
   for (const desk of desks) desk.remove();
 });
 const PATIENCE = { timeout: 120_000 };
@@ -79,6 +74,33 @@ test(
   },
 );
 
+test(
+  "Z29 Z30 who may not is refused before anything is on record; whose it is does not change with who looks or acts; all tell the same times",
+  PATIENCE,
+  async () => {
+    const desk = await newDesk(
+      '[schedules.free]\nagent = "desk"\ncron = "0 2 * * *"\njitter = "1h"\n[schedules.past]\nagent = "desk"\nat = "2001-01-01T00:00:00Z"\n',
+    );
+    const as = (who: string, ...args: readonly string[]) => desk.json("schedules", ...args, "--as", who);
+    await expectRefusals(desk, [[["schedules", "pause", "free", "--as", "eve"], 1, "`eve` may not pause schedule free"]]);
+    expect(await as("ana", "history", "free")).toEqual([]);
+    expect(await as("ana", "pause", "free")).toMatchObject({ state: "paused", spec: { owner: "ana" } });
+    desk.write("policies/more.cedar", '@id("eve")\npermit(principal == User::"eve", action == Action::"run-schedule", resource);\n');
+    expect(await as("eve", "run", "free")).toMatchObject({ ending: "completed" });
+    expect(await as("ana", "resume", "free")).toMatchObject({ state: "active", spec: { owner: "ana" } });
+    const past = (await as("ana", "history", "free")) as { event: { kind: string } }[];
+    expect(past.filter(({ event }) => event.kind === "schedule.declared")).toHaveLength(1);
+    const listed = (await as("ana", "list")) as View[];
+    const { next } = (await as("ana", "next", "free", "--most", "1")) as { next: string[] };
+    expect(next.map(Date.parse)).toEqual([listed[0]?.nextAt]);
+    expect(listed[1]).toMatchObject({ schedule: "past", state: "done", nextAt: null });
+    await expectRefusals(desk, [
+      [["schedules", "retry", "free", "--as", "ana"], 2, "nothing of `free` is set aside"],
+      [["schedules", "retry", "free", "--due", "yesterday", "--as", "ana"], 2, "--due is `yesterday`"],
+    ]);
+  },
+);
+
 test("Z1 A4 what is wrong with a declaration is told with its place, before anything is opened", PATIENCE, async () => {
   const desk = await newDesk();
   for (const [text, message] of [
@@ -88,75 +110,13 @@ test("Z1 A4 what is wrong with a declaration is told with its place, before anyt
     ['[webhooks.x]\nagent = "desk"\npath = "/api/v1"\nprovider = "github"\nsecret = "x"\n', "the server itself answers at `/api/v1`"],
     ['[webhooks.x]\nagent = "desk"\npath = "/hooks/../x"\nprovider = "github"\nsecret = "x"\n', "is no path for a webhook"],
     ['[webhooks.x]\nagent = "desk"\npath = "/hooks/x"\nprovider = "github"\nsecret = "missing"\n', "there is no secret `missing`"],
+    [
+      '[webhooks.x]\nagent = "desk"\npath = "/hooks/x"\nprovider = "slack"\nsecret = "$HOOK"\nreplay_window = "0s"\n',
+      "nothing is in time within `replay_window`",
+    ],
   ] as const) {
     desk.write("orgate.toml", `${TOML}${text}`);
     const { code, stderr } = await desk.orgate("up", "--port", "0", "--as", "ana");
     expect([code !== 0, stderr]).toEqual([true, expect.stringContaining(message)]);
   }
 });
-
-type Up = Readonly<{ started: Started; url: string }>;
-async function up(desk: Desk): Promise<Up> {
-  const started = desk.start(["up", "--port", "0", "--json", "--as", "ana"], undefined, { HOOK: "shh" });
-  children.push(started);
-  const { stdout } = started.child;
-  if (stdout === null) throw new Error("no output");
-  const line = await Promise.race([
-    new Promise<string>((resolve) => createInterface(stdout).once("line", resolve)),
-    started.ended.then(({ stderr }) => Promise.reject(new Error(stderr))),
-  ]);
-  return { started, url: (JSON.parse(line) as { url: string }).url };
-}
-type Past = Readonly<{ event: Readonly<{ kind: string; dueAt: number; session: string }> }>;
-
-test(
-  "Z6 Z24 two servers, one killed with SIGKILL and started again: every due time is fired once, and a replayed delivery does nothing",
-  PATIENCE,
-  async () => {
-    const desk = await newDesk(
-      '[schedules.tick]\nagent = "desk"\ncron = "* * * * * *"\ninput = "look"\nmissed = "all"\nmost_missed = 60\noverlap = "parallel"\nat_once = 50\n[webhooks.in]\nagent = "desk"\npath = "/hooks/in"\nprovider = "github"\nsecret = "$HOOK"\ninput = "look"\n',
-    );
-    const body = '{"n":1}';
-    const deliver = async ({ url }: Up): Promise<number> =>
-      (
-        await fetch(`${url}/hooks/in`, {
-          method: "POST",
-          headers: {
-            "content-type": "application/json",
-            "x-github-delivery": "d-1",
-            "x-hub-signature-256": `sha256=${createHmac("sha256", "shh").update(body).digest("hex")}`,
-          },
-          body,
-        })
-      ).status;
-    const past = async (): Promise<readonly Past[]> =>
-      ((await desk.json("schedules", "history", "tick", "--most", "1000", "--as", "ana")) as Past[]).toReversed();
-    const firings = async (least: number): Promise<readonly Past[]> =>
-      until(async () => {
-        const fired = (await past()).filter(({ event }) => event.kind === "schedule.fired");
-        return fired.length >= least ? fired : null;
-      });
-    const [a, b] = [await up(desk), await up(desk)];
-    expect(await deliver(a)).toBe(202);
-    await firings(2);
-    a.started.kill("SIGKILL");
-    await a.started.ended;
-    expect(await deliver(b)).toBe(200);
-    const before = (await firings(3)).length;
-    b.started.kill("SIGKILL"); // now there is none
-    await b.started.ended;
-    const c = await up(desk);
-    expect(await deliver(c)).toBe(200);
-    await firings(before + 3);
-    c.started.kill("SIGTERM");
-    expect((await c.started.ended).code).toBe(0);
-    const all = await past();
-    const due = all.filter(({ event }) => event.kind === "schedule.fired").map(({ event }) => event.dueAt);
-    const [first = 0] = due;
-    expect(due).toEqual(due.map((_, i) => first + i * 1_000)); // each second once, in order, the gap without a server included
-    const sessions = (await desk.json("sessions", "list", "--most", "500")) as { surface: string; turns: number; state: string }[];
-    expect(sessions.filter(({ surface }) => surface === "schedule")).toHaveLength(due.length);
-    expect(sessions.filter(({ surface }) => surface === "webhook")).toHaveLength(1);
-    expect(sessions.every(({ turns }) => turns === 1)).toBe(true);
-  },
-);

@@ -1,6 +1,8 @@
 /** Schedules: looked at, added, paused, resumed, fired by hand. `orgate up` is what fires them at their times. */
-import { isFault, type Millis, type ScheduleSpec } from "@orgate/core";
+import { type FaultError, isFault, millis, type ScheduleSpec, type SessionId, seq } from "@orgate/core";
+import type { StandingSchedule } from "@orgate/core/journal";
 import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
+import { mayAct } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, table } from "../cli/table.ts";
@@ -14,6 +16,7 @@ import type { Declared } from "../schedules/book.ts";
 import { openBook } from "../schedules/book.ts";
 import { schedulesIn, specOf } from "../schedules/declaring.ts";
 import { type ScheduleDesk, type ScheduleView, scheduleDesk, viewOf } from "../schedules/desk.ts";
+import { dueTimes } from "../schedules/due-times.ts";
 import { openSchedules } from "../schedules/index.ts";
 import { projectSchedule } from "../schedules/written.ts";
 import { usage } from "./approvals.ts";
@@ -34,10 +37,9 @@ async function here(given: Given, owner: string): Promise<Here> {
 }
 
 /** What the journal has, and what the project declares that nobody has served yet. */
-async function views(given: Given, screen: Screen): Promise<readonly ScheduleView[]> {
-  const calendar = openCalendar();
+async function standing(given: Given, screen: Screen): Promise<readonly StandingSchedule[]> {
   const { declared } = await here(given, personOf(given, screen).name);
-  const known = await lookingIfAny<readonly ScheduleView[]>(
+  const known = await lookingIfAny<readonly StandingSchedule[]>(
     given,
     async ({ journal }) => {
       const book = openBook({
@@ -45,28 +47,41 @@ async function views(given: Given, screen: Screen): Promise<readonly ScheduleVie
         now: NODE.clock.now,
       });
       await book.refresh();
-      return [...book.all().values()].filter(({ state }) => state !== "removed").map((s) => viewOf(s, calendar));
+      return [...book.all().values()].filter(({ state }) => state !== "removed");
     },
     () => [],
   );
   const fresh = declared.filter(({ name }) => !known.some(({ schedule }) => schedule === name));
-  return [...known, ...fresh.map((one) => notYet(one, calendar))].sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
+  return [...known, ...fresh.map(notYet)].sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
+}
+async function views(given: Given, screen: Screen): Promise<readonly ScheduleView[]> {
+  const calendar = openCalendar();
+  return (await standing(given, screen)).map((s) => viewOf(s, calendar, NODE.clock.now()));
 }
 
-const notYet = ({ name, spec, from }: Declared, calendar: ReturnType<typeof openCalendar>): ScheduleView => ({
-  schedule: name,
-  state: spec.enabled ? "active" : "off",
-  spec,
-  from,
-  nextAt: spec.enabled ? calendar.next(spec.when, NODE.clock.now()) : null,
-  open: [],
-  queued: 0,
-  retrying: 0,
-  setAside: [],
-  failures: 0,
-  fired: 0,
-  last: null,
-});
+/** As it would stand were it declared now. */
+function notYet({ name, spec, from }: Declared): StandingSchedule {
+  const now = NODE.clock.now();
+  return {
+    schedule: name,
+    spec,
+    from,
+    by: { kind: "user", id: spec.owner },
+    seq: seq(0),
+    since: 0,
+    state: "active",
+    through: now,
+    declaredAt: now,
+    queue: [],
+    open: [],
+    retry: [],
+    setAside: [],
+    failures: 0,
+    shared: null,
+    fired: 0,
+    last: null,
+  };
+}
 
 export const list: Run = async (given, screen) => {
   const all = await views(given, screen);
@@ -88,24 +103,21 @@ const rowOf = (v: ScheduleView): readonly (string | Cell)[] => [
   v.last === null ? "never" : `${timeText(v.last.dueAt)} ${v.last.ending ?? "running"}`,
 ];
 
-async function one(given: Given, screen: Screen): Promise<ScheduleView> {
+async function one(given: Given, screen: Screen): Promise<StandingSchedule> {
   const [name = ""] = given.args;
-  const found = (await views(given, screen)).find(({ schedule }) => schedule === name);
-  if (found === undefined) throw usage(`there is no schedule \`${name}\``, "`orgate schedules list` shows those there are");
+  const found = (await standing(given, screen)).find(({ schedule }) => schedule === name);
+  if (found === undefined) throw noSchedule(name);
   return found;
 }
 
 const MOST_NEXT = 1_000;
 export const next: Run = async (given, screen) => {
-  const { schedule, spec, state } = await one(given, screen);
+  const found = await one(given, screen);
   const most = Math.min(MOST_NEXT, positive(given.text("most") ?? "5", "--most"));
   const calendar = openCalendar();
-  const times: Millis[] = [];
-  if (state === "active")
-    for (let at = calendar.next(spec.when, NODE.clock.now()); at !== null && times.length < most; at = calendar.next(spec.when, at)) {
-      times.push(at);
-      if (spec.oneShot) break;
-    }
+  const now = NODE.clock.now();
+  const { schedule, state } = viewOf(found, calendar, now);
+  const times = dueTimes(found, calendar, most, now);
   if (given.json) screen.line(JSON.stringify({ schedule, state, next: times.map(timeText) }));
   else if (times.length === 0) screen.line(`${visible(schedule)} is ${state}: nothing of it is due`);
   else for (const at of times) screen.line(timeText(at));
@@ -162,10 +174,14 @@ const historyOf = (
   });
 };
 
-/** With what the project declares on record, and the person known. */
+/**
+ * With what the project declares on record, and the person known.
+ * Z29 nothing is put on record for somebody who may not do what they came for, and what no file says whose it is stays whose it has been.
+ */
 async function acting<T>(
   given: Given,
   screen: Screen,
+  { kind, what, adds = null }: Doing,
   work: (desk: ScheduleDesk, at: Here & Readonly<{ place: Place; person: Person }>) => Promise<T>,
 ): Promise<T> {
   const person = personOf(given, screen);
@@ -174,14 +190,26 @@ async function acting<T>(
     await certified(given, screen, place, person);
     const agents = new Map(at.loaded.agents.map(({ agent }) => [agent.name, agent]));
     const { book, desk } = openSchedules({ place, gate: at.gate, beginning: delegatesOf(agents, at.gate) });
-    await book.declare(at.declared, { kind: "user", id: person.name });
+    const [name = ""] = given.args;
+    await book.refresh();
+    const known = book.get(name);
+    const spec = known !== null && known.state !== "removed" ? known.spec : (at.declared.find((one) => one.name === name)?.spec ?? adds);
+    if (spec === null) throw noSchedule(name);
+    mayAct(at.gate, person, { kind, schedule: name, agent: spec.agent, requester: spec.owner }, `${what} schedule ${name}`);
+    await book.declare(at.declared, { kind: "user", id: person.name }, "kept");
     return work(desk, { ...at, place, person });
   });
 }
+type Doing = Readonly<{ kind: "edit-schedule" | "run-schedule"; what: string; adds?: ScheduleSpec | null }>;
+
+const noSchedule = (name: string): FaultError => usage(`there is no schedule \`${name}\``, "`orgate schedules list` shows those there are");
 
 export const add: Run = async (given, screen) => {
   const [name = ""] = given.args;
-  const view = await acting(given, screen, (desk, { person }) => desk.add(name, specGiven(given, person.name), person));
+  const adds = specGiven(given, personOf(given, screen).name);
+  const view = await acting(given, screen, { kind: "edit-schedule", what: "add", adds }, (desk, { person }) =>
+    desk.add(name, adds, person),
+  );
   return shown(
     given,
     screen,
@@ -220,7 +248,9 @@ const edit =
   (doing: "pause" | "resume" | "remove", word: string): Run =>
   async (given, screen) => {
     const [name = ""] = given.args;
-    const view = await acting(given, screen, (desk, { person }) => desk[doing](name, given.text("reason") ?? "", person));
+    const view = await acting(given, screen, { kind: "edit-schedule", what: doing }, (desk, { person }) =>
+      desk[doing](name, given.text("reason") ?? "", person),
+    );
     return shown(given, screen, view, `${word} ${visible(name)}, in every process`);
   };
 export const pause = edit("pause", "paused");
@@ -232,10 +262,28 @@ function shown(given: Given, screen: Screen, view: ScheduleView, text: string): 
   return EXIT.success;
 }
 
+export const run: Run = (given, screen) => fired(given, screen, (desk, name, person) => desk.run(name, person));
+
+/** Z31. */
+export const retry: Run = (given, screen) => {
+  const due = given.text("due");
+  const at = due === null ? null : Date.parse(due);
+  if (at !== null && !(Number.isSafeInteger(at) && at >= 0))
+    throw usage(`--due is \`${visible(due ?? "")}\``, "write it as `orgate schedules history` does: 2030-01-31T08:00:00Z");
+  return fired(given, screen, (desk, name, person) => desk.retry(name, at === null ? null : millis(at), person));
+};
+
 /** Fired here, and driven here unless a server was quicker. */
-export const run: Run = async (given, screen) => {
+async function fired(
+  given: Given,
+  screen: Screen,
+  fire: (desk: ScheduleDesk, name: string, person: Person) => Promise<SessionId>,
+): Promise<number> {
   const [name = ""] = given.args;
-  const { session, at } = await acting(given, screen, async (desk, where) => ({ session: await desk.run(name, where.person), at: where }));
+  const { session, at } = await acting(given, screen, { kind: "run-schedule", what: "run" }, async (desk, where) => ({
+    session: await fire(desk, name, where.person),
+    at: where,
+  }));
   const { directory, synchronous } = at.config.journal;
   const agents = at.loaded.agents.map(({ agent }) => agent);
   const runtime = await createRuntime({
@@ -266,4 +314,4 @@ export const run: Run = async (given, screen) => {
     await runtime.close();
     await at.loaded.mcp?.hub.close();
   }
-};
+}

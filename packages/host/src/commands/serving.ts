@@ -6,28 +6,30 @@ import { type Agent, millis, type Surface } from "@orgate/core";
 import { openApi } from "@orgate/core/wire";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { openCalendar, openRequestKeys, type Person, secretStore } from "../compose.ts";
+import { openCalendar, openRequestKeys, type Person } from "../compose.ts";
 import type { Config } from "../config.ts";
 import type { Access } from "../coordinator/access.ts";
 import { type Identity, openIdentity } from "../coordinator/auth.ts";
 import { type Coordinator, type Declares, openCoordinator } from "../coordinator/coordinator.ts";
 import { connectDesk, DESK_SURFACES, desksOf } from "../coordinator/desk.ts";
-import type { Log } from "../coordinator/logs.ts";
+import { errorText, type Log } from "../coordinator/logs.ts";
 import { identityHandlers, sitePages } from "../coordinator/site.ts";
 import { socketsOf } from "../coordinator/sockets.ts";
 import type { Policies } from "../policies.ts";
 import { loadProjectAgents, type ProjectAgents } from "../project-agents.ts";
 import { createRuntime, type Runtime } from "../runtime.ts";
-import { schedulesIn, webhookSecrets, webhooksIn } from "../schedules/declaring.ts";
-import { secretsFrom } from "../secrets.ts";
+import { schedulesIn, webhooksIn } from "../schedules/declaring.ts";
+import { hookSecretsIn } from "../schedules/webhook-secrets.ts";
+import type { AskHidden } from "../secrets.ts";
 import { version } from "../version.ts";
 import { notifyOf } from "./driving.ts";
 import { certified, policiesFor } from "./project.ts";
 
 /** Everything that can be wrong with a project is found here; nothing is opened yet. */
 export type Loaded = Readonly<{ config: Config; project: ProjectAgents; agents: readonly Agent[]; gate: Policies; surface: Surface }>;
-export async function loadedFor(config: Config, env: Given["env"], surface: Surface): Promise<Loaded> {
-  const project = await loadProjectAgents(config, "wanted", env);
+/** `ask`: whom to ask for the passphrase of the secrets; the terminal of this process unless given. */
+export async function loadedFor(config: Config, env: Given["env"], surface: Surface, ask?: AskHidden): Promise<Loaded> {
+  const project = await loadProjectAgents(config, "wanted", env, ask);
   const agents = project.agents.map(({ agent }) => agent);
   return { config, project, agents, gate: policiesFor(config, agents, surface), surface };
 }
@@ -64,7 +66,7 @@ export type Served = Readonly<{
 export async function openServing(given: Given, screen: Screen, options: ServingOptions): Promise<Served> {
   const { loaded, person, declared, host, port, log, access } = options;
   const { config, project, agents, gate } = loaded;
-  const declares = declared === null ? null : await declaresOf(given, config, declared, person);
+  const declares = declared === null ? null : await declaresOf(given, config, declared, person, log);
   const runtime = await runtimeOf(given, screen, loaded, person);
   const origins = (): readonly string[] => originsOf(config, at?.url ?? `http://${host}:${port}`);
   let at: Coordinator | null = null;
@@ -91,8 +93,9 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   }
 }
 
-async function declaresOf(given: Given, { journal }: Config, declared: Declared, { name }: Person): Promise<Declares> {
-  const secrets = await webhookSecrets(declared.webhooks, secretsFrom(secretStore(journal.directory), given.env, null), given.env);
+async function declaresOf(given: Given, { journal }: Config, declared: Declared, { name }: Person, log: Log): Promise<Declares> {
+  const failed = (error: unknown): void => log("error", "webhook.secrets", { error: errorText(error) });
+  const secrets = await hookSecretsIn(journal.directory, declared.webhooks, given.env, failed);
   return { ...declared, secrets, by: { kind: "user", id: name } };
 }
 

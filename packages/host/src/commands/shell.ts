@@ -4,12 +4,12 @@
  */
 import { FaultError } from "@orgate/core/vocab";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
-import { plain } from "../cli/paint.ts";
 import type { Screen } from "../cli/screen.ts";
 import { openTerminalFace } from "../shell/face-terminal.ts";
-import type { Reach } from "../shell/reach.ts";
-import type { Face, Shell } from "../shell/shell.ts";
+import { historyFile, openHistory } from "../shell/history.ts";
+import { reached, type Seat, takeSeat } from "../shell/seat.ts";
 import { openTerminal } from "../shell/terminal.ts";
+import { type Theme, themeIn } from "../shell/themes.ts";
 
 export const shell: Run = async (given, screen) => {
   if (given.flag("list")) return listed(given, screen);
@@ -22,24 +22,25 @@ export const shell: Run = async (given, screen) => {
 async function onTerminal(given: Given, screen: Screen): Promise<number> {
   const terminal = openTerminalFace({
     open: (events) => openTerminal(process.stdin, process.stdout, events),
-    paint: paintOf(given, screen),
+    paint: screen.paint,
+    theme: themeOf(given),
     cwd: given.cwd,
-    history: [],
+    history: openHistory(historyFile(given.cwd, given.env)),
     now: () => performance.now(),
     soon: (run) => void setTimeout(run, FRAME_MS),
   });
   // what is said beside goes into the scrollback: a line from elsewhere would tear the picture
   const aside: Screen = { ...screen, aside: (text) => terminal.face.print(text.split("\n")) };
-  let opened: Shell | null = null;
+  const seat = takeSeat(given, aside, terminal.face, terminal.begin);
   try {
-    opened = await begun(given, aside, terminal.face);
-    terminal.begin(opened);
-    await terminal.left;
+    const leaving = Promise.race([terminal.left, seat.lost]);
+    const fault = await Promise.race([begun(given, seat).then(() => leaving), leaving]);
+    if (fault !== undefined) throw fault;
     return EXIT.success;
   } finally {
-    const last = opened?.current()?.session ?? null;
+    const last = seat.shell()?.current()?.session ?? null;
     terminal.close();
-    await opened?.close();
+    await seat.close();
     if (last !== null) screen.line(screen.paint("dim", `orgate shell --resume ${last} goes on here`));
   }
 }
@@ -47,46 +48,32 @@ const FRAME_MS = 16;
 
 async function inLines(given: Given, screen: Screen): Promise<number> {
   const { openPlainFace } = await import("../shell/face-plain.ts");
-  const { face, run } = openPlainFace(process.stdin, screen.line, { columns: screen.columns, paint: paintOf(given, screen) });
-  const opened = await begun(given, screen, face);
+  const { hiddenPrompt } = await import("../compose.ts");
+  const how = { columns: screen.columns, paint: screen.paint, theme: themeOf(given), ask: hiddenPrompt() };
+  const { face, begin, run } = openPlainFace(process.stdin, screen.line, how);
+  const seat = takeSeat(given, screen, face, begin);
   try {
-    return (await run(opened)) ? EXIT.waiting : EXIT.success;
+    await begun(given, seat);
+    const waits = await Promise.race([run(), seat.lost]);
+    if (typeof waits !== "boolean") throw waits;
+    return waits ? EXIT.waiting : EXIT.success;
   } finally {
-    await opened.close();
+    await seat.close();
   }
 }
 
-async function begun(given: Given, screen: Screen, face: Face): Promise<Shell> {
-  const reach = await reached(given, screen);
-  const { openShell } = await import("../shell/shell.ts");
-  const opened = await openShell(reach, face);
+async function begun(given: Given, seat: Seat): Promise<void> {
+  const opened = await seat.moveTo(given.text("attach"));
   const resume = given.text("resume");
-  if (resume === null) return opened;
+  if (resume === null) return;
   const { sessionNamed } = await import("../shell/table-session.ts");
   const found = await sessionNamed(opened, resume);
   if (found !== null) opened.take(found.session, found.agent);
-  return opened;
-}
-
-async function reached(given: Given, screen: Screen): Promise<Reach> {
-  const url = given.text("attach");
-  if (url === null) return (await import("../shell/here.ts")).openHere(given, screen);
-  const token = given.env.ORGATE_API_KEY ?? "";
-  if (token === "")
-    throw new FaultError({
-      kind: "usage",
-      detail: "$ORGATE_API_KEY is not set",
-      hint: "set it to an API key of that server: `orgate keys create NAME --api` makes one",
-    });
-  const address = URL.canParse(url) ? new URL(url) : null;
-  if (address === null || !/^https?:$/.test(address.protocol))
-    throw new FaultError({ kind: "usage", detail: `--attach is \`${url}\``, hint: "write the server's address: http://127.0.0.1:4680" });
-  const { reachAt } = await import("../shell/reach.ts");
-  return { ...reachAt(address.href, token), name: address.host, isLocal: false, close: async () => {} };
 }
 
 async function listed(given: Given, screen: Screen): Promise<number> {
-  const reach = await reached(given, screen);
+  const { hiddenPrompt } = await import("../compose.ts");
+  const reach = await reached(given.text("attach"), given, screen, hiddenPrompt());
   try {
     const found = await reach.client.call("sessions", { query: { limit: 50 } });
     if (found.kind === "problem") throw new FaultError({ kind: "usage", detail: found.problem.detail, hint: found.problem.hint });
@@ -99,4 +86,4 @@ async function listed(given: Given, screen: Screen): Promise<number> {
   }
 }
 
-const paintOf = (given: Given, screen: Screen): Screen["paint"] => (given.text("theme") === "plain" ? plain : screen.paint);
+const themeOf = (given: Given): Theme => themeIn(given.text("theme") ?? "") ?? "colour";

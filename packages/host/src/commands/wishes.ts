@@ -17,13 +17,20 @@ import { type Look, NODE, type Person, signIntent } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { type Delivered, deliver } from "../delivery.ts";
 import { driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
-import { certified, deskOf, filesOf, looking, personOf, sessionOf, textOf, writing } from "./project.ts";
+import { certified, deskOf, filesOf, looking, personOf, positive, sessionOf, textOf, writing } from "./project.ts";
 
 export const say: Run = async (given, screen) =>
   wish(given, screen, { kind: given.flag("after") ? "follow-up" : "say", ...(await spoken(given, screen)) });
 export const steer: Run = async (given, screen) => wish(given, screen, { kind: "steer", ...(await spoken(given, screen)) });
 export const cancel: Run = (given, screen) =>
   wish(given, screen, { kind: given.flag("all") ? "cancel-all" : "cancel", reason: given.text("reason") ?? "cancelled by hand" });
+
+export const clear: Run = (given, screen) => wish(given, screen, { kind: "clear" });
+export const compact: Run = (given, screen) => {
+  const tokens = given.text("tokens");
+  return wish(given, screen, { kind: "compact", tokens: tokens === null ? null : positive(tokens, "--tokens") });
+};
+export const model: Run = (given, screen) => wish(given, screen, { kind: "choose-model", model: given.args[1] ?? "" });
 
 async function spoken(given: Given, screen: Screen): Promise<Spoken> {
   const text = await textOf(given.args[1] ?? "", "what you say", screen);

@@ -8,9 +8,11 @@ import type { Declared } from "../schedules/book.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import { mayNotRunOf } from "../schedules/desk.ts";
 import { openSchedules } from "../schedules/index.ts";
+import type { HookSecrets } from "../schedules/webhook-secrets.ts";
 import { viewsAside } from "../views-aside.ts";
 import type { Access } from "./access.ts";
 import { apiOf, type Handlers } from "./api.ts";
+import { openDeliveries } from "./deliveries.ts";
 import { type Floor, openFloor } from "./floor.ts";
 import { BOUNDS, type Bounds } from "./limits.ts";
 import { errorText, type Log, NO_LOG } from "./logs.ts";
@@ -26,6 +28,7 @@ import { policyHandlers } from "./routes/policies.ts";
 import { scheduleHandlers } from "./routes/schedules.ts";
 import { serverHandlers } from "./routes/server.ts";
 import { sessionHandlers } from "./routes/sessions.ts";
+import { webhookHandlers } from "./routes/webhooks.ts";
 import { workHandlers } from "./routes/work.ts";
 import { type Page, type RunningServer, startServer, type Talks } from "./server.ts";
 import { whoseOf } from "./sight.ts";
@@ -60,7 +63,7 @@ export type Declares = Readonly<{
   schedules: readonly Declared[];
   webhooks: readonly Webhook[];
   /** Of webhooks, by their names. */
-  secrets: ReadonlyMap<string, string>;
+  secrets: HookSecrets;
   by: Principal;
 }>;
 
@@ -113,6 +116,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     runtime,
     floor,
     schedules: schedules.desk,
+    deliveries: openDeliveries(options.declares?.webhooks ?? [], now),
     probes,
     metrics,
     views,
@@ -125,7 +129,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     whose: whoseOf(runtime.place.store.journal),
   };
   const more = options.more?.(front) ?? {};
-  const webhooks = webhookPages(options.declares?.webhooks ?? [], {
+  const webhooks = webhookPages(front.deliveries, {
     journal: runtime.place.store.journal,
     secrets: options.declares?.secrets ?? new Map(),
     beginning,
@@ -143,6 +147,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     ...peopleHandlers(front),
     ...workHandlers(front),
     ...scheduleHandlers(front),
+    ...webhookHandlers(front),
     ...policyHandlers(front),
     ...journalHandlers(front),
     ...more.handlers,

@@ -1,7 +1,7 @@
 /** What the coordinator tells of schedules: those that its voices may see, and nothing of the words in them. */
 import type { JsonObject } from "@orgate/core";
 import { timeText, whenText } from "@orgate/core/journal/view";
-import { openCalendar } from "../compose.ts";
+import { NODE, openCalendar } from "../compose.ts";
 import type { Runtime } from "../runtime.ts";
 import { viewOf } from "../schedules/desk.ts";
 import { bookOf } from "../schedules/index.ts";
@@ -16,7 +16,7 @@ export async function listSchedules({ place }: Pick<Runtime, "place">, voices: V
   await book.refresh();
   const seen = [...book.all().values()]
     .filter(({ state }) => state !== "removed")
-    .map((s) => viewOf(s, calendar))
+    .map((s) => viewOf(s, calendar, NODE.clock.now()))
     .filter((one) => voices.refuses(observing(one)) === null)
     .sort((a, b) => (a.nextAt ?? Number.MAX_SAFE_INTEGER) - (b.nextAt ?? Number.MAX_SAFE_INTEGER) || (a.schedule < b.schedule ? -1 : 1));
   const schedules = seen.slice(0, most).map(({ schedule, state, spec, nextAt, last, failures }) => ({

@@ -12,6 +12,7 @@ import { addUsage, isSessionId, NO_USAGE, seq } from "@orgate/core/vocab";
 import type { Runtime } from "../runtime.ts";
 import { act } from "./access.ts";
 import { aboutQuestion } from "./acts.ts";
+import type { STATES } from "./tools.ts";
 import { readSession, seeAgent, seeSession, type Voices } from "./voices.ts";
 
 export type FleetNeed = Readonly<{
@@ -27,7 +28,6 @@ const MOST_SESSIONS = 2_000;
 const MOST_LOOKED_THROUGH = 20;
 const MOST_QUESTIONS = 1_000;
 
-export const STATES = ["idle", "running", "waiting", "closed"] as const;
 type State = (typeof STATES)[number];
 
 export type Fleet = ReturnType<typeof fleetOf>;

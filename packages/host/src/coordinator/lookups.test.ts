@@ -53,6 +53,10 @@ test("O50 O53 entries are found by what they are about; what was used is told of
   expect(await agents("scoped")).toEqual([["clerk", 1]]);
   expect(await agents("blind")).toEqual([]);
   expect((await told(at, "usage", `/usage?from=0&to=${hour - 100}`)).rows).toEqual([]);
+  const byDay = await told(at, "usage", `${path}&days=${hour - 1}`);
+  expect(byDay).toMatchObject({ cut: false, behind: 0 });
+  expect(new Set(byDay.rows.map((row) => row.hour))).toEqual(new Set([hour - 1]));
+  expect((await at.get(`/api/v1${path}&days=5,4`)).status).toBe(400);
 });
 
 test("O51 an entry is shown as it is stored: its hash is that of what is shown, and the next one names it", async () => {

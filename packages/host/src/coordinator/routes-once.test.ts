@@ -59,6 +59,7 @@ async function casesOf(at: Serving): Promise<readonly Case[]> {
   return [
     { route: "execute", path: "/agents/clerk/execute", body: { input: "look" }, other: { input: "pay" }, kinds: [] },
     { route: "openSession", path: "/sessions", body: { agent: "clerk" }, other: { agent: "other" }, kinds: ["session.opened"] },
+    { route: "compact", path: `${here}/compact`, body: { tokens: 9 }, other: { tokens: 8 }, kinds: ["context.compact-asked"] },
     { route: "say", path: `${here}/turns`, body: { text: "look" }, other: { text: "else" }, kinds: [] },
     { route: "fork", path: `${here}/fork`, body: {}, other: { at: 1 }, kinds: ["session.forked"] },
     { route: "close", path: `${here}/close`, body: { reason: "done" }, other: { reason: "else" }, kinds: ["session.closed"] },
@@ -101,7 +102,15 @@ async function casesOf(at: Serving): Promise<readonly Case[]> {
 }
 
 /** The rest of those that need a key: they are files, or are like one above. */
-const LIKE: Partial<Record<RouteName, RouteName>> = { steer: "say", dismiss: "resolve", applyPolicies: "close", runSchedule: "execute" };
+const LIKE: Partial<Record<RouteName, RouteName>> = {
+  steer: "say",
+  clear: "compact",
+  chooseModel: "compact",
+  dismiss: "resolve",
+  applyPolicies: "close",
+  runSchedule: "execute",
+  retrySchedule: "execute",
+};
 
 test("W78 every route that needs a key: twice at once, later and after a restart is one effect and one answer; another request under it is refused", async () => {
   const at = await serve({ folder: await stuckFolder(), keep: true });

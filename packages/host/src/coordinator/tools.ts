@@ -19,11 +19,9 @@ import {
 import * as z from "zod";
 import { sha256 } from "../compose.ts";
 import type { Runtime } from "../runtime.ts";
-import { act } from "./access.ts";
-import { type Fleet, type FleetNeed, fleetOf, STATES } from "./fleet.ts";
-import { listSchedules } from "./fleet-schedules.ts";
+import type { Fleet, FleetNeed } from "./fleet.ts";
 import type { Floor } from "./floor.ts";
-import { cancelIn, runAgent, type Voices, type VoicesNeed, voicesOf } from "./voices.ts";
+import type { Voices, VoicesNeed } from "./voices.ts";
 
 export const COORDINATOR = "coordinator";
 
@@ -42,21 +40,27 @@ export type CoordinatorTools = Readonly<{
 const name = z.string().min(1).max(128);
 const session = name.describe("The session's id, such as s_…");
 const most = z.int().min(1).max(50).default(20);
+export const STATES = ["idle", "running", "waiting", "closed"] as const;
 const state = z.enum(STATES);
 /** How long an agent's answer is waited for; it goes on without the one who asked. */
 const WAIT_MS = 25_000;
 
-type Desk = Readonly<{ ports: DeskPorts; fleet: Fleet }>;
+/** R16 every project has these tools by name, and few ever call one: what they do is loaded then, and with it the server's routes. */
+const loadWork = async () => ({
+  ...(await import("./access.ts")),
+  ...(await import("./fleet.ts")),
+  ...(await import("./fleet-schedules.ts")),
+  ...(await import("./voices.ts")),
+});
+type Work = Awaited<ReturnType<typeof loadWork>>;
+type Desk = Readonly<{ work: Work; ports: DeskPorts; fleet: Fleet; voices: Voices }>;
 
 export function coordinatorTools(): CoordinatorTools {
-  let desk: Desk | null = null;
-  const connected = (): Desk => {
-    if (desk === null) throw new Error("the coordinator's tools work in the server alone: `orgate up` starts it");
-    return desk;
-  };
-  const heard = async (session: Parameters<typeof voicesOf>[1]): Promise<Desk & { readonly voices: Voices }> => {
-    const here = connected();
-    return { ...here, voices: await voicesOf(here.ports, session) };
+  let ports: DeskPorts | null = null;
+  const heard = async (session: SessionId): Promise<Desk> => {
+    if (ports === null) throw new Error("the coordinator's tools work in the server alone: `orgate up` starts it");
+    const work = await loadWork();
+    return { work, ports, fleet: work.fleetOf(ports), voices: await work.voicesOf(ports, session) };
   };
   return {
     tools: [...lookers(heard), ...actors(heard)],
@@ -65,17 +69,18 @@ export function coordinatorTools(): CoordinatorTools {
       async beforeTool({ tool, args }, context) {
         if (tool !== DELEGATE) return undefined;
         const agent = typeof args === "object" && args !== null && "agent" in args ? String(args.agent) : "";
-        const reason = (await heard(context.session)).voices.refuses(runAgent(agent));
+        const { work, voices } = await heard(context.session);
+        const reason = voices.refuses(work.runAgent(agent));
         return reason === null ? undefined : { kind: "block", reason: `\`${agent}\` is not run: ${reason}` };
       },
     }),
-    connect(ports) {
-      desk = { ports, fleet: fleetOf(ports) };
+    connect(given) {
+      ports = given;
     },
   };
 }
 
-type Heard = (session: Parameters<typeof voicesOf>[1]) => Promise<Desk & { readonly voices: Voices }>;
+type Heard = (session: SessionId) => Promise<Desk>;
 const LOOKS = { repeat: "read", effects: ["read"], riskTier: "low" } as const;
 /** Names, states and counts that the runtime itself makes. */
 const OWN = { ...LOOKS, labels: [] } as const;
@@ -118,8 +123,8 @@ const lookers = (heard: Heard): readonly Tool[] => [
     input: z.strictObject({ most }),
     ...OWN,
     run: async ({ most: count }, { session: here }) => {
-      const { ports, voices } = await heard(here);
-      return listSchedules(ports.runtime, voices, count);
+      const { work, ports, voices } = await heard(here);
+      return work.listSchedules(ports.runtime, voices, count);
     },
   }),
   defineTool({
@@ -179,10 +184,10 @@ const actors = (heard: Heard): readonly Tool[] => [
     resource: ({ agent }) => ({ type: "Agent", id: agent }),
     resourceTypes: ["Agent"],
     async run({ agent, input }, { session: here, key, signal }) {
-      const { ports, fleet, voices } = await heard(here);
+      const { work, ports, fleet, voices } = await heard(here);
       if (agent === COORDINATOR) throw new Error("the coordinator does not run itself");
       fleet.mustSee(voices, agent);
-      mayOrThrow(voices, runAgent(agent), `run \`${agent}\``);
+      mayOrThrow(voices, work.runAgent(agent), `run \`${agent}\``);
       const { principal, person } = voices.speaker;
       const once = `run-${sha256(key).slice(-40)}`;
       const { session: opened } = await ports.runtime.sessions.create({ agent, id: once, principal });
@@ -200,10 +205,10 @@ const actors = (heard: Heard): readonly Tool[] => [
     labels: [],
     resource: ({ session: id }) => ({ type: "Session", id }),
     async run({ session: id, reason }, { session: here, key }) {
-      const { ports, fleet, voices } = await heard(here);
+      const { work, ports, fleet, voices } = await heard(here);
       if (id === here) throw new Error("that is this conversation: stop talking to cancel it");
       const found = await fleet.mustRead(voices, id);
-      mayOrThrow(voices, cancelIn(found), `cancel \`${id}\``);
+      mayOrThrow(voices, work.cancelIn(found), `cancel \`${id}\``);
       const wish = { kind: "cancel", reason } as const;
       const sent = { session: found.session, wish, as: voices.speaker.person, id: intentId(`cancel-${sha256(key).slice(-40)}`) };
       const { entry } = await ports.floor.send(sent);
@@ -225,8 +230,8 @@ const actors = (heard: Heard): readonly Tool[] => [
     labels: [],
     resource: ({ breaker }) => ({ type: "Breaker", id: breaker }),
     async run({ breaker, to, minutes, reason }, { session: here }) {
-      const { ports, voices } = await heard(here);
-      mayOrThrow(voices, act("set-breaker", "breaker", { id: breaker }), `set \`${breaker}\``);
+      const { work, ports, voices } = await heard(here);
+      mayOrThrow(voices, work.act("set-breaker", "breaker", { id: breaker }), `set \`${breaker}\``);
       const change = { to, reason, ...(minutes === undefined ? {} : { forMs: minutes * 60_000 }) };
       await ports.runtime.breakers.set(breaker, change, voices.speaker.person);
       return { breaker, to, minutes: minutes ?? null };

@@ -16,6 +16,11 @@ export type Signed = Readonly<{ kind: "signed"; id: string | null; key: Digest }
 
 const NOT_SIGNED: Signed = Object.freeze({ kind: "not-signed" });
 
+/** Whether it shows something that has the form of a signature: who does not need not be read. */
+export const showsSignature = (hook: Signing, headers: IncomingHttpHeaders): boolean =>
+  shownIn(hook, headers)?.signatures.some((given) => HEX.test(given)) ?? false;
+const HEX = /^[0-9a-fA-F]{64}$/;
+
 export function checkSigned(hook: Signing, secret: string, headers: IncomingHttpHeaders, body: Buffer, now: number): Signed {
   const shown = shownIn(hook, headers);
   if (shown === null || secret === "") return NOT_SIGNED;
@@ -71,7 +76,7 @@ const secondsIn = (text: string | null): number | null => (text !== null && /^[1
 
 /** 64 hexadecimal digits, of whatever case; the comparison takes as long whatever they are. */
 function isSame(mac: Buffer, given: string): boolean {
-  const isHex = /^[0-9a-fA-F]{64}$/.test(given);
+  const isHex = HEX.test(given);
   const bytes = Buffer.from(isHex ? given : "00".repeat(32), "hex");
   return timingSafeEqual(mac, bytes) && isHex;
 }

@@ -155,7 +155,7 @@ describe("who cannot sign", () => {
     const long = JSON.stringify({ a: "x".repeat(3_000) });
     expect((await send("all", long)).status).toBe(413);
     const pieces = await raw(at.at.port, [
-      "POST /hooks/all HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n",
+      `POST /hooks/all HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\nx-hub-signature-256: sha256=${"0".repeat(64)}\r\ntransfer-encoding: chunked\r\n\r\n`,
       `${(2_500).toString(16)}\r\n${"y".repeat(2_500)}\r\n`,
     ]);
     expect(pieces).toContain(" 413 ");
@@ -218,4 +218,40 @@ test("Z24 after a restart a delivery is still known", async () => {
   });
   expect(await told(again)).toEqual([200, "known"]);
   await next.stop();
+});
+
+test("O66 whether a webhook was reached is told to whom may see its agent: what was taken as the journal has it, and what else came; nothing of who cannot sign", async () => {
+  type Told = Readonly<{ status: number; items: readonly Readonly<Record<string, unknown>>[] }>;
+  const get = async (path: string, token = "full"): Promise<Told> => {
+    const answer = await at.get(`/api/v1${path}`, token);
+    return { status: answer.status, items: ((await answer.json()) as { items?: Told["items"] }).items ?? [] };
+  };
+  const body = JSON.stringify({ action: "opened", labels: ["bug"], n: "o66" });
+  const named = { "x-github-delivery": "d-o66" };
+  expect(await told(await send("opened", body, named))).toEqual([202, "accepted"]);
+  expect(await told(await send("opened", body, named))).toEqual([200, "known"]);
+  expect(await told(await send("opened", JSON.stringify({ n: "o66" }), { "x-github-delivery": "d-o66-2" }))).toEqual([200, "ignored"]);
+  expect((await send("opened", body, { "content-type": "text/html" })).status).toBe(400);
+  expect((await send("opened", body, { "x-hub-signature-256": "sha256=0" })).status).toBe(401);
+  const hooks = (await get("/webhooks")).items;
+  const opened = hooks.find(({ webhook }) => webhook === "opened");
+  expect(opened).toMatchObject({
+    path: "/hooks/opened",
+    provider: "github",
+    agent: "clerk",
+    filter: ['action = "opened"', 'labels.0 contains "bug"'],
+  });
+  expect(opened?.told).toMatchObject({ unsignedAt: expect.any(Number) });
+  expect(JSON.stringify(hooks)).not.toContain(SECRET);
+  const last = (await get("/agents/clerk/webhooks/opened/deliveries?limit=4")).items;
+  expect(last.map(({ what, delivery, detail }) => [what, delivery, detail])).toEqual([
+    ["refused", expect.any(String), "this kind of content is not taken"],
+    ["ignored", "d-o66-2", ""],
+    ["known", "d-o66", ""],
+    ["accepted", "d-o66", ""],
+  ]);
+  expect((await ofHook("opened")).includes(last[3]?.session as SessionId)).toBe(true);
+  expect(await get("/webhooks", "blind")).toEqual({ status: 200, items: [] });
+  expect((await get("/agents/clerk/webhooks/opened/deliveries", "blind")).status).toBe(403);
+  expect((await get("/agents/other/webhooks/opened/deliveries")).status).toBe(404);
 });

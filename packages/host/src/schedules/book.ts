@@ -29,8 +29,8 @@ import {
   standingOf,
 } from "@orgate/core/journal";
 
-/** A schedule with its name and the file it stands in; null: a person adds it. */
-export type Declared = Readonly<{ name: string; spec: ScheduleSpec; from: string | null }>;
+/** A schedule with its name and the file it stands in; null: a person adds it. `isOwned`: its file says whose it is; else it is whose it is told to be. */
+export type Declared = Readonly<{ name: string; spec: ScheduleSpec; from: string | null; isOwned?: boolean }>;
 
 export type BookPorts = Readonly<{ journal: Pick<Journal, "read" | "append" | "streams">; now(): Millis }>;
 /** What is to be written as things stand, and what else with it; null: nothing. */
@@ -44,8 +44,8 @@ export type Book = Readonly<{
   refresh(name?: string): Promise<readonly string[]>;
   /** Appends what `plan` wants as it stands; whoever else was first changes that, and it is planned again. Null: nothing was to be done. */
   change(name: string, plan: (now: StandingSchedule | null) => Plan | null): Promise<StandingSchedule | null>;
-  /** Z11. */
-  declare(declared: readonly Declared[], by: Principal): Promise<void>;
+  /** Z11. `owners`: a server takes over what no file says whose it is; who only passes by leaves it whose it has been (Z29). */
+  declare(declared: readonly Declared[], by: Principal, owners?: "taken" | "kept"): Promise<void>;
 }>;
 
 /** So many entries, and how it stands is carried: what is read at a start does not grow with a schedule's past. */
@@ -116,15 +116,17 @@ export function openBook({ journal, now }: BookPorts): Book {
     }
   }
 
-  async function declare(declared: readonly Declared[], by: Principal): Promise<void> {
+  async function declare(declared: readonly Declared[], by: Principal, owners: "taken" | "kept" = "taken"): Promise<void> {
     await refresh();
-    for (const { name, spec, from } of declared) {
+    for (const one of declared) {
+      const { name, from } = one;
       if (!SCHEDULE_NAME.test(name)) throw wrong(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
-      await change(name, (s) =>
-        s !== null && isSame(s, spec, from)
-          ? null
-          : { events: [{ kind: "schedule.declared", schedule: name, spec, from, by, after: now(), carried: null }] },
-      );
+      await change(name, (s) => {
+        const isKept = owners === "kept" && one.isOwned === false && s !== null && s.from !== null && s.state !== "removed";
+        const spec = isKept ? { ...one.spec, owner: s.spec.owner } : one.spec;
+        if (s !== null && isSame(s, spec, from)) return null;
+        return { events: [{ kind: "schedule.declared", schedule: name, spec, from, by, after: now(), carried: null }] };
+      });
     }
     const names = new Set(declared.map(({ name }) => name));
     for (const { schedule, from, state } of all.values())

@@ -263,6 +263,45 @@ test("Z15 with a shared session each firing is a turn of the one session, told b
   expect(p.book.get("nightly")?.open).toHaveLength(1); // its word waits for whoever drives the session
 });
 
+test("Z28 a firing whose session was closed under it comes again at once, in another session; one that was cancelled before it began is over", async () => {
+  const { s, p } = await serving({ session: "shared", overlap: "queue", retries: 1 });
+  await turn(s, p, 1);
+  await s.finish();
+  const [shared] = s.sessions();
+  if (shared === undefined) throw new Error("no session");
+  await turn(s, p, 2);
+  await s.write(shared, { kind: "session.closed", by: { kind: "user", id: "ana" }, reason: "" });
+  await p.clockwork.settle();
+  const fired = await of(s, "schedule.fired");
+  expect(fired.map(({ dueAt, attempt, why }) => [dueAt, attempt, why])).toEqual([
+    [minute(1), 1, "due"],
+    [minute(2), 1, "due"],
+    [minute(2), 2, "retry"],
+  ]);
+  expect(fired[2]?.session).not.toBe(shared);
+  await s.finish();
+  await turn(s, p, 3);
+  const third = (await of(s, "schedule.fired")).at(-1);
+  if (third?.intent == null) throw new Error("not in the shared session");
+  await s.write(third.session, { kind: "input.queued", text: "look", files: [], by: { kind: "user", id: "ana" }, intent: third.intent });
+  await s.write(third.session, { kind: "turn.cancel-asked", by: { kind: "user", id: "ana" }, reason: "", all: true, intent: null });
+  await p.clockwork.settle();
+  expect((await of(s, "schedule.ended")).at(-1)).toMatchObject({ dueAt: minute(3), ending: "cancelled", result: "done" });
+  expect(p.book.get("nightly")?.open).toEqual([]);
+});
+
+test("Z29 a server takes over what no file says whose it is; who passes by leaves it whose it has been, and a file that says so is followed", async () => {
+  const { p } = await serving();
+  const owned = (owner: string, isOwned: boolean) => [{ ...declared({ owner }), isOwned }];
+  const owner = () => p.book.get("nightly")?.spec.owner;
+  await p.book.declare(owned("eve", false), SERVER, "kept");
+  expect(owner()).toBe("ana");
+  await p.book.declare(owned("ben", true), SERVER, "kept");
+  expect(owner()).toBe("ben");
+  await p.book.declare(owned("eve", false), SERVER);
+  expect(owner()).toBe("eve");
+});
+
 test("Z11 what is declared no more is removed, what a person added stays, and what comes back begins anew", async () => {
   const { s, p } = await serving();
   const by = { kind: "user", id: "ana" } as const;

@@ -12,6 +12,7 @@ import {
   type Ending,
   type Entry,
   type Firing,
+  firingPrefix,
   type Hash,
   type Intent,
   type IntentId,
@@ -280,7 +281,7 @@ export function firingOf(
   const at = ports.now();
   if (spec.session === "shared" && s.shared !== null) {
     const intent = ports.sign({
-      id: intentId(`schedule-${schedule}-${dueAt}-${attempt}`),
+      id: intentId(`${firingPrefix(schedule)}${dueAt}-${attempt}`),
       session: s.shared,
       at,
       wish: { kind: "follow-up", text: spec.input },
@@ -327,11 +328,12 @@ const skipEvent = (schedule: string, dueAt: Millis, why: "not-permitted" | "halt
 /** Endings that another try may change. What a policy, a person or a provider refused is refused again. */
 const PASSING: ReadonlySet<Ending> = new Set(["failed", "timed-out", "out-of-iterations", "out-of-tokens", "out-of-money", "out-of-calls"]);
 
-function endedEvent(s: StandingSchedule, { dueAt, attempt, session }: Firing, ending: Ending | null, now: Millis): SystemEvent {
+function endedEvent(s: StandingSchedule, { dueAt, attempt, session, intent }: Firing, ending: Ending | null, now: Millis): SystemEvent {
   const isGood = ending === "completed" || ending === "cancelled";
-  const mayRetry = !isGood && ending !== null && PASSING.has(ending) && attempt <= s.spec.retries;
+  const isLost = ending === null && intent !== null; // the session that all share was closed: the next one opens another
+  const mayRetry = !isGood && (isLost || (ending !== null && PASSING.has(ending))) && attempt <= s.spec.retries;
   const result = isGood ? "done" : mayRetry && (s.state === "active" || s.state === "done") ? "retry" : "set-aside";
-  const retryAt = result === "retry" ? millis(now + retryAfter(attempt)) : null;
+  const retryAt = result === "retry" ? millis(isLost ? now : now + retryAfter(attempt)) : null;
   return { kind: "schedule.ended", schedule: s.schedule, dueAt, attempt, session, ending, result, retryAt };
 }
 
@@ -369,7 +371,8 @@ async function overOf(
     return isOver ? { ending: summary.turns > 1 ? await endingOf(journal, session, 1) : summary.ending } : null;
   }
   if (summary.state === "running" || summary.state === "waiting") return null; // and whoever is before it in the same session
-  return turnOf(journal, session, intent, summary.seq);
+  const found = await turnOf(journal, session, intent, summary.seq);
+  return found ?? (summary.state === "closed" ? { ending: null } : null);
 }
 
 async function endingOf(journal: Pick<Journal, "read">, session: SessionId, turn: number): Promise<Ending | null> {
@@ -377,7 +380,7 @@ async function endingOf(journal: Pick<Journal, "read">, session: SessionId, turn
   return null;
 }
 
-/** Null: its word has not been taken. Looked for from the end: it is among the last that was said. */
+/** Null: its word has not been taken, or waits its turn. Looked for from the end: it is among the last that was said. */
 async function turnOf(
   journal: Pick<Journal, "session" | "read">,
   session: SessionId,
@@ -387,12 +390,15 @@ async function turnOf(
   for (let size = PAGE; ; size *= 4) {
     const start = Math.max(0, last - size);
     let turn: number | null = null;
+    let isQueued = false;
     for await (const { event } of entriesOf(journal, session, start)) {
+      if (event.kind === "input.queued" && event.intent === intent) isQueued = true;
       if (event.kind === "turn.started" && event.intent === intent) turn = event.turn;
       if (event.kind === "turn.ended" && event.turn === turn) return { ending: event.ending };
+      if (event.kind === "turn.cancel-asked" && event.all && isQueued && turn === null) return { ending: "cancelled" }; // before it began
       if (event.kind === "intent.refused" && event.intent === intent) return { ending: null };
     }
-    if (start === 0 || turn !== null) return null;
+    if (start === 0 || turn !== null || isQueued) return null;
   }
 }
 

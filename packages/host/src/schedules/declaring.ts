@@ -8,7 +8,6 @@ import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/core/symbi
 import type * as z from "zod";
 import { type Calendar, readTime } from "../compose.ts";
 import type { Config } from "../config.ts";
-import type { Env, SecretsPort } from "../secrets.ts";
 import type { Declared } from "./book.ts";
 import { ownSchedule, ownWebhook, type WrittenSchedule, type WrittenWebhook } from "./written.ts";
 
@@ -36,15 +35,26 @@ export type Sources = Readonly<{
   symbi?: readonly Readonly<{ schedules: readonly ScheduleDeclaration[]; webhooks: readonly WebhookDeclaration[] }>[];
   /** On whose behalf, where nobody is named. */
   owner: string;
+  /** Whether there is such an agent; those of `agents` unless said. */
+  isAgent?: (name: string) => boolean;
 }>;
+/** What is told of each thing that is wrong; the first is thrown unless somebody wants them all. */
+export type Trouble = (fault: FaultError) => void;
+const thrown: Trouble = (fault) => {
+  throw fault;
+};
 
-export function schedulesIn({ config, agents, symbi = [], owner }: Sources, calendar: Calendar): readonly Declared[] {
+export function schedulesIn(sources: Sources, calendar: Calendar, trouble: Trouble = thrown): readonly Declared[] {
+  const { config, agents, symbi = [], owner } = sources;
   const found = new Map<string, Declared>();
-  const add = (name: string, where: Where, written: () => WrittenSchedule): void => {
+  const add = (name: string, where: Where, written: () => WrittenSchedule): void => attempt(() => put(name, where, written), trouble);
+  const put = (name: string, where: Where, written: () => WrittenSchedule): void => {
     const other = found.get(name);
     if (other !== undefined) throw bad(where, `schedule \`${name}\` is already declared in ${other.from}`, "rename one of them");
-    mustBeAgent(agents, written().agent, where);
-    found.set(name, { name, from: where.from, spec: told(where, () => specOf(written(), owner, calendar)) });
+    const given = written();
+    mustBeAgent(sources, given.agent, where);
+    const spec = told(where, () => specOf(given, owner, calendar));
+    found.set(name, { name, from: where.from, spec, isOwned: given.owner !== undefined });
   };
   for (const [name, written] of Object.entries(config.schedules))
     add(name, { from: "orgate.toml", what: `schedules.${name}` }, () => written);
@@ -96,7 +106,8 @@ function fromSymbi(one: ScheduleDeclaration): WrittenSchedule {
   };
 }
 
-export function webhooksIn({ config, agents, symbi = [], owner }: Sources): readonly Webhook[] {
+export function webhooksIn(sources: Sources, trouble: Trouble = thrown): readonly Webhook[] {
+  const { config, agents, symbi = [], owner } = sources;
   const found = new Map<string, Webhook>();
   const paths = new Map<string, string>();
   const add = (hook: Webhook, where: Where): void => {
@@ -104,23 +115,24 @@ export function webhooksIn({ config, agents, symbi = [], owner }: Sources): read
     if (other !== undefined) throw bad(where, `webhook \`${hook.name}\` is already declared in ${other.from}`, "rename one of them");
     const same = paths.get(hook.path);
     if (same !== undefined) throw bad(where, `the path \`${hook.path}\` is that of webhook \`${same}\``, "a path is one webhook's");
-    mustBeAgent(agents, hook.agent, where);
+    mustBeAgent(sources, hook.agent, where);
     mustBePath(hook.path, where);
+    if (hook.windowMs < 1_000) throw bad(where, "nothing is in time within `replay_window`", "write 5m, or at least 1s");
     found.set(hook.name, hook);
     paths.set(hook.path, hook.name);
   };
   for (const [name, written] of Object.entries(config.webhooks)) {
     const where = { from: "orgate.toml", what: `webhooks.${name}` };
-    add(hookOf(name, written, owner, where.from), where);
+    attempt(() => add(hookOf(name, written, owner, where.from), where), trouble);
   }
   for (const { agent, file } of agents)
     for (const [name, written] of Object.entries(agent.definition.webhooks ?? {})) {
       const where = { from: relative(config.root, file), what: `webhooks.${name}` };
-      add(hookOf(name, { agent: agent.name, ...parsed(ownWebhook, written, where) }, owner, where.from), where);
+      attempt(() => add(hookOf(name, { agent: agent.name, ...parsed(ownWebhook, written, where) }, owner, where.from), where), trouble);
     }
   for (const one of symbi.flatMap(({ webhooks }) => webhooks)) {
     const where = symbiWhere(config, one);
-    add(hookFromSymbi(one, owner, where.from), where);
+    attempt(() => add(hookFromSymbi(one, owner, where.from), where), trouble);
   }
   return [...found.values()];
 }
@@ -154,30 +166,19 @@ function hookOf(name: string, w: WrittenWebhook, owner: string, from: string): W
 
 function hookFromSymbi(one: WebhookDeclaration, owner: string, from: string): Webhook {
   const { name, path, provider, secret, agent, filter, input, replayWindowMs, maxBytes } = one;
-  const rest = hookOf(name, { ...ownWebhook.parse({ path, provider, secret: secret.name }), agent }, owner, from);
+  const rest = hookOf(name, { ...ownWebhook.parse({ path, provider, secret: "its-own" }), agent }, owner, from);
   const { test } = filter ?? { test: null };
   return {
     ...rest,
     secret,
     input: input ?? rest.input,
     windowMs: replayWindowMs,
-    maxBytes: Math.min(maxBytes, 1_048_576),
+    maxBytes,
     filter:
       filter === null || test === null
         ? []
         : [{ path: stepsOf(filter.path), ...(test.kind === "equals" ? { equals: test.value } : { contains: test.text }) }],
   };
-}
-
-/** What signs each of them, by the webhook's name: looked up once, before anything is opened. */
-export async function webhookSecrets(hooks: readonly Webhook[], store: SecretsPort, env: Env): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>();
-  for (const { name, secret, from } of hooks) {
-    const value = secret.kind === "env" ? (env[secret.name] ?? "") : ((await store.take([secret.name])).get(secret.name) ?? "");
-    if (value === "") throw bad({ from, what: `webhooks.${name}` }, `there is no secret \`${secret.name}\``, `set $${secret.name}`);
-    found.set(name, value);
-  }
-  return found;
 }
 
 /** Names and places, in order: `$.commits[0].id`. */
@@ -207,8 +208,8 @@ const symbiWhere = ({ root }: Pick<Config, "root">, { name, place }: ScheduleDec
   column: place.column,
 });
 
-function mustBeAgent(agents: Sources["agents"], agent: string, where: Where): void {
-  if (agents.some((one) => one.agent.name === agent)) return;
+function mustBeAgent({ agents, isAgent }: Sources, agent: string, where: Where): void {
+  if (isAgent?.(agent) ?? agents.some((one) => one.agent.name === agent)) return;
   throw bad(where, `there is no agent \`${agent}\``, `there are: ${agents.map((one) => one.agent.name).join(", ") || "none"}`);
 }
 
@@ -228,6 +229,15 @@ function parsed<S extends z.ZodType>(schema: S, written: unknown, where: Where):
   throw bad(where, detail, "docs/guide/schedules.md and docs/guide/webhooks.md have every setting");
 }
 
+function attempt(work: () => void, trouble: Trouble): void {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    trouble(error);
+  }
+}
+
 function told<T>(where: Where, work: () => T): T {
   try {
     return work();
@@ -237,7 +247,7 @@ function told<T>(where: Where, work: () => T): T {
   }
 }
 
-function bad({ from, what, line, column }: Where, detail: string, hint: string): FaultError {
+export function bad({ from, what, line, column }: Where, detail: string, hint: string): FaultError {
   return new FaultError({
     kind: "file-bad",
     file: from,

@@ -1,6 +1,7 @@
 /**
  * Schedules as people see and change them. The command line, the API and the coordinator use this file.
  * Z14 a schedule is changed only by a certified person whom the policies let do so; whoever adds one is whom it runs for.
+ * Z31 what was set aside is fired again, as what it was, because a person asks for it; then it is set aside no more.
  */
 import {
   FaultError,
@@ -17,10 +18,10 @@ import {
 } from "@orgate/core";
 import { type StandingSchedule, scheduleStream } from "@orgate/core/journal";
 import { type Acting, known, mayAct } from "../approvals.ts";
-import { type Calendar, type Person, sha256 } from "../compose.ts";
+import type { Calendar, Person } from "../compose.ts";
 import { type Book, wrong } from "./book.ts";
 import { type ClockworkPorts, firingOf } from "./clockwork.ts";
-import { jitterOf } from "./planning.ts";
+import { dueTimes, nextThree } from "./due-times.ts";
 
 export type ScheduleView = Readonly<{
   schedule: string;
@@ -30,6 +31,8 @@ export type ScheduleView = Readonly<{
   from: string | null;
   /** When it fires next, jitter included; null: not by itself. */
   nextAt: Millis | null;
+  /** That and the two after it. */
+  upcoming: readonly Millis[];
   /** Firings that are not over, that wait, and that are tried again. */
   open: readonly SessionId[];
   queued: number;
@@ -55,6 +58,10 @@ export type DeskPorts = Pick<ClockworkPorts, "beginning" | "newSession" | "now" 
 export type ScheduleDesk = Readonly<{
   /** By name; those that were removed are not among them. */
   list(): Promise<readonly ScheduleView[]>;
+  /** The same, before it is worked out when each fires: what is not shown costs nothing. */
+  standing(): Promise<readonly StandingSchedule[]>;
+  view(standing: StandingSchedule): ScheduleView;
+  stateOf(standing: StandingSchedule): ScheduleView["state"];
   show(name: string): Promise<ScheduleView | null>;
   /** Newest first. */
   history(name: string, page: Readonly<{ before: number | null; most: number }>): Promise<readonly HistoryEntry[]>;
@@ -66,18 +73,20 @@ export type ScheduleDesk = Readonly<{
   resume(name: string, reason: string, as: Person): Promise<ScheduleView>;
   /** Fires it now, whatever else is due, once for each session that is named; the session is there and its turn begun when it resolves. */
   run(name: string, as: Person, session?: SessionId): Promise<SessionId>;
+  /** Fires what was set aside once more: of this due time, or of the latest. */
+  retry(name: string, dueAt: Millis | null, as: Person, session?: SessionId): Promise<SessionId>;
 }>;
 
-export function viewOf(s: StandingSchedule, calendar: Calendar): ScheduleView {
+export function viewOf(s: StandingSchedule, calendar: Calendar, now: Millis): ScheduleView {
   const { schedule, spec, from, open, queue, retry, setAside, failures, fired, last } = s;
-  const [nextAt = null] = dueTimes(s, calendar, 1);
-  const state = s.state === "active" && !spec.enabled ? "off" : s.state;
+  const upcoming = nextThree(s, calendar, now);
   return {
     schedule,
-    state,
+    state: stateOf(s, calendar, now),
     spec,
     from,
-    nextAt,
+    nextAt: upcoming[0] ?? null,
+    upcoming,
     open: open.map(({ session }) => session),
     queued: queue.length,
     retrying: retry.length,
@@ -88,14 +97,13 @@ export function viewOf(s: StandingSchedule, calendar: Calendar): ScheduleView {
   };
 }
 
-function dueTimes({ schedule, spec, state, through }: StandingSchedule, calendar: Calendar, most: number): readonly Millis[] {
-  const out: Millis[] = [];
-  if (state !== "active" || !spec.enabled) return out;
-  for (let at = calendar.next(spec.when, through); at !== null && out.length < most; at = calendar.next(spec.when, at)) {
-    out.push(millis(at + jitterOf(schedule, at, spec.jitterMs, sha256)));
-    if (spec.oneShot) break;
-  }
-  return out;
+/** As people are told it: what came once and has passed is done, whether it was fired or missed. */
+function stateOf(s: StandingSchedule, calendar: Calendar, now: Millis): ScheduleView["state"] {
+  const { state, spec, open, queue, retry } = s;
+  if (state !== "active") return state;
+  if (!spec.enabled) return "off";
+  const isOver = spec.when.kind === "at" && nextThree(s, calendar, now).length === 0;
+  return isOver && open.length + queue.length + retry.length === 0 ? "done" : "active";
 }
 
 export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
@@ -132,7 +140,8 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
     const by = await allowed(found, "edit-schedule", `${doing} schedule ${name}`, as);
     if (doing === "remove" && found.from !== null)
       throw wrong(`\`${name}\` is declared in ${found.from}`, "take it out there; `orgate schedules pause` stops it meanwhile");
-    if (doing === "resume" && found.state === "done")
+    const hasCome = found.state === "done" && (doing === "resume" || found.retry.length === 0);
+    if (doing !== "remove" && hasCome)
       throw wrong(`\`${name}\` has fired, and comes once`, "declare it at another time, or `orgate schedules run` fires it now");
     await book.change(name, (s) => {
       if (s === null || s.state === "removed") throw noSchedule(name);
@@ -142,20 +151,17 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
     });
     const after = book.get(name);
     if (after === null) throw noSchedule(name);
-    return viewOf(after, calendar);
+    return viewOf(after, calendar, now());
   }
 
   return {
-    async list() {
-      await book.refresh();
-      return [...book.all().values()]
-        .filter(({ state }) => state !== "removed")
-        .map((s) => viewOf(s, calendar))
-        .sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
-    },
+    list: async () => (await standing()).map((s) => viewOf(s, calendar, now())),
+    standing,
+    view: (s) => viewOf(s, calendar, now()),
+    stateOf: (s) => stateOf(s, calendar, now()),
     async show(name) {
       const found = await find(name);
-      return found === null ? null : viewOf(found, calendar);
+      return found === null ? null : viewOf(found, calendar, now());
     },
     async history(name, { before, most }) {
       const { seq: last } = await must(name);
@@ -165,7 +171,7 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
       const entries = await journal.read(scheduleStream(name), seq(start), end - start);
       return entries.map(({ seq: n, at, event }) => ({ seq: n, at, event })).reverse();
     },
-    next: async (name, most) => dueTimes(await must(name), calendar, most),
+    next: async (name, most) => dueTimes(await must(name), calendar, most, now()),
     async add(name, spec, as) {
       if (!SCHEDULE_NAME.test(name)) throw wrong(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
       if (spec.owner !== as.name)
@@ -179,37 +185,80 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
           throw wrong(`there is a schedule \`${name}\` already`, "choose another name, or remove that one first");
         return { events: [{ kind: "schedule.declared", schedule: name, spec, from: null, by, after: now(), carried: null }] };
       });
-      return viewOf(await must(name), calendar);
+      return viewOf(await must(name), calendar, now());
     },
     remove: (name, reason, as) => edit(name, "remove", reason, as),
     pause: (name, reason, as) => edit(name, "pause", reason, as),
     resume: (name, reason, as) => edit(name, "resume", reason, as),
     async run(name, as, wanted) {
+      const by = await allowed(await must(name), "run-schedule", `run schedule ${name}`, as);
+      return fire(name, by, wanted, (_, tries) => ({ dueAt: millis(now() + tries), attempt: 1 })); // two may ask in the same millisecond
+    },
+    async retry(name, dueAt, as, wanted) {
       const found = await must(name);
       const by = await allowed(found, "run-schedule", `run schedule ${name}`, as);
       if (wanted !== undefined && (await journal.session(wanted)) !== null) return wanted;
-      const mayNotRun = mayNotRunOf(gate);
-      const newSession = wanted === undefined ? ports.newSession : () => wanted;
-      let session: SessionId | null = null;
-      for (let tries = 0; session === null; tries += 1) {
-        try {
-          await book.change(name, (s) => {
-            if (s === null || s.state === "removed") throw noSchedule(name);
-            const firing = firingOf({ ...ports, mayNotRun, newSession }, s, { dueAt: millis(now() + tries), attempt: 1, why: "asked" }, by);
-            if ("kind" in firing)
-              throw new FaultError({ kind: "not-permitted", user: s.spec.owner, what: `run \`${s.spec.agent}\``, reason: firing.detail });
-            session = firing.session;
-            return firing.plan;
-          });
-        } catch (error) {
-          session = null;
-          if (!isFault(error, "external-taken") || tries > 100) throw error; // two asked in the same millisecond
-        }
-      }
-      return session;
+      const due = dueAt ?? found.setAside[0]?.dueAt;
+      if (due === undefined || !found.setAside.some((one) => one.dueAt === due)) throw notSetAside(name, found, dueAt);
+      const before = await lastAttempt(name, due, found.seq);
+      return fire(name, by, wanted, (s, tries) => {
+        if (!s.setAside.some((one) => one.dueAt === due)) throw notSetAside(name, s, due); // somebody was quicker
+        return { dueAt: due, attempt: before + 1 + tries };
+      });
     },
   };
+
+  async function standing(): Promise<readonly StandingSchedule[]> {
+    await book.refresh();
+    return [...book.all().values()].filter(({ state }) => state !== "removed").sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
+  }
+
+  /** How often a due time was tried: from the end of the schedule's past, page by page. */
+  async function lastAttempt(name: string, dueAt: Millis, last: number): Promise<number> {
+    for (let end = last; end > 0; end -= PAGE) {
+      const start = Math.max(0, end - PAGE);
+      const entries = await journal.read(scheduleStream(name), seq(start), end - start);
+      const found = entries.findLast(({ event }) => event.kind === "schedule.fired" && event.dueAt === dueAt);
+      if (found?.event.kind === "schedule.fired") return found.event.attempt;
+    }
+    return 0;
+  }
+
+  type Which = (s: StandingSchedule, tries: number) => Readonly<{ dueAt: Millis; attempt: number }>;
+  async function fire(name: string, by: Principal, wanted: SessionId | undefined, which: Which): Promise<SessionId> {
+    if (wanted !== undefined && (await journal.session(wanted)) !== null) return wanted;
+    const mayNotRun = mayNotRunOf(gate);
+    const newSession = wanted === undefined ? ports.newSession : () => wanted;
+    let session: SessionId | null = null;
+    for (let tries = 0; session === null; tries += 1) {
+      try {
+        await book.change(name, (s) => {
+          if (s === null || s.state === "removed") throw noSchedule(name);
+          const firing = firingOf({ ...ports, mayNotRun, newSession }, s, { ...which(s, tries), why: "asked" }, by);
+          if ("kind" in firing)
+            throw new FaultError({ kind: "not-permitted", user: s.spec.owner, what: `run \`${s.spec.agent}\``, reason: firing.detail });
+          session = firing.session;
+          return firing.plan;
+        });
+      } catch (error) {
+        session = null;
+        if (!isFault(error, "external-taken") || tries > 100) throw error;
+      }
+    }
+    return session;
+  }
 }
+const PAGE = 500;
+
+const notSetAside = (name: string, { setAside }: StandingSchedule, dueAt: Millis | null): FaultError =>
+  wrong(
+    dueAt === null
+      ? `nothing of \`${name}\` is set aside`
+      : `\`${name}\` has nothing set aside that was due ${new Date(dueAt).toISOString()}`,
+    setAside.length === 0
+      ? "`orgate schedules run` fires it now"
+      : `there are: ${setAside.map((one) => new Date(one.dueAt).toISOString()).join(", ")}`,
+  );
 
 /** Why the owner may not have the agent take a turn: asked of the policies each time. */
 export const mayNotRunOf =

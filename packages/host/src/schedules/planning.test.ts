@@ -104,6 +104,23 @@ test("Z8 missed: skipped at once, made up for by the latest, or each of the late
   expect(years).toMatchObject({ kind: "skip", count: 1_000, last: Date.UTC(2030, 0, 1) - 5_000 + 0 });
 });
 
+test("Z7 what a long grace lets pile up while one is not over is skipped in one entry, jitter included", () => {
+  const long = { graceMs: 86_400_000 };
+  expect(step(60, { open }, long)).toMatchObject({ kind: "skip", first: at(1), last: at(60), count: 60, why: "overlap" });
+  const jittered = step(60, { open }, { ...long, jitterMs: 30_000 });
+  const due = (n: number): boolean => jitterOf("nightly", at(n), 30_000, sha256) === 0;
+  expect(jittered).toMatchObject({ kind: "skip", last: at(due(60) ? 60 : 59) });
+});
+
+test("Z33 one that waits behind another with a longer jitter is late, and was not missed", () => {
+  const spread = { jitterMs: 600_000, missed: "skip" } as const;
+  for (const now of [3, 6, 9.9]) {
+    const found = step(now, {}, spread);
+    expect(found.kind === "skip").toBe(false);
+  }
+  expect(step(11.2, {}, spread)).toMatchObject({ kind: "skip", first: at(1), last: at(1) });
+});
+
 test("Z13 a clock that was set back fires nothing again, and waits for what was not fired", () => {
   expect(step(3, { through: at(10) })).toEqual({ kind: "wait", until: at(11) });
   expect(nextStep(standing(), millis(0), calendar, sha256)).toEqual({ kind: "wait", until: at(1) });

@@ -43,15 +43,19 @@ export function nextStep(s: StandingSchedule, now: Millis, calendar: Calendar, h
   if (dueAt === null) return { kind: "wait", until: retryAt };
   const firesAt = millis(dueAt + jitterOf(s.schedule, dueAt, spec.jitterMs, hash));
   if (firesAt > now) return { kind: "wait", until: retryAt === null ? firesAt : millis(Math.min(firesAt, retryAt)) };
-  if (now - firesAt <= spec.graceMs) return dispatch(s, dueAt, "due", hasRoom);
+  // Counted from the end of the jitter: one behind another whose jitter is longer is late, and nobody has missed it.
+  if (now - dueAt <= spec.jitterMs + spec.graceMs) return dispatch(s, dueAt, "due", hasRoom, () => dueBy(s, now, calendar, hash));
   return missed(s, dueAt, now, calendar, hasRoom);
 }
 const NEVER: Step = Object.freeze({ kind: "wait", until: null });
 
-function dispatch(s: StandingSchedule, dueAt: Millis, why: FiredWhy, hasRoom: boolean): Step {
+type Due = Readonly<{ last: Millis; count: number }>;
+
+/** `upTo`: all that is due by now. What cannot be had is one entry, however many due times it is: a night with a long grace is not a night of entries. */
+function dispatch(s: StandingSchedule, dueAt: Millis, why: FiredWhy, hasRoom: boolean, upTo: () => Due): Step {
   if (hasRoom) return { kind: "fire", dueAt, attempt: 1, why };
   const waits = s.spec.overlap === "queue" || (why === "missed" && s.spec.missed === "all");
-  const skip = (because: SkippedWhy, detail: string): Step => ({ kind: "skip", first: dueAt, last: dueAt, count: 1, why: because, detail });
+  const skip = (because: SkippedWhy, detail: string): Step => ({ kind: "skip", first: dueAt, ...upTo(), why: because, detail });
   if (!waits) return skip("overlap", `${s.open.length === 1 ? "the one before it is" : `${s.open.length} before it are`} not over`);
   return s.queue.length < MOST_QUEUED ? { kind: "queue", dueAt } : skip("queue-full", `${MOST_QUEUED} wait already`);
 }
@@ -69,12 +73,23 @@ function missed(s: StandingSchedule, first: Millis, now: Millis, calendar: Calen
   if (policy === "once") {
     const isAnotherDue = (calendar.next(when, last) ?? Number.POSITIVE_INFINITY) <= now;
     const dropped = isAnotherDue ? last : before(last); // the one that is due now is the one that makes up for them
-    return dropped === null ? dispatch(s, last, "missed", hasRoom) : skipTo(dropped);
+    return dropped === null ? dispatch(s, last, "missed", hasRoom, () => ({ last, count: 1 })) : skipTo(dropped);
   }
   let kept: Millis | null = last;
   for (let n = 1; n < mostMissed && kept !== null; n += 1) kept = before(kept);
   const dropped = kept === null ? null : before(kept);
-  return dropped === null ? dispatch(s, first, "missed", hasRoom) : skipTo(dropped);
+  return dropped === null ? dispatch(s, first, "missed", hasRoom, () => ({ last: first, count: 1 })) : skipTo(dropped);
+}
+
+/** Those whose time, jitter included, has come. Of those within the longest jitter each is looked at: they may come in another order. */
+function dueBy(s: StandingSchedule, now: Millis, calendar: Calendar, hash: Hash): Due {
+  const { when, jitterMs } = s.spec;
+  const first = calendar.next(when, s.through);
+  if (first === null) return { last: s.through, count: 0 }; // whoever asks has found one
+  const isDue = (at: Millis): boolean => at + jitterOf(s.schedule, at, jitterMs, hash) <= now;
+  let last = calendar.last(when, s.through, millis(now - jitterMs)) ?? first;
+  for (let at = calendar.next(when, last); at !== null && isDue(at); at = calendar.next(when, at)) last = at;
+  return { last, count: countUntil(s, first, last, calendar) };
 }
 
 function countUntil(s: StandingSchedule, first: Millis, until: Millis, calendar: Calendar): number {

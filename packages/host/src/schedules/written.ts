@@ -1,6 +1,5 @@
 /** Schedules and webhooks as they are written, in `orgate.toml` and beside agents: every key, what it may hold, and what it is when it is left out. */
-import { SCHEDULE_DEFAULTS } from "@orgate/core";
-import { duration } from "@orgate/core/gate";
+import { duration, SCHEDULE_DEFAULTS } from "@orgate/core/vocab";
 import * as z from "zod";
 
 const name = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -");

@@ -7,21 +7,25 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { Paint } from "../cli/paint.ts";
+import type { AskHidden } from "../secrets.ts";
 import type { Look } from "./screen.ts";
 import type { Face, Shell } from "./shell.ts";
+import { paintOf, type Theme } from "./themes.ts";
 
 export type PlainFace = Readonly<{
   face: Face;
+  /** Now this is who is talked to. */
+  begin(shell: Shell): void;
   /** Resolves at the end: true when a question waits. */
-  run(shell: Shell): Promise<boolean>;
+  run(): Promise<boolean>;
 }>;
 
 export function openPlainFace(
   input: Readable,
   write: (line: string) => void,
-  { columns, paint }: Readonly<{ columns: number; paint: Paint }>,
+  { columns, paint: own, theme, ask }: Readonly<{ columns: number; paint: Paint; theme: Theme; ask: AskHidden }>,
 ): PlainFace {
-  const look: Look = { columns, paint, showThinking: false };
+  let look: Look = { columns, paint: paintOf(theme, own), showThinking: false };
   const asked = new Set<string>();
   let shell: Shell | null = null;
   let quiet = (): void => {};
@@ -39,11 +43,11 @@ export function openPlainFace(
     quiet();
   }
   /** Nothing runs, or all that runs waits for a person. */
-  const isQuiet = (to: Shell): boolean => to.talks.all().every((talk) => talk.isCaughtUp() && talk.view.state !== "running");
-  const untilQuiet = (to: Shell): Promise<void> =>
+  const isQuiet = (): boolean => shell?.talks.all().every((talk) => talk.isCaughtUp() && talk.view.state !== "running") ?? true;
+  const untilQuiet = (): Promise<void> =>
     new Promise((resolve) => {
       quiet = () => {
-        if (isQuiet(to)) resolve();
+        if (isQuiet()) resolve();
       };
       quiet();
     });
@@ -55,21 +59,28 @@ export function openPlainFace(
       isLeaving = true;
     },
     files: () => [],
+    show: () => false,
+    askHidden: ask,
+    wear: (next) => {
+      look = { ...look, paint: paintOf(next, own) };
+    },
   };
   return {
     face,
-    async run(to) {
+    begin(to) {
       shell = to;
       flush();
+    },
+    async run() {
       for await (const line of createInterface({ input, terminal: false })) {
-        if (line.trim() !== "") await to.submit(line);
+        if (line.trim() !== "") await shell?.submit(line);
         // what is written next may be about what comes of this
-        if (!isLeaving) await untilQuiet(to);
+        if (!isLeaving) await untilQuiet();
         if (isLeaving) break;
       }
-      await untilQuiet(to);
+      await untilQuiet();
       flush();
-      return to.questions().length > 0;
+      return (shell?.questions().length ?? 0) > 0;
     },
   };
 }

@@ -11,12 +11,14 @@ import type { Paint } from "../cli/paint.ts";
 import { type Completion, completed, completionOf } from "./complete.ts";
 import { type Edited, type Editor, edit, newEditor, withLine } from "./editor.ts";
 import { type Footer, regionOf } from "./frame.ts";
+import type { History } from "./history.ts";
 import type { Key } from "./keys.ts";
 import { liveRegion } from "./live-region.ts";
 import { type Bound, boundTo, type Choice, type Panel, panelFor, press } from "./panel.ts";
 import type { Look } from "./screen.ts";
-import type { Face, Shell } from "./shell.ts";
+import type { Face, Modal, Shell } from "./shell.ts";
 import type { Terminal, TerminalEvents } from "./terminal.ts";
+import { paintOf, type Theme } from "./themes.ts";
 
 export type TerminalFace = Readonly<{
   face: Face;
@@ -28,9 +30,11 @@ export type TerminalFace = Readonly<{
 }>;
 export type Surroundings = Readonly<{
   open(events: TerminalEvents): Terminal;
+  /** What this terminal is painted with by itself. */
   paint: Paint;
+  theme: Theme;
   cwd: string;
-  history: readonly string[];
+  history: History;
   now(): number;
   /** Calls back once, before long: what changes meanwhile is drawn together. */
   soon(run: () => void): void;
@@ -50,12 +54,15 @@ const STARTING: Footer = {
   isRunning: false,
 };
 
-export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surroundings): TerminalFace {
+export function openTerminalFace({ open, paint: own, theme, cwd, history, now, soon }: Surroundings): TerminalFace {
   const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-  let editor: Editor = newEditor(history);
+  let paint = paintOf(theme, own);
+  let editor: Editor = newEditor(history.lines);
   let shell: Shell | null = null;
   let panel: Panel | null = null;
   let completion: Completion | null = null;
+  let modal: Modal | null = null;
+  let hidden: Hidden | null = null;
   let hint = "";
   let showThinking = false;
   let [lastKeyAt, leavingAt, isDue, isOver] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, false, false];
@@ -87,7 +94,8 @@ export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surro
     panel = panelFor(panel, shell?.questions() ?? [], { now: now(), lastKeyAt, isLineEmpty });
     const settled = [...printed.splice(0), ...(shell?.settled() ?? [])];
     const talks = shell?.talks.all().flatMap((talk) => (talk.isCaughtUp() ? [{ view: talk.view, settled: talk.settled() }] : [])) ?? [];
-    const picture = { talks, editor, panel, completion, hint, footer: shell?.footer() ?? STARTING };
+    const question = hidden?.question ?? null;
+    const picture = { talks, editor, panel, completion, modal, question, hint, footer: shell?.footer() ?? STARTING };
     terminal.write(region.draw(settled, regionOf(picture, look(), terminal.rows())));
   }
   function changed(): void {
@@ -101,6 +109,14 @@ export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surro
   function pressed(key: Key): void {
     const at = now();
     hint = "";
+    if (hidden !== null) {
+      hidden = typedHidden(hidden, key);
+      return;
+    }
+    if (modal !== null) {
+      modal.pressed(key);
+      return;
+    }
     if (panel !== null) {
       const done = press(panel, key, at, editor.line.text === "");
       panel = done.panel;
@@ -180,8 +196,9 @@ export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surro
   function sent(text: string): void {
     if (panel?.writing === "reason") answerWith(boundTo(panel), { kind: "deny", reason: text });
     else if (panel?.writing === "arguments") editedTo(panel, text);
-    else if (shell !== null) void submit(shell, text);
     else {
+      history.add(text);
+      if (shell !== null) return void submit(shell, text);
       kept.push(text);
       hint = "it is sent as soon as everything is loaded";
     }
@@ -243,6 +260,22 @@ export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surro
     changed,
     leave,
     files: (folder) => filesIn(join(cwd, folder)),
+    show(next) {
+      modal = next;
+      changed();
+      return true;
+    },
+    askHidden: (question) =>
+      new Promise((resolve, reject) => {
+        hidden?.reject(new Error("something else is asked"));
+        hidden = { question, typed: "", resolve, reject };
+        changed();
+      }),
+    wear(next) {
+      paint = paintOf(next, own);
+      region.resized(terminal.columns()); // every row is another one now
+      changed();
+    },
   };
   draw();
   return {
@@ -260,6 +293,23 @@ export function openTerminalFace({ open, paint, cwd, history, now, soon }: Surro
       terminal.close();
     },
   };
+}
+
+type Hidden = Readonly<{ question: string; typed: string; resolve(text: string): void; reject(error: Error): void }>;
+/** Null when it has been said, or will not be. */
+function typedHidden(hidden: Hidden, key: Key): Hidden | null {
+  if (key.kind === "text" || key.kind === "paste") return { ...hidden, typed: hidden.typed + key.text };
+  const isLeft = key.kind === "ctrl" && (key.letter === "c" || key.letter === "d");
+  if (isLeft || (key.kind === "named" && key.name === "escape")) {
+    hidden.reject(new Error("it was not said"));
+    return null;
+  }
+  if (key.kind === "ctrl" && key.letter === "u") return { ...hidden, typed: "" };
+  if (key.kind !== "named") return hidden;
+  if (key.name === "backspace") return { ...hidden, typed: hidden.typed.slice(0, -1) };
+  if (key.name !== "enter") return hidden;
+  hidden.resolve(hidden.typed.replace(/\n$/, ""));
+  return null;
 }
 
 function objectIn(text: string): JsonObject | null {

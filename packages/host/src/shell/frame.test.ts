@@ -23,6 +23,8 @@ const picture = (text: string): Picture => ({
   editor: written(text),
   panel: null,
   completion: null,
+  modal: null,
+  question: null,
   hint: "",
   footer,
 });

@@ -9,6 +9,7 @@ import type { Editor, Line } from "./editor.ts";
 import type { Region } from "./live-region.ts";
 import type { Panel } from "./panel.ts";
 import { isForLater, itemLines, type Look, money, streamingLines, waitingWords } from "./screen.ts";
+import type { Modal } from "./shell.ts";
 
 export type Footer = Readonly<{
   /** `local`, or the server's name. */
@@ -27,6 +28,10 @@ export type Picture = Readonly<{
   editor: Editor;
   panel: Panel | null;
   completion: Completion | null;
+  /** What has the keys for a while, in place of what is in progress. */
+  modal: Pick<Modal, "rows"> | null;
+  /** What is asked for hidden, in place of the line. */
+  question: string | null;
   /** One line above the footer: what a key just did, or would do. */
   hint: string;
   footer: Footer;
@@ -39,8 +44,13 @@ export function regionOf(picture: Picture, look: Look, rows: number): Region {
   const below = [...completionRows(picture.completion, look), ...hintRows(picture.hint, look), footerRow(picture.footer, look)].slice(
     -(most - 1),
   );
-  const line = lineRows(picture.editor, look, Math.max(1, Math.min(MOST_LINE_ROWS, most - below.length)), promptOf(picture));
+  const written = picture.question === null ? picture.editor : NOTHING_WRITTEN;
+  const line = lineRows(written, look, Math.max(1, Math.min(MOST_LINE_ROWS, most - below.length)), promptOf(picture));
   const room = most - below.length - line.rows.length;
+  if (picture.modal !== null) {
+    const rows = picture.modal.rows(look, room).slice(0, Math.max(room, 0));
+    return { rows: [...rows, ...line.rows, ...below], cursor: { row: rows.length + line.cursor.row, column: line.cursor.column } };
+  }
   const panel = picture.panel === null ? [] : panelRows(picture.panel, look).slice(0, Math.max(room, 0));
   const live = picture.talks.flatMap((talk) => liveRows(talk, look, Math.max(room - panel.length, 0)));
   const above = [...live.slice(-Math.max(room - panel.length, 0) || live.length), ...panel].slice(0, Math.max(room, 0));
@@ -60,14 +70,17 @@ function liveRows({ view, settled }: Picture["talks"][number], look: Look, most:
   return [...items, ...streamingLines(view, look, most), ...later].slice(-most);
 }
 
-const promptOf = ({ panel, editor }: Picture): string =>
-  editor.search !== null
-    ? `search \`${visible(editor.search.query)}\`: `
-    : panel?.writing === "reason"
-      ? "why not? "
-      : panel?.writing === "arguments"
-        ? "arguments: "
-        : "› ";
+const NOTHING_WRITTEN: Pick<Editor, "line" | "search"> = { line: { text: "", at: 0 }, search: null };
+const promptOf = ({ panel, editor, question }: Picture): string =>
+  question !== null
+    ? visible(question)
+    : editor.search !== null
+      ? `search \`${visible(editor.search.query)}\`: `
+      : panel?.writing === "reason"
+        ? "why not? "
+        : panel?.writing === "arguments"
+          ? "arguments: "
+          : "› ";
 
 const characters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 

@@ -10,11 +10,13 @@ import { loadedFor, openServing } from "../commands/serving.ts";
 import type { Access, Asking } from "../coordinator/access.ts";
 import type { Identity } from "../coordinator/auth.ts";
 import { openLog } from "../coordinator/logs.ts";
-import { type Reach, reachAt } from "./reach.ts";
+import type { AskHidden } from "../secrets.ts";
 
-export async function openHere(given: Given, screen: Screen): Promise<Reach> {
+export type OwnServer = Readonly<{ url: string; token: string; name: string; close(): Promise<void> }>;
+
+export async function serveHere(given: Given, screen: Screen, ask: AskHidden): Promise<OwnServer> {
   const config = projectOf(given);
-  const loaded = await loadedFor(config, given.env, "shell");
+  const loaded = await loadedFor(config, given.env, "shell", ask);
   const token = randomBytes(32).toString("base64url");
   const log = openLog({ write: (line) => screen.aside(line.trimEnd()), now: Date.now, least: "error" });
   const served = await openServing(given, screen, {
@@ -27,9 +29,9 @@ export async function openHere(given: Given, screen: Screen): Promise<Reach> {
     access: (identity, { name }) => withOwnKey(identity, name, token),
   });
   return {
-    ...reachAt(served.at.url, token),
+    url: served.at.url,
+    token,
     name: config.name,
-    isLocal: true,
     async close() {
       // a turn in progress is parked, and goes on at the next start: nobody is here to see its end
       const landed = await served.at.leave({ finishMs: 0, landMs: 2_000, answersMs: 200 });

@@ -3,6 +3,7 @@
  * S1 whatever the shell shows or does goes through the API and the link, in both cases: there is no second way in.
  */
 import { randomUUID } from "node:crypto";
+import type { FaultError } from "@orgate/core/vocab";
 import { type Client, createClient, type Dial, type HttpTransport, type Link, type LinkState, openLink } from "@orgate/core/wire";
 import { WebSocket } from "ws";
 
@@ -12,6 +13,10 @@ export type Reach = Readonly<{
   /** What it is called in the footer. */
   name: string;
   isLocal: boolean;
+  /** Settles when a server of the shell's own has ended by itself. */
+  lost: Promise<FaultError> | null;
+  /** Runs a command of the command line beside the server; null where the server is another's. */
+  twin: ((argv: readonly string[]) => Promise<Readonly<{ code: number; text: string }>>) | null;
   close(): Promise<void>;
 }>;
 

@@ -6,6 +6,7 @@ import { latch } from "../coordinator/fixtures/stand.ts";
 import { openPlainFace } from "./face-plain.ts";
 import { openTerminalFace } from "./face-terminal.ts";
 import { withOwnKey } from "./here.ts";
+import { NO_HISTORY } from "./history.ts";
 import { keyReader } from "./keys.ts";
 import { QUIET_MS } from "./panel.ts";
 import { type Reach, reachAt } from "./reach.ts";
@@ -21,7 +22,7 @@ async function served(options: Parameters<typeof openGuarded>[0] = {}): Promise<
   const at = await openGuarded({ names: ["clerk", "other"], ...options });
   closing.push(() => at.stop());
   const token = await at.give();
-  return { at, reach: { ...reachAt(at.at.url, token), name: "test", isLocal: false, close: async () => {} } };
+  return { at, reach: { ...reachAt(at.at.url, token), name: "test", isLocal: false, lost: null, twin: null, close: async () => {} } };
 }
 
 /** A terminal that remembers what was written, and a person at it. */
@@ -45,8 +46,9 @@ function person() {
       };
     },
     paint: plain,
+    theme: "plain",
     cwd: ".",
-    history: [],
+    history: NO_HISTORY,
     now: () => now,
     soon: (run) => setImmediate(run),
   });
@@ -73,7 +75,7 @@ function person() {
 }
 async function begun(reach: Reach): Promise<ReturnType<typeof person> & { shell: Shell }> {
   const one = person();
-  const shell = await openShell(reach, one.terminal.face);
+  const shell = await openShell(reach, one.terminal.face, async () => {});
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   return { ...one, shell };
@@ -84,7 +86,7 @@ test("S5 the prompt is there before anything else, and what was sent meanwhile i
   await one.sees("› ");
   one.type("@clerk good morning\r");
   const { reach } = await served();
-  const shell = await openShell(reach, one.terminal.face);
+  const shell = await openShell(reach, one.terminal.face, async () => {});
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   await one.sees("You said: good morning");
@@ -177,13 +179,16 @@ test("S30 another shell takes the session up and shows all of it, each line once
 async function inLines(...given: readonly string[]) {
   const { reach } = await served();
   const lines: string[] = [];
-  const { face, run } = openPlainFace(Readable.from(given.map((line) => `${line}\n`)), (line) => lines.push(line), {
+  const { face, begin, run } = openPlainFace(Readable.from(given.map((line) => `${line}\n`)), (line) => lines.push(line), {
     columns: 80,
     paint: plain,
+    theme: "plain",
+    ask: null,
   });
-  const shell = await openShell(reach, face);
+  const shell = await openShell(reach, face, async () => {});
   closing.push(() => shell.close());
-  return { isWaiting: await run(shell), text: lines.join("\n") };
+  begin(shell);
+  return { isWaiting: await run(), text: lines.join("\n") };
 }
 
 test("S60 in lines: what is settled, in order and once, and nothing that moves a cursor", async () => {

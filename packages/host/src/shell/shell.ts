@@ -9,13 +9,16 @@
 import type { Answer, SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem, RouteOutput } from "@orgate/core/wire";
 import { visible } from "../cli/visible.ts";
+import type { AskHidden } from "../secrets.ts";
 import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
+import type { Key } from "./keys.ts";
 import type { Asked, Bound } from "./panel.ts";
 import type { Reach } from "./reach.ts";
 import { isForLater, itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
 import { commandIn, SHELL_COMMANDS } from "./table.ts";
 import { openTalks, type Talk, type Talks } from "./talks.ts";
+import type { Theme } from "./themes.ts";
 
 /** What a shell is shown on. */
 export type Face = Readonly<{
@@ -27,7 +30,14 @@ export type Face = Readonly<{
   leave(): void;
   /** Names of a folder below where the shell was started; a folder's end in a slash. */
   files(folder: string): readonly string[];
+  /** Takes keys and rows until it is put away with null; false where nothing can be drawn. */
+  show(modal: Modal | null): boolean;
+  /** What is typed is neither shown nor kept; null: there is nobody to ask. */
+  askHidden: AskHidden;
+  wear(theme: Theme): void;
 }>;
+/** What takes the keys for a while. */
+export type Modal = Readonly<{ rows(look: Look, most: number): readonly string[]; pressed(key: Key): void }>;
 export type Agents = RouteOutput<"agents">["items"];
 
 export type Shell = Readonly<{
@@ -58,10 +68,12 @@ export type Shell = Readonly<{
   say(text: string): void;
   /** What was asked for, or null when it was refused, which has been said then. */
   asked<T>(called: Promise<Called<T>>): Promise<T | null>;
+  move(to: string | null): Promise<void>;
   close(): Promise<void>;
 }>;
 
-export async function openShell(reach: Reach, face: Face): Promise<Shell> {
+/** `move`: to another server, or to one's own (null); what cannot be done is said. */
+export async function openShell(reach: Reach, face: Face, move: Shell["move"]): Promise<Shell> {
   let state: LinkState = { kind: "connecting", attempt: 1 };
   let agents: Agents = [];
   let addressee: string | null = null;
@@ -241,6 +253,7 @@ export async function openShell(reach: Reach, face: Face): Promise<Shell> {
     problem,
     say,
     asked,
+    move,
     async close() {
       link.close();
       await reach.close();

@@ -7,6 +7,7 @@ import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
 import { money } from "./screen.ts";
 import type { Shell } from "./shell.ts";
+import { THEMES, themeIn } from "./themes.ts";
 
 type Summary = RouteOutput<"session">;
 
@@ -203,6 +204,40 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     },
   },
   { name: "debug", usage: "[ID]", summary: "a session's state", more: ["As `orgate sessions show`, in short."], run: debug },
+  {
+    name: "attach",
+    usage: "URL",
+    summary: "sit in front of another server",
+    more: [
+      "$ORGATE_API_KEY says who you are, else the key is asked for, hidden. As `orgate shell --attach URL`; `/detach` goes back to your own.",
+    ],
+    async run(rest, shell) {
+      if (rest === "") return shell.say("`/attach URL`: http://127.0.0.1:4680");
+      await shell.move(rest);
+    },
+  },
+  {
+    name: "detach",
+    usage: "",
+    summary: "go back to a server of the shell's own",
+    more: ["What runs at the other one goes on there."],
+    async run(_, shell) {
+      if (shell.reach.isLocal) return shell.say("this is a server of your own already");
+      await shell.move(null);
+    },
+  },
+  {
+    name: "theme",
+    usage: THEMES.join(" | "),
+    summary: "other colours, or none",
+    more: ["As `orgate shell --theme`."],
+    async run(rest, { face, say }) {
+      const theme = themeIn(rest);
+      if (theme === null) return say(`there are: ${THEMES.join(", ")}`);
+      face.wear(theme);
+      say(`the theme is ${theme}`);
+    },
+  },
   {
     name: "quit",
     usage: "",

@@ -116,8 +116,8 @@ export const stage = defineAgent({
       },
       { when: { called: ["transfer"], failed: false }, say: "{{result}}." },
       { when: { says: "deliver (?<what>\\w+)" }, calls: [{ tool: "deliver", args: { parcel: "{{what}}" } }] },
-      { when: { says: "flood" }, think: `${"t".repeat(50_000)}\u202e`, calls: [{ tool: "flood", args: {} }] },
-      { when: { called: ["flood"] }, say: "w".repeat(100_000) },
+      { when: { says: "flood" }, think: `${"t".repeat(2_000)}\u202e`, calls: [{ tool: "flood", args: {} }] },
+      { when: { called: ["flood"] }, say: "That was all." },
       { when: { says: "hostile" }, think: "What a strange page.", calls: [{ tool: "fetch_page", args: { text: HOSTILE.slice(0, 200) } }] },
       { when: { called: ["fetch_page"] }, say: HOSTILE },
       {

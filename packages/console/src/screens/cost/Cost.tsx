@@ -2,8 +2,9 @@
  * What was spent, by agent, model and day.
  * O60 days are those of the viewer's own clock; what has no known price is said, and never counted as nothing.
  */
-import { type Counts, dayOf, hourOf, sumUsage, type UsageRow, type UsageSum } from "@orgate/core/journal/view";
+import { type Counts, dayOf, HOUR_MS, hourOf, sumUsage, type UsageRow, type UsageSum } from "@orgate/core/journal/view";
 import { useEffect, useMemo } from "react";
+import { serverNow } from "../../link/clock.ts";
 import { useCalled } from "../../link/use.ts";
 import { type Bar, Bars, Share } from "../../parts/Bars.tsx";
 import { Fields, Select } from "../../parts/Fields.tsx";
@@ -12,6 +13,7 @@ import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import table from "../../parts/Table.module.css";
+import { Tag } from "../../parts/Tag.tsx";
 import { costText, countText, moneyText } from "../../parts/time.ts";
 import { goQuery } from "../../router.ts";
 import type { ScreenProps } from "../index.ts";
@@ -25,9 +27,12 @@ export default function Cost({ query }: ScreenProps) {
   const days = RANGES.find((one) => String(one) === query.get("days")) ?? 7;
   const agent = query.get("agent") ?? "";
   const by = query.get("by") === "model" ? "model" : "agent";
-  const end = hourOf(Date.now()) + 1;
-  const start = useMemo(() => hourOf(new Date(new Date().setHours(0, 0, 0, 0) - (days - 1) * 86_400_000).getTime()), [days]);
-  const asked = useCalled("usage", { query: { from: start, to: end, ...(agent === "" ? {} : { agent }) } }, ["turn.ended"]);
+  const end = hourOf(serverNow()) + 1;
+  const starts = useMemo(() => dayStarts(days), [days]);
+  const [start = end] = starts;
+  const asked = useCalled("usage", { query: { from: start, to: end, days: starts.join(","), ...(agent === "" ? {} : { agent }) } }, [
+    "turn.ended",
+  ]);
   const behind = asked.value?.behind ?? 0;
   useEffect(() => {
     if (behind === 0) return;
@@ -36,7 +41,7 @@ export default function Cost({ query }: ScreenProps) {
   }, [behind, asked.reload]);
   return (
     <Page title="Cost" lead="What models and tools cost, as it was settled in the journal.">
-      <Fields label="What is added up">
+      <Fields label="What is added up" active={[days === 7, by === "agent", agent === ""].filter((isUsual) => !isUsual).length}>
         <Select
           label="Time"
           value={String(days)}
@@ -62,7 +67,14 @@ export default function Cost({ query }: ScreenProps) {
           <Failing problem={asked.problem} again={asked.reload} />
         )
       ) : (
-        <Told rows={asked.value.rows} days={days} by={by} start={start} />
+        <>
+          {asked.value.cut ? (
+            <p role="status">
+              <Tag tone="wait">cut</Tag> There is more than can be added up at once: these sums are too small. Choose a shorter time.
+            </p>
+          ) : null}
+          <Told rows={asked.value.rows} by={by} starts={starts} />
+        </>
       )}
     </Page>
   );
@@ -80,9 +92,19 @@ function AgentSelect({ agent }: Readonly<{ agent: string }>) {
   );
 }
 
-type Given = Readonly<{ rows: readonly UsageRow[]; days: number; by: "agent" | "model"; start: number }>;
+/** At which hours the last so many days of this clock begin; where midnight is no whole hour, the first after it. */
+const dayStarts = (days: number): readonly number[] =>
+  Array.from({ length: days }, (_, i) => {
+    const midnight = new Date();
+    midnight.setHours(0, 0, 0, 0);
+    midnight.setDate(midnight.getDate() - (days - 1 - i));
+    return Math.ceil(midnight.getTime() / HOUR_MS);
+  });
 
-function Told({ rows, days, by, start }: Given) {
+/** A row's hour is where its day begins. */
+type Given = Readonly<{ rows: readonly UsageRow[]; by: "agent" | "model"; starts: readonly number[] }>;
+
+function Told({ rows, by, starts }: Given) {
   const [whole] = sumUsage(rows, () => "all");
   if (whole === undefined || whole.replies + whole.turns === 0)
     return (
@@ -96,7 +118,7 @@ function Told({ rows, days, by, start }: Given) {
   return (
     <>
       <Figures label="Altogether" of={figures(whole)} />
-      <Chart rows={rows} days={days} by={by} start={start} money={whole.micros > 0} />
+      <Chart rows={rows} by={by} starts={starts} money={whole.micros > 0} />
       <div className={css.tables}>
         <Sums title="By agent" sums={sumUsage(rows, ({ agent }) => agent)} />
         <Sums title="By model" sums={sumUsage(rows, ({ model, micros }) => (model === "" ? (micros > 0 ? "(tools)" : null) : model))} />
@@ -124,7 +146,7 @@ const figures = (whole: Counts) =>
 
 const dayTitle = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
-function Chart({ rows, days, by, start, money }: Given & Readonly<{ money: boolean }>) {
+function Chart({ rows, by, starts, money }: Given & Readonly<{ money: boolean }>) {
   const worth = (one: Counts): number => (money ? one.micros : one.tokens);
   const nameOf = (row: UsageRow): string => (by === "agent" ? row.agent : row.model === "" ? "(tools)" : row.model);
   const ranked = [...sumUsage(rows, nameOf)].filter((one) => worth(one) > 0).sort((a, b) => worth(b) - worth(a));
@@ -133,14 +155,13 @@ function Chart({ rows, days, by, start, money }: Given & Readonly<{ money: boole
   const cells = new Map<string, number>();
   for (const row of rows) {
     const kind = top.includes(nameOf(row)) ? nameOf(row) : "the others";
-    const key = `${dayOf(row.hour, offsetMs)} ${kind}`;
+    const key = `${row.hour} ${kind}`;
     cells.set(key, (cells.get(key) ?? 0) + worth(row));
   }
-  const first = Date.parse(`${dayOf(start, offsetMs)}T00:00:00Z`);
-  const bars = Array.from({ length: days }, (_, i): Bar => {
-    const at = first + i * 86_400_000;
-    const name = new Date(at).toISOString().slice(0, 10);
-    return { name, title: dayTitle.format(at), parts: kinds.map((of) => ({ of, value: cells.get(`${name} ${of}`) ?? 0 })) };
+  const bars = starts.map((start): Bar => {
+    const name = dayOf(start, offsetMs);
+    const title = dayTitle.format(Date.parse(`${name}T00:00:00Z`));
+    return { name, title, parts: kinds.map((of) => ({ of, value: cells.get(`${start} ${of}`) ?? 0 })) };
   });
   return (
     <Bars

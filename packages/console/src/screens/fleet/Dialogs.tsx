@@ -1,13 +1,13 @@
-import { escapeHidden, escapeHiddenLines, type SessionId } from "@orgate/core/vocab";
-import { type FormEvent, useId, useState } from "react";
+import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
+import type { Problem } from "@orgate/core/wire";
+import { useState } from "react";
 import { useCalled, useHub } from "../../link/use.ts";
-import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
 import { Facts } from "../../parts/Figures.tsx";
+import { Field, Form } from "../../parts/Form.tsx";
 import { PlainText } from "../../parts/Markdown.tsx";
 import { Failing, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { toastProblem } from "../../parts/toasts.ts";
 import { sessionAt } from "../../places.ts";
 import { go } from "../../router.ts";
 import css from "./Fleet.module.css";
@@ -24,31 +24,21 @@ export function RunDialog({ agent, open, onClose }: Props) {
 
 function RunForm({ agent, onClose }: Omit<Props, "open">) {
   const hub = useHub();
-  const id = useId();
   const [text, setText] = useState("");
-  const [busy, setBusy] = useState(false);
-  const send = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    if (text.trim() === "") return;
-    setBusy(true);
+  const send = async (): Promise<Problem | null> => {
     const reply = await hub.wish({ kind: "chat", agent, session: null, text });
-    setBusy(false);
-    if (reply.kind === "error") return toastProblem("It was not started", reply.problem);
+    if (reply.kind === "error") return reply.problem;
     onClose();
-    if (reply.kind === "done") go(sessionAt(reply.session as SessionId));
+    if (reply.kind === "done") go(sessionAt(reply.session));
+    return null;
   };
   return (
-    <form className={css.form} onSubmit={(event) => void send(event)}>
-      <label htmlFor={id}>What is it to do?</label>
-      <textarea id={id} rows={5} value={text} required onChange={({ target }) => setText(target.value)} />
+    <Form send={send} does="Start" icon="send" cancel={onClose}>
+      <Field label="What is it to do?">
+        {(id) => <textarea id={id} rows={5} required value={text} onChange={({ target }) => setText(target.value)} />}
+      </Field>
       <p>It runs in a session of its own, under the policies in force, on your behalf.</p>
-      <div className={css.doing}>
-        <Button type="submit" tone="first" icon="send" busy={busy}>
-          Start
-        </Button>
-        <Button onClick={onClose}>Cancel</Button>
-      </div>
-    </form>
+    </Form>
   );
 }
 

@@ -6,13 +6,15 @@ import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } fro
 import { millis } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useEffect, useMemo, useState } from "react";
+import { STOPPED_TOPICS } from "../../app/Navigation.tsx";
+import { serverNow } from "../../link/clock.ts";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { type Figure, Figures } from "../../parts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Sparkline } from "../../parts/Sparkline.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty, Failing, Loading, Sentence } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { useNow } from "../../parts/Time.tsx";
 import { costText, span } from "../../parts/time.ts";
@@ -22,6 +24,8 @@ import css from "./Fleet.module.css";
 import { Breakers, Halts } from "./Switches.tsx";
 
 const HOURS = 24;
+/** O96 so many agents are in the page at first, those that need somebody before all others: five hundred do not make it slow. */
+const FEW = 24;
 const HOUR_MS = 3_600_000;
 /** What was counted here since is counted by the server too: asked for anew now and then. */
 const REFRESH_MS = 60_000;
@@ -38,7 +42,9 @@ export default function Fleet() {
   const agents = useCalled("agents", { query: { limit: 500 } });
   const halts = useCalled("halts", { query: {} }, ["work.halted", "work.resumed"]);
   const breakers = useCalled("breakers", { query: {} }, ["breaker.changed"]);
-  const { standing, problem, reload } = useStanding(agents.value);
+  const schedules = useCalled("schedules", { query: { limit: 100, state: "stopped" } }, STOPPED_TOPICS);
+  const { standing, problem, uncounted, reload } = useStanding(agents.value);
+  const [most, setMost] = useState(FEW);
   const view = useFleet(standing, now);
   const isCounted = standing?.isCounted === true;
   const wrong = agents.problem ?? problem;
@@ -54,14 +60,23 @@ export default function Fleet() {
     );
   const open = (breakers.value?.items ?? []).filter(({ state }) => state !== "closed");
   const halted = halts.value?.items ?? [];
+  const rows = [...view.agents].sort(byNeed((agent) => haltOf(halted, agent)));
   return (
     <Page
       title="Fleet"
       lead="What every agent is doing now, and how it went in the last 24 hours."
       aside={<Halts halts={halted} reload={halts.reload} />}
     >
-      <Figures label="At a glance" of={figures(view, { broken: open.length, halted: halted.length, isCounted })} />
-      {view.agents.length === 0 ? (
+      <Figures
+        label="At a glance"
+        of={figures(view, { broken: open.length, halted: halted.length, stopped: schedules.value?.items.length ?? 0, isCounted })}
+      />
+      {uncounted === null ? null : (
+        <p role="status">
+          How it went could not be counted: <Sentence text={uncounted.detail} /> It is tried again by itself.
+        </p>
+      )}
+      {rows.length === 0 ? (
         <Empty icon="fleet" title="No agents yet">
           <p>
             An agent is a file in <code>agents/</code>. <code>orgate init</code> makes a project with one.
@@ -69,7 +84,7 @@ export default function Fleet() {
         </Empty>
       ) : (
         <ul className={css.agents} aria-label="Agents">
-          {[...view.agents].sort(byNeed((agent) => haltOf(halted, agent))).map((row) => (
+          {rows.slice(0, most).map((row) => (
             <Agent
               key={row.agent}
               row={row}
@@ -81,6 +96,11 @@ export default function Fleet() {
           ))}
         </ul>
       )}
+      {rows.length > most ? (
+        <div>
+          <Button onClick={() => setMost(most + 4 * FEW)}>{count(rows.length - most, "agent")} more, which need nothing now</Button>
+        </div>
+      ) : null}
       <Breakers breakers={breakers.value?.items ?? []} reload={breakers.reload} />
     </Page>
   );
@@ -94,11 +114,12 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
   const hub = useHub();
   const [standing, setStanding] = useState<Standing | null>(null);
   const [problem, setProblem] = useState<Parameters<typeof Failing>[0]["problem"] | null>(null);
+  const [uncounted, setUncounted] = useState<typeof problem>(null);
   const [round, setRound] = useState(0);
   useEffect(() => {
     if (agents === null) return;
     let isGone = false;
-    const hour = Math.floor(Date.now() / HOUR_MS);
+    const hour = Math.floor(serverNow() / HOUR_MS);
     const inState = (state: "running" | "waiting") => hub.call("sessions", { query: { limit: 500, state } });
     const stand = async (usage: RouteOutput<"usage">, isCounted: boolean): Promise<void> => {
       const [running, waiting] = await Promise.all([inState("running"), inState("waiting")]);
@@ -110,11 +131,13 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
     };
     /** Who works is shown at once; what was used is looked up beside the journal, which may take a moment. */
     const all = async (): Promise<void> => {
-      if (round === 0) await stand({ rows: [], behind: 0 }, false);
+      if (round === 0) await stand({ rows: [], behind: 0, cut: false }, false);
       const usage = await hub.call("usage", { query: { from: hour - HOURS + 1, to: hour + 1 } });
-      if (isGone || usage.kind === "problem") return;
-      await stand(usage.value, true);
-      timer = setTimeout(() => setRound((n) => n + 1), usage.value.behind > 0 ? 1_000 : REFRESH_MS);
+      if (isGone) return;
+      setUncounted(usage.kind === "problem" ? usage.problem : null);
+      if (usage.kind === "ok") await stand(usage.value, true);
+      const isNear = usage.kind === "ok" && usage.value.behind > 0;
+      timer = setTimeout(() => setRound((n) => n + 1), isNear ? 1_000 : REFRESH_MS);
     };
     let timer: ReturnType<typeof setTimeout> | undefined;
     void all();
@@ -123,7 +146,7 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
       clearTimeout(timer);
     };
   }, [hub, agents, round]);
-  return { standing, problem, reload: () => setRound((n) => n + 1) };
+  return { standing, problem, uncounted, reload: () => setRound((n) => n + 1) };
 }
 
 function useFleet(standing: Standing | null, now: number): FleetView | null {
@@ -159,15 +182,20 @@ function useFleet(standing: Standing | null, now: number): FleetView | null {
   return useMemo(() => fold?.view(millis(now)) ?? null, [fold, version, now]);
 }
 
-type Besides = Readonly<{ broken: number; halted: number; isCounted: boolean }>;
+type Besides = Readonly<{ broken: number; halted: number; stopped: number; isCounted: boolean }>;
 /** Until it is counted. */
 const NOT_YET = "…";
 
-function figures({ agents, running, waiting }: FleetView, { broken, halted, isCounted }: Besides): readonly Figure[] {
+function figures({ agents, running, waiting }: FleetView, { broken, halted, stopped, isCounted }: Besides): readonly Figure[] {
   const sum = (of: (row: AgentRow) => number): number => agents.reduce((total, row) => total + of(row), 0);
   const counted = (text: string): string => (isCounted ? text : NOT_YET);
   const [turns, completed] = [sum((r) => r.counts.turns), sum((r) => r.counts.completed)];
-  const stopped = broken + halted;
+  const wrong = broken + halted + stopped;
+  const told = [
+    broken > 0 ? count(broken, "breaker") : "",
+    halted > 0 ? count(halted, "halt") : "",
+    stopped > 0 ? count(stopped, "schedule") : "",
+  ].filter((text) => text !== "");
   return [
     {
       name: "Working",
@@ -197,10 +225,11 @@ function figures({ agents, running, waiting }: FleetView, { broken, halted, isCo
       to: "/cost",
     },
     {
-      name: "Broken or halted",
-      value: String(stopped),
-      says: stopped === 0 ? "all runs" : `${count(broken, "breaker")}, ${count(halted, "halt")}`,
-      tone: stopped > 0 ? "bad" : "ok",
+      name: "Broken or stopped",
+      value: String(wrong),
+      says: wrong === 0 ? "all runs" : told.join(", "),
+      tone: wrong > 0 ? "bad" : "ok",
+      ...(stopped > 0 && wrong === stopped ? { to: "/schedules" } : {}),
     },
   ];
 }

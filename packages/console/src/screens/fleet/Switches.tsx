@@ -1,10 +1,11 @@
 /** The halt switch, and breakers: what stops work, and lets it go on. Both are asked for with a reason, and are on record. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { RouteOutput } from "@orgate/core/wire";
-import { type FormEvent, useId, useState } from "react";
+import type { Problem, RouteOutput } from "@orgate/core/wire";
+import { useState } from "react";
 import { useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
+import { Field, Form } from "../../parts/Form.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { toast, toastProblem } from "../../parts/toasts.ts";
@@ -52,30 +53,21 @@ function HaltForm({ done }: Readonly<{ done(): void }>) {
   const hub = useHub();
   const [scope, setScope] = useState("all");
   const [reason, setReason] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [scopeId, reasonId] = [useId(), useId()];
-  const halt = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    setBusy(true);
+  const halt = async (): Promise<Problem | null> => {
     const came = await hub.call("halt", { body: { scope: scope.trim(), reason } });
-    setBusy(false);
-    if (came.kind === "problem") return toastProblem("Nothing was halted", came.problem);
+    if (came.kind === "problem") return came.problem;
     toast({ tone: "ok", title: "Halted", detail: "nothing new begins there, and what ran is stopped" });
     done();
+    return null;
   };
   return (
-    <form className={css.form} onSubmit={(event) => void halt(event)}>
+    <Form send={halt} does="Halt" icon="stop" tone="bad">
       <p>Nothing new begins in what is halted, and what runs is stopped, in every process of the project. Questions stay open.</p>
-      <label htmlFor={scopeId}>What (all, agent:NAME or tool:NAME)</label>
-      <input id={scopeId} value={scope} required pattern="all|(agent|tool):.+" onChange={({ target }) => setScope(target.value)} />
-      <label htmlFor={reasonId}>Why</label>
-      <input id={reasonId} value={reason} required onChange={({ target }) => setReason(target.value)} />
-      <div className={css.doing}>
-        <Button type="submit" tone="bad" icon="stop" busy={busy}>
-          Halt
-        </Button>
-      </div>
-    </form>
+      <Field label="What (all, agent:NAME or tool:NAME)">
+        {(id) => <input id={id} value={scope} required pattern="all|(agent|tool):.+" onChange={({ target }) => setScope(target.value)} />}
+      </Field>
+      <Field label="Why">{(id) => <input id={id} value={reason} required onChange={({ target }) => setReason(target.value)} />}</Field>
+    </Form>
   );
 }
 

@@ -5,7 +5,8 @@
 import { narrator, phaseOf } from "@orgate/core/journal/view";
 import { isSessionStream } from "@orgate/core/vocab";
 import { type RouteOutput, shapes } from "@orgate/core/wire";
-import { memo, useEffect, useState } from "react";
+import { memo, useEffect } from "react";
+import { usePages } from "../../link/pages.ts";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Fields, Select, Text } from "../../parts/Fields.tsx";
@@ -14,7 +15,6 @@ import { Page } from "../../parts/Page.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
-import { toastProblem } from "../../parts/toasts.ts";
 import { VirtualList } from "../../parts/VirtualList.tsx";
 import { sessionAt } from "../../places.ts";
 import { goQuery } from "../../router.ts";
@@ -46,7 +46,19 @@ function queryOf(query: URLSearchParams): Query {
 export default function Journal({ query }: ScreenProps) {
   const asked = queryOf(query);
   const first = useCalled("journalEntries", { query: asked });
-  const { more, next, load, isLoading } = useOlder(asked, first.value);
+  const hub = useHub();
+  const {
+    items: shown,
+    hasMore,
+    load,
+    isLoading,
+  } = usePages({
+    first: first.value,
+    key: JSON.stringify(asked),
+    idOf: ({ position }) => position,
+    read: (before) => hub.call("journalEntries", { query: { ...asked, before } }),
+    failed: "Older entries could not be read",
+  });
   const behind = first.value?.behind ?? 0;
   useEffect(() => {
     if (behind === 0) return;
@@ -55,7 +67,6 @@ export default function Journal({ query }: ScreenProps) {
   }, [behind, first.reload]);
   const agents = useCalled("agents", { query: { limit: 500 } });
   const isFiltered = Object.keys(asked).length > 1;
-  const shown = [...(first.value?.items ?? []), ...more];
   const tools = [...new Set((agents.value?.items ?? []).flatMap((one) => one.tools))].sort();
   return (
     <Page
@@ -69,7 +80,7 @@ export default function Journal({ query }: ScreenProps) {
       fill
     >
       <Verify />
-      <Fields label="Find entries">
+      <Fields label="Find entries" active={Object.keys(asked).length - 1}>
         <Select
           label="Agent"
           value={query.get("agent") ?? ""}
@@ -125,7 +136,7 @@ export default function Journal({ query }: ScreenProps) {
             return one === undefined ? null : <Row of={one} />;
           }}
           after={
-            next === null ? null : (
+            !hasMore ? null : (
               <div className={css.after}>
                 <Button busy={isLoading} onClick={load}>
                   Older ones
@@ -137,25 +148,6 @@ export default function Journal({ query }: ScreenProps) {
       )}
     </Page>
   );
-}
-
-function useOlder(asked: Query, first: RouteOutput<"journalEntries"> | null) {
-  const hub = useHub();
-  const key = JSON.stringify(asked);
-  const [pages, setPages] = useState<Readonly<{ key: string; items: readonly Found[]; next: number | null }> | null>(null);
-  const [isLoading, setLoading] = useState(false);
-  const mine = pages?.key === key ? pages : null;
-  const next = mine === null ? (first?.next ?? null) : mine.next;
-  const load = (): void => {
-    if (next === null) return;
-    setLoading(true);
-    void hub.call("journalEntries", { query: { ...asked, before: next } }).then((came) => {
-      setLoading(false);
-      if (came.kind === "problem") toastProblem("Older entries could not be read", came.problem);
-      else setPages({ key, items: [...(mine?.items ?? []), ...came.value.items], next: came.value.next });
-    });
-  };
-  return { more: mine?.items ?? [], next, load, isLoading };
 }
 
 const Row = memo(function Row({ of }: Readonly<{ of: Found }>) {

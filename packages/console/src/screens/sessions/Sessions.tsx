@@ -1,7 +1,8 @@
 /** All sessions, newest first; and one of them, at an address of its own. */
 import { escapeHidden, type SessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
-import { memo, useCallback, useEffect, useState } from "react";
+import { memo } from "react";
+import { usePages } from "../../link/pages.ts";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Fields, Select, Text } from "../../parts/Fields.tsx";
@@ -11,7 +12,6 @@ import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { countText } from "../../parts/time.ts";
-import { toastProblem } from "../../parts/toasts.ts";
 import { VirtualList } from "../../parts/VirtualList.tsx";
 import { sessionAt } from "../../places.ts";
 import { goQuery } from "../../router.ts";
@@ -31,14 +31,25 @@ const TOPICS = ["session.opened", "turn.started", "turn.ended", "approval.asked"
 const PAGE = 100;
 
 function All({ query }: Readonly<{ query: URLSearchParams }>) {
+  const hub = useHub();
   const state = STATES.find((one) => one === query.get("state")) ?? null;
   const agent = query.get("agent") ?? "";
   const text = query.get("text") ?? "";
   const asked = { limit: PAGE, ...(state === null ? {} : { state }), ...(agent === "" ? {} : { agent }) };
   const first = useCalled("sessions", { query: asked }, TOPICS);
   const agents = useCalled("agents", { query: { limit: 500 } });
-  const { more, next, load, isLoading } = useMore(asked, first.value);
-  const all = [...(first.value?.items ?? []), ...more.filter(({ session }) => first.value?.items.every((one) => one.session !== session))];
+  const {
+    items: all,
+    hasMore,
+    load,
+    isLoading,
+  } = usePages({
+    first: first.value,
+    key: JSON.stringify(asked),
+    idOf: ({ session }) => session,
+    read: (cursor) => hub.call("sessions", { query: { ...asked, cursor } }),
+    failed: "Older sessions could not be read",
+  });
   const words = text.toLowerCase();
   const shown =
     words === ""
@@ -48,7 +59,7 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
         );
   return (
     <Page title="Sessions" lead="Conversations with agents, newest first. Each can be gone through entry by entry." fill>
-      <Fields label="Filter sessions">
+      <Fields label="Filter sessions" active={[state, agent, text].filter((one) => one !== null && one !== "").length}>
         <Select
           label="State"
           value={state ?? ""}
@@ -64,7 +75,7 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
         <Text label="Person, name or id" value={text} set={(value) => goQuery({ text: value })} placeholder="ana, ticket-17, s_…" />
       </Fields>
       <List asked={first} shown={shown} isFiltered={state !== null || agent !== "" || text !== ""}>
-        {next === null ? null : (
+        {!hasMore ? null : (
           <Button busy={isLoading} onClick={load}>
             Load older ones
           </Button>
@@ -72,29 +83,6 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
       </List>
     </Page>
   );
-}
-
-type Asked = Readonly<{ limit: number; state?: (typeof STATES)[number]; agent?: string }>;
-
-/** Pages after the first: the first is told anew when something happens, these stay as they were. */
-function useMore(asked: Asked, first: RouteOutput<"sessions"> | null) {
-  const hub = useHub();
-  const key = JSON.stringify(asked);
-  const [pages, setPages] = useState<Readonly<{ key: string; items: readonly Summary[]; next: string | null } | null>>(null);
-  const [isLoading, setLoading] = useState(false);
-  useEffect(() => setPages((now) => (now?.key === key ? now : null)), [key]);
-  const next = pages?.key === key ? pages.next : (first?.next ?? null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `key` stands for what was asked
-  const load = useCallback(() => {
-    if (next === null) return;
-    setLoading(true);
-    void hub.call("sessions", { query: { ...asked, cursor: next } }).then((came) => {
-      setLoading(false);
-      if (came.kind === "problem") toastProblem("Older sessions could not be read", came.problem);
-      else setPages((now) => ({ key, items: [...(now?.key === key ? now.items : []), ...came.value.items], next: came.value.next }));
-    });
-  }, [hub, key, next]);
-  return { more: pages?.key === key ? pages.items : [], next, load, isLoading };
 }
 
 type ListProps = Readonly<{

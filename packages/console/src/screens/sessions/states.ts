@@ -8,4 +8,6 @@ export const STATE_TONES: Readonly<Record<SessionView["state"], Tone>> = {
   waiting: "wait",
   closed: "plain",
 };
-export const endingTone = (ending: Ending): Tone => (ending === "completed" ? "ok" : ending === "cancelled" ? "plain" : "bad");
+/** Of an ending, also one that a newer server tells. */
+export const endingTone = (ending: Ending | (string & {})): Tone =>
+  ending === "completed" ? "ok" : ending === "cancelled" ? "plain" : "bad";

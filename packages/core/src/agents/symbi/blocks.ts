@@ -26,6 +26,8 @@ export function scheduleOf({ name, entries }: ScheduleBlock, report: Report, pla
   const oneShot = flag("one_shot");
   if (at !== null && oneShot !== null)
     report(values.get("one_shot")?.keyAt ?? name.at, "`one_shot` has no effect with `at`, which fires once anyway", "take it out");
+  atMost(values, "retries", MOST_RETRIES, report);
+  checkInput(values, report);
   if (missing || agent === null || input === null) return null;
   return {
     name: name.text,
@@ -44,6 +46,23 @@ export function scheduleOf({ name, entries }: ScheduleBlock, report: Report, pla
   };
 }
 const MISSED = ["skip", "once", "all"] as const;
+/** As those of `orgate.toml`. */
+const [MOST_RETRIES, MOST_BYTES, USUAL_BYTES, MOST_INPUT] = [20, 1_048_576, 262_144, 20_000];
+
+function checkInput(values: Values, report: Report): void {
+  const found = values.get("input");
+  if (typeof found?.value === "string" && (found.value === "" || found.value.length > MOST_INPUT))
+    report(
+      found.at,
+      found.value === "" ? "`input` says nothing" : `\`input\` is longer than ${MOST_INPUT}`,
+      "say in a few words what is to be done",
+    );
+}
+
+function atMost(values: Values, key: string, most: number, report: Report): void {
+  const found = values.get(key);
+  if (typeof found?.value === "number" && found.value > most) report(found.at, `\`${key}\` is more than ${most}`, `write at most ${most}`);
+}
 
 const PATH = /^\/[A-Za-z0-9/_.-]{0,199}$/;
 
@@ -57,8 +76,10 @@ export function webhookOf({ name, entries }: WebhookBlock, report: Report, place
   const missing = missingIn(name, "webhook", { agent, path, provider, secret }, report);
   if (path !== null && (!PATH.test(path) || path.split("/").includes("..")))
     report(values.get("path")?.at ?? name.at, `\`path\` is \`${path}\``, "begin with `/`, and use letters, digits, `/`, `_`, `.` and `-`");
+  atMost(values, "max_bytes", MOST_BYTES, report);
+  checkInput(values, report);
   if (number("max_bytes") === 0)
-    report(values.get("max_bytes")?.at ?? name.at, "`max_bytes` is 0: no delivery would fit", "1048576 unless said");
+    report(values.get("max_bytes")?.at ?? name.at, "`max_bytes` is 0: no delivery would fit", `${USUAL_BYTES} unless said`);
   if (missing || agent === null || path === null || secret === null) return null;
   return {
     name: name.text,
@@ -69,7 +90,7 @@ export function webhookOf({ name, entries }: WebhookBlock, report: Report, place
     filter,
     input: text("input"),
     replayWindowMs: number("replay_window") ?? 300_000,
-    maxBytes: number("max_bytes") ?? 1_048_576,
+    maxBytes: number("max_bytes") ?? USUAL_BYTES,
     place: placeOf(name.at),
   };
 }
@@ -97,6 +118,9 @@ function filterOf(sections: readonly Section[], report: Report): WebhookFilter |
     report(section.at, "a filter has exactly one of `equals` and `contains`", "say which value the delivery must have there");
     return null;
   }
+  if (typeof equals?.value === "object")
+    report(equals.at, "`equals` is no text, no number, no true or false", "name a place further inside with `json_path`");
+  if (contains === "") report(values.get("contains")?.at ?? section.at, "`contains` is in everything", "say what stands there");
   return {
     path: path ?? "$",
     test: contains !== null ? { kind: "contains", text: contains } : { kind: "equals", value: equals?.value ?? null },

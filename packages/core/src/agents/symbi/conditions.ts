@@ -80,7 +80,8 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
         const [then, otherwise] = [truth(e.then, unknown), truth(e.otherwise, unknown)];
         if (test === null || then === null || otherwise === null) return null;
         if (test.type.kind !== "boolean") return wrong(e.condition.at, "this is neither true nor false", "compare it with something");
-        return guarded(test.guards, `if ${test.text} then ${then} else ${otherwise}`, unknown);
+        // in brackets: what is joined to it by `&&` or `||` is no part of its last branch
+        return guarded(test.guards, `(if ${test.text} then ${then} else ${otherwise})`, unknown);
       }
       default:
         return atom(e, unknown);

@@ -25,7 +25,7 @@ import type {
   WithBlock,
 } from "./tree.ts";
 import { isText, type Types, typesOf, typeText } from "./types.ts";
-import { entriesOf, type Report, readEntries, sectionsOf, unknownKey, type Values } from "./values.ts";
+import { entriesOf, limited, type Report, readEntries, sectionsOf, unknownKey, type Values } from "./values.ts";
 
 export type SymbiFile = Readonly<{
   file: string;
@@ -67,12 +67,7 @@ export function readSymbi(text: string, file: string): ReadSymbi {
   if (parsed.kind === "problems") return parsed;
   const { tree } = parsed;
   const problems: SymbiProblem[] = [];
-  const told = new Set<string>();
-  const report: Report = (at, detail, hint) => {
-    const problem = problemAt(file, parsed.text, at, detail, hint);
-    if (!told.has(`${at} ${detail}`)) problems.push(problem);
-    told.add(`${at} ${detail}`);
-  };
+  const report = limited((at, detail, hint) => problems.push(problemAt(file, parsed.text, at, detail, hint)));
   const placeOf = (at: number): Place => {
     const { line, column } = problemAt(file, parsed.text, at, "", "");
     return { file, line, column };

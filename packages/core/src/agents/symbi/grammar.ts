@@ -165,32 +165,32 @@ function peg$parse(input, options) {
   };
   let peg$startRuleFunction = peg$parseFile;
 
-  const peg$c0 = "metadata";
-  const peg$c1 = "agent";
-  const peg$c2 = "policy";
-  const peg$c3 = "type";
-  const peg$c4 = "function";
-  const peg$c5 = "schedule";
-  const peg$c6 = "channel";
-  const peg$c7 = "memory";
-  const peg$c8 = "webhook";
-  const peg$c9 = "}";
-  const peg$c10 = "capabilities";
-  const peg$c11 = "with";
-  const peg$c12 = "(";
-  const peg$c13 = ")";
-  const peg$c14 = ":";
-  const peg$c15 = "->";
-  const peg$c16 = "if";
-  const peg$c17 = "allow";
-  const peg$c18 = "deny";
-  const peg$c19 = "require";
-  const peg$c20 = "audit";
+  const peg$c0 = "{";
+  const peg$c1 = "metadata";
+  const peg$c2 = "schedule";
+  const peg$c3 = "webhook";
+  const peg$c4 = "memory";
+  const peg$c5 = "channel";
+  const peg$c6 = "}";
+  const peg$c7 = "agent";
+  const peg$c8 = "capabilities";
+  const peg$c9 = "with";
+  const peg$c10 = "(";
+  const peg$c11 = ")";
+  const peg$c12 = ":";
+  const peg$c13 = "->";
+  const peg$c14 = "policy";
+  const peg$c15 = "if";
+  const peg$c16 = "allow";
+  const peg$c17 = "deny";
+  const peg$c18 = "require";
+  const peg$c19 = "audit";
+  const peg$c20 = "type";
   const peg$c21 = "=";
   const peg$c22 = "<";
   const peg$c23 = ">";
-  const peg$c24 = "{";
-  const peg$c25 = "?";
+  const peg$c24 = "?";
+  const peg$c25 = "function";
   const peg$c26 = "let";
   const peg$c27 = "else";
   const peg$c28 = "for";
@@ -266,35 +266,36 @@ function peg$parse(input, options) {
   const peg$r15 = /^[,;]/;
   const peg$r16 = /^[ \t\r\n]/;
   const peg$r17 = /^[^\n\r]/;
-  const peg$r18 = /^[^{}()[\]"]/;
+  const peg$r18 = /^[ \t]/;
+  const peg$r19 = /^[^{}()[\]"]/;
 
-  const peg$e0 = peg$literalExpectation("metadata", false);
-  const peg$e1 = peg$literalExpectation("agent", false);
-  const peg$e2 = peg$literalExpectation("policy", false);
-  const peg$e3 = peg$literalExpectation("type", false);
-  const peg$e4 = peg$literalExpectation("function", false);
-  const peg$e5 = peg$literalExpectation("schedule", false);
-  const peg$e6 = peg$literalExpectation("channel", false);
-  const peg$e7 = peg$literalExpectation("memory", false);
-  const peg$e8 = peg$literalExpectation("webhook", false);
-  const peg$e9 = peg$literalExpectation("}", false);
-  const peg$e10 = peg$classExpectation(["\n", "\r", ",", ";", "}"], false, false, false);
-  const peg$e11 = peg$literalExpectation("capabilities", false);
-  const peg$e12 = peg$literalExpectation("with", false);
-  const peg$e13 = peg$literalExpectation("(", false);
-  const peg$e14 = peg$literalExpectation(")", false);
-  const peg$e15 = peg$literalExpectation(":", false);
-  const peg$e16 = peg$literalExpectation("->", false);
-  const peg$e17 = peg$literalExpectation("if", false);
-  const peg$e18 = peg$literalExpectation("allow", false);
-  const peg$e19 = peg$literalExpectation("deny", false);
-  const peg$e20 = peg$literalExpectation("require", false);
-  const peg$e21 = peg$literalExpectation("audit", false);
+  const peg$e0 = peg$literalExpectation("{", false);
+  const peg$e1 = peg$literalExpectation("metadata", false);
+  const peg$e2 = peg$literalExpectation("schedule", false);
+  const peg$e3 = peg$literalExpectation("webhook", false);
+  const peg$e4 = peg$literalExpectation("memory", false);
+  const peg$e5 = peg$literalExpectation("channel", false);
+  const peg$e6 = peg$literalExpectation("}", false);
+  const peg$e7 = peg$classExpectation(["\n", "\r", ",", ";", "}"], false, false, false);
+  const peg$e8 = peg$literalExpectation("agent", false);
+  const peg$e9 = peg$literalExpectation("capabilities", false);
+  const peg$e10 = peg$literalExpectation("with", false);
+  const peg$e11 = peg$literalExpectation("(", false);
+  const peg$e12 = peg$literalExpectation(")", false);
+  const peg$e13 = peg$literalExpectation(":", false);
+  const peg$e14 = peg$literalExpectation("->", false);
+  const peg$e15 = peg$literalExpectation("policy", false);
+  const peg$e16 = peg$literalExpectation("if", false);
+  const peg$e17 = peg$literalExpectation("allow", false);
+  const peg$e18 = peg$literalExpectation("deny", false);
+  const peg$e19 = peg$literalExpectation("require", false);
+  const peg$e20 = peg$literalExpectation("audit", false);
+  const peg$e21 = peg$literalExpectation("type", false);
   const peg$e22 = peg$literalExpectation("=", false);
   const peg$e23 = peg$literalExpectation("<", false);
   const peg$e24 = peg$literalExpectation(">", false);
-  const peg$e25 = peg$literalExpectation("{", false);
-  const peg$e26 = peg$literalExpectation("?", false);
+  const peg$e25 = peg$literalExpectation("?", false);
+  const peg$e26 = peg$literalExpectation("function", false);
   const peg$e27 = peg$literalExpectation("let", false);
   const peg$e28 = peg$literalExpectation("else", false);
   const peg$e29 = peg$literalExpectation("for", false);
@@ -380,121 +381,124 @@ function peg$parse(input, options) {
   const peg$e109 = peg$literalExpectation("#", false);
   const peg$e110 = peg$classExpectation(["\n", "\r"], true, false, false);
   const peg$e111 = peg$otherExpectation("the end of the file");
-  const peg$e112 = peg$classExpectation(["{", "}", "(", ")", "[", "]", "\""], true, false, false);
+  const peg$e112 = peg$classExpectation([" ", "\t"], false, false, false);
+  const peg$e113 = peg$classExpectation(["{", "}", "(", ")", "[", "]", "\""], true, false, false);
 
   function peg$f0(items) {    return { tree: { kind: "file", at: 0, items: present(items) }, problems };  }
   function peg$f1() {    return report();  }
   function peg$f2() {    return null;  }
   function peg$f3() {    return begins();  }
-  function peg$f4(body) {    return node("metadata", body);  }
-  function peg$f5(name, body) {    return node("schedule", { name, ...body });  }
-  function peg$f6(name, body) {    return node("webhook", { name, ...body });  }
-  function peg$f7(name, body) {    return node("memory", { name, ...body });  }
-  function peg$f8(name, open, entries) {    return unclosed(open);  }
-  function peg$f9(name, open, entries) {    return node("channel", { name, open, entries: present(entries) });  }
-  function peg$f10(open, entries) {    return unclosed(open);  }
-  function peg$f11(open, entries) {    return { open, entries: present(entries) };  }
-  function peg$f12(open, entries) {    return unclosed(open);  }
-  function peg$f13(open, entries) {    return { open, entries: present(entries) };  }
-  function peg$f14(key, value) {    return node("entry", { key, value });  }
-  function peg$f15(key, body) {    return node("section", { key, ...body });  }
-  function peg$f16(key, value) {    return node("entry", { key, value });  }
-  function peg$f17() {    return report();  }
-  function peg$f18() {    return null;  }
-  function peg$f19(name) {    return { kind: "ident", at: name.at, name: name.text };  }
-  function peg$f20(name, params, returns, open, members) {    return unclosed(open);  }
-  function peg$f21(name, params, returns, open, members) {    return node("agent", { name, params: params ?? [], returns, open, members: present(members) });  }
-  function peg$f22(value) {    return node("capabilities", { value });  }
-  function peg$f23(settings, body) {    return node("with", { settings, body });  }
-  function peg$f24(head, tail) {    return [head, ...tail];  }
-  function peg$f25() {    return [];  }
-  function peg$f26(key, value) {    return node("entry", { key, value });  }
-  function peg$f27() {    return report();  }
-  function peg$f28() {    return null;  }
-  function peg$f29() {    return begins();  }
-  function peg$f30(head, tail) {    return [head, ...tail];  }
-  function peg$f31(params) {    return params ?? [];  }
-  function peg$f32(name, type) {    return node("param", { name, type });  }
-  function peg$f33(name, open, rules) {    return unclosed(open);  }
-  function peg$f34(name, open, rules) {    return node("policy", { name, open, rules: present(rules) });  }
-  function peg$f35(effect, subject, condition) {    return node("rule", { effect: effect.text, subject, condition });  }
-  function peg$f36(text) {    return node("word", { text });  }
-  function peg$f37() {    return report();  }
-  function peg$f38() {    return null;  }
-  function peg$f39() {    return begins();  }
-  function peg$f40(name, type) {    return node("type", { name, type });  }
-  function peg$f41(name, type) {    return node("type", { name, type });  }
-  function peg$f42(name, args) {    return node("named-type", { name, args: args ?? [] });  }
-  function peg$f43(head, tail) {    return [head, ...tail];  }
-  function peg$f44(fields) {    return node("struct", { fields });  }
+  function peg$f4(word) {    return resembles(word, TOPS);  }
+  function peg$f5(body) {    return node("metadata", body);  }
+  function peg$f6(name, body) {    return node("schedule", { name, ...body });  }
+  function peg$f7(name, body) {    return node("webhook", { name, ...body });  }
+  function peg$f8(name, body) {    return node("memory", { name, ...body });  }
+  function peg$f9(name, open, entries) {    return unclosed(open);  }
+  function peg$f10(name, open, entries) {    return node("channel", { name, open, entries: present(entries) });  }
+  function peg$f11(open, entries) {    return unclosed(open);  }
+  function peg$f12(open, entries) {    return { open, entries: present(entries) };  }
+  function peg$f13(open, entries) {    return unclosed(open);  }
+  function peg$f14(open, entries) {    return { open, entries: present(entries) };  }
+  function peg$f15(key, value) {    return node("entry", { key, value });  }
+  function peg$f16(key, body) {    return node("section", { key, ...body });  }
+  function peg$f17(key, value) {    return node("entry", { key, value });  }
+  function peg$f18() {    return report();  }
+  function peg$f19() {    return null;  }
+  function peg$f20(name) {    return { kind: "ident", at: name.at, name: name.text };  }
+  function peg$f21(name, params, returns, open, members) {    return unclosed(open);  }
+  function peg$f22(name, params, returns, open, members) {    return node("agent", { name, params: params ?? [], returns, open, members: present(members) });  }
+  function peg$f23(value) {    return node("capabilities", { value });  }
+  function peg$f24(settings, body) {    return node("with", { settings, body });  }
+  function peg$f25(head, tail) {    return [head, ...tail];  }
+  function peg$f26() {    return [];  }
+  function peg$f27(key, value) {    return node("entry", { key, value });  }
+  function peg$f28() {    return report();  }
+  function peg$f29() {    return null;  }
+  function peg$f30() {    return begins();  }
+  function peg$f31(word) {    return resembles(word, MEMBERS);  }
+  function peg$f32(head, tail) {    return [head, ...tail];  }
+  function peg$f33(params) {    return params ?? [];  }
+  function peg$f34(name, type) {    return node("param", { name, type });  }
+  function peg$f35(name, open, rules) {    return unclosed(open);  }
+  function peg$f36(name, open, rules) {    return node("policy", { name, open, rules: present(rules) });  }
+  function peg$f37(effect, subject, condition) {    return node("rule", { effect: effect.text, subject, condition });  }
+  function peg$f38(text) {    return node("word", { text });  }
+  function peg$f39() {    return report();  }
+  function peg$f40() {    return null;  }
+  function peg$f41() {    return begins();  }
+  function peg$f42(name, type) {    return node("type", { name, type });  }
+  function peg$f43(name, type) {    return node("type", { name, type });  }
+  function peg$f44(name, args) {    return node("named-type", { name, args: args ?? [] });  }
   function peg$f45(head, tail) {    return [head, ...tail];  }
-  function peg$f46() {    return [];  }
-  function peg$f47(name, optional, type) {    return node("field", { name, optional: optional !== null, type });  }
-  function peg$f48(name, params, returns, body) {    return node("function", { name, params, returns, body });  }
-  function peg$f49(open, statements) {    return unclosed(open);  }
-  function peg$f50(open, statements) {    return node("block", { open, statements: present(statements) });  }
-  function peg$f51(name, type, value) {    return node("let", { name, type, value });  }
-  function peg$f52(name, value, body, otherwise) {    return node("if-let", { name, value, body, otherwise });  }
-  function peg$f53(condition, body, otherwise) {    return node("if", { condition, body, otherwise });  }
-  function peg$f54(name, of, body) {    return node("for", { name, of, body });  }
-  function peg$f55(subject, open, arms) {    return unclosed(open);  }
-  function peg$f56(subject, open, arms) {    return node("match", { subject, open, arms: present(arms) });  }
-  function peg$f57(pattern, body) {    return node("arm", { pattern, body });  }
-  function peg$f58(name) {    return { kind: "ident", at: name.at, name: name.text };  }
-  function peg$f59(body, names, handler) {    return node("try", { body, names, handler });  }
-  function peg$f60(value) {    return node("return", { value });  }
-  function peg$f61(target, set) {    return set === null ? node("expression", { value: target }) : node("assign", { target, op: set[0].text, value: set[1] });  }
-  function peg$f62(text) {    return node("word", { text });  }
-  function peg$f63() {    return report();  }
-  function peg$f64() {    return null;  }
-  function peg$f65(params, body) {    return node("lambda", { params, body });  }
-  function peg$f66(name) {    return [name];  }
-  function peg$f67(head, tail) {    return [head, ...tail];  }
-  function peg$f68(names) {    return names ?? [];  }
-  function peg$f69(head, tail) {    return chain(head, tail);  }
-  function peg$f70(head, tail) {    return chain(head, tail);  }
+  function peg$f46(fields) {    return node("struct", { fields });  }
+  function peg$f47(head, tail) {    return [head, ...tail];  }
+  function peg$f48() {    return [];  }
+  function peg$f49(name, optional, type) {    return node("field", { name, optional: optional !== null, type });  }
+  function peg$f50(name, params, returns, body) {    return node("function", { name, params, returns, body });  }
+  function peg$f51(open, statements) {    return unclosed(open);  }
+  function peg$f52(open, statements) {    return node("block", { open, statements: present(statements) });  }
+  function peg$f53(name, type, value) {    return node("let", { name, type, value });  }
+  function peg$f54(name, value, body, otherwise) {    return node("if-let", { name, value, body, otherwise });  }
+  function peg$f55(condition, body, otherwise) {    return node("if", { condition, body, otherwise });  }
+  function peg$f56(name, of, body) {    return node("for", { name, of, body });  }
+  function peg$f57(subject, open, arms) {    return unclosed(open);  }
+  function peg$f58(subject, open, arms) {    return node("match", { subject, open, arms: present(arms) });  }
+  function peg$f59(pattern, body) {    return node("arm", { pattern, body });  }
+  function peg$f60(name) {    return { kind: "ident", at: name.at, name: name.text };  }
+  function peg$f61(body, names, handler) {    return node("try", { body, names, handler });  }
+  function peg$f62(value) {    return node("return", { value });  }
+  function peg$f63(target, set) {    return set === null ? node("expression", { value: target }) : node("assign", { target, op: set[0].text, value: set[1] });  }
+  function peg$f64(text) {    return node("word", { text });  }
+  function peg$f65() {    return report();  }
+  function peg$f66() {    return null;  }
+  function peg$f67(params, body) {    return node("lambda", { params, body });  }
+  function peg$f68(name) {    return [name];  }
+  function peg$f69(head, tail) {    return [head, ...tail];  }
+  function peg$f70(names) {    return names ?? [];  }
   function peg$f71(head, tail) {    return chain(head, tail);  }
   function peg$f72(head, tail) {    return chain(head, tail);  }
   function peg$f73(head, tail) {    return chain(head, tail);  }
   function peg$f74(head, tail) {    return chain(head, tail);  }
-  function peg$f75(ops, of) {    return ops.reduceRight((inner, op) => ({ kind: "unary", at: op.at, op: op.text, of: inner }), of);  }
-  function peg$f76(text) {    return node("word", { text });  }
-  function peg$f77(text) {    return node("word", { text });  }
+  function peg$f75(head, tail) {    return chain(head, tail);  }
+  function peg$f76(head, tail) {    return chain(head, tail);  }
+  function peg$f77(ops, of) {    return ops.reduceRight((inner, op) => ({ kind: "unary", at: op.at, op: op.text, of: inner }), of);  }
   function peg$f78(text) {    return node("word", { text });  }
   function peg$f79(text) {    return node("word", { text });  }
   function peg$f80(text) {    return node("word", { text });  }
   function peg$f81(text) {    return node("word", { text });  }
   function peg$f82(text) {    return node("word", { text });  }
-  function peg$f83(head, tail) {    return tail.reduce((of, step) => ({ ...step, of, at: of.at, stepAt: step.at }), head);  }
-  function peg$f84(name) {    return node("member", { name });  }
-  function peg$f85(args) {    return node("call", { args: args ?? [] });  }
-  function peg$f86(index) {    return node("index", { index });  }
-  function peg$f87(head, tail) {    return [head, ...tail];  }
-  function peg$f88(inner) {    return node("group", { inner });  }
-  function peg$f89(name) {    return { kind: "ident", at: name.at, name: name.text };  }
-  function peg$f90(condition, then, otherwise) {    return node("choice", { condition, then, otherwise });  }
-  function peg$f91(items) {    return node("array", { items: items ?? [] });  }
-  function peg$f92(fields) {    return node("record", { fields });  }
-  function peg$f93(head, tail) {    return [head, ...tail];  }
-  function peg$f94() {    return [];  }
-  function peg$f95(text) {    return { kind: "name", at: text.at, text: text.value };  }
-  function peg$f96(key, value) {    return node("record-field", { key, value });  }
-  function peg$f97(text) {    return node("constant", { value: text === "null" ? null : text === "true" });  }
-  function peg$f98(path) {    return node("vault", { path });  }
-  function peg$f99(text) {    return node("number", { text });  }
-  function peg$f100(amount, unit) {    return node("duration", { amount, unit });  }
-  function peg$f101(text) {    return node("string", { value: text, long: true });  }
-  function peg$f102(parts) {    return node("string", { value: parts.join(""), long: false });  }
-  function peg$f103() {    return "\n";  }
-  function peg$f104() {    return "\t";  }
-  function peg$f105() {    return "\r";  }
-  function peg$f106() {    return '"';  }
-  function peg$f107() {    return "\\";  }
-  function peg$f108(code) {    const c = parseInt(code, 16); return c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);  }
-  function peg$f109(code) {    return String.fromCodePoint(parseInt(code, 16));  }
-  function peg$f110(text) {    return node("name", { text });  }
-  function peg$f111(text) {    return { kind: "name", at: text.at, text: text.value };  }
-  function peg$f112() {    return offset();  }
+  function peg$f83(text) {    return node("word", { text });  }
+  function peg$f84(text) {    return node("word", { text });  }
+  function peg$f85(head, tail) {    return tail.reduce((of, step) => ({ ...step, of, at: of.at, stepAt: step.at }), head);  }
+  function peg$f86(name) {    return node("member", { name });  }
+  function peg$f87(args) {    return node("call", { args: args ?? [] });  }
+  function peg$f88(index) {    return node("index", { index });  }
+  function peg$f89(head, tail) {    return [head, ...tail];  }
+  function peg$f90(inner) {    return node("group", { inner });  }
+  function peg$f91(name) {    return { kind: "ident", at: name.at, name: name.text };  }
+  function peg$f92(condition, then, otherwise) {    return node("choice", { condition, then, otherwise });  }
+  function peg$f93(items) {    return node("array", { items: items ?? [] });  }
+  function peg$f94(fields) {    return node("record", { fields });  }
+  function peg$f95(head, tail) {    return [head, ...tail];  }
+  function peg$f96() {    return [];  }
+  function peg$f97(text) {    return { kind: "name", at: text.at, text: text.value };  }
+  function peg$f98(key, value) {    return node("record-field", { key, value });  }
+  function peg$f99(text) {    return node("constant", { value: text === "null" ? null : text === "true" });  }
+  function peg$f100(path) {    return node("vault", { path });  }
+  function peg$f101(text) {    return node("number", { text });  }
+  function peg$f102(amount, unit) {    return node("duration", { amount, unit });  }
+  function peg$f103(text) {    return node("string", { value: text, long: true });  }
+  function peg$f104(parts) {    return node("string", { value: parts.join(""), long: false });  }
+  function peg$f105() {    return "\n";  }
+  function peg$f106() {    return "\t";  }
+  function peg$f107() {    return "\r";  }
+  function peg$f108() {    return '"';  }
+  function peg$f109() {    return "\\";  }
+  function peg$f110(code) {    const c = parseInt(code, 16); return c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);  }
+  function peg$f111(code) {    return String.fromCodePoint(parseInt(code, 16));  }
+  function peg$f112(text) {    return node("name", { text });  }
+  function peg$f113(text) {    return { kind: "name", at: text.at, text: text.value };  }
+  function peg$f114() {    return offset();  }
   let peg$currPos = options.peg$currPos | 0;
   let peg$savedPos = peg$currPos;
   const peg$posDetailsCache = [{ line: 1, column: 1 }];
@@ -820,7 +824,7 @@ function peg$parse(input, options) {
   }
 
   function peg$parseTopStart() {
-    let s0, s1, s2, s3, s4;
+    let s0, s1, s2, s3, s4, s5;
 
     s0 = peg$currPos;
     peg$savedPos = peg$currPos;
@@ -831,103 +835,80 @@ function peg$parse(input, options) {
       s1 = peg$FAILED;
     }
     if (s1 !== peg$FAILED) {
-      if (input.substr(peg$currPos, 8) === peg$c0) {
-        s2 = peg$c0;
-        peg$currPos += 8;
+      s2 = peg$currPos;
+      s3 = peg$currPos;
+      s4 = [];
+      s5 = peg$parseWordPart();
+      if (s5 !== peg$FAILED) {
+        while (s5 !== peg$FAILED) {
+          s4.push(s5);
+          s5 = peg$parseWordPart();
+        }
       } else {
+        s4 = peg$FAILED;
+      }
+      if (s4 !== peg$FAILED) {
+        s3 = input.substring(s3, peg$currPos);
+      } else {
+        s3 = s4;
+      }
+      if (s3 !== peg$FAILED) {
+        peg$savedPos = peg$currPos;
+        s4 = peg$f4(s3);
+        if (s4) {
+          s4 = undefined;
+        } else {
+          s4 = peg$FAILED;
+        }
+        if (s4 !== peg$FAILED) {
+          s3 = [s3, s4];
+          s2 = s3;
+        } else {
+          peg$currPos = s2;
+          s2 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s2;
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e0); }
       }
       if (s2 === peg$FAILED) {
-        if (input.substr(peg$currPos, 5) === peg$c1) {
-          s2 = peg$c1;
-          peg$currPos += 5;
-        } else {
-          s2 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e1); }
-        }
-        if (s2 === peg$FAILED) {
-          if (input.substr(peg$currPos, 6) === peg$c2) {
-            s2 = peg$c2;
-            peg$currPos += 6;
-          } else {
-            s2 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e2); }
-          }
-          if (s2 === peg$FAILED) {
-            if (input.substr(peg$currPos, 4) === peg$c3) {
-              s2 = peg$c3;
-              peg$currPos += 4;
-            } else {
-              s2 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e3); }
-            }
-            if (s2 === peg$FAILED) {
-              if (input.substr(peg$currPos, 8) === peg$c4) {
-                s2 = peg$c4;
-                peg$currPos += 8;
-              } else {
-                s2 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e4); }
-              }
-              if (s2 === peg$FAILED) {
-                if (input.substr(peg$currPos, 8) === peg$c5) {
-                  s2 = peg$c5;
-                  peg$currPos += 8;
-                } else {
-                  s2 = peg$FAILED;
-                  if (peg$silentFails === 0) { peg$fail(peg$e5); }
-                }
-                if (s2 === peg$FAILED) {
-                  if (input.substr(peg$currPos, 7) === peg$c6) {
-                    s2 = peg$c6;
-                    peg$currPos += 7;
-                  } else {
-                    s2 = peg$FAILED;
-                    if (peg$silentFails === 0) { peg$fail(peg$e6); }
-                  }
-                  if (s2 === peg$FAILED) {
-                    if (input.substr(peg$currPos, 6) === peg$c7) {
-                      s2 = peg$c7;
-                      peg$currPos += 6;
-                    } else {
-                      s2 = peg$FAILED;
-                      if (peg$silentFails === 0) { peg$fail(peg$e7); }
-                    }
-                    if (s2 === peg$FAILED) {
-                      if (input.substr(peg$currPos, 7) === peg$c8) {
-                        s2 = peg$c8;
-                        peg$currPos += 7;
-                      } else {
-                        s2 = peg$FAILED;
-                        if (peg$silentFails === 0) { peg$fail(peg$e8); }
-                      }
-                    }
-                  }
-                }
-              }
-            }
-          }
-        }
+        s2 = peg$parseBlockHead();
       }
       if (s2 !== peg$FAILED) {
-        s3 = peg$currPos;
-        peg$silentFails++;
-        s4 = peg$parseWordPart();
-        peg$silentFails--;
-        if (s4 === peg$FAILED) {
-          s3 = undefined;
-        } else {
-          peg$currPos = s3;
-          s3 = peg$FAILED;
-        }
-        if (s3 !== peg$FAILED) {
-          s1 = [s1, s2, s3];
-          s0 = s1;
-        } else {
-          peg$currPos = s0;
-          s0 = peg$FAILED;
-        }
+        s1 = [s1, s2];
+        s0 = s1;
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseBlockHead() {
+    let s0, s1, s2, s3;
+
+    s0 = peg$currPos;
+    s1 = peg$parseName();
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseTitle();
+      if (s2 === peg$FAILED) {
+        s2 = null;
+      }
+      if (input.charCodeAt(peg$currPos) === 123) {
+        s3 = peg$c0;
+        peg$currPos++;
+      } else {
+        s3 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e0); }
+      }
+      if (s3 !== peg$FAILED) {
+        s1 = [s1, s2, s3];
+        s0 = s1;
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -944,12 +925,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 8) === peg$c0) {
-      s1 = peg$c0;
+    if (input.substr(peg$currPos, 8) === peg$c1) {
+      s1 = peg$c1;
       peg$currPos += 8;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e0); }
+      if (peg$silentFails === 0) { peg$fail(peg$e1); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -957,7 +938,7 @@ function peg$parse(input, options) {
         s3 = peg$parseKeys();
         if (s3 !== peg$FAILED) {
           peg$savedPos = s0;
-          s0 = peg$f4(s3);
+          s0 = peg$f5(s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -978,52 +959,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 8) === peg$c5) {
-      s1 = peg$c5;
+    if (input.substr(peg$currPos, 8) === peg$c2) {
+      s1 = peg$c2;
       peg$currPos += 8;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e5); }
-    }
-    if (s1 !== peg$FAILED) {
-      s2 = peg$parseWord();
-      if (s2 !== peg$FAILED) {
-        s3 = peg$parseTitle();
-        if (s3 !== peg$FAILED) {
-          s4 = peg$parseKeys();
-          if (s4 !== peg$FAILED) {
-            peg$savedPos = s0;
-            s0 = peg$f5(s3, s4);
-          } else {
-            peg$currPos = s0;
-            s0 = peg$FAILED;
-          }
-        } else {
-          peg$currPos = s0;
-          s0 = peg$FAILED;
-        }
-      } else {
-        peg$currPos = s0;
-        s0 = peg$FAILED;
-      }
-    } else {
-      peg$currPos = s0;
-      s0 = peg$FAILED;
-    }
-
-    return s0;
-  }
-
-  function peg$parseWebhook() {
-    let s0, s1, s2, s3, s4;
-
-    s0 = peg$currPos;
-    if (input.substr(peg$currPos, 7) === peg$c8) {
-      s1 = peg$c8;
-      peg$currPos += 7;
-    } else {
-      s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e8); }
+      if (peg$silentFails === 0) { peg$fail(peg$e2); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -1054,16 +995,56 @@ function peg$parse(input, options) {
     return s0;
   }
 
+  function peg$parseWebhook() {
+    let s0, s1, s2, s3, s4;
+
+    s0 = peg$currPos;
+    if (input.substr(peg$currPos, 7) === peg$c3) {
+      s1 = peg$c3;
+      peg$currPos += 7;
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e3); }
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseWord();
+      if (s2 !== peg$FAILED) {
+        s3 = peg$parseTitle();
+        if (s3 !== peg$FAILED) {
+          s4 = peg$parseKeys();
+          if (s4 !== peg$FAILED) {
+            peg$savedPos = s0;
+            s0 = peg$f7(s3, s4);
+          } else {
+            peg$currPos = s0;
+            s0 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
   function peg$parseMemory() {
     let s0, s1, s2, s3, s4;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 6) === peg$c7) {
-      s1 = peg$c7;
+    if (input.substr(peg$currPos, 6) === peg$c4) {
+      s1 = peg$c4;
       peg$currPos += 6;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e7); }
+      if (peg$silentFails === 0) { peg$fail(peg$e4); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -1073,7 +1054,7 @@ function peg$parse(input, options) {
           s4 = peg$parseLooseKeys();
           if (s4 !== peg$FAILED) {
             peg$savedPos = s0;
-            s0 = peg$f7(s3, s4);
+            s0 = peg$f8(s3, s4);
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -1098,12 +1079,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4, s5, s6, s7, s8;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 7) === peg$c6) {
-      s1 = peg$c6;
+    if (input.substr(peg$currPos, 7) === peg$c5) {
+      s1 = peg$c5;
       peg$currPos += 7;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e6); }
+      if (peg$silentFails === 0) { peg$fail(peg$e5); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -1136,7 +1117,7 @@ function peg$parse(input, options) {
               s7 = peg$parseEof();
               if (s7 !== peg$FAILED) {
                 peg$savedPos = peg$currPos;
-                s8 = peg$f8(s3, s4, s5);
+                s8 = peg$f9(s3, s4, s5);
                 if (s8) {
                   s8 = undefined;
                 } else {
@@ -1156,7 +1137,7 @@ function peg$parse(input, options) {
             }
             if (s6 !== peg$FAILED) {
               peg$savedPos = s0;
-              s0 = peg$f9(s3, s4, s5);
+              s0 = peg$f10(s3, s4, s5);
             } else {
               peg$currPos = s0;
               s0 = peg$FAILED;
@@ -1205,7 +1186,7 @@ function peg$parse(input, options) {
         s4 = peg$parseEof();
         if (s4 !== peg$FAILED) {
           peg$savedPos = peg$currPos;
-          s5 = peg$f10(s1, s2);
+          s5 = peg$f11(s1, s2);
           if (s5) {
             s5 = undefined;
           } else {
@@ -1225,7 +1206,7 @@ function peg$parse(input, options) {
       }
       if (s3 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f11(s1, s2);
+        s0 = peg$f12(s1, s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -1268,7 +1249,7 @@ function peg$parse(input, options) {
         s4 = peg$parseEof();
         if (s4 !== peg$FAILED) {
           peg$savedPos = peg$currPos;
-          s5 = peg$f12(s1, s2);
+          s5 = peg$f13(s1, s2);
           if (s5) {
             s5 = undefined;
           } else {
@@ -1288,7 +1269,7 @@ function peg$parse(input, options) {
       }
       if (s3 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f13(s1, s2);
+        s0 = peg$f14(s1, s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -1316,7 +1297,7 @@ function peg$parse(input, options) {
             s4 = null;
           }
           peg$savedPos = s0;
-          s0 = peg$f14(s1, s3);
+          s0 = peg$f15(s1, s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -1340,7 +1321,7 @@ function peg$parse(input, options) {
             s3 = null;
           }
           peg$savedPos = s0;
-          s0 = peg$f15(s1, s2);
+          s0 = peg$f16(s1, s2);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -1367,7 +1348,7 @@ function peg$parse(input, options) {
           s3 = null;
         }
         peg$savedPos = s0;
-        s0 = peg$f16(s1, s2);
+        s0 = peg$f17(s1, s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -1387,11 +1368,11 @@ function peg$parse(input, options) {
     s1 = peg$currPos;
     peg$silentFails++;
     if (input.charCodeAt(peg$currPos) === 125) {
-      s2 = peg$c9;
+      s2 = peg$c6;
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e9); }
+      if (peg$silentFails === 0) { peg$fail(peg$e6); }
     }
     peg$silentFails--;
     if (s2 === peg$FAILED) {
@@ -1413,7 +1394,7 @@ function peg$parse(input, options) {
       }
       if (s2 !== peg$FAILED) {
         peg$savedPos = peg$currPos;
-        s3 = peg$f17();
+        s3 = peg$f18();
         if (s3) {
           s3 = undefined;
         } else {
@@ -1448,7 +1429,7 @@ function peg$parse(input, options) {
           if (s4 !== peg$FAILED) {
             s5 = peg$parse_();
             peg$savedPos = s0;
-            s0 = peg$f18();
+            s0 = peg$f19();
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -1480,7 +1461,7 @@ function peg$parse(input, options) {
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e10); }
+      if (peg$silentFails === 0) { peg$fail(peg$e7); }
     }
     peg$silentFails--;
     if (s2 === peg$FAILED) {
@@ -1519,7 +1500,7 @@ function peg$parse(input, options) {
           s1 = peg$parseName();
           if (s1 !== peg$FAILED) {
             peg$savedPos = s0;
-            s1 = peg$f19(s1);
+            s1 = peg$f20(s1);
           }
           s0 = s1;
         }
@@ -1533,12 +1514,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 5) === peg$c1) {
-      s1 = peg$c1;
+    if (input.substr(peg$currPos, 5) === peg$c7) {
+      s1 = peg$c7;
       peg$currPos += 5;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e1); }
+      if (peg$silentFails === 0) { peg$fail(peg$e8); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -1573,7 +1554,7 @@ function peg$parse(input, options) {
               s9 = peg$parseEof();
               if (s9 !== peg$FAILED) {
                 peg$savedPos = peg$currPos;
-                s10 = peg$f20(s3, s4, s5, s6, s7);
+                s10 = peg$f21(s3, s4, s5, s6, s7);
                 if (s10) {
                   s10 = undefined;
                 } else {
@@ -1593,7 +1574,7 @@ function peg$parse(input, options) {
             }
             if (s8 !== peg$FAILED) {
               peg$savedPos = s0;
-              s0 = peg$f21(s3, s4, s5, s6, s7);
+              s0 = peg$f22(s3, s4, s5, s6, s7);
             } else {
               peg$currPos = s0;
               s0 = peg$FAILED;
@@ -1639,12 +1620,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4, s5;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 12) === peg$c10) {
-      s1 = peg$c10;
+    if (input.substr(peg$currPos, 12) === peg$c8) {
+      s1 = peg$c8;
       peg$currPos += 12;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e11); }
+      if (peg$silentFails === 0) { peg$fail(peg$e9); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -1658,7 +1639,7 @@ function peg$parse(input, options) {
               s5 = null;
             }
             peg$savedPos = s0;
-            s0 = peg$f22(s4);
+            s0 = peg$f23(s4);
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -1683,12 +1664,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 4) === peg$c11) {
-      s1 = peg$c11;
+    if (input.substr(peg$currPos, 4) === peg$c9) {
+      s1 = peg$c9;
       peg$currPos += 4;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e12); }
+      if (peg$silentFails === 0) { peg$fail(peg$e10); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -1698,7 +1679,7 @@ function peg$parse(input, options) {
           s4 = peg$parseBlock();
           if (s4 !== peg$FAILED) {
             peg$savedPos = s0;
-            s0 = peg$f23(s3, s4);
+            s0 = peg$f24(s3, s4);
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -1762,7 +1743,7 @@ function peg$parse(input, options) {
         s3 = null;
       }
       peg$savedPos = s0;
-      s0 = peg$f24(s1, s2);
+      s0 = peg$f25(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -1771,7 +1752,7 @@ function peg$parse(input, options) {
       s0 = peg$currPos;
       s1 = '';
       peg$savedPos = s0;
-      s1 = peg$f25();
+      s1 = peg$f26();
       s0 = s1;
     }
 
@@ -1789,7 +1770,7 @@ function peg$parse(input, options) {
         s3 = peg$parseValue();
         if (s3 !== peg$FAILED) {
           peg$savedPos = s0;
-          s0 = peg$f26(s1, s3);
+          s0 = peg$f27(s1, s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -1813,11 +1794,11 @@ function peg$parse(input, options) {
     s1 = peg$currPos;
     peg$silentFails++;
     if (input.charCodeAt(peg$currPos) === 125) {
-      s2 = peg$c9;
+      s2 = peg$c6;
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e9); }
+      if (peg$silentFails === 0) { peg$fail(peg$e6); }
     }
     peg$silentFails--;
     if (s2 === peg$FAILED) {
@@ -1839,7 +1820,7 @@ function peg$parse(input, options) {
       }
       if (s2 !== peg$FAILED) {
         peg$savedPos = peg$currPos;
-        s3 = peg$f27();
+        s3 = peg$f28();
         if (s3) {
           s3 = undefined;
         } else {
@@ -1855,11 +1836,11 @@ function peg$parse(input, options) {
             s8 = peg$parseMemberStart();
             if (s8 === peg$FAILED) {
               if (input.charCodeAt(peg$currPos) === 125) {
-                s8 = peg$c9;
+                s8 = peg$c6;
                 peg$currPos++;
               } else {
                 s8 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e9); }
+                if (peg$silentFails === 0) { peg$fail(peg$e6); }
               }
             }
             peg$silentFails--;
@@ -1890,11 +1871,11 @@ function peg$parse(input, options) {
               s8 = peg$parseMemberStart();
               if (s8 === peg$FAILED) {
                 if (input.charCodeAt(peg$currPos) === 125) {
-                  s8 = peg$c9;
+                  s8 = peg$c6;
                   peg$currPos++;
                 } else {
                   s8 = peg$FAILED;
-                  if (peg$silentFails === 0) { peg$fail(peg$e9); }
+                  if (peg$silentFails === 0) { peg$fail(peg$e6); }
                 }
               }
               peg$silentFails--;
@@ -1920,7 +1901,7 @@ function peg$parse(input, options) {
             }
             s6 = peg$parse_();
             peg$savedPos = s0;
-            s0 = peg$f28();
+            s0 = peg$f29();
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -1942,69 +1923,59 @@ function peg$parse(input, options) {
   }
 
   function peg$parseMemberStart() {
-    let s0, s1, s2, s3, s4;
+    let s0, s1, s2, s3, s4, s5;
 
     s0 = peg$currPos;
     peg$savedPos = peg$currPos;
-    s1 = peg$f29();
+    s1 = peg$f30();
     if (s1) {
       s1 = undefined;
     } else {
       s1 = peg$FAILED;
     }
     if (s1 !== peg$FAILED) {
-      if (input.substr(peg$currPos, 12) === peg$c10) {
-        s2 = peg$c10;
-        peg$currPos += 12;
+      s2 = peg$currPos;
+      s3 = peg$currPos;
+      s4 = [];
+      s5 = peg$parseWordPart();
+      if (s5 !== peg$FAILED) {
+        while (s5 !== peg$FAILED) {
+          s4.push(s5);
+          s5 = peg$parseWordPart();
+        }
       } else {
+        s4 = peg$FAILED;
+      }
+      if (s4 !== peg$FAILED) {
+        s3 = input.substring(s3, peg$currPos);
+      } else {
+        s3 = s4;
+      }
+      if (s3 !== peg$FAILED) {
+        peg$savedPos = peg$currPos;
+        s4 = peg$f31(s3);
+        if (s4) {
+          s4 = undefined;
+        } else {
+          s4 = peg$FAILED;
+        }
+        if (s4 !== peg$FAILED) {
+          s3 = [s3, s4];
+          s2 = s3;
+        } else {
+          peg$currPos = s2;
+          s2 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s2;
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e11); }
       }
       if (s2 === peg$FAILED) {
-        if (input.substr(peg$currPos, 6) === peg$c2) {
-          s2 = peg$c2;
-          peg$currPos += 6;
-        } else {
-          s2 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e2); }
-        }
-        if (s2 === peg$FAILED) {
-          if (input.substr(peg$currPos, 8) === peg$c4) {
-            s2 = peg$c4;
-            peg$currPos += 8;
-          } else {
-            s2 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e4); }
-          }
-          if (s2 === peg$FAILED) {
-            if (input.substr(peg$currPos, 4) === peg$c11) {
-              s2 = peg$c11;
-              peg$currPos += 4;
-            } else {
-              s2 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e12); }
-            }
-          }
-        }
+        s2 = peg$parseBlockHead();
       }
       if (s2 !== peg$FAILED) {
-        s3 = peg$currPos;
-        peg$silentFails++;
-        s4 = peg$parseWordPart();
-        peg$silentFails--;
-        if (s4 === peg$FAILED) {
-          s3 = undefined;
-        } else {
-          peg$currPos = s3;
-          s3 = peg$FAILED;
-        }
-        if (s3 !== peg$FAILED) {
-          s1 = [s1, s2, s3];
-          s0 = s1;
-        } else {
-          peg$currPos = s0;
-          s0 = peg$FAILED;
-        }
+        s1 = [s1, s2];
+        s0 = s1;
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -2022,11 +1993,11 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 40) {
-      s1 = peg$c12;
+      s1 = peg$c10;
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e13); }
+      if (peg$silentFails === 0) { peg$fail(peg$e11); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
@@ -2070,7 +2041,7 @@ function peg$parse(input, options) {
           s6 = null;
         }
         peg$savedPos = s3;
-        s3 = peg$f30(s4, s5);
+        s3 = peg$f32(s4, s5);
       } else {
         peg$currPos = s3;
         s3 = peg$FAILED;
@@ -2079,16 +2050,16 @@ function peg$parse(input, options) {
         s3 = null;
       }
       if (input.charCodeAt(peg$currPos) === 41) {
-        s4 = peg$c13;
+        s4 = peg$c11;
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e14); }
+        if (peg$silentFails === 0) { peg$fail(peg$e12); }
       }
       if (s4 !== peg$FAILED) {
         s5 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f31(s3);
+        s0 = peg$f33(s3);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -2108,18 +2079,18 @@ function peg$parse(input, options) {
     s1 = peg$parseName();
     if (s1 !== peg$FAILED) {
       if (input.charCodeAt(peg$currPos) === 58) {
-        s2 = peg$c14;
+        s2 = peg$c12;
         peg$currPos++;
       } else {
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e15); }
+        if (peg$silentFails === 0) { peg$fail(peg$e13); }
       }
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         s4 = peg$parseType();
         if (s4 !== peg$FAILED) {
           peg$savedPos = s0;
-          s0 = peg$f32(s1, s4);
+          s0 = peg$f34(s1, s4);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -2140,12 +2111,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 2) === peg$c15) {
-      s1 = peg$c15;
+    if (input.substr(peg$currPos, 2) === peg$c13) {
+      s1 = peg$c13;
       peg$currPos += 2;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e16); }
+      if (peg$silentFails === 0) { peg$fail(peg$e14); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
@@ -2168,12 +2139,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4, s5, s6, s7, s8;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 6) === peg$c2) {
-      s1 = peg$c2;
+    if (input.substr(peg$currPos, 6) === peg$c14) {
+      s1 = peg$c14;
       peg$currPos += 6;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e2); }
+      if (peg$silentFails === 0) { peg$fail(peg$e15); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -2202,7 +2173,7 @@ function peg$parse(input, options) {
             s7 = peg$parseEof();
             if (s7 !== peg$FAILED) {
               peg$savedPos = peg$currPos;
-              s8 = peg$f33(s3, s4, s5);
+              s8 = peg$f35(s3, s4, s5);
               if (s8) {
                 s8 = undefined;
               } else {
@@ -2222,7 +2193,7 @@ function peg$parse(input, options) {
           }
           if (s6 !== peg$FAILED) {
             peg$savedPos = s0;
-            s0 = peg$f34(s3, s4, s5);
+            s0 = peg$f36(s3, s4, s5);
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -2250,23 +2221,23 @@ function peg$parse(input, options) {
     s1 = peg$parseEffect();
     if (s1 !== peg$FAILED) {
       if (input.charCodeAt(peg$currPos) === 58) {
-        s2 = peg$c14;
+        s2 = peg$c12;
         peg$currPos++;
       } else {
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e15); }
+        if (peg$silentFails === 0) { peg$fail(peg$e13); }
       }
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         s4 = peg$parseExpression();
         if (s4 !== peg$FAILED) {
           s5 = peg$currPos;
-          if (input.substr(peg$currPos, 2) === peg$c16) {
-            s6 = peg$c16;
+          if (input.substr(peg$currPos, 2) === peg$c15) {
+            s6 = peg$c15;
             peg$currPos += 2;
           } else {
             s6 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e17); }
+            if (peg$silentFails === 0) { peg$fail(peg$e16); }
           }
           if (s6 !== peg$FAILED) {
             s7 = peg$parseWord();
@@ -2294,7 +2265,7 @@ function peg$parse(input, options) {
             s6 = null;
           }
           peg$savedPos = s0;
-          s0 = peg$f35(s1, s4, s5);
+          s0 = peg$f37(s1, s4, s5);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -2316,36 +2287,36 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     s1 = peg$currPos;
-    if (input.substr(peg$currPos, 5) === peg$c17) {
-      s2 = peg$c17;
+    if (input.substr(peg$currPos, 5) === peg$c16) {
+      s2 = peg$c16;
       peg$currPos += 5;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e18); }
+      if (peg$silentFails === 0) { peg$fail(peg$e17); }
     }
     if (s2 === peg$FAILED) {
-      if (input.substr(peg$currPos, 4) === peg$c18) {
-        s2 = peg$c18;
+      if (input.substr(peg$currPos, 4) === peg$c17) {
+        s2 = peg$c17;
         peg$currPos += 4;
       } else {
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e19); }
+        if (peg$silentFails === 0) { peg$fail(peg$e18); }
       }
       if (s2 === peg$FAILED) {
-        if (input.substr(peg$currPos, 7) === peg$c19) {
-          s2 = peg$c19;
+        if (input.substr(peg$currPos, 7) === peg$c18) {
+          s2 = peg$c18;
           peg$currPos += 7;
         } else {
           s2 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e20); }
+          if (peg$silentFails === 0) { peg$fail(peg$e19); }
         }
         if (s2 === peg$FAILED) {
-          if (input.substr(peg$currPos, 5) === peg$c20) {
-            s2 = peg$c20;
+          if (input.substr(peg$currPos, 5) === peg$c19) {
+            s2 = peg$c19;
             peg$currPos += 5;
           } else {
             s2 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e21); }
+            if (peg$silentFails === 0) { peg$fail(peg$e20); }
           }
         }
       }
@@ -2359,7 +2330,7 @@ function peg$parse(input, options) {
       s2 = peg$parseWord();
       if (s2 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f36(s1);
+        s0 = peg$f38(s1);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -2379,11 +2350,11 @@ function peg$parse(input, options) {
     s1 = peg$currPos;
     peg$silentFails++;
     if (input.charCodeAt(peg$currPos) === 125) {
-      s2 = peg$c9;
+      s2 = peg$c6;
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e9); }
+      if (peg$silentFails === 0) { peg$fail(peg$e6); }
     }
     peg$silentFails--;
     if (s2 === peg$FAILED) {
@@ -2405,7 +2376,7 @@ function peg$parse(input, options) {
       }
       if (s2 !== peg$FAILED) {
         peg$savedPos = peg$currPos;
-        s3 = peg$f37();
+        s3 = peg$f39();
         if (s3) {
           s3 = undefined;
         } else {
@@ -2421,11 +2392,11 @@ function peg$parse(input, options) {
             s8 = peg$parseRuleStart();
             if (s8 === peg$FAILED) {
               if (input.charCodeAt(peg$currPos) === 125) {
-                s8 = peg$c9;
+                s8 = peg$c6;
                 peg$currPos++;
               } else {
                 s8 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e9); }
+                if (peg$silentFails === 0) { peg$fail(peg$e6); }
               }
             }
             peg$silentFails--;
@@ -2456,11 +2427,11 @@ function peg$parse(input, options) {
               s8 = peg$parseRuleStart();
               if (s8 === peg$FAILED) {
                 if (input.charCodeAt(peg$currPos) === 125) {
-                  s8 = peg$c9;
+                  s8 = peg$c6;
                   peg$currPos++;
                 } else {
                   s8 = peg$FAILED;
-                  if (peg$silentFails === 0) { peg$fail(peg$e9); }
+                  if (peg$silentFails === 0) { peg$fail(peg$e6); }
                 }
               }
               peg$silentFails--;
@@ -2486,7 +2457,7 @@ function peg$parse(input, options) {
             }
             s6 = peg$parse_();
             peg$savedPos = s0;
-            s0 = peg$f38();
+            s0 = peg$f40();
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -2512,21 +2483,21 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     peg$savedPos = peg$currPos;
-    s1 = peg$f39();
+    s1 = peg$f41();
     if (s1) {
       s1 = undefined;
     } else {
       s1 = peg$FAILED;
     }
     if (s1 !== peg$FAILED) {
-      s2 = peg$parseEffect();
+      s2 = peg$parseName();
       if (s2 !== peg$FAILED) {
         if (input.charCodeAt(peg$currPos) === 58) {
-          s3 = peg$c14;
+          s3 = peg$c12;
           peg$currPos++;
         } else {
           s3 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e15); }
+          if (peg$silentFails === 0) { peg$fail(peg$e13); }
         }
         if (s3 !== peg$FAILED) {
           s1 = [s1, s2, s3];
@@ -2551,36 +2522,36 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 5) === peg$c17) {
-      s1 = peg$c17;
+    if (input.substr(peg$currPos, 5) === peg$c16) {
+      s1 = peg$c16;
       peg$currPos += 5;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e18); }
+      if (peg$silentFails === 0) { peg$fail(peg$e17); }
     }
     if (s1 === peg$FAILED) {
-      if (input.substr(peg$currPos, 4) === peg$c18) {
-        s1 = peg$c18;
+      if (input.substr(peg$currPos, 4) === peg$c17) {
+        s1 = peg$c17;
         peg$currPos += 4;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e19); }
+        if (peg$silentFails === 0) { peg$fail(peg$e18); }
       }
       if (s1 === peg$FAILED) {
-        if (input.substr(peg$currPos, 7) === peg$c19) {
-          s1 = peg$c19;
+        if (input.substr(peg$currPos, 7) === peg$c18) {
+          s1 = peg$c18;
           peg$currPos += 7;
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e20); }
+          if (peg$silentFails === 0) { peg$fail(peg$e19); }
         }
         if (s1 === peg$FAILED) {
-          if (input.substr(peg$currPos, 5) === peg$c20) {
-            s1 = peg$c20;
+          if (input.substr(peg$currPos, 5) === peg$c19) {
+            s1 = peg$c19;
             peg$currPos += 5;
           } else {
             s1 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e21); }
+            if (peg$silentFails === 0) { peg$fail(peg$e20); }
           }
         }
       }
@@ -2588,11 +2559,11 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       if (input.charCodeAt(peg$currPos) === 58) {
-        s3 = peg$c14;
+        s3 = peg$c12;
         peg$currPos++;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e15); }
+        if (peg$silentFails === 0) { peg$fail(peg$e13); }
       }
       if (s3 !== peg$FAILED) {
         s1 = [s1, s2, s3];
@@ -2613,12 +2584,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4, s5, s6, s7;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 4) === peg$c3) {
-      s1 = peg$c3;
+    if (input.substr(peg$currPos, 4) === peg$c20) {
+      s1 = peg$c20;
       peg$currPos += 4;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e3); }
+      if (peg$silentFails === 0) { peg$fail(peg$e21); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -2641,7 +2612,7 @@ function peg$parse(input, options) {
                 s7 = null;
               }
               peg$savedPos = s0;
-              s0 = peg$f40(s3, s6);
+              s0 = peg$f42(s3, s6);
             } else {
               peg$currPos = s0;
               s0 = peg$FAILED;
@@ -2664,12 +2635,12 @@ function peg$parse(input, options) {
     }
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
-      if (input.substr(peg$currPos, 4) === peg$c3) {
-        s1 = peg$c3;
+      if (input.substr(peg$currPos, 4) === peg$c20) {
+        s1 = peg$c20;
         peg$currPos += 4;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e3); }
+        if (peg$silentFails === 0) { peg$fail(peg$e21); }
       }
       if (s1 !== peg$FAILED) {
         s2 = peg$parseWord();
@@ -2683,7 +2654,7 @@ function peg$parse(input, options) {
                 s5 = null;
               }
               peg$savedPos = s0;
-              s0 = peg$f41(s3, s4);
+              s0 = peg$f43(s3, s4);
             } else {
               peg$currPos = s0;
               s0 = peg$FAILED;
@@ -2751,7 +2722,7 @@ function peg$parse(input, options) {
           s2 = null;
         }
         peg$savedPos = s0;
-        s0 = peg$f42(s1, s2);
+        s0 = peg$f44(s1, s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -2800,7 +2771,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f43(s1, s2);
+      s0 = peg$f45(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -2814,27 +2785,27 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 123) {
-      s1 = peg$c24;
+      s1 = peg$c0;
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e25); }
+      if (peg$silentFails === 0) { peg$fail(peg$e0); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       s3 = peg$parseFields();
       if (s3 !== peg$FAILED) {
         if (input.charCodeAt(peg$currPos) === 125) {
-          s4 = peg$c9;
+          s4 = peg$c6;
           peg$currPos++;
         } else {
           s4 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e9); }
+          if (peg$silentFails === 0) { peg$fail(peg$e6); }
         }
         if (s4 !== peg$FAILED) {
           s5 = peg$parse_();
           peg$savedPos = s0;
-          s0 = peg$f44(s3);
+          s0 = peg$f46(s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -2894,7 +2865,7 @@ function peg$parse(input, options) {
         s3 = null;
       }
       peg$savedPos = s0;
-      s0 = peg$f45(s1, s2);
+      s0 = peg$f47(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -2903,7 +2874,7 @@ function peg$parse(input, options) {
       s0 = peg$currPos;
       s1 = '';
       peg$savedPos = s0;
-      s1 = peg$f46();
+      s1 = peg$f48();
       s0 = s1;
     }
 
@@ -2918,11 +2889,11 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$currPos;
       if (input.charCodeAt(peg$currPos) === 63) {
-        s3 = peg$c25;
+        s3 = peg$c24;
         peg$currPos++;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e26); }
+        if (peg$silentFails === 0) { peg$fail(peg$e25); }
       }
       if (s3 !== peg$FAILED) {
         s4 = peg$parse_();
@@ -2936,18 +2907,18 @@ function peg$parse(input, options) {
         s2 = null;
       }
       if (input.charCodeAt(peg$currPos) === 58) {
-        s3 = peg$c14;
+        s3 = peg$c12;
         peg$currPos++;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e15); }
+        if (peg$silentFails === 0) { peg$fail(peg$e13); }
       }
       if (s3 !== peg$FAILED) {
         s4 = peg$parse_();
         s5 = peg$parseType();
         if (s5 !== peg$FAILED) {
           peg$savedPos = s0;
-          s0 = peg$f47(s1, s2, s5);
+          s0 = peg$f49(s1, s2, s5);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -2968,12 +2939,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4, s5, s6;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 8) === peg$c4) {
-      s1 = peg$c4;
+    if (input.substr(peg$currPos, 8) === peg$c25) {
+      s1 = peg$c25;
       peg$currPos += 8;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e4); }
+      if (peg$silentFails === 0) { peg$fail(peg$e26); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -2989,7 +2960,7 @@ function peg$parse(input, options) {
             s6 = peg$parseBlock();
             if (s6 !== peg$FAILED) {
               peg$savedPos = s0;
-              s0 = peg$f48(s3, s4, s5, s6);
+              s0 = peg$f50(s3, s4, s5, s6);
             } else {
               peg$currPos = s0;
               s0 = peg$FAILED;
@@ -3038,7 +3009,7 @@ function peg$parse(input, options) {
         s4 = peg$parseEof();
         if (s4 !== peg$FAILED) {
           peg$savedPos = peg$currPos;
-          s5 = peg$f49(s1, s2);
+          s5 = peg$f51(s1, s2);
           if (s5) {
             s5 = undefined;
           } else {
@@ -3058,7 +3029,7 @@ function peg$parse(input, options) {
       }
       if (s3 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f50(s1, s2);
+        s0 = peg$f52(s1, s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -3118,11 +3089,11 @@ function peg$parse(input, options) {
         if (s3 !== peg$FAILED) {
           s4 = peg$currPos;
           if (input.charCodeAt(peg$currPos) === 58) {
-            s5 = peg$c14;
+            s5 = peg$c12;
             peg$currPos++;
           } else {
             s5 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e15); }
+            if (peg$silentFails === 0) { peg$fail(peg$e13); }
           }
           if (s5 !== peg$FAILED) {
             s6 = peg$parse_();
@@ -3154,7 +3125,7 @@ function peg$parse(input, options) {
               s8 = peg$parseSemicolon();
               if (s8 !== peg$FAILED) {
                 peg$savedPos = s0;
-                s0 = peg$f51(s3, s4, s7);
+                s0 = peg$f53(s3, s4, s7);
               } else {
                 peg$currPos = s0;
                 s0 = peg$FAILED;
@@ -3187,12 +3158,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 2) === peg$c16) {
-      s1 = peg$c16;
+    if (input.substr(peg$currPos, 2) === peg$c15) {
+      s1 = peg$c15;
       peg$currPos += 2;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e17); }
+      if (peg$silentFails === 0) { peg$fail(peg$e16); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -3227,7 +3198,7 @@ function peg$parse(input, options) {
                       s10 = null;
                     }
                     peg$savedPos = s0;
-                    s0 = peg$f52(s5, s8, s9, s10);
+                    s0 = peg$f54(s5, s8, s9, s10);
                   } else {
                     peg$currPos = s0;
                     s0 = peg$FAILED;
@@ -3268,12 +3239,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4, s5;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 2) === peg$c16) {
-      s1 = peg$c16;
+    if (input.substr(peg$currPos, 2) === peg$c15) {
+      s1 = peg$c15;
       peg$currPos += 2;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e17); }
+      if (peg$silentFails === 0) { peg$fail(peg$e16); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -3287,7 +3258,7 @@ function peg$parse(input, options) {
               s5 = null;
             }
             peg$savedPos = s0;
-            s0 = peg$f53(s3, s4, s5);
+            s0 = peg$f55(s3, s4, s5);
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -3378,7 +3349,7 @@ function peg$parse(input, options) {
                 s7 = peg$parseBlock();
                 if (s7 !== peg$FAILED) {
                   peg$savedPos = s0;
-                  s0 = peg$f54(s3, s6, s7);
+                  s0 = peg$f56(s3, s6, s7);
                 } else {
                   peg$currPos = s0;
                   s0 = peg$FAILED;
@@ -3447,7 +3418,7 @@ function peg$parse(input, options) {
               s7 = peg$parseEof();
               if (s7 !== peg$FAILED) {
                 peg$savedPos = peg$currPos;
-                s8 = peg$f55(s3, s4, s5);
+                s8 = peg$f57(s3, s4, s5);
                 if (s8) {
                   s8 = undefined;
                 } else {
@@ -3467,7 +3438,7 @@ function peg$parse(input, options) {
             }
             if (s6 !== peg$FAILED) {
               peg$savedPos = s0;
-              s0 = peg$f56(s3, s4, s5);
+              s0 = peg$f58(s3, s4, s5);
             } else {
               peg$currPos = s0;
               s0 = peg$FAILED;
@@ -3517,7 +3488,7 @@ function peg$parse(input, options) {
             s5 = null;
           }
           peg$savedPos = s0;
-          s0 = peg$f57(s1, s4);
+          s0 = peg$f59(s1, s4);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -3543,7 +3514,7 @@ function peg$parse(input, options) {
       s1 = peg$parseName();
       if (s1 !== peg$FAILED) {
         peg$savedPos = s0;
-        s1 = peg$f58(s1);
+        s1 = peg$f60(s1);
       }
       s0 = s1;
     }
@@ -3579,11 +3550,11 @@ function peg$parse(input, options) {
             if (s5 !== peg$FAILED) {
               s6 = peg$currPos;
               if (input.charCodeAt(peg$currPos) === 40) {
-                s7 = peg$c12;
+                s7 = peg$c10;
                 peg$currPos++;
               } else {
                 s7 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e13); }
+                if (peg$silentFails === 0) { peg$fail(peg$e11); }
               }
               if (s7 !== peg$FAILED) {
                 s8 = peg$parse_();
@@ -3614,11 +3585,11 @@ function peg$parse(input, options) {
                 }
                 if (s9 !== peg$FAILED) {
                   if (input.charCodeAt(peg$currPos) === 41) {
-                    s10 = peg$c13;
+                    s10 = peg$c11;
                     peg$currPos++;
                   } else {
                     s10 = peg$FAILED;
-                    if (peg$silentFails === 0) { peg$fail(peg$e14); }
+                    if (peg$silentFails === 0) { peg$fail(peg$e12); }
                   }
                   if (s10 !== peg$FAILED) {
                     s11 = peg$parse_();
@@ -3639,7 +3610,7 @@ function peg$parse(input, options) {
                 s7 = peg$parseBlock();
                 if (s7 !== peg$FAILED) {
                   peg$savedPos = s0;
-                  s0 = peg$f59(s3, s6, s7);
+                  s0 = peg$f61(s3, s6, s7);
                 } else {
                   peg$currPos = s0;
                   s0 = peg$FAILED;
@@ -3693,7 +3664,7 @@ function peg$parse(input, options) {
         s4 = peg$parseSemicolon();
         if (s4 !== peg$FAILED) {
           peg$savedPos = s0;
-          s0 = peg$f60(s3);
+          s0 = peg$f62(s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -3711,33 +3682,68 @@ function peg$parse(input, options) {
   }
 
   function peg$parseAssignment() {
-    let s0, s1, s2, s3, s4;
+    let s0, s1, s2, s3, s4, s5;
 
     s0 = peg$currPos;
-    s1 = peg$parseExpression();
-    if (s1 !== peg$FAILED) {
-      s2 = peg$currPos;
-      s3 = peg$parseAssignOp();
-      if (s3 !== peg$FAILED) {
-        s4 = peg$parseExpression();
-        if (s4 !== peg$FAILED) {
-          s3 = [s3, s4];
-          s2 = s3;
-        } else {
-          peg$currPos = s2;
-          s2 = peg$FAILED;
-        }
+    s1 = peg$currPos;
+    peg$silentFails++;
+    s2 = peg$currPos;
+    if (input.substr(peg$currPos, 2) === peg$c15) {
+      s3 = peg$c15;
+      peg$currPos += 2;
+    } else {
+      s3 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e16); }
+    }
+    if (s3 !== peg$FAILED) {
+      s4 = peg$parseWord();
+      if (s4 !== peg$FAILED) {
+        s3 = [s3, s4];
+        s2 = s3;
       } else {
         peg$currPos = s2;
         s2 = peg$FAILED;
       }
-      if (s2 === peg$FAILED) {
-        s2 = null;
-      }
-      s3 = peg$parseSemicolon();
-      if (s3 !== peg$FAILED) {
-        peg$savedPos = s0;
-        s0 = peg$f61(s1, s2);
+    } else {
+      peg$currPos = s2;
+      s2 = peg$FAILED;
+    }
+    peg$silentFails--;
+    if (s2 === peg$FAILED) {
+      s1 = undefined;
+    } else {
+      peg$currPos = s1;
+      s1 = peg$FAILED;
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseExpression();
+      if (s2 !== peg$FAILED) {
+        s3 = peg$currPos;
+        s4 = peg$parseAssignOp();
+        if (s4 !== peg$FAILED) {
+          s5 = peg$parseExpression();
+          if (s5 !== peg$FAILED) {
+            s4 = [s4, s5];
+            s3 = s4;
+          } else {
+            peg$currPos = s3;
+            s3 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s3;
+          s3 = peg$FAILED;
+        }
+        if (s3 === peg$FAILED) {
+          s3 = null;
+        }
+        s4 = peg$parseSemicolon();
+        if (s4 !== peg$FAILED) {
+          peg$savedPos = s0;
+          s0 = peg$f63(s2, s3);
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -3832,7 +3838,7 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f62(s1);
+        s0 = peg$f64(s1);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -3852,11 +3858,11 @@ function peg$parse(input, options) {
     s1 = peg$currPos;
     peg$silentFails++;
     if (input.charCodeAt(peg$currPos) === 125) {
-      s2 = peg$c9;
+      s2 = peg$c6;
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e9); }
+      if (peg$silentFails === 0) { peg$fail(peg$e6); }
     }
     peg$silentFails--;
     if (s2 === peg$FAILED) {
@@ -3878,7 +3884,7 @@ function peg$parse(input, options) {
       }
       if (s2 !== peg$FAILED) {
         peg$savedPos = peg$currPos;
-        s3 = peg$f63();
+        s3 = peg$f65();
         if (s3) {
           s3 = undefined;
         } else {
@@ -3925,7 +3931,7 @@ function peg$parse(input, options) {
           if (s4 !== peg$FAILED) {
             s5 = peg$parse_();
             peg$savedPos = s0;
-            s0 = peg$f64();
+            s0 = peg$f66();
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -4046,7 +4052,7 @@ function peg$parse(input, options) {
           }
           if (s5 !== peg$FAILED) {
             peg$savedPos = s0;
-            s0 = peg$f65(s2, s5);
+            s0 = peg$f67(s2, s5);
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -4074,17 +4080,17 @@ function peg$parse(input, options) {
     s1 = peg$parseName();
     if (s1 !== peg$FAILED) {
       peg$savedPos = s0;
-      s1 = peg$f66(s1);
+      s1 = peg$f68(s1);
     }
     s0 = s1;
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
       if (input.charCodeAt(peg$currPos) === 40) {
-        s1 = peg$c12;
+        s1 = peg$c10;
         peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e13); }
+        if (peg$silentFails === 0) { peg$fail(peg$e11); }
       }
       if (s1 !== peg$FAILED) {
         s2 = peg$parse_();
@@ -4124,7 +4130,7 @@ function peg$parse(input, options) {
             }
           }
           peg$savedPos = s3;
-          s3 = peg$f67(s4, s5);
+          s3 = peg$f69(s4, s5);
         } else {
           peg$currPos = s3;
           s3 = peg$FAILED;
@@ -4133,16 +4139,16 @@ function peg$parse(input, options) {
           s3 = null;
         }
         if (input.charCodeAt(peg$currPos) === 41) {
-          s4 = peg$c13;
+          s4 = peg$c11;
           peg$currPos++;
         } else {
           s4 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e14); }
+          if (peg$silentFails === 0) { peg$fail(peg$e12); }
         }
         if (s4 !== peg$FAILED) {
           s5 = peg$parse_();
           peg$savedPos = s0;
-          s0 = peg$f68(s3);
+          s0 = peg$f70(s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -4197,7 +4203,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f69(s1, s2);
+      s0 = peg$f71(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4247,7 +4253,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f70(s1, s2);
+      s0 = peg$f72(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4297,7 +4303,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f71(s1, s2);
+      s0 = peg$f73(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4347,7 +4353,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f72(s1, s2);
+      s0 = peg$f74(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4397,7 +4403,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f73(s1, s2);
+      s0 = peg$f75(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4447,7 +4453,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f74(s1, s2);
+      s0 = peg$f76(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4469,7 +4475,7 @@ function peg$parse(input, options) {
     s2 = peg$parsePostfix();
     if (s2 !== peg$FAILED) {
       peg$savedPos = s0;
-      s0 = peg$f75(s1, s2);
+      s0 = peg$f77(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4493,7 +4499,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f76(s1);
+      s0 = peg$f78(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4522,7 +4528,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f77(s1);
+      s0 = peg$f79(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4591,7 +4597,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f78(s1);
+      s0 = peg$f80(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4638,7 +4644,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f79(s1);
+      s0 = peg$f81(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4702,7 +4708,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f80(s1);
+      s0 = peg$f82(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4766,7 +4772,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f81(s1);
+      s0 = peg$f83(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4826,7 +4832,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f82(s1);
+      s0 = peg$f84(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4853,7 +4859,7 @@ function peg$parse(input, options) {
         s3 = peg$parseStep();
       }
       peg$savedPos = s0;
-      s0 = peg$f83(s1, s2);
+      s0 = peg$f85(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4878,7 +4884,7 @@ function peg$parse(input, options) {
       s3 = peg$parseName();
       if (s3 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f84(s3);
+        s0 = peg$f86(s3);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -4890,11 +4896,11 @@ function peg$parse(input, options) {
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
       if (input.charCodeAt(peg$currPos) === 40) {
-        s1 = peg$c12;
+        s1 = peg$c10;
         peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e13); }
+        if (peg$silentFails === 0) { peg$fail(peg$e11); }
       }
       if (s1 !== peg$FAILED) {
         s2 = peg$parse_();
@@ -4903,16 +4909,16 @@ function peg$parse(input, options) {
           s3 = null;
         }
         if (input.charCodeAt(peg$currPos) === 41) {
-          s4 = peg$c13;
+          s4 = peg$c11;
           peg$currPos++;
         } else {
           s4 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e14); }
+          if (peg$silentFails === 0) { peg$fail(peg$e12); }
         }
         if (s4 !== peg$FAILED) {
           s5 = peg$parse_();
           peg$savedPos = s0;
-          s0 = peg$f85(s3);
+          s0 = peg$f87(s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -4944,7 +4950,7 @@ function peg$parse(input, options) {
             if (s4 !== peg$FAILED) {
               s5 = peg$parse_();
               peg$savedPos = s0;
-              s0 = peg$f86(s3);
+              s0 = peg$f88(s3);
             } else {
               peg$currPos = s0;
               s0 = peg$FAILED;
@@ -5006,7 +5012,7 @@ function peg$parse(input, options) {
         s3 = null;
       }
       peg$savedPos = s0;
-      s0 = peg$f87(s1, s2);
+      s0 = peg$f89(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -5024,27 +5030,27 @@ function peg$parse(input, options) {
       if (s0 === peg$FAILED) {
         s0 = peg$currPos;
         if (input.charCodeAt(peg$currPos) === 40) {
-          s1 = peg$c12;
+          s1 = peg$c10;
           peg$currPos++;
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e13); }
+          if (peg$silentFails === 0) { peg$fail(peg$e11); }
         }
         if (s1 !== peg$FAILED) {
           s2 = peg$parse_();
           s3 = peg$parseExpression();
           if (s3 !== peg$FAILED) {
             if (input.charCodeAt(peg$currPos) === 41) {
-              s4 = peg$c13;
+              s4 = peg$c11;
               peg$currPos++;
             } else {
               s4 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e14); }
+              if (peg$silentFails === 0) { peg$fail(peg$e12); }
             }
             if (s4 !== peg$FAILED) {
               s5 = peg$parse_();
               peg$savedPos = s0;
-              s0 = peg$f88(s3);
+              s0 = peg$f90(s3);
             } else {
               peg$currPos = s0;
               s0 = peg$FAILED;
@@ -5088,7 +5094,7 @@ function peg$parse(input, options) {
                   s3 = peg$parseName();
                   if (s3 !== peg$FAILED) {
                     peg$savedPos = s0;
-                    s0 = peg$f89(s3);
+                    s0 = peg$f91(s3);
                   } else {
                     peg$currPos = s0;
                     s0 = peg$FAILED;
@@ -5114,12 +5120,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15, s16;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 2) === peg$c16) {
-      s1 = peg$c16;
+    if (input.substr(peg$currPos, 2) === peg$c15) {
+      s1 = peg$c15;
       peg$currPos += 2;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e17); }
+      if (peg$silentFails === 0) { peg$fail(peg$e16); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -5127,22 +5133,22 @@ function peg$parse(input, options) {
         s3 = peg$parseExpression();
         if (s3 !== peg$FAILED) {
           if (input.charCodeAt(peg$currPos) === 123) {
-            s4 = peg$c24;
+            s4 = peg$c0;
             peg$currPos++;
           } else {
             s4 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e25); }
+            if (peg$silentFails === 0) { peg$fail(peg$e0); }
           }
           if (s4 !== peg$FAILED) {
             s5 = peg$parse_();
             s6 = peg$parseExpression();
             if (s6 !== peg$FAILED) {
               if (input.charCodeAt(peg$currPos) === 125) {
-                s7 = peg$c9;
+                s7 = peg$c6;
                 peg$currPos++;
               } else {
                 s7 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e9); }
+                if (peg$silentFails === 0) { peg$fail(peg$e6); }
               }
               if (s7 !== peg$FAILED) {
                 s8 = peg$parse_();
@@ -5160,22 +5166,22 @@ function peg$parse(input, options) {
                     if (s11 === peg$FAILED) {
                       s11 = peg$currPos;
                       if (input.charCodeAt(peg$currPos) === 123) {
-                        s12 = peg$c24;
+                        s12 = peg$c0;
                         peg$currPos++;
                       } else {
                         s12 = peg$FAILED;
-                        if (peg$silentFails === 0) { peg$fail(peg$e25); }
+                        if (peg$silentFails === 0) { peg$fail(peg$e0); }
                       }
                       if (s12 !== peg$FAILED) {
                         s13 = peg$parse_();
                         s14 = peg$parseExpression();
                         if (s14 !== peg$FAILED) {
                           if (input.charCodeAt(peg$currPos) === 125) {
-                            s15 = peg$c9;
+                            s15 = peg$c6;
                             peg$currPos++;
                           } else {
                             s15 = peg$FAILED;
-                            if (peg$silentFails === 0) { peg$fail(peg$e9); }
+                            if (peg$silentFails === 0) { peg$fail(peg$e6); }
                           }
                           if (s15 !== peg$FAILED) {
                             s16 = peg$parse_();
@@ -5195,7 +5201,7 @@ function peg$parse(input, options) {
                     }
                     if (s11 !== peg$FAILED) {
                       peg$savedPos = s0;
-                      s0 = peg$f90(s3, s6, s11);
+                      s0 = peg$f92(s3, s6, s11);
                     } else {
                       peg$currPos = s0;
                       s0 = peg$FAILED;
@@ -5263,7 +5269,7 @@ function peg$parse(input, options) {
       if (s4 !== peg$FAILED) {
         s5 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f91(s3);
+        s0 = peg$f93(s3);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -5281,27 +5287,27 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 123) {
-      s1 = peg$c24;
+      s1 = peg$c0;
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e25); }
+      if (peg$silentFails === 0) { peg$fail(peg$e0); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       s3 = peg$parseRecordFields();
       if (s3 !== peg$FAILED) {
         if (input.charCodeAt(peg$currPos) === 125) {
-          s4 = peg$c9;
+          s4 = peg$c6;
           peg$currPos++;
         } else {
           s4 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e9); }
+          if (peg$silentFails === 0) { peg$fail(peg$e6); }
         }
         if (s4 !== peg$FAILED) {
           s5 = peg$parse_();
           peg$savedPos = s0;
-          s0 = peg$f92(s3);
+          s0 = peg$f94(s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -5361,7 +5367,7 @@ function peg$parse(input, options) {
         s3 = null;
       }
       peg$savedPos = s0;
-      s0 = peg$f93(s1, s2);
+      s0 = peg$f95(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -5370,7 +5376,7 @@ function peg$parse(input, options) {
       s0 = peg$currPos;
       s1 = '';
       peg$savedPos = s0;
-      s1 = peg$f94();
+      s1 = peg$f96();
       s0 = s1;
     }
 
@@ -5387,7 +5393,7 @@ function peg$parse(input, options) {
       s2 = peg$parseString();
       if (s2 !== peg$FAILED) {
         peg$savedPos = s1;
-        s2 = peg$f95(s2);
+        s2 = peg$f97(s2);
       }
       s1 = s2;
     }
@@ -5397,7 +5403,7 @@ function peg$parse(input, options) {
         s3 = peg$parseExpression();
         if (s3 !== peg$FAILED) {
           peg$savedPos = s0;
-          s0 = peg$f96(s1, s3);
+          s0 = peg$f98(s1, s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -5478,7 +5484,7 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f97(s1);
+        s0 = peg$f99(s1);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -5540,7 +5546,7 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f98(s2);
+        s0 = peg$f100(s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -5578,7 +5584,7 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f99(s1);
+        s0 = peg$f101(s1);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -5618,7 +5624,7 @@ function peg$parse(input, options) {
         if (s3 !== peg$FAILED) {
           s4 = peg$parse_();
           peg$savedPos = s0;
-          s0 = peg$f100(s1, s2);
+          s0 = peg$f102(s1, s2);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -6037,7 +6043,7 @@ function peg$parse(input, options) {
       if (s3 !== peg$FAILED) {
         s4 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f101(s2);
+        s0 = peg$f103(s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -6078,7 +6084,7 @@ function peg$parse(input, options) {
         if (s3 !== peg$FAILED) {
           s4 = peg$parse_();
           peg$savedPos = s0;
-          s0 = peg$f102(s2);
+          s0 = peg$f104(s2);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -6145,7 +6151,7 @@ function peg$parse(input, options) {
     }
     if (s1 !== peg$FAILED) {
       peg$savedPos = s0;
-      s1 = peg$f103();
+      s1 = peg$f105();
     }
     s0 = s1;
     if (s0 === peg$FAILED) {
@@ -6159,7 +6165,7 @@ function peg$parse(input, options) {
       }
       if (s1 !== peg$FAILED) {
         peg$savedPos = s0;
-        s1 = peg$f104();
+        s1 = peg$f106();
       }
       s0 = s1;
       if (s0 === peg$FAILED) {
@@ -6173,7 +6179,7 @@ function peg$parse(input, options) {
         }
         if (s1 !== peg$FAILED) {
           peg$savedPos = s0;
-          s1 = peg$f105();
+          s1 = peg$f107();
         }
         s0 = s1;
         if (s0 === peg$FAILED) {
@@ -6187,7 +6193,7 @@ function peg$parse(input, options) {
           }
           if (s1 !== peg$FAILED) {
             peg$savedPos = s0;
-            s1 = peg$f106();
+            s1 = peg$f108();
           }
           s0 = s1;
           if (s0 === peg$FAILED) {
@@ -6201,7 +6207,7 @@ function peg$parse(input, options) {
             }
             if (s1 !== peg$FAILED) {
               peg$savedPos = s0;
-              s1 = peg$f107();
+              s1 = peg$f109();
             }
             s0 = s1;
             if (s0 === peg$FAILED) {
@@ -6251,15 +6257,15 @@ function peg$parse(input, options) {
                 }
                 if (s2 !== peg$FAILED) {
                   if (input.charCodeAt(peg$currPos) === 125) {
-                    s3 = peg$c9;
+                    s3 = peg$c6;
                     peg$currPos++;
                   } else {
                     s3 = peg$FAILED;
-                    if (peg$silentFails === 0) { peg$fail(peg$e9); }
+                    if (peg$silentFails === 0) { peg$fail(peg$e6); }
                   }
                   if (s3 !== peg$FAILED) {
                     peg$savedPos = peg$currPos;
-                    s4 = peg$f108(s2);
+                    s4 = peg$f110(s2);
                     if (s4) {
                       s4 = undefined;
                     } else {
@@ -6267,7 +6273,7 @@ function peg$parse(input, options) {
                     }
                     if (s4 !== peg$FAILED) {
                       peg$savedPos = s0;
-                      s0 = peg$f109(s2);
+                      s0 = peg$f111(s2);
                     } else {
                       peg$currPos = s0;
                       s0 = peg$FAILED;
@@ -6357,7 +6363,7 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f110(s2);
+        s0 = peg$f112(s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -6385,7 +6391,7 @@ function peg$parse(input, options) {
       s1 = peg$parseString();
       if (s1 !== peg$FAILED) {
         peg$savedPos = s0;
-        s1 = peg$f111(s1);
+        s1 = peg$f113(s1);
       }
       s0 = s1;
     }
@@ -6426,12 +6432,12 @@ function peg$parse(input, options) {
           if (peg$silentFails === 0) { peg$fail(peg$e63); }
         }
         if (s1 === peg$FAILED) {
-          if (input.substr(peg$currPos, 2) === peg$c16) {
-            s1 = peg$c16;
+          if (input.substr(peg$currPos, 2) === peg$c15) {
+            s1 = peg$c15;
             peg$currPos += 2;
           } else {
             s1 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e17); }
+            if (peg$silentFails === 0) { peg$fail(peg$e16); }
           }
           if (s1 === peg$FAILED) {
             if (input.substr(peg$currPos, 4) === peg$c27) {
@@ -6585,11 +6591,11 @@ function peg$parse(input, options) {
     }
     if (s1 === peg$FAILED) {
       if (input.charCodeAt(peg$currPos) === 58) {
-        s1 = peg$c14;
+        s1 = peg$c12;
         peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e15); }
+        if (peg$silentFails === 0) { peg$fail(peg$e13); }
       }
     }
     if (s1 !== peg$FAILED) {
@@ -6684,16 +6690,16 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 123) {
-      s1 = peg$c24;
+      s1 = peg$c0;
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e25); }
+      if (peg$silentFails === 0) { peg$fail(peg$e0); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f112();
+      s0 = peg$f114();
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -6707,11 +6713,11 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 125) {
-      s1 = peg$c9;
+      s1 = peg$c6;
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e9); }
+      if (peg$silentFails === 0) { peg$fail(peg$e6); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
@@ -6916,18 +6922,42 @@ function peg$parse(input, options) {
     let s0, s1;
 
     peg$silentFails++;
-    s0 = peg$parseString();
+    s0 = [];
+    s1 = input.charAt(peg$currPos);
+    if (peg$r18.test(s1)) {
+      peg$currPos++;
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e112); }
+    }
+    if (s1 !== peg$FAILED) {
+      while (s1 !== peg$FAILED) {
+        s0.push(s1);
+        s1 = input.charAt(peg$currPos);
+        if (peg$r18.test(s1)) {
+          peg$currPos++;
+        } else {
+          s1 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e112); }
+        }
+      }
+    } else {
+      s0 = peg$FAILED;
+    }
     if (s0 === peg$FAILED) {
-      s0 = peg$parseComment();
+      s0 = peg$parseString();
       if (s0 === peg$FAILED) {
-        s0 = peg$parseBracketed();
+        s0 = peg$parseComment();
         if (s0 === peg$FAILED) {
-          if (input.length > peg$currPos) {
-            s0 = input.charAt(peg$currPos);
-            peg$currPos++;
-          } else {
-            s0 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e90); }
+          s0 = peg$parseBracketed();
+          if (s0 === peg$FAILED) {
+            if (input.length > peg$currPos) {
+              s0 = input.charAt(peg$currPos);
+              peg$currPos++;
+            } else {
+              s0 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e90); }
+            }
           }
         }
       }
@@ -6946,11 +6976,11 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 123) {
-      s1 = peg$c24;
+      s1 = peg$c0;
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e25); }
+      if (peg$silentFails === 0) { peg$fail(peg$e0); }
     }
     if (s1 !== peg$FAILED) {
       s2 = [];
@@ -6960,11 +6990,11 @@ function peg$parse(input, options) {
         s3 = peg$parseInside();
       }
       if (input.charCodeAt(peg$currPos) === 125) {
-        s3 = peg$c9;
+        s3 = peg$c6;
         peg$currPos++;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e9); }
+        if (peg$silentFails === 0) { peg$fail(peg$e6); }
       }
       if (s3 !== peg$FAILED) {
         s1 = [s1, s2, s3];
@@ -7014,11 +7044,11 @@ function peg$parse(input, options) {
       if (s0 === peg$FAILED) {
         s0 = peg$currPos;
         if (input.charCodeAt(peg$currPos) === 40) {
-          s1 = peg$c12;
+          s1 = peg$c10;
           peg$currPos++;
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e13); }
+          if (peg$silentFails === 0) { peg$fail(peg$e11); }
         }
         if (s1 !== peg$FAILED) {
           s2 = [];
@@ -7028,11 +7058,11 @@ function peg$parse(input, options) {
             s3 = peg$parseInside();
           }
           if (input.charCodeAt(peg$currPos) === 41) {
-            s3 = peg$c13;
+            s3 = peg$c11;
             peg$currPos++;
           } else {
             s3 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e14); }
+            if (peg$silentFails === 0) { peg$fail(peg$e12); }
           }
           if (s3 !== peg$FAILED) {
             s1 = [s1, s2, s3];
@@ -7061,11 +7091,11 @@ function peg$parse(input, options) {
         s0 = peg$parseBracketed();
         if (s0 === peg$FAILED) {
           s0 = input.charAt(peg$currPos);
-          if (peg$r18.test(s0)) {
+          if (peg$r19.test(s0)) {
             peg$currPos++;
           } else {
             s0 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e112); }
+            if (peg$silentFails === 0) { peg$fail(peg$e113); }
           }
         }
       }
@@ -7077,6 +7107,9 @@ function peg$parse(input, options) {
 
   const problems = [];
   const MOST = 50;
+  const TOPS = ["metadata", "agent", "policy", "type", "function", "schedule", "channel", "memory", "webhook"];
+  const MEMBERS = ["capabilities", "policy", "function", "with"];
+  const resembles = (word, words) => options.resembles(word, words);
 
   /** The farthest failure becomes a problem, and reading begins anew from here. */
   function report() {

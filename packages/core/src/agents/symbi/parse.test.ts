@@ -96,6 +96,60 @@ test.each([
   expect(read).toMatchObject({ kind: "problems", problems: [{ detail: "it is nested too deep to be read" }] });
 });
 
+test("Y72 reading takes as long as a file is long: not blanks, nor functions in conditions, nor types in types make it longer", () => {
+  const nested = (n: number): string => (n === 0 ? "1" : `() => { if f(${nested(n - 1)}) ; }`);
+  expect(problemsOf(`function f() { if g(${nested(20)}) ; }`).length).toBeGreaterThan(20);
+  const types = Array.from({ length: 40 }, (_, i) => `type T${i + 1} = { a: T${i}, b: T${i} }`).join("\n");
+  expect(lines(problemsOf(`type T0 = int\n${types}\nagent a -> T40 { with instructions = "x" { } }`))).toBe(
+    "2:16 type `T0` stands here too often to be written out | types within types are at most 500 in all",
+  );
+  expect(problemsOf(`policy p { ${" ".repeat(100_000)}x${" ".repeat(100_000)} }`)).toHaveLength(1);
+  expect(problemsOf(`metadata { ${Array.from({ length: 5_000 }, (_, i) => `k${i} = 1`).join("\n")} }`)).toHaveLength(101);
+});
+
+test("Y2 what is misspelt a second time is told with the first, at every level", () => {
+  const text = `agnet a { }
+agent b {
+  capabilites = [x]
+  polcy p { alow: x }
+  policy q {
+    alow: x
+    dney: x if args.y == {
+      1: 2 }
+    deny: x
+  }
+  wiht model = "x",
+    timeout = 3s { }
+  fobar baz { }
+}
+metdata { description = "x" }
+agnet c { }
+schedle s { }`;
+  expect(problemsOf(text).map(({ line, hint }) => `${line} ${hint.startsWith("did you mean") ? hint : "?"}`)).toEqual([
+    "1 did you mean `agent`?",
+    "3 did you mean `capabilities`?",
+    "4 did you mean `policy`?",
+    "6 did you mean `allow`?",
+    "7 did you mean `deny`?",
+    "11 did you mean `with`?",
+    "13 ?",
+    "15 did you mean `metadata`?",
+    "16 did you mean `agent`?",
+    "17 did you mean `schedule`?",
+  ]);
+});
+
+test("Y73 a line has one kind of end: Windows' are read as ours, texts included, and one that hides what follows is refused", () => {
+  const text = 'agent a {\n  # why\n  with instructions = """\none\ntwo\n""" { }\n}\n';
+  expect(treeOf(text.replaceAll("\n", "\r\n"))).toBe(treeOf(text));
+  expect(formatSymbi(text.replaceAll("\n", "\r\n"), "x")).toEqual(formatSymbi(text, "x"));
+  expect(problemsOf("policy p {\n  allow: x # fine\rdeny: y\n}")[0]).toMatchObject({
+    line: 2,
+    column: 18,
+    detail: expect.stringContaining("carriage return"),
+  });
+});
+
 test("Y3 a file has a size; a huge text or number is no trouble within it", () => {
   expect(parseSymbi(" ".repeat(MAX_CHARACTERS + 1), "x")).toMatchObject({ kind: "problems", problems: [{ line: 1, column: 1 }] });
   expect(parseSymbi(`metadata { x = "${"a".repeat(200_000)}" }`, "x").kind).toBe("tree");

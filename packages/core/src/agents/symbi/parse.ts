@@ -4,7 +4,7 @@
  * Y1 the parser is made from the grammar, and what is committed is fresh. Y2 several problems of a file are told at once, each with line, column, what was expected, and what may
  * have been meant. Y3 whatever the input, reading ends with a tree or with problems: size and depth are limited, and nothing throws.
  */
-import { hiddenAt } from "../../vocab/index.ts";
+import { hiddenAt, nearest } from "../../vocab/index.ts";
 import { parse as generatedParse } from "./grammar.ts";
 import { problemAt, type RawProblem, readable, type SymbiProblem } from "./problems.ts";
 import { tokensOf } from "./tokens.ts";
@@ -20,13 +20,14 @@ export const MAX_NESTING = 64;
 const MAX_DEPTH = 256;
 
 export function parseSymbi(given: string, file: string): Parsed {
-  const text = given.startsWith("\ufeff") ? given.slice(1) : given;
+  // one line end: what a text says does not depend on how a file was checked out
+  const text = (given.startsWith("\ufeff") ? given.slice(1) : given).replaceAll("\r\n", "\n");
   const refused = unfit(text, file);
   if (refused !== null) return { kind: "problems", problems: [refused] };
   const deep = problemAt(file, text, 0, "it is nested too deep to be read", `nest at most ${MAX_NESTING} deep`);
   try {
     // the one place that says what the generated parser makes
-    const { tree, problems } = generatedParse(text, {}) as { tree: File; problems: readonly RawProblem[] };
+    const { tree, problems } = generatedParse(text, { resembles }) as { tree: File; problems: readonly RawProblem[] };
     const [first, ...rest] = problems.map((raw) => readable(file, text, raw)).sort((a, b) => a.line - b.line || a.column - b.column);
     if (first !== undefined) return { kind: "problems", problems: [first, ...rest] };
     const at = tooDeep(tree);
@@ -38,6 +39,11 @@ export function parseSymbi(given: string, file: string): Parsed {
   }
 }
 
+/** Whether somebody may have meant one of these. */
+const resembles = (word: string, words: readonly string[]): boolean =>
+  words.includes(word) || (word.length > 2 && word.length <= LONGEST_WORD && nearest(word, words).startsWith("did you mean"));
+const LONGEST_WORD = 16;
+
 /** What no grammar is asked about. */
 function unfit(text: string, file: string): SymbiProblem | null {
   if (text.length > MAX_CHARACTERS)
@@ -48,6 +54,15 @@ function unfit(text: string, file: string): SymbiProblem | null {
     const hint = "who reviews the file does not see it: take it out, or write it as an escape (`\\u{…}`) in a text";
     return problemAt(file, text, hidden, `U+${code} is invisible, or changes how others are shown`, hint);
   }
+  const lone = text.indexOf("\r");
+  if (lone !== -1)
+    return problemAt(
+      file,
+      text,
+      lone,
+      "a carriage return stands without a line feed",
+      "what follows it is shown as if it stood in this line: end lines with a line feed",
+    );
   let depth = 0;
   for (const { kind, text: sign, at } of tokensOf(text)) {
     if (kind !== "sign") continue;

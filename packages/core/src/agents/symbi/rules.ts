@@ -3,7 +3,7 @@
  *
  * Y14 whatever a file says is about its own agents: every policy made here has one of them as its principal, and none of them can take a project's refusal or question away.
  * Y32 `allow` permits, `deny` forbids, `require` forbids what does not meet it, `require: approval(…)` asks a person, `audit` is recorded and never enforced.
- * Y33 an effect that is allowed covers tools that do nothing beyond the effects of that rule; an effect that is denied covers every tool that has it.
+ * Y33 an effect that is allowed covers tools that do nothing beyond the effects of that rule; one that is denied, audited or needs an approval covers every tool that has it.
  * Y34 a policy stands in the line of its rule, and is named by file and line.
  */
 import { type Effect, nearest, position } from "../../vocab/index.ts";
@@ -13,8 +13,9 @@ import type { AgentDraft, SymbiFile } from "./declare.ts";
 import { KEYS } from "./keys.ts";
 import { problemAt, type SymbiProblem } from "./problems.ts";
 import { sharedScope, type ToolShape, toolScope } from "./scope.ts";
+import { tokensOf } from "./tokens.ts";
 import type { Expression, PolicyBlock, Rule } from "./tree.ts";
-import { type Report, readEntries } from "./values.ts";
+import { limited, type Report, readEntries } from "./values.ts";
 
 export type CompileWorld = Readonly<{
   /** All that the agent has, of skills and servers too. */
@@ -54,13 +55,9 @@ type Around = Readonly<{ symbi: SymbiFile; draft: AgentDraft; world: CompileWorl
 
 export function compilePolicies(symbi: SymbiFile, draft: AgentDraft, world: CompileWorld): Compiled {
   const problems: SymbiProblem[] = [];
-  const told = new Set<string>();
-  const report: Report = (at, detail, hint) => {
-    if (!told.has(`${at} ${detail}`)) problems.push(problemAt(symbi.file, symbi.text, at, detail, hint));
-    told.add(`${at} ${detail}`);
-  };
+  const report = limited((at, detail, hint) => problems.push(problemAt(symbi.file, symbi.text, at, detail, hint)));
   const around = { symbi, draft, world, report };
-  const made = [...sandboxing(around), ...draft.policies.flatMap((policy) => policy.rules.flatMap((rule) => ruleOf(rule, policy, around)))];
+  const made = [...sandboxing(around), ...draft.policies.flatMap((policy) => rulesIn(policy, around))];
   const [first, ...rest] = problems.sort((a, b) => a.line - b.line || a.column - b.column);
   if (first !== undefined) return { kind: "problems", problems: [first, ...rest] };
   const policies = named(made, symbi, draft.name);
@@ -78,6 +75,9 @@ export function compilePolicies(symbi: SymbiFile, draft: AgentDraft, world: Comp
   };
 }
 
+const rulesIn = (policy: PolicyBlock, around: Around): readonly Made[] =>
+  policy.rules.flatMap((rule, i) => ruleOf(rule, policy.name?.text ?? null, policy.rules[i + 1]?.at ?? around.symbi.text.length, around));
+
 /** In the line of its rule, so that whoever names a line of the Cedar names one of the file. */
 function fileOf(policies: readonly CompiledPolicy[], file: string, agent: string, shadow: boolean): readonly AgentPolicies[] {
   if (policies.length === 0) return [];
@@ -93,24 +93,29 @@ function fileOf(policies: readonly CompiledPolicy[], file: string, agent: string
 
 function named(made: readonly Made[], { file, text, agents }: SymbiFile, agent: string): readonly CompiledPolicy[] {
   const lines = made.map((one) => position(text, one.at));
+  const starts = Map.groupBy(made, (_, i) => lines[i]?.line ?? 1);
   return made.map((one, i) => {
     const { line, column } = lines[i] ?? { line: 1, column: 1 };
-    const isShared = made.some((other, j) => lines[j]?.line === line && other.at !== one.at);
+    const isShared = new Set(starts.get(line)?.map(({ at }) => at)).size > 1;
     // a policy of the whole file is made once for each of its agents
     const whose = agents.length > 1 ? `-${agent}` : "";
-    const id = `${line}${isShared ? `.${column}` : ""}${one.tag === null ? "" : `-${one.tag}`}${whose}`.slice(0, 100);
+    const place = `${line}${isShared ? `.${column}` : ""}`;
+    const long = `${place}${one.tag === null ? "" : `-${one.tag}`}${whose}`;
+    // a name that is cut could be another's too
+    const id = long.length <= LONGEST_ID ? long : `${place}-${i + 1}${whose}`;
     const reason = one.why === null ? [] : [`@reason(${cedarText(`${one.why} (${file}:${line})`)})`];
     const cedar = [`@id("${id}")`, ...one.annotations, ...reason, one.body].join(" ");
     return { id: `${file}/${id}`, line, column, block: one.block, rule: one.rule, cedar, shadow: one.shadow };
   });
 }
 
+/** Of Cedar's `@id`, as the gate takes it. */
+const LONGEST_ID = 100;
+
 // ── one rule ──
 
-function ruleOf(rule: Rule, policy: PolicyBlock, around: Around): readonly Made[] {
-  const { symbi } = around;
-  const block = policy.name?.text ?? null;
-  const base = { at: rule.at, block, rule: ruleText(rule, symbi.text) };
+function ruleOf(rule: Rule, block: string | null, end: number, around: Around): readonly Made[] {
+  const base = { at: rule.at, block, rule: ruleText(around.symbi.text.slice(rule.at, end)) };
   if (rule.effect === "require") {
     const { subject } = rule;
     if (subject.kind === "call" && subject.of.kind === "ident" && subject.of.name === "approval")
@@ -175,8 +180,11 @@ function approvalOf(rule: Rule, call: Extract<Expression, { kind: "call" }>, bas
   const targets = targetsOf(what, "approval", around);
   const annotations = annotationsOf(terms, base, around);
   if (targets === null || annotations === null) return [];
-  const asked = grouped(targets, rule.condition, around, (condition) => condition?.whenUnknown(false) ?? null);
-  const unsure = grouped(targets, rule.condition, around, (condition) => {
+  // the question is about the call: the leave that goes with it asks no second one
+  const [calls, leaves] = [targets.filter(({ kind }) => kind !== "leave"), targets.filter(({ kind }) => kind === "leave")];
+  const asked = grouped(calls, rule.condition, around, (condition) => condition?.whenUnknown(false) ?? null);
+  const allowed = grouped(leaves, rule.condition, around, (condition) => condition?.whenUnknown(false) ?? null);
+  const unsure = grouped(calls, rule.condition, around, (condition) => {
     const [loose, strict] = [condition?.whenUnknown(true), condition?.whenUnknown(false)];
     return loose === undefined || loose === strict ? "" : `(${loose} && !(${strict}))`;
   }).filter(({ when }) => when !== null && when !== "");
@@ -185,6 +193,14 @@ function approvalOf(rule: Rule, call: Extract<Expression, { kind: "call" }>, bas
       ...base,
       tag,
       annotations,
+      body: policyText("permit", draft.name, scope, when),
+      shadow: false,
+      why: null,
+    })),
+    ...allowed.map(({ scope, tag, when }) => ({
+      ...base,
+      tag: tag ?? "unsandboxed",
+      annotations: [],
       body: policyText("permit", draft.name, scope, when),
       shadow: false,
       why: null,
@@ -215,6 +231,10 @@ function annotationsOf(
   const question = get("question");
   const approvers = get("approvers");
   const [quorum, expires, onExpiry, grant] = [get("quorum"), get("expires"), get("on_expiry"), get("grant")];
+  if (question === "") {
+    report(values.get("question")?.at ?? base.at, "`question` asks nothing", "say what the person is asked, or take it out");
+    return null;
+  }
   if (typeof expires === "number" && (expires < 1_000 || expires % 1_000 !== 0)) {
     report(values.get("expires")?.at ?? base.at, "`expires` is in whole seconds", "write 30s, 15m or 8h");
     return null;
@@ -265,6 +285,8 @@ type Target = Readonly<
   | { kind: "tool"; tool: ToolShape; resource: ResourcePattern | null }
   | { kind: "effect"; effect: Effect; tools: readonly ToolShape[]; resource: ResourcePattern | null }
   | { kind: "act"; act: Act; resource: ResourcePattern | null }
+  /** That it runs without a sandbox, which is decided beside the call itself. */
+  | { kind: "leave"; tool: ToolShape }
 >;
 type ResourcePattern = Readonly<{ type: string; pattern: string }>;
 type Purpose = "allow" | "deny" | "audit" | "approval";
@@ -345,8 +367,14 @@ function ofEffect(
     return null;
   }
   if (purpose === "deny") return [{ kind: "effect", effect, tools: having, resource }];
-  const covered = purpose === "audit" ? having : having.filter((tool) => tool.effects.every((one) => effects.includes(one)));
-  if (covered.length > 0) return covered.map((tool) => ({ kind: "tool", tool, resource }));
+  // a question that left out what does more than this would let it pass without one
+  const covered = purpose === "allow" ? having.filter((tool) => tool.effects.every((one) => effects.includes(one))) : having;
+  const leaves = effect === "unsandboxed" && purpose !== "audit" ? covered : [];
+  if (covered.length > 0)
+    return [
+      ...covered.map((tool): Target => ({ kind: "tool", tool, resource })),
+      ...leaves.map((tool): Target => ({ kind: "leave", tool })),
+    ];
   const wider = having.map((tool) => `${tool.name} (${tool.effects.join(", ")})`).join(", ");
   report(
     at,
@@ -415,18 +443,30 @@ function grouped(
   };
   for (const target of targets) {
     if (target.kind === "tool") add(`tool:${target.tool.name}`, false, aboutTool(target.tool, tools), target.resource, target.tool.name);
-    else if (target.kind === "act")
+    else if (target.kind === "leave") {
+      const resource = { type: "Tool", pattern: target.tool.name };
+      add(
+        "unsandboxed",
+        false,
+        { about: `running \`${target.tool.name}\` without a sandbox`, scope: sharedScope(tools) },
+        resource,
+        "unsandboxed",
+      );
+    } else if (target.kind === "act")
       add(target.act, false, { about: `\`${target.act}\``, scope: sharedScope(tools) }, target.resource, target.act);
     else if (target.tools.length === 0 || !needsTool(condition))
       add(target.effect, true, { about: `\`${target.effect}\``, scope: sharedScope(tools) }, target.resource, target.effect);
     else for (const tool of target.tools) add(`tool:${tool.name}`, false, aboutTool(tool, tools), target.resource, tool.name);
   }
   const all = [...texts.values()];
-  return all.map(({ actions, effects, when, name }) => ({
-    scope: effects.length > 0 ? `action in Action::${cedarText(effects[0] ?? "")}` : actionsText(actions),
-    tag: all.length === 1 ? null : name,
-    when,
-  }));
+  return all.map(({ actions, effects, when, name }, i) => {
+    const earlier = all.slice(0, i).filter((one) => one.name === name).length;
+    return {
+      scope: effects.length > 0 ? `action in Action::${cedarText(effects[0] ?? "")}` : actionsText(actions),
+      tag: all.length === 1 ? null : earlier === 0 ? name : `${name}.${earlier + 1}`,
+      when,
+    };
+  });
 }
 
 const aboutTool = (tool: ToolShape, tools: readonly ToolShape[]): About => ({
@@ -458,13 +498,18 @@ const resourceText = ({ type, pattern }: ResourcePattern): string =>
 const policyText = (effect: "permit" | "forbid", agent: string, scope: string, when: string | null): string =>
   `${effect}(principal == Agent::${cedarText(agent)}, ${scope}, resource)${when === null ? "" : ` when { ${when} }`};`;
 
-/** As it stands in the file, in one line. */
-function ruleText(rule: Rule, text: string): string {
-  const end = lineEnd(text, rule.at);
-  return text
-    .slice(rule.at, end)
-    .replace(/\s*(?:\/\/|#).*$/, "")
-    .trim();
+/** As it stands in the file, comments aside, in one line. `text` begins with it, and goes on to the next. */
+function ruleText(text: string): string {
+  let [depth, end, kept] = [0, 0, ""];
+  for (const { kind, text: sign, at } of tokensOf(text)) {
+    if (kind === "sign" && "{[(".includes(sign)) depth += 1;
+    if (kind === "sign" && "}])".includes(sign)) depth -= 1;
+    if (depth < 0) break; // the end of its block
+    if (kind === "comment") continue;
+    kept += at > end ? ` ${sign}` : sign;
+    end = at + sign.length;
+  }
+  return kept.replace(/[,;]$/, "");
 }
 
 function lineEnd(text: string, from: number): number {

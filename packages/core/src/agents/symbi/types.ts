@@ -18,6 +18,8 @@ const PLAIN: Readonly<Record<string, JsonObject>> = {
 };
 const GENERIC: Readonly<Record<string, number>> = { List: 1, Array: 1, Option: 1, Optional: 1, Map: 2 };
 const OPTIONAL = ["Option", "Optional"];
+/** Types by name within one that an agent is given or answers with. */
+const MOST_NAMED = 500;
 
 export type Types = Readonly<{
   /** Null where something is wrong with it, which was told. */
@@ -30,6 +32,8 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
   const byName = new Map<string, TypeDeclaration>();
   const used = new Set<string>();
   const told = new Set<TypeNode>();
+  /** Of the type that is being written out: one that names another twice, which names another twice, has no end in practice. */
+  let size = 0;
   for (const one of declared) {
     const { text, at } = one.name;
     if (Object.hasOwn(PLAIN, text) || Object.hasOwn(GENERIC, text)) report(at, `\`${text}\` is a type already`, "give it another name");
@@ -60,6 +64,16 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
         nearest(text, [...byName.keys(), ...Object.keys(PLAIN), ...Object.keys(GENERIC)]),
       );
     used.add(text);
+    size += 1;
+    if (size > MOST_NAMED)
+      return size > MOST_NAMED + 1
+        ? null // told
+        : wrong(
+            type,
+            at,
+            `type \`${text}\` stands here too often to be written out`,
+            `types within types are at most ${MOST_NAMED} in all`,
+          );
     if (within.includes(text)) return wrong(type, at, `type \`${text}\` contains itself`, "an answer has an end: say how deep it goes");
     return schemaOf(own.type, [...within, text]);
   }
@@ -101,11 +115,18 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
   }
 
   return {
-    schemaOf: (type) => schemaOf(type),
-    fieldsOf: (fields) => fieldsOf(fields),
+    schemaOf: (type) => {
+      size = 0;
+      return schemaOf(type);
+    },
+    fieldsOf: (fields) => {
+      size = 0;
+      return fieldsOf(fields);
+    },
     tellUnused() {
       for (const { name, type } of byName.values()) {
         if (used.has(name.text)) continue;
+        size = 0;
         schemaOf(type, [name.text]);
         report(
           name.at,

@@ -6,6 +6,19 @@ import type { Entry, EntryOrSection, Expression, Name, Section } from "./tree.ts
 /** Collects what is wrong; `at` is an offset. */
 export type Report = (at: number, detail: string, hint: string) => void;
 
+const MOST_PROBLEMS = 100;
+/** Each once, and not without end. */
+export function limited(report: Report): Report {
+  const told = new Set<string>();
+  return (at, detail, hint) => {
+    const key = `${at} ${detail}`;
+    if (told.has(key) || told.size > MOST_PROBLEMS) return;
+    told.add(key);
+    if (told.size <= MOST_PROBLEMS) report(at, detail, hint);
+    else report(at, `there are more than ${MOST_PROBLEMS} problems`, "mend those that are told, and look again");
+  };
+}
+
 const UNITS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,
@@ -118,6 +131,9 @@ const HINTS: Readonly<Record<Key["takes"], string>> = {
   secret: 'write `vault://NAME`, or "$NAME" for one of the environment; a secret itself does not stand in a file',
 };
 
+/** As `orgate secrets` takes them. */
+const SECRET_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+
 /** A secret's name, and where it is to be had. */
 export type SecretName = Readonly<{ kind: "secret" | "env"; name: string }>;
 export type Value = Readonly<{ at: number; keyAt: number; value: Json; secret: SecretName | null }>;
@@ -223,7 +239,10 @@ function timeOf(e: Expression): Read {
 }
 
 function secretOf(e: Expression): Read {
-  if (e.kind === "vault") return { value: e.path, secret: { kind: "secret", name: e.path } };
+  if (e.kind === "vault")
+    return SECRET_NAME.test(e.path)
+      ? { value: e.path, secret: { kind: "secret", name: e.path } }
+      : `is \`${e.path}\`, and a secret's name is of letters, digits, _, - and .`;
   const env = e.kind === "string" ? /^\$\{?([A-Za-z_][A-Za-z0-9_]{0,99})\}?$/.exec(e.value)?.[1] : undefined;
   return env === undefined ? "is not the name of a secret" : { value: `$${env}`, secret: { kind: "env", name: env } };
 }

@@ -4,6 +4,13 @@ import { as, get, inText, MOST_PAGE, ofSession, whole } from "../route.ts";
 import * as s from "../shapes.ts";
 import { foundEntry, storedEntry, usageRow, verified } from "../views.ts";
 
+/** Hours in order, with commas between them. */
+const hours = z
+  .string()
+  .regex(/^\d{1,7}(?:,\d{1,7}){0,399}$/)
+  .transform((text) => text.split(",").map(Number))
+  .refine((all) => all.every((hour, i) => i === 0 || hour > (all[i - 1] ?? 0)), "are not in order");
+
 export const journalRoutes = {
   verify: get({
     path: "/journal/verify",
@@ -29,6 +36,7 @@ export const journalRoutes = {
       label: s.name.exactOptional(),
       person: s.name.exactOptional(),
       kind: s.name.exactOptional(),
+      webhook: s.name.exactOptional(),
       /** Older than this position. */
       before: whole.exactOptional(),
       limit: z.coerce.number().int().min(1).max(MOST_PAGE).default(100),
@@ -46,7 +54,7 @@ export const journalRoutes = {
     ),
     act: { kind: "read-journal", on: "project" },
     tag: "journal",
-    says: "Entries of the whole journal, newest first, by what they are about: agent, tool, verdict, policy, label, person, kind, and any of them together.",
+    says: "Entries of the whole journal, newest first, by what they are about: agent, tool, verdict, policy, label, person, kind, webhook, and any of them together.",
   }),
   storedEntry: get({
     path: "/sessions/{session}/entries/{seq}",
@@ -59,11 +67,20 @@ export const journalRoutes = {
   usage: get({
     path: "/usage",
     /** Hours since 1970; `to` is not among them. */
-    query: z.strictObject({ from: whole, to: whole, agent: s.name.exactOptional() }),
-    answers: as(z.strictObject({ rows: z.array(usageRow).readonly(), behind: s.count }).readonly()),
+    query: z.strictObject({ from: whole, to: whole, days: hours.exactOptional(), agent: s.name.exactOptional() }),
+    answers: as(
+      z
+        .strictObject({
+          rows: z.array(usageRow).readonly(),
+          behind: s.count,
+          /** There was more than is added up at once: the sums are too small. */
+          cut: z.boolean(),
+        })
+        .readonly(),
+    ),
     act: { kind: "list", on: "listing" },
     tag: "journal",
-    says: "What the agents that the caller may see did and used, by hour, agent and model.",
+    says: "What the agents that the caller may see did and used, by hour, agent and model; with `days`, the hours at which days begin, by day.",
   }),
   export: get({
     path: "/journal/export",

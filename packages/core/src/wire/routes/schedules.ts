@@ -32,13 +32,16 @@ const spec: z.ZodType<ScheduleSpec> = z
   })
   .readonly();
 const firing = z.strictObject({ dueAt: s.millis, session: s.sessionId }).readonly();
+const states = ["active", "paused", "stopped", "done", "removed", "off"] as const;
 export const scheduleView = z
   .strictObject({
     schedule: scheduleName,
-    state: z.enum(["active", "paused", "stopped", "done", "removed", "off"]),
+    state: z.enum(states),
     spec,
     from: z.string().nullable(),
     nextAt: s.millis.nullable(),
+    /** The next three. */
+    upcoming: z.array(s.millis).max(3).readonly(),
     open: z.array(s.sessionId).readonly(),
     queued: z.number(),
     retrying: z.number(),
@@ -46,19 +49,29 @@ export const scheduleView = z
     failures: z.number(),
     fired: z.number(),
     last: z.strictObject({ at: s.millis, dueAt: s.millis, session: s.sessionId, ending: z.string().nullable() }).readonly().nullable(),
+    /** What the caller may do with it, as things stand. */
+    may: z.strictObject({ edit: z.boolean(), run: z.boolean() }).readonly(),
   })
   .readonly();
-const happened = z.strictObject({ seq: z.number(), at: s.millis, event: z.looseObject({ kind: z.string() }).readonly() }).readonly();
+const happened = z.strictObject({ seq: z.number(), at: s.millis, event: s.scheduleEvent }).readonly();
 const tag = "schedules";
 
 export const scheduleRoutes = {
   schedules: get({
     path: "/schedules",
-    query: z.strictObject(paged),
+    query: z.strictObject({
+      ...paged,
+      agent: s.name.exactOptional(),
+      state: z.enum(states).exactOptional(),
+      /** In its name. */
+      text: z.string().max(100).exactOptional(),
+      /** `need`: those that have stopped, and those that fail, before the others. */
+      order: z.enum(["name", "need"]).default("name"),
+    }),
     answers: as(pageOf(scheduleView)),
     act: { kind: "list", on: "listing" },
     tag,
-    says: "What fires by itself: when, for whom, when next, how the last one ended.",
+    says: "What fires by itself: when, for whom, when next, how the last one ended; by name, or what needs somebody first.",
   }),
   schedule: get({
     path: "/schedules/{schedule}",
@@ -122,6 +135,16 @@ export const scheduleRoutes = {
     act: { kind: "run-schedule", on: "schedule" },
     tag,
     says: "Fires it now, beside its times; answers with the session.",
+  }),
+  retrySchedule: post({
+    path: "/schedules/{schedule}/retry",
+    params: ofSchedule,
+    body: z.strictObject({ dueAt: s.millis.exactOptional() }),
+    answers: as(z.strictObject({ schedule: scheduleName, session: s.sessionId })),
+    status: 202,
+    act: { kind: "run-schedule", on: "schedule" },
+    tag,
+    says: "Fires what was set aside once more: of that due time, or of the latest; answers with the session.",
   }),
   scheduleHistory: get({
     path: "/schedules/{schedule}/history",

@@ -4,6 +4,7 @@ import type { Config } from "../../config.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { ScheduleDesk } from "../../schedules/desk.ts";
 import type { ViewsAside } from "../../views-aside.ts";
+import type { Deliveries } from "../deliveries.ts";
 import type { Floor } from "../floor.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Probes } from "../probes.ts";
@@ -14,6 +15,8 @@ export type Front = Readonly<{
   runtime: Runtime;
   floor: Floor;
   schedules: ScheduleDesk;
+  /** Of webhooks. */
+  deliveries: Deliveries;
   probes: Probes;
   metrics: Metrics;
   /** Looked up beside the journal. */

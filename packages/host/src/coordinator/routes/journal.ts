@@ -47,14 +47,14 @@ export function journalHandlers({ runtime, views }: Front): Pick<Handlers, Names
       return json({ ...found.entry, commit: { writer, number, at, hash, root, key, signature } });
     },
     usage: async ({ query, sees }) => {
-      const { rows, behind } = await views.usage(query.from, query.to);
+      const { rows, behind, cut } = await views.usage({ from: query.from, to: query.to, days: query.days ?? null });
       const seen = new Map<string, boolean>();
       const shows = (agent: string): boolean => {
         const known = seen.get(agent) ?? sees(agent);
         seen.set(agent, known);
         return known && (query.agent === undefined || query.agent === agent);
       };
-      return json({ rows: rows.filter(({ agent }) => shows(agent)), behind });
+      return json({ rows: rows.filter(({ agent }) => shows(agent)), behind, cut });
     },
     export: async ({ query }) => ({
       kind: "stream",

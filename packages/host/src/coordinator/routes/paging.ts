@@ -46,12 +46,17 @@ export async function page<T>(
 }
 
 /** Of a list that is there as a whole. */
-export const pageOf = <T>(cursors: Cursors, asked: Page, rows: readonly T[], shows: (row: T) => boolean) =>
-  page(cursors, asked, {
-    read: async (after, most) => rows.slice(after === null ? 0 : Number(after), (after === null ? 0 : Number(after)) + most),
-    place: (row) => String(rows.indexOf(row) + 1),
-    shows,
+export async function pageOf<T>(cursors: Cursors, asked: Page, rows: readonly T[], shows: (row: T) => boolean) {
+  const { items, next } = await page(cursors, asked, {
+    read: async (after, most) => {
+      const from = whole(after);
+      return rows.slice(from, from + most).map((row, i) => ({ row, place: String(from + i + 1) }));
+    },
+    place: ({ place }) => place,
+    shows: ({ row }) => shows(row),
   });
+  return { items: items.map(({ row }) => row), next };
+}
 
 const [IV, TAG] = [12, 16];
 export function cursors(): Cursors {

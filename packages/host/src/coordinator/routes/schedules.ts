@@ -1,14 +1,15 @@
 import { FaultError, type ScheduleSpec, sessionId } from "@orgate/core";
-import { wireProblem } from "@orgate/core/wire";
+import type { StandingSchedule } from "@orgate/core/journal";
+import { type RouteRequest, wireProblem } from "@orgate/core/wire";
 import { openCalendar } from "../../compose.ts";
 import { specOf } from "../../schedules/declaring.ts";
-import type { ScheduleView } from "../../schedules/desk.ts";
+import type { ScheduleDesk, ScheduleView } from "../../schedules/desk.ts";
 import { projectSchedule } from "../../schedules/written.ts";
-import { act } from "../access.ts";
+import { type Act, act } from "../access.ts";
 import { refusal } from "../answering.ts";
 import type { Handlers } from "../api.ts";
 import type { Front } from "./front.ts";
-import { json, page, pageOf, whole } from "./paging.ts";
+import { json, page, type Source, whole } from "./paging.ts";
 
 type Names =
   | "schedules"
@@ -18,6 +19,7 @@ type Names =
   | "resumeSchedule"
   | "removeSchedule"
   | "runSchedule"
+  | "retrySchedule"
   | "scheduleHistory"
   | "scheduleNext";
 
@@ -27,27 +29,35 @@ export function scheduleHandlers({
   cursors,
 }: Pick<Front, "schedules" | "floor" | "cursors">): Pick<Handlers, Names> {
   const calendar = openCalendar();
+  const told = async (view: ScheduleView | Promise<ScheduleView>, may: May) => json(offered(await view, may));
   return {
-    schedules: async ({ query, may }) => json(await pageOf(cursors, query, await desk.list(), (one) => may(observing(one)))),
-    schedule: async ({ params }) => {
+    schedules: async ({ query, may }) => {
+      const { items, next } = await page(cursors, query, {
+        ...inOrder(await desk.standing(), query, desk.stateOf),
+        shows: (one) => may(observing(one)),
+      });
+      return json({ items: items.map((one) => offered(desk.view(one), may)), next });
+    },
+    schedule: async ({ params, may }) => {
       const found = await desk.show(params.schedule);
       if (found === null) throw refusal(wireProblem("not-found", `there is no schedule \`${params.schedule}\``, "list them"));
-      return json(found);
+      return told(found, may);
     },
-    addSchedule: async ({ body: { schedule, ...written }, caller, once }) => {
+    addSchedule: async ({ body: { schedule, ...written }, caller, once, may }) => {
       const before = once.again ? await desk.show(schedule) : null;
-      if (before !== null && before.from === null && before.spec.owner === caller.principal.id) return json(before); // a crash cut its answer off
-      return json(await desk.add(schedule, specFrom(written, caller.principal.id, calendar), caller.person));
+      if (before !== null && before.from === null && before.spec.owner === caller.principal.id) return told(before, may); // a crash cut its answer off
+      return told(desk.add(schedule, specFrom(written, caller.principal.id, calendar), caller.person), may);
     },
-    pauseSchedule: async ({ params, body, caller }) => json(await desk.pause(params.schedule, body.reason, caller.person)),
-    resumeSchedule: async ({ params, body, caller }) => json(await desk.resume(params.schedule, body.reason, caller.person)),
-    removeSchedule: async ({ params, body, caller }) => json(await desk.remove(params.schedule, body.reason, caller.person)),
+    pauseSchedule: async ({ params, body, caller, may }) => told(desk.pause(params.schedule, body.reason, caller.person), may),
+    resumeSchedule: async ({ params, body, caller, may }) => told(desk.resume(params.schedule, body.reason, caller.person), may),
+    removeSchedule: async ({ params, body, caller, may }) => told(desk.remove(params.schedule, body.reason, caller.person), may),
     runSchedule: async ({ params, caller, once }) => {
-      const session = await desk.run(
-        params.schedule,
-        caller.person,
-        sessionId(`s_${once.intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`),
-      );
+      const session = await desk.run(params.schedule, caller.person, sessionOf(once.intent));
+      floor.wake(session);
+      return json({ schedule: params.schedule, session });
+    },
+    retrySchedule: async ({ params, body, caller, once }) => {
+      const session = await desk.retry(params.schedule, body.dueAt ?? null, caller.person, sessionOf(once.intent));
       floor.wake(session);
       return json({ schedule: params.schedule, session });
     },
@@ -63,8 +73,47 @@ export function scheduleHandlers({
   };
 }
 
-export const observing = ({ schedule, spec }: Pick<ScheduleView, "schedule" | "spec">) =>
-  act("observe", "schedule", { id: schedule, agent: spec.agent, requester: spec.owner });
+/** The same for the same key: asked again, it is the one that there is. */
+const sessionOf = (intent: string) => sessionId(`s_${intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`);
+
+type May = (wanted: Act) => boolean;
+const doing =
+  (kind: "observe" | "edit-schedule" | "run-schedule") =>
+  ({ schedule, spec }: Pick<ScheduleView, "schedule" | "spec">): Act =>
+    act(kind, "schedule", { id: schedule, agent: spec.agent, requester: spec.owner });
+export const observing = doing("observe");
+const editing = doing("edit-schedule");
+const running = doing("run-schedule");
+/** With what its caller may do with it: what would be refused need not be offered. */
+const offered = (view: ScheduleView, may: May) => ({ ...view, may: { edit: may(editing(view)), run: may(running(view)) } });
+
+type Sought = RouteRequest<"schedules">["query"];
+/** A place is what its row is sorted by: one that comes or goes meanwhile moves none of the others to another page. */
+function inOrder(
+  all: readonly StandingSchedule[],
+  { agent, state, text, order }: Sought,
+  stateOf: ScheduleDesk["stateOf"],
+): Omit<Source<StandingSchedule>, "shows"> {
+  const place = (one: StandingSchedule): string => (order === "name" ? one.schedule : `${need(one)} ${one.schedule}`);
+  const rows = all
+    .filter(
+      (one) =>
+        (agent === undefined || one.spec.agent === agent) &&
+        (state === undefined || stateOf(one) === state) &&
+        (text === undefined || one.schedule.toLowerCase().includes(text.toLowerCase())),
+    )
+    .map((one) => ({ one, at: place(one) }))
+    .sort((a, b) => (a.at < b.at ? -1 : 1));
+  return {
+    place,
+    read: async (after, most) => {
+      const first = after === null ? 0 : rows.findIndex(({ at }) => at > after);
+      return first < 0 ? [] : rows.slice(first, first + most).map(({ one }) => one);
+    },
+  };
+}
+const need = ({ state, failures, last }: StandingSchedule): number =>
+  state === "stopped" ? 0 : failures > 0 || (last !== null && last.ending !== null && last.ending !== "completed") ? 1 : 2;
 
 function specFrom(written: object, owner: string, calendar: ReturnType<typeof openCalendar>): ScheduleSpec {
   const read = projectSchedule.safeParse(written);

@@ -8,7 +8,20 @@ import type { Front } from "./front.ts";
 import { json, page, pair, whole } from "./paging.ts";
 import { type TurnView, turnsOf } from "./turns.ts";
 
-type Names = "sessions" | "openSession" | "session" | "events" | "turns" | "say" | "steer" | "cancel" | "fork" | "close";
+type Names =
+  | "sessions"
+  | "openSession"
+  | "session"
+  | "events"
+  | "turns"
+  | "say"
+  | "steer"
+  | "cancel"
+  | "clear"
+  | "compact"
+  | "chooseModel"
+  | "fork"
+  | "close";
 
 export function sessionHandlers({ runtime, floor, cursors }: Front): Pick<Handlers, Names> {
   const mustBe = async (session: SessionId): Promise<SessionSummary> => {
@@ -60,6 +73,16 @@ export function sessionHandlers({ runtime, floor, cursors }: Front): Pick<Handle
       json(await floor.send({ session: params.session, wish: { kind: "steer", ...body }, as: caller.person, id: once.intent })),
     cancel: async ({ params, body, caller, once }) => {
       const wish = { kind: body.all ? "cancel-all" : "cancel", reason: body.reason } as const;
+      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+    },
+    clear: async ({ params, caller, once }) =>
+      json(await floor.send({ session: params.session, wish: { kind: "clear" }, as: caller.person, id: once.intent })),
+    compact: async ({ params, body, caller, once }) => {
+      const wish = { kind: "compact", tokens: body.tokens ?? null } as const;
+      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+    },
+    chooseModel: async ({ params, body, caller, once }) => {
+      const wish = { kind: "choose-model", model: body.model } as const;
       return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
     },
     fork: async ({ params, body, caller, once }) => {

@@ -1,0 +1,390 @@
+/** One schedule: how it stands, what one may do about it, and what became of it so far. */
+import { scheduleLine } from "@orgate/core/journal/view";
+import { isEventKind, principalName, type SessionId } from "@orgate/core/vocab";
+import type { Problem } from "@orgate/core/wire";
+import { type ReactNode, useState } from "react";
+import { usePages } from "../../link/pages.ts";
+import { useCalled, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Dialog } from "../../parts/Dialog.tsx";
+import { Exact } from "../../parts/Exact.tsx";
+import { Facts } from "../../parts/Figures.tsx";
+import { Field, Form } from "../../parts/Form.tsx";
+import { Link } from "../../parts/Link.tsx";
+import { Page } from "../../parts/Page.tsx";
+import { Failing, Loading } from "../../parts/States.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { Due, Time } from "../../parts/Time.tsx";
+import { span, zoneTime } from "../../parts/time.ts";
+import { toast, toastProblem } from "../../parts/toasts.ts";
+import { chatWith, sessionAt } from "../../places.ts";
+import { go } from "../../router.ts";
+import { endingTone } from "../sessions/states.ts";
+import css from "./Schedules.module.css";
+import {
+  FIRED,
+  type Listed,
+  missedWords,
+  overlapWords,
+  type ScheduleEvent,
+  SKIPPED,
+  stateOf,
+  TOPICS,
+  unplanned,
+  whenWords,
+  zoneOf,
+} from "./words.ts";
+
+export function One({ schedule }: Readonly<{ schedule: string }>) {
+  const asked = useCalled("schedule", { params: { schedule } }, TOPICS);
+  const of = asked.value;
+  if (of === null)
+    return (
+      <Page title={schedule} lead={<Back />}>
+        {asked.problem === null ? <Loading /> : <Failing problem={asked.problem} again={asked.reload} />}
+      </Page>
+    );
+  const { tone, word } = stateOf(of);
+  return (
+    <Page
+      title={of.schedule}
+      lead={
+        <>
+          <Back /> <Tag tone={tone}>{word}</Tag> {whenWords(of.spec)}
+        </>
+      }
+      aside={<Doing of={of} reload={asked.reload} />}
+    >
+      <Trouble of={of} />
+      <div className={css.columns}>
+        <section aria-labelledby="stands">
+          <h2 id="stands">How it stands</h2>
+          <Standing of={of} />
+        </section>
+        <History schedule={schedule} />
+      </div>
+    </Page>
+  );
+}
+
+const Back = () => <Link to="/schedules">All schedules</Link>;
+
+/** What is wrong, and what to do about it, before anything else. */
+function Trouble({ of }: Readonly<{ of: Listed }>) {
+  const { state, failures, setAside, last } = of;
+  if (state !== "stopped" && setAside.length === 0) return null;
+  const [latest] = setAside;
+  return (
+    <div className={css.trouble} role="note">
+      <p>
+        {state === "stopped" ? (
+          <>
+            <strong>It has stopped</strong> after {failures === 1 ? "one firing that failed" : `${failures} firings in a row that failed`}.
+            Look at what went wrong, mend it, and resume it.
+          </>
+        ) : (
+          <>Firings that failed each time they were tried were set aside.</>
+        )}
+      </p>
+      {latest === undefined ? (
+        last === null ? null : (
+          <Link to={sessionAt(last.session)}>The last firing</Link>
+        )
+      ) : (
+        <ul aria-label="Set aside">
+          {setAside.slice(0, 5).map(({ dueAt, session }) => (
+            <li key={session}>
+              <Tag tone="bad">set aside</Tag> due <Time at={dueAt} />: <Link to={sessionAt(session)}>{session}</Link>{" "}
+              {of.may.run ? <Again schedule={of.schedule} dueAt={dueAt} /> : null}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Again({ schedule, dueAt }: Readonly<{ schedule: string; dueAt: Listed["setAside"][number]["dueAt"] }>) {
+  const hub = useHub();
+  const [busy, setBusy] = useState(false);
+  const again = async (): Promise<void> => {
+    setBusy(true);
+    const came = await hub.call("retrySchedule", { params: { schedule }, body: { dueAt } });
+    setBusy(false);
+    if (came.kind === "problem") toastProblem("It was not fired again", came.problem);
+  };
+  return (
+    <Button size="small" busy={busy} onClick={() => void again()}>
+      Fire it again
+    </Button>
+  );
+}
+
+function Standing({ of }: Readonly<{ of: Listed }>) {
+  const { spec, upcoming, last, open, from, fired } = of;
+  const zone = zoneOf(spec);
+  const rows: (readonly [string, ReactNode])[] = [
+    [
+      "Next",
+      upcoming.length === 0 ? (
+        unplanned(of)
+      ) : (
+        <ul key="next">
+          {upcoming.map((at) => (
+            <li key={at}>
+              <Due at={at} zone={zone} /> {zone === null ? null : <span className={css.small}>{`${zoneTime(at, zone)} in ${zone}`}</span>}
+            </li>
+          ))}
+        </ul>
+      ),
+    ],
+    [
+      "Last",
+      last === null ? (
+        "never fired"
+      ) : (
+        <span key="last">
+          <Time at={last.at} />: <Firing session={last.session} ending={last.ending} />
+        </span>
+      ),
+    ],
+    ...(open.length === 0
+      ? []
+      : [
+          [
+            "In progress",
+            open.map((session) => (
+              <span key={session}>
+                <Link to={sessionAt(session)}>{session}</Link>{" "}
+              </span>
+            )),
+          ] as const,
+        ]),
+    [
+      "Agent",
+      <span key="agent">
+        <Link to={chatWith(spec.agent)}>{spec.agent}</Link>, on behalf of {spec.owner}
+      </span>,
+    ],
+    ["Says", <Exact key="says" text={spec.input} />],
+    ...(spec.when.kind === "cron" ? [["Cron", <code key="cron">{`${spec.when.cron} ${spec.when.timezone}`}</code>] as const] : []),
+    ["While one runs", `the next ${overlapWords(spec)}`],
+    ["Missed times", missedWords(spec)],
+    ["A failure", failureWords(spec)],
+    ["Session", spec.session === "fresh" ? "a new one each time" : "one for all firings"],
+    ...(spec.jitterMs > 0 ? [["Jitter", `up to ${span(spec.jitterMs)} later, the same everywhere`] as const] : []),
+    ["Declared", from === null ? "by a person" : <code key="from">{from}</code>],
+    ["Fired", `${fired} ${fired === 1 ? "time" : "times"}`],
+  ];
+  return <Facts of={rows} />;
+}
+
+const failureWords = ({ retries, failures }: Listed["spec"]): string =>
+  `${retries === 0 ? "is not tried again" : `is tried again ${retries === 1 ? "once" : `${retries} times`}`}, then set aside${
+    failures === 0 ? "" : `; ${failures} in a row stop it`
+  }`;
+
+function Firing({ session, ending }: Readonly<{ session: SessionId; ending: string | null }>) {
+  return (
+    <>
+      <Link to={sessionAt(session)}>{session}</Link>{" "}
+      {ending === null ? <Tag tone="act">not over</Tag> : <Tag tone={endingTone(ending)}>{ending}</Tag>}
+    </>
+  );
+}
+
+// ── what one may do ──
+
+type DoingProps = Readonly<{ of: Listed; reload(): void }>;
+
+function Doing({ of, reload }: DoingProps) {
+  const hub = useHub();
+  const [busy, setBusy] = useState<string | null>(null);
+  const [dialog, setDialog] = useState<"pause" | "remove" | null>(null);
+  const { schedule, state, may, from } = of;
+  const at = { params: { schedule } };
+  const run = async (): Promise<void> => {
+    setBusy("run");
+    const came = await hub.call("runSchedule", at);
+    setBusy(null);
+    if (came.kind === "problem") return toastProblem("It was not fired", came.problem);
+    toast({ tone: "ok", title: "Fired", detail: "beside its times; its session is under Last" });
+    reload();
+  };
+  const resume = async (): Promise<void> => {
+    setBusy("resume");
+    const came = await hub.call("resumeSchedule", { ...at, body: { reason: "resumed in the console" } });
+    setBusy(null);
+    if (came.kind === "problem") return toastProblem("It was not resumed", came.problem);
+    toast({ tone: "ok", title: "Resumed", detail: "from now on: what was due meanwhile is not made up for" });
+    reload();
+  };
+  if (!may.edit && !may.run) return <span className={css.small}>You may look at it. The policies say who may change or run it.</span>;
+  return (
+    <>
+      {may.run ? (
+        <Button icon="send" busy={busy === "run"} onClick={() => void run()}>
+          Run now
+        </Button>
+      ) : null}
+      {may.edit && (state === "paused" || state === "stopped") ? (
+        <Button tone="first" busy={busy === "resume"} onClick={() => void resume()}>
+          Resume
+        </Button>
+      ) : null}
+      {may.edit && state === "active" ? <Button onClick={() => setDialog("pause")}>Pause</Button> : null}
+      {may.edit && from === null ? (
+        <Button tone="bad" onClick={() => setDialog("remove")}>
+          Remove
+        </Button>
+      ) : null}
+      <Dialog
+        open={dialog !== null}
+        onClose={() => setDialog(null)}
+        title={dialog === "remove" ? `Remove ${schedule}` : `Pause ${schedule}`}
+      >
+        {dialog === null ? null : (
+          <Ending
+            schedule={schedule}
+            how={dialog}
+            done={() => {
+              setDialog(null);
+              if (dialog === "remove") go("/schedules");
+              else reload();
+            }}
+          />
+        )}
+      </Dialog>
+    </>
+  );
+}
+
+function Ending({ schedule, how, done }: Readonly<{ schedule: string; how: "pause" | "remove"; done(): void }>) {
+  const hub = useHub();
+  const [reason, setReason] = useState("");
+  const send = async (): Promise<Problem | null> => {
+    const came = await hub.call(how === "pause" ? "pauseSchedule" : "removeSchedule", { params: { schedule }, body: { reason } });
+    if (came.kind === "problem") return came.problem;
+    toast({ tone: "ok", title: how === "pause" ? "Paused" : "Removed", detail: schedule });
+    done();
+    return null;
+  };
+  return (
+    <Form send={send} does={how === "pause" ? "Pause" : "Remove"} tone={how === "pause" ? "first" : "bad"}>
+      <p>
+        {how === "pause"
+          ? "Nothing of it fires, in any process, until somebody resumes it. What runs goes on; what is due meanwhile is not made up for."
+          : "It fires no more. What it did stays in the journal; one of the same name can be added again."}
+      </p>
+      <Field label="Why (kept in the journal)">
+        {(id) => <input id={id} value={reason} maxLength={2_000} onChange={({ target }) => setReason(target.value)} />}
+      </Field>
+    </Form>
+  );
+}
+
+// ── what became of it ──
+
+const PAGE = 30;
+
+function History({ schedule }: Readonly<{ schedule: string }>) {
+  const hub = useHub();
+  const asked = { params: { schedule }, query: { limit: PAGE } };
+  const first = useCalled("scheduleHistory", asked, TOPICS);
+  const { items, hasMore, load, isLoading } = usePages({
+    first: first.value,
+    key: schedule,
+    idOf: ({ seq }) => seq,
+    read: (cursor) => hub.call("scheduleHistory", { ...asked, query: { limit: PAGE, cursor } }),
+    failed: "Its past could not be read",
+  });
+  return (
+    <section aria-labelledby="past">
+      <h2 id="past">What became of it</h2>
+      {first.value === null ? (
+        first.problem === null ? (
+          <Loading />
+        ) : (
+          <Failing problem={first.problem} again={first.reload} />
+        )
+      ) : (
+        <ol className={css.history} aria-label="History">
+          {items.map(({ seq, at, event }) => (
+            <li key={seq}>
+              <span className={css.small}>
+                <Time at={at} />
+              </span>
+              <span>
+                <Happened event={event} />
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+      {hasMore ? (
+        <div className={css.after}>
+          <Button busy={isLoading} onClick={load}>
+            Older
+          </Button>
+        </div>
+      ) : null}
+    </section>
+  );
+}
+
+function Happened({ event: e }: Readonly<{ event: ScheduleEvent }>) {
+  const { kind }: Readonly<{ kind: string }> = e;
+  if (!isEventKind(kind)) return kind; // of a newer server
+  switch (e.kind) {
+    case "schedule.fired":
+      return (
+        <>
+          Fired {e.why === "asked" ? `for ${principalName(e.by)}` : FIRED[e.why]}
+          {e.attempt > 1 ? `, attempt ${e.attempt}` : ""}: <Link to={sessionAt(e.session)}>{e.session}</Link>
+        </>
+      );
+    case "schedule.ended":
+      return (
+        <>
+          Ended: <Firing session={e.session} ending={e.ending ?? "lost"} />{" "}
+          {e.result === "set-aside" ? <Tag tone="bad">set aside</Tag> : null}
+          {e.retryAt === null ? null : (
+            <>
+              {" "}
+              tried again <Time at={e.retryAt} />
+            </>
+          )}
+        </>
+      );
+    case "schedule.skipped":
+      return (
+        <>
+          <Tag tone="wait">skipped</Tag>{" "}
+          {e.count === 1 ? (
+            <>
+              due <Time at={e.last} />
+            </>
+          ) : (
+            <>
+              {e.count} due times, the last <Time at={e.last} />
+            </>
+          )}
+          : {SKIPPED[e.why]}
+          {e.detail === "" ? null : (
+            <>
+              {" "}
+              (<Exact text={e.detail} />)
+            </>
+          )}
+        </>
+      );
+    case "schedule.queued":
+      return (
+        <>
+          Due <Time at={e.dueAt} />, waits for the one before it
+        </>
+      );
+    default:
+      return scheduleLine(e).text;
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * What begins without a person: schedules, and webhooks.
+ * O65 what needs somebody comes first; each says in words when it fires, when next on one's own clock, and what became of the last one; what one may not
+ *     do is not offered.
+ */
+import { memo, useEffect, useState } from "react";
+import { useCell } from "../../link/cell.ts";
+import { usePages } from "../../link/pages.ts";
+import { useCalled, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Fields, Select, Text } from "../../parts/Fields.tsx";
+import { Link } from "../../parts/Link.tsx";
+import { Page } from "../../parts/Page.tsx";
+import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Tabs } from "../../parts/Tabs.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { Due, Time, useNow } from "../../parts/Time.tsx";
+import { VirtualList } from "../../parts/VirtualList.tsx";
+import { scheduleAt, sessionAt } from "../../places.ts";
+import { goQuery } from "../../router.ts";
+import type { ScreenProps } from "../index.ts";
+import { endingTone } from "../sessions/states.ts";
+import { AddDialog } from "./Add.tsx";
+import { One } from "./One.tsx";
+import css from "./Schedules.module.css";
+import { Webhooks } from "./Webhooks.tsx";
+import { type Listed, stateOf, TOPICS, unplanned, whenWords, zoneOf } from "./words.ts";
+
+export default function Schedules({ params, query }: ScreenProps) {
+  const { schedule } = params;
+  return schedule === undefined ? <All query={query} /> : <One key={schedule} schedule={schedule} />;
+}
+
+function All({ query }: Readonly<{ query: URLSearchParams }>) {
+  const hub = useHub();
+  const who = useCell(hub.who);
+  const [isAdding, setAdding] = useState(false);
+  const tab = query.get("tab") === "webhooks" ? "webhooks" : "schedules";
+  const actions = who.kind === "in" ? who.me.actions : null;
+  const mayAdd = actions === null || actions.includes("edit-schedule");
+  return (
+    <Page
+      title="Schedules"
+      lead="What agents do without being asked: at set times, and when another system says so."
+      aside={
+        mayAdd ? (
+          <Button icon="plus" onClick={() => setAdding(true)}>
+            Add a schedule
+          </Button>
+        ) : undefined
+      }
+      fill
+    >
+      <Tabs
+        label="What begins by itself"
+        at={tab}
+        choose={(to) => goQuery({ tab: to === "schedules" ? null : to, state: null, agent: null, text: null })}
+        tabs={[
+          { id: "schedules", title: "Schedules" },
+          { id: "webhooks", title: "Webhooks" },
+        ]}
+        fill
+      >
+        {tab === "webhooks" ? <Webhooks /> : <List query={query} />}
+      </Tabs>
+      <AddDialog open={isAdding} onClose={() => setAdding(false)} />
+    </Page>
+  );
+}
+
+const STATES = ["active", "paused", "stopped", "done", "off"] as const;
+const PAGE = 200;
+
+function List({ query }: Readonly<{ query: URLSearchParams }>) {
+  const hub = useHub();
+  const state = STATES.find((one) => one === query.get("state")) ?? null;
+  const [agent, text] = [query.get("agent") ?? "", query.get("text") ?? ""];
+  const isFiltered = state !== null || agent !== "" || text !== "";
+  const asked = {
+    limit: PAGE,
+    order: "need" as const,
+    ...(state === null ? {} : { state }),
+    ...(agent === "" ? {} : { agent }),
+    ...(text === "" ? {} : { text }),
+  };
+  const first = useCalled("schedules", { query: asked }, TOPICS);
+  useAgainWhenDue(first.value?.items ?? [], first.reload);
+  const agents = useCalled("agents", { query: { limit: 500 } });
+  const { items, hasMore, load, isLoading } = usePages({
+    first: first.value,
+    key: JSON.stringify(asked),
+    idOf: ({ schedule }) => schedule,
+    read: (cursor) => hub.call("schedules", { query: { ...asked, cursor } }),
+    failed: "More schedules could not be read",
+  });
+  return (
+    <>
+      <Fields label="Filter schedules" active={[state, agent, text].filter((one) => one !== null && one !== "").length}>
+        <Select
+          label="State"
+          value={state ?? ""}
+          choose={(value) => goQuery({ state: value })}
+          choices={[{ value: "", text: "Any" }, ...STATES.map((value) => ({ value, text: value }))]}
+        />
+        <Select
+          label="Agent"
+          value={agent}
+          choose={(value) => goQuery({ agent: value })}
+          choices={[{ value: "", text: "Any" }, ...(agents.value?.items ?? []).map(({ name }) => ({ value: name, text: name }))]}
+        />
+        <Text label="Name" value={text} set={(value) => goQuery({ text: value })} />
+      </Fields>
+      {first.value === null ? (
+        first.problem === null ? (
+          <Loading />
+        ) : (
+          <Failing problem={first.problem} again={first.reload} />
+        )
+      ) : items.length === 0 ? (
+        <None isFiltered={isFiltered} />
+      ) : (
+        <VirtualList
+          className={css.list}
+          label="Schedules"
+          count={items.length}
+          keyAt={(i) => items[i]?.schedule ?? String(i)}
+          estimate={66}
+          row={(i) => {
+            const one = items[i];
+            return one === undefined ? null : <Row of={one} />;
+          }}
+          after={
+            hasMore ? (
+              <div className={css.after}>
+                <Button busy={isLoading} onClick={load}>
+                  Load more
+                </Button>
+              </div>
+            ) : null
+          }
+        />
+      )}
+    </>
+  );
+}
+
+/** Who may not hear of schedules themselves still sees what is due go by. */
+function useAgainWhenDue(items: readonly Listed[], reload: () => void): void {
+  const now = useNow();
+  const isPast = items.some(({ nextAt }) => nextAt !== null && nextAt <= now);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked again with each tick, for as long as something is due
+  useEffect(() => {
+    if (isPast) reload();
+  }, [isPast, now, reload]);
+}
+
+function None({ isFiltered }: Readonly<{ isFiltered: boolean }>) {
+  return isFiltered ? (
+    <Empty icon="search" title="No schedule fits">
+      <p>Take a filter away to see more.</p>
+      <Button onClick={() => goQuery({ state: null, agent: null, text: null })}>Show all</Button>
+    </Empty>
+  ) : (
+    <Empty icon="schedules" title="Nothing fires by itself">
+      <p>
+        A schedule stands in <code>orgate.toml</code>, beside an agent or in a <code>.symbi</code> file; or add one here, or with{" "}
+        <code>orgate schedules add</code>. Each firing is a session of its own, decided by the policies like any other.
+      </p>
+    </Empty>
+  );
+}
+
+const Row = memo(function Row({ of }: Readonly<{ of: Listed }>) {
+  const { tone, word } = stateOf(of);
+  const [next, ...later] = of.upcoming;
+  const zone = zoneOf(of.spec);
+  return (
+    <div className={css.row}>
+      <span className={css.state}>
+        <Tag tone={tone}>{word}</Tag>
+      </span>
+      <span className={css.name}>
+        <Link to={scheduleAt(of.schedule)}>{of.schedule}</Link>
+        <span className={css.small}>
+          {of.spec.agent} for {of.spec.owner}
+        </span>
+      </span>
+      <span className={css.when}>
+        {whenWords(of.spec)}
+        <span className={css.small}>{of.spec.when.kind === "cron" ? `${of.spec.when.cron} · ${of.spec.when.timezone}` : ""}</span>
+      </span>
+      <span className={css.next}>
+        <span className={css.label}>Next</span> {next === undefined ? unplanned(of) : <Due at={next} zone={zone} />}
+        <span className={css.small}>
+          {later.map((at, i) => (
+            <span key={at}>
+              {i === 0 ? "then " : ", "}
+              <Due at={at} zone={zone} />
+            </span>
+          ))}
+        </span>
+      </span>
+      <span className={css.last}>
+        <Last of={of} />
+      </span>
+    </div>
+  );
+});
+
+function Last({ of: { last } }: Readonly<{ of: Listed }>) {
+  if (last === null)
+    return (
+      <>
+        <span className={css.label}>Last</span> never
+      </>
+    );
+  return (
+    <>
+      <span className={css.label}>Last</span>{" "}
+      <Link to={sessionAt(last.session)}>
+        <Time at={last.at} />
+      </Link>{" "}
+      {last.ending === null ? <Tag tone="act">not over</Tag> : <Tag tone={endingTone(last.ending)}>{last.ending}</Tag>}
+    </>
+  );
+}

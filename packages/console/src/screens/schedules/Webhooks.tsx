@@ -1,0 +1,151 @@
+/**
+ * Where other systems reach agents. The question it answers: did it arrive, and what became of it?
+ * O67 a delivery that was taken leads to its session; what was not says why; somebody who cannot sign shows as a number.
+ */
+import type { RouteOutput } from "@orgate/core/wire";
+import { memo, useEffect } from "react";
+import { usePages } from "../../link/pages.ts";
+import { useCalled, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Exact } from "../../parts/Exact.tsx";
+import { Link } from "../../parts/Link.tsx";
+import { Empty, Failing, Loading, Sentence } from "../../parts/States.tsx";
+import { Tag, type Tone } from "../../parts/Tag.tsx";
+import { Time, useNow } from "../../parts/Time.tsx";
+import { VirtualList } from "../../parts/VirtualList.tsx";
+import { chatWith, sessionAt } from "../../places.ts";
+import css from "./Schedules.module.css";
+
+type Hook = RouteOutput<"webhooks">["items"][number];
+type Delivery = RouteOutput<"deliveries">["items"][number];
+
+export function Webhooks() {
+  const hub = useHub();
+  const first = useCalled("webhooks", { query: { limit: 100 } }, ["session.opened"]);
+  useEachTick(first.reload);
+  const { items, hasMore, load, isLoading } = usePages({
+    first: first.value,
+    key: "webhooks",
+    idOf: ({ webhook }) => webhook,
+    read: (cursor) => hub.call("webhooks", { query: { limit: 100, cursor } }),
+    failed: "More webhooks could not be read",
+  });
+  if (first.value === null) return first.problem === null ? <Loading /> : <Failing problem={first.problem} again={first.reload} />;
+  if (items.length === 0)
+    return (
+      <Empty icon="link" title="No other system reaches an agent">
+        <p>
+          A webhook stands in <code>orgate.toml</code> (<code>[webhooks.NAME]</code>), beside an agent or in a <code>.symbi</code> file: a
+          path, who sends, and the secret they sign with. Each delivery opens one session, labelled <code>untrusted</code>.
+        </p>
+      </Empty>
+    );
+  return (
+    <VirtualList
+      className={css.list}
+      label="Webhooks"
+      count={items.length}
+      keyAt={(i) => items[i]?.webhook ?? String(i)}
+      estimate={180}
+      row={(i) => {
+        const one = items[i];
+        return one === undefined ? null : <Card of={one} />;
+      }}
+      after={
+        hasMore ? (
+          <div className={css.after}>
+            <Button busy={isLoading} onClick={load}>
+              Load more
+            </Button>
+          </div>
+        ) : null
+      }
+    />
+  );
+}
+
+/** What is not taken is no entry of the journal, and is not told by itself. */
+function useEachTick(reload: () => void): void {
+  const now = useNow();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with each tick
+  useEffect(reload, [now, reload]);
+}
+
+const Card = memo(function Card({ of }: Readonly<{ of: Hook }>) {
+  const { webhook, path, provider, agent, owner, from, filter, told } = of;
+  return (
+    <article className={css.hook} aria-label={`Webhook ${webhook}`}>
+      <p className={css.head}>
+        <strong>{webhook}</strong> <Tag>{provider}</Tag> <code>{`POST ${location.origin}${path}`}</code>
+      </p>
+      <p className={css.small}>
+        To <Link to={chatWith(agent)}>{agent}</Link> on behalf of {owner}; declared in <code>{from}</code>.
+        {filter.length === 0 ? null : (
+          <>
+            {" "}
+            Only where <Exact text={filter.join(", ")} />.
+          </>
+        )}
+      </p>
+      <Counted told={told} />
+      <Deliveries of={of} />
+    </article>
+  );
+});
+
+function Counted({ told }: Readonly<{ told: Hook["told"] }>) {
+  const { accepted, known, ignored, refused, unsigned, unsignedAt, since } = told;
+  return (
+    <p className={css.counted}>
+      <span>
+        Since the server was started (<Time at={since} />
+        ): {accepted} taken, {known} had come before, {ignored} left out by the filter
+      </span>
+      {refused === 0 ? null : <Tag tone="bad">{refused} not taken</Tag>}
+      {unsigned === 0 || unsignedAt === null ? null : (
+        <Tag tone="bad">
+          {unsigned} not signed with its secret, the last <Time at={unsignedAt} />
+        </Tag>
+      )}
+    </p>
+  );
+}
+
+const WHAT: Readonly<Record<Delivery["what"], readonly [Tone, string]>> = {
+  accepted: ["ok", "taken"],
+  known: ["plain", "had come before"],
+  ignored: ["plain", "left out by the filter"],
+  refused: ["bad", "not taken"],
+};
+
+function Deliveries({ of: { agent, webhook, told } }: Readonly<{ of: Hook }>) {
+  const asked = useCalled("deliveries", { params: { agent, webhook }, query: { limit: 5 } }, ["session.opened"]);
+  const count = told.accepted + told.known + told.ignored + told.refused;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever something else came
+  useEffect(asked.reload, [count, asked.reload]);
+  if (asked.value === null)
+    return asked.problem === null ? (
+      <p className={css.small}>…</p>
+    ) : (
+      <p className={css.small}>
+        <Sentence text={asked.problem.detail} />
+      </p>
+    );
+  if (asked.value.items.length === 0) return <p className={css.small}>Nothing has come yet.</p>;
+  return (
+    <ol className={css.history} aria-label={`Last deliveries to ${webhook}`}>
+      {asked.value.items.map((one) => (
+        <li key={`${one.at} ${one.what} ${one.delivery ?? ""}`}>
+          <span className={css.small}>
+            <Time at={one.at} />
+          </span>
+          <span>
+            <Tag tone={WHAT[one.what][0]}>{WHAT[one.what][1]}</Tag> {one.delivery === null ? null : <Exact text={one.delivery} />}{" "}
+            {one.session === null ? null : <Link to={sessionAt(one.session)}>{one.session}</Link>}
+            {one.detail === "" ? null : <Sentence text={one.detail} />}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,69 @@
+/** What other systems tell the agents: where they knock, and what came of it. */
+import * as z from "zod";
+import { as, get, paged, pageOf } from "../route.ts";
+import * as s from "../shapes.ts";
+
+const told = z
+  .strictObject({
+    /** Since the server was started. */
+    since: s.millis,
+    accepted: s.count,
+    /** They had come before. */
+    known: s.count,
+    /** The filter did not let them through, or they only say hello. */
+    ignored: s.count,
+    /** Signed as they have to be, and not taken all the same. */
+    refused: s.count,
+    /** Whoever sent them does not know the secret. */
+    unsigned: s.count,
+    unsignedAt: s.millis.nullable(),
+  })
+  .readonly();
+export const webhookView = z
+  .strictObject({
+    webhook: s.name,
+    path: z.string(),
+    provider: z.enum(["github", "stripe", "slack", "custom"]),
+    agent: s.name,
+    /** On whose behalf. */
+    owner: z.string(),
+    from: z.string(),
+    /** What a delivery must say, one line each. */
+    filter: z.array(z.string()).readonly(),
+    maxBytes: s.count,
+    windowMs: s.count,
+    told,
+  })
+  .readonly();
+/** `delivery` is what its sender calls it. */
+export const deliveryView = z
+  .strictObject({
+    at: s.millis,
+    what: z.enum(["accepted", "known", "ignored", "refused"]),
+    delivery: z.string().nullable(),
+    session: s.sessionId.nullable(),
+    /** Why it was not taken. */
+    detail: z.string(),
+  })
+  .readonly();
+const tag = "webhooks";
+
+export const webhookRoutes = {
+  webhooks: get({
+    path: "/webhooks",
+    query: z.strictObject(paged),
+    answers: as(pageOf(webhookView)),
+    act: { kind: "list", on: "listing" },
+    tag,
+    says: "Where other systems reach agents that the caller may see: path, provider, and how many deliveries came since the server was started.",
+  }),
+  deliveries: get({
+    path: "/agents/{agent}/webhooks/{webhook}/deliveries",
+    params: z.strictObject({ agent: s.name, webhook: s.name }),
+    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(20) }),
+    answers: as(z.strictObject({ items: z.array(deliveryView).readonly(), behind: s.count }).readonly()),
+    act: { kind: "observe", on: "agent" },
+    tag,
+    says: "The last deliveries of a webhook, newest first: those that opened a session, as the journal has them, and what else came since the server was started.",
+  }),
+} as const;

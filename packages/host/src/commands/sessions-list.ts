@@ -1,0 +1,79 @@
+import type { SessionSummary } from "@orgate/core/journal";
+import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Tone } from "../cli/paint.ts";
+import type { Screen } from "../cli/screen.ts";
+import { age, count, table } from "../cli/table.ts";
+import type { Look } from "../compose-look.ts";
+import { lookingIfAny, positive } from "./looking.ts";
+
+/** What people call it: a turn that wants driving and has nobody to do so was interrupted. */
+export type Shown = SessionSummary["state"] | "interrupted";
+/** One whose delegate waits for a person, or is driven by somebody, waits itself. */
+export async function shownState(look: Look, s: SessionSummary): Promise<Shown> {
+  if (s.state !== "running" || look.holder(s.session) !== null) return s.state;
+  for (const id of s.children) {
+    const child = await look.journal.session(id);
+    const below = child === null ? "interrupted" : await shownState(look, child);
+    if (below === "waiting" || below === "running") return "waiting";
+  }
+  return "interrupted";
+}
+export const TONES: Readonly<Record<Shown, Tone>> = {
+  idle: "plain",
+  running: "accent",
+  waiting: "warn",
+  interrupted: "warn",
+  closed: "dim",
+};
+
+export const list: Run = async (given, screen) => {
+  const none = (): number => {
+    screen.line(given.json ? "[]" : NONE);
+    return EXIT.success;
+  };
+  return lookingIfAny(given, (look) => listIn(look, given, screen), none);
+};
+
+const NONE = 'no sessions yet: `orgate run AGENT --input "…"` opens one';
+
+async function listIn(look: Look, given: Given, screen: Screen): Promise<number> {
+  const most = positive(given.text("most") ?? "50", "--most");
+  const page = { state: stateOf(given.text("state")), agent: given.text("agent"), before: null, most };
+  const found = await Promise.all(
+    (await look.journal.sessions(page)).map(async (s) => ({ ...s, holder: look.holder(s.session), shown: await shownState(look, s) })),
+  );
+  if (given.json) {
+    screen.line(JSON.stringify(found));
+    return EXIT.success;
+  }
+  if (found.length === 0) screen.line(NONE);
+  const now = Date.now();
+  const own = found.some((s) => s.external !== null);
+  const delegated = found.some((s) => s.parent !== null);
+  const rows = found.map((s) => {
+    const state = s.shown;
+    return [
+      s.session,
+      { text: state, tone: TONES[state] },
+      s.agent,
+      age(now - s.lastAt),
+      String(s.turns),
+      s.ending ?? "-",
+      ...(own ? [s.external ?? "-"] : []),
+      ...(delegated ? [s.parent ?? "-"] : []),
+      openOf(s),
+    ];
+  });
+  const head = ["session", "state", "agent", "age", "turns", "ending", ...(own ? ["id"] : []), ...(delegated ? ["works for"] : []), "open"];
+  for (const line of found.length === 0 ? [] : table(head, rows, screen.paint)) screen.line(line);
+  return EXIT.success;
+}
+
+function stateOf(text: string | null): SessionSummary["state"] | null {
+  return text === "idle" || text === "running" || text === "waiting" || text === "closed" ? text : null;
+}
+
+const openOf = (s: SessionSummary): string =>
+  [s.openQuestions > 0 ? count(s.openQuestions, "question") : "", s.openUnknowns > 0 ? count(s.openUnknowns, "unknown outcome") : ""]
+    .filter((part) => part !== "")
+    .join(", ");

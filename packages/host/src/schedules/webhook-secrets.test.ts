@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { secretStore } from "../adapters/secrets-file.ts";
+import { hookSecrets } from "./webhook-secrets.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "orgate-hooks-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const PASSPHRASE = "a long passphrase";
+const hooks = [
+  { name: "in", secret: { kind: "secret", name: "hook" } as const, from: "orgate.toml" },
+  { name: "env", secret: { kind: "env", name: "HOOK" } as const, from: "orgate.toml" },
+];
+
+test("Z34 a secret that is set anew counts from the next delivery on, the old one no more; none, or one that does not open, refuses", async () => {
+  const store = secretStore(folder);
+  const set = (value: string | null, passphrase = PASSPHRASE) =>
+    store.change(passphrase, () => new Map(value === null ? [["else", "x"]] : [["hook", value]]));
+  const env = { ORGATE_SECRETS_PASSPHRASE: PASSPHRASE, HOOK: "from the environment" };
+  const errors: unknown[] = [];
+  let now = 0;
+  await expect(hookSecrets(hooks, store, env)).rejects.toThrow("there is no secret `hook`");
+  await set("first");
+  const secrets = await hookSecrets(
+    hooks,
+    store,
+    env,
+    (error) => errors.push(error),
+    () => now,
+  );
+  const both = async () => [await secrets.get("in"), await secrets.get("env")];
+  expect(await both()).toEqual(["first", "from the environment"]);
+  await set("second");
+  expect(await Promise.all([secrets.get("in"), secrets.get("in")])).toEqual(["second", "second"]);
+  await set(null);
+  expect([await both(), errors.length]).toEqual([[undefined, "from the environment"], 1]);
+  await secrets.get("in");
+  expect(errors.length).toBe(1); // not by each delivery
+  now += 5_000;
+  await secrets.get("in");
+  expect(errors.length).toBe(2);
+  await set("third");
+  expect(await secrets.get("in")).toBe("third");
+  rmSync(store.file);
+  expect(await both()).toEqual([undefined, "from the environment"]);
+});

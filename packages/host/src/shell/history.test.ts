@@ -1,0 +1,43 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { historyFile, openHistory } from "./history.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "orgate-history-"));
+const file = join(folder, ".orgate", "shell-history");
+afterEach(() => rmSync(join(folder, ".orgate"), { recursive: true, force: true }));
+
+test("S65 what was typed is there at the next start, for this person alone; what begins with a blank is not", () => {
+  const one = openHistory(file);
+  for (const text of ["first", "two\nlines", " secret", "first", "first"]) one.add(text);
+  expect(openHistory(file).lines).toEqual(["first", "two\nlines", "first"]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("S65 two shells at once, and half a line of one that was killed", () => {
+  const [one, other] = [openHistory(file), openHistory(file)];
+  one.add("of one");
+  other.add("of the other");
+  one.add("of one again");
+  appendFileSync(file, '"half');
+  appendFileSync(file, "\n");
+  expect(openHistory(file).lines).toEqual(["of one", "of the other", "of one again"]);
+});
+
+test("S65 it does not grow for ever, and what was set aside is still looked through", () => {
+  openHistory(file).add("old");
+  writeFileSync(file, `${JSON.stringify("x".repeat(4_000))}\n`.repeat(150));
+  const next = openHistory(file);
+  next.add("new");
+  expect(statSync(file).size).toBeLessThan(100);
+  expect(openHistory(file).lines.slice(-2)).toEqual(["x".repeat(4_000), "new"]);
+  next.add("y".repeat(9_000));
+  expect(readFileSync(file, "utf8")).not.toContain("y");
+});
+
+test("S65 it lies in the project's state, wherever below it the shell is started, else in the person's", () => {
+  expect(historyFile(folder, { ORGATE_HOME: "mine/.orgate" })).toBe("mine/.orgate/shell-history");
+  writeFileSync(join(folder, "orgate.toml"), "");
+  expect(historyFile(join(folder, "a", "b"), {})).toBe(file);
+});

@@ -1,0 +1,78 @@
+/**
+ * The lines that were typed, kept for the next start.
+ *
+ * S65 what was typed into the line is kept across starts, newest last, for this person alone (0600) and bounded; a line that begins with a blank is not
+ *     kept, nor an answer to a question, nor anything that was asked for hidden. Two shells at once lose nothing of each other's.
+ */
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+
+export type History = Readonly<{ lines: readonly string[]; add(text: string): void }>;
+export const NO_HISTORY: History = { lines: [], add: () => {} };
+
+const MOST_LINES = 1_000;
+const MOST_CHARS = 8_000;
+/** A file that is longer is set aside at the next start; the one that was set aside before goes. */
+const MOST_BYTES = 512 * 1024;
+const STALE_MS = 60_000;
+
+/** In the project's state, else in the person's. */
+export function historyFile(cwd: string, env: Readonly<Record<string, string | undefined>>): string {
+  const name = "shell-history";
+  for (let at = cwd; ; at = dirname(at)) {
+    if (existsSync(join(at, "orgate.toml"))) return join(at, ".orgate", name);
+    if (dirname(at) === at) return join(env.ORGATE_HOME || join(homedir(), ".orgate"), name);
+  }
+}
+
+/** It is a convenience: where it cannot be kept, nothing else stops. */
+export function openHistory(file: string): History {
+  setAside(file);
+  const lines = [...linesIn(`${file}.1`), ...linesIn(file)].slice(-MOST_LINES);
+  let last = lines.at(-1);
+  return {
+    lines,
+    add(text) {
+      if (/^\s/.test(text) || text.length > MOST_CHARS || text === last) return;
+      last = text;
+      quietly(() => {
+        mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+        appendFileSync(file, `${JSON.stringify(text)}\n`, { mode: 0o600 }); // one write at the end: shells do not write into each other's lines
+      });
+    },
+  };
+}
+
+function linesIn(file: string): readonly string[] {
+  if (!existsSync(file)) return [];
+  return (quietly(() => readFileSync(file, "utf8")) ?? "").split("\n").flatMap((line) => {
+    const text: unknown = line === "" ? null : quietly(() => JSON.parse(line));
+    return typeof text === "string" ? [text] : []; // half a line of a process that was killed
+  });
+}
+
+/** By one shell at a time: two would take it for full, and the second would throw away what the first has set aside. */
+function setAside(file: string): void {
+  const isFull = (): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES;
+  if (!isFull()) return;
+  const lock = `${file}.lock`;
+  quietly(() => {
+    const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
+    if (since !== undefined && Date.now() - since > STALE_MS) rmSync(lock, { force: true });
+    writeFileSync(lock, "", { flag: "wx", mode: 0o600 });
+    try {
+      if (isFull()) renameSync(file, `${file}.1`);
+    } finally {
+      rmSync(lock, { force: true });
+    }
+  });
+}
+
+function quietly<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Where a person sits: one face, and whichever server they are in front of.
+ * S67 `/attach URL` and `/detach` change the server under the same face: the new one is reached first, so that one that cannot be reached costs nothing.
+ */
+import { FaultError, describe as sentencesOf } from "@orgate/core/vocab";
+import type { Given } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
+import type { AskHidden } from "../secrets.ts";
+import type { Reach } from "./reach.ts";
+import type { Face, Shell } from "./shell.ts";
+
+export type Seat = Readonly<{
+  /** Null before the first server was reached. */
+  shell(): Shell | null;
+  /** In front of it, or of a server of one's own (null). */
+  moveTo(url: string | null): Promise<Shell>;
+  /** A server of one's own has ended by itself. */
+  lost: Promise<FaultError>;
+  close(): Promise<void>;
+}>;
+
+export function takeSeat(given: Given, screen: Screen, face: Face, begin: (shell: Shell) => void): Seat {
+  const { promise: lost, resolve } = Promise.withResolvers<FaultError>();
+  let current: Shell | null = null;
+
+  async function moveTo(url: string | null): Promise<Shell> {
+    const reach = await reached(url, given, screen, face.askHidden);
+    const { openShell } = await import("./shell.ts");
+    const next = await openShell(reach, face, async (to) => {
+      try {
+        await moveTo(to);
+      } catch (error) {
+        if (!(error instanceof FaultError)) throw error;
+        const { message, hint } = sentencesOf(error.fault);
+        next.say(`${message}${hint === "" ? "" : `: ${hint}`}`);
+      }
+    });
+    void reach.lost?.then((fault) => {
+      if (current === next) resolve(fault);
+    });
+    const before = current;
+    current = next;
+    begin(next);
+    await before?.close();
+    return next;
+  }
+  return { shell: () => current, moveTo, lost, close: async () => current?.close() };
+}
+
+export async function reached(url: string | null, given: Given, screen: Screen, ask: AskHidden): Promise<Reach> {
+  if (url === null) return (await import("./here-thread.ts")).openHere(given, screen, ask);
+  const address = URL.canParse(url) ? new URL(url) : null;
+  if (address === null || !/^https?:$/.test(address.protocol))
+    throw new FaultError({ kind: "usage", detail: `\`${url}\` is no address of a server`, hint: "write one: http://127.0.0.1:4680" });
+  const token = given.env.ORGATE_API_KEY || (ask === null ? "" : await ask(`API key for ${address.host}: `).catch(() => ""));
+  if (token === "")
+    throw new FaultError({
+      kind: "usage",
+      detail: "$ORGATE_API_KEY is not set",
+      hint: "set it to an API key of that server: `orgate keys create NAME --api` makes one",
+    });
+  const { reachAt } = await import("./reach.ts");
+  const reach = reachAt(address.href, token);
+  const me = await reach.client.call("whoami", {}).catch((error: unknown) => {
+    const why = error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : String(error);
+    throw new FaultError({ kind: "unreachable", what: address.host, detail: why, hint: "is it up? `orgate up` serves a project" }, error);
+  });
+  if (me.kind === "problem")
+    throw new FaultError({ kind: "usage", detail: `${address.host}: ${me.problem.detail}`, hint: me.problem.hint });
+  return { ...reach, name: address.host, isLocal: false, lost: null, twin: null, close: async () => {} };
+}

@@ -1,0 +1,17 @@
+/** What stands for a tool whose manifest cannot be used. */
+import { defineTool, type Tool } from "@orgate/core";
+
+/** For policies to speak of; an agent that has one is not run, and if it were, this would not. */
+export function standIn(name: string): Tool {
+  const reason = "its manifest cannot be used: `orgate tools validate` tells why";
+  const tool = defineTool({
+    name,
+    description: "It cannot be used.",
+    input: { type: "object", properties: {}, additionalProperties: false },
+    effects: ["read", "write", "execute", "network", "spend"],
+    run: () => {
+      throw new Error(reason);
+    },
+  });
+  return Object.freeze({ ...tool, check: () => ({ kind: "refused", reason }) as const });
+}

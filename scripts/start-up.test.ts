@@ -1,0 +1,68 @@
+import { dirname, join, posix } from "node:path";
+import { expect, test } from "vitest";
+import { importsOf } from "./scan.ts";
+import { readText } from "./tree.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const HOST = "packages/host/src";
+
+/** Every file and package that is loaded before the first line of this one runs: types and `import()` aside, nothing that it names can be left out. */
+function loadedBy(...entries: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const left = [...entries];
+  for (let file = left.pop(); file !== undefined; file = left.pop()) {
+    if (seen.has(file)) continue;
+    seen.add(file);
+    if (!file.endsWith(".ts")) continue;
+    const source = readText(ROOT, file);
+    for (const { specifier, types, start } of importsOf(source)) {
+      if (types || specifier === null || /\bimport\s*\($/.test(source.slice(0, start - 1))) continue;
+      left.push(specifier.startsWith(".") ? posix.join(dirname(file), specifier) : published(specifier));
+    }
+  }
+  return seen;
+}
+
+/** Ours is followed, others' are named. */
+function published(specifier: string): string {
+  const [, folder = "", door = ""] = /^(?:(orgate|@orgate\/core)(?:\/(.+))?)$/.exec(specifier) ?? [];
+  if (folder === "") return specifier;
+  const home = folder === "orgate" ? "packages/host" : "packages/core";
+  const manifest: { readonly exports: Readonly<Record<string, string>> } = JSON.parse(readText(ROOT, `${home}/package.json`));
+  const target = manifest.exports[door === "" ? "." : `./${door}`];
+  if (target === undefined) throw new Error(`${specifier} is not published`);
+  return posix.join(home, target);
+}
+
+const within = (files: ReadonlySet<string>, ...places: readonly string[]): readonly string[] =>
+  [...files].filter((file) => places.some((place) => file.startsWith(place))).sort();
+
+test("R16 help, completion and the table of commands load words alone", () => {
+  const files = loadedBy(`${HOST}/main.ts`, `${HOST}/cli/completion.ts`);
+  expect(
+    [...files].filter(
+      (file) => !/^(?:node:|packages\/core\/src\/(?:vocab|journal\/view)|packages\/host\/src\/(?:cli\/|main|version))/.test(file),
+    ),
+  ).toEqual([]);
+});
+
+test("R16 a command that only looks loads neither the loop, nor the gate, nor the server, nor what runs tools", () => {
+  const files = loadedBy(`${HOST}/commands/sessions-list.ts`);
+  expect(within(files, "packages/core/src/loop/", "packages/core/src/gate/", "packages/core/src/agents/", `${HOST}/coordinator/`)).toEqual(
+    [],
+  );
+  expect(within(files, `${HOST}/compose.ts`, `${HOST}/adapters/models/`, `${HOST}/adapters/running/`, `${HOST}/adapters/mcp`)).toEqual([]);
+});
+
+test("R16 a run loads nothing of the server, nor of what its tools may never start", () => {
+  const files = loadedBy(`${HOST}/commands/run.ts`, `${HOST}/index.ts`);
+  expect(within(files, "packages/core/src/wire/", `${HOST}/shell/`, `${HOST}/coordinator/`)).toEqual([
+    `${HOST}/coordinator/agent.ts`, // what the coordinator's file is held to, and its tools by name
+    `${HOST}/coordinator/tools.ts`,
+  ]);
+  expect(
+    within(files, `${HOST}/adapters/running/http-guard`, `${HOST}/adapters/running/sandbox.ts`, "packages/core/src/agents/symbi/"),
+  ).toEqual([]);
+  // its import makes all of `fetch`, 40 ms of every start
+  expect(within(files, "node:http", "ws", "@modelcontextprotocol/", "@ai-sdk/openai", "@ai-sdk/anthropic", "@ai-sdk/google")).toEqual([]);
+});
