@@ -21,6 +21,7 @@ const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "policies/starter": "starter/policies",
     agents: "starter/agents",
     "policies/coordinator": "starter/coordinator",
+    "policies/conductor": "starter/conductor",
   },
 };
 /** Never shipped: what only tests read. */

@@ -26,6 +26,9 @@ async function say(person: Person, desk: ConsoleDesk, agent: string, text: strin
   return new URL(page.url()).pathname;
 }
 
+/** Three pixels by two, red. */
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAAEElEQVR4nGP4z8AAQQxwFgBB0gX7h/C5SAAAAABJRU5ErkJggg==";
+
 const wrong = (isSo: boolean, what: string): readonly Violation[] => (isSo ? [] : [what]);
 
 const CASES: readonly Case[] = [
@@ -81,6 +84,52 @@ const CASES: readonly Case[] = [
         .first()
         .waitFor();
       return sound(ana, "a diff and a denial");
+    },
+  },
+  {
+    name: "O68 O69 files are attached by the button, pasted and dropped; what is refused says why; a picture is drawn, a text is shown, and nothing of them runs",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      await go(ana, desk, "/chat/with/stage");
+      const picker = page.locator("input[type=file]");
+      await picker.setInputFiles([
+        { name: "red.png", mimeType: "text/html", buffer: Buffer.from(PNG, "base64") },
+        { name: "evil.html", mimeType: "text/html", buffer: Buffer.from("<img src=x onerror=document.title='gone'>\u202e") },
+      ]);
+      await picker.setInputFiles({ name: "run.exe", mimeType: "image/png", buffer: Buffer.from([77, 90, 0, 255]) });
+      await page
+        .getByRole("alert")
+        .getByText(/run\.exe is no image/)
+        .waitFor();
+      await page.evaluate(`for (const [kind, to] of [["drop", document.body], ["paste", document.getElementById("said")]]) {
+        const files = new DataTransfer();
+        files.items.add(new File([kind], kind + ".txt"));
+        to.dispatchEvent(kind === "drop"
+          ? new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true })
+          : new ClipboardEvent("paste", { clipboardData: files, bubbles: true, cancelable: true }));
+      }`);
+      const chosen = page.getByRole("list", { name: "Files to be sent" });
+      await chosen
+        .getByText(/^(?:drop|paste)\.txt/)
+        .first()
+        .waitFor();
+      await page
+        .getByRole("button", { name: /^Leave out (?:drop|paste)\.txt/ })
+        .first()
+        .click();
+      await composer(page).fill("what do you know?");
+      await composer(page).press("Enter");
+      await page.waitForURL(/\/chat\/s_/);
+      await page.getByRole("img", { name: /^red\.png/ }).waitFor();
+      await page.waitForFunction("document.querySelector('canvas[aria-label^=\"red.png\"]')?.width === 3");
+      await page.getByText("What it says").first().click();
+      await expectText(page, "<img src=x onerror=document.title='gone'>");
+      const shown = (await page.locator("main").textContent()) ?? "";
+      return [
+        ...wrong((await page.locator("main :is(img, iframe)").count()) === 0, "an element was made of a file"),
+        ...wrong(!shown.includes("\u202e") && (await page.title()).includes("Orgate"), "a file was more than shown"),
+        ...(await sound(ana, "files")),
+      ];
     },
   },
   {

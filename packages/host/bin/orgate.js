@@ -1,6 +1,9 @@
 #!/usr/bin/env node
 // Plain JavaScript on purpose: an older Node must be able to read it far enough to say what is wrong.
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import module from "node:module";
+import { homedir } from "node:os";
+import { join } from "node:path";
 
 const major = Number(process.versions.node.split(".")[0]);
 const compiled = new URL("../main.js", import.meta.url);
@@ -13,7 +16,23 @@ if (major < 24) {
   console.error(`orgate needs Node 24 or newer, this is ${process.version}: ${remedy}`);
   process.exitCode = 1;
 } else {
+  keepCompiled();
   const { main } = await import(isCompiled ? compiled.href : new URL("../src/main.ts", import.meta.url).href);
   const code = await main(process.argv.slice(2));
   if (typeof code === "number") process.exitCode = code;
+}
+
+/**
+ * R17 V8's code of these files is kept beside a person's keys, and read instead of being made at every start (decision 0064). Only where that folder is there
+ * and nobody else may write to it: what lies in the cache is run. Whatever is wrong with it, the start is slower and nothing else.
+ */
+function keepCompiled() {
+  const home = process.env.ORGATE_HOME || join(homedir(), ".orgate");
+  try {
+    const { uid, mode } = statSync(home);
+    if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0)) return;
+    module.enableCompileCache?.(join(home, "cache"));
+  } catch {
+    // no such folder yet
+  }
 }

@@ -7,7 +7,9 @@ import {
   agentFacts,
   breakersOf,
   type Clock,
+  CONDUCTOR_MODEL,
   type CountsPort,
+  conductorModel,
   countsOf,
   type Embedder,
   FaultError,
@@ -335,10 +337,12 @@ export const NODE: Outside = { model: modelsWith(settingsOf(process.env, null)),
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
 export function modelsWith(settings: Settings): (agent: Named) => Model {
-  return ({ model, modelOptions }) =>
-    model.startsWith("offline/")
+  return ({ model, modelOptions }) => {
+    if (model === CONDUCTOR_MODEL) return conductorModel;
+    return model.startsWith("offline/")
       ? modelFor(model, modelOptions, nodeClock)
       : providerModel(model, modelOptions, settings, () => nodeClock.now());
+  };
 }
 
 /** What `namedModel` may be told. */

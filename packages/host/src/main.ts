@@ -1,4 +1,5 @@
 /** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
+import { setFlagsFromString } from "node:v8";
 import { describe, type Fault, FaultError } from "@orgate/core/vocab";
 import { EXIT, type Given } from "./cli/command.ts";
 import { helpText } from "./cli/help.ts";
@@ -9,6 +10,7 @@ import { version } from "./version.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
   const { env } = process;
+  if (!argv.some((word) => STAYING.has(word))) setFlagsFromString(BASELINE);
   const code = await command(argv, { cwd: process.cwd(), env }, processScreen(env));
   // a tool that was given up may go on for ever; nobody waits for it
   setTimeout(() => process.exit(code), PATIENCE_MS).unref();
@@ -16,6 +18,9 @@ export async function main(argv: readonly string[]): Promise<number> {
 }
 
 const PATIENCE_MS = 250;
+const STAYING: ReadonlySet<string> = new Set(["up", "dev", "shell"]);
+/** For a command that soon ends, compiling Cedar twice, the second time well, takes longer than its decisions ever do (decision 0064). */
+const BASELINE = "--wasm-tiering-budget=1000000000";
 
 export async function command(argv: readonly string[], around: Pick<Given, "cwd" | "env">, screen: Screen): Promise<number> {
   try {

@@ -84,6 +84,7 @@ import {
   signIntent,
   tokenizers,
 } from "./compose.ts";
+import { leaveToConduct } from "./conducting.ts";
 import { type DeadLetterView, viewDeadLetter } from "./dead-letters.ts";
 import { deliver } from "./delivery.ts";
 import { type FileInput, type SaidInput, toAttachments, toHistory } from "./file-input.ts";
@@ -276,7 +277,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
   const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settings), embedder };
   const middleware = new Map(
-    options.agents.map((a) => [a.name, middlewareOf([...(options.middleware ?? []), ...a.middleware], `agent \`${a.name}\``)]),
+    options.agents.map((a) => {
+      const leave = leaveToConduct(a, gate, () => place.store.journal);
+      return [a.name, middlewareOf([...leave, ...(options.middleware ?? []), ...a.middleware], `agent \`${a.name}\``)];
+    }),
   );
   const place = await openPlace({ directory, thread, synchronous });
   const { journal, inbox } = place.store;

@@ -44,7 +44,6 @@ export function Arguments({ args }: Readonly<{ args: JsonObject }>) {
           <dt>
             <code>{escapeHidden(name)}</code>
           </dt>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
           <dd tabIndex={isLong(textOf(value)) ? 0 : undefined}>
             <Exact text={textOf(value)} />
           </dd>

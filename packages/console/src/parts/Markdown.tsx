@@ -27,7 +27,6 @@ const isLong = (text: string): boolean => text.length > 1_000 || text.split("\n"
 
 export function PlainText({ text }: Readonly<{ text: string }>) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
     <div className={css.plain} dir="auto" tabIndex={isLong(text) ? 0 : undefined}>
       {text}
     </div>

@@ -15,11 +15,12 @@ export function delegateTool([first, ...others]: readonly [string, ...string[]])
     name: DELEGATE,
     description:
       "Have another agent do one task and get its answer. It sees nothing of this conversation: say all that it needs to know. " +
-      "`budget` gives it less than its share of what is left.",
+      "`budget` gives it less than its share of what is left. Of several in one reply with `first`, the first that completes is enough: the others are called off.",
     input: z.strictObject({
       agent: z.enum([first, ...others]),
       task: z.string().min(1),
       budget: z.strictObject({ iterations: amount, tokens: amount, cents: amount, calls: amount }).optional(),
+      first: z.boolean().optional(),
     }),
     repeat: "idempotent",
     effects: ["execute"],
@@ -35,6 +36,7 @@ export type Delegation = Readonly<{
   agent: string;
   task: string;
   budget?: Readonly<Partial<Record<"iterations" | "tokens" | "cents" | "calls", number>>>;
+  first?: boolean;
 }>;
 export const delegationOf = (args: JsonObject): Delegation => args as Delegation;
 

@@ -1,3 +1,4 @@
+export { agentsFor } from "./about.ts";
 export { readGrant, tooWide, type WidestGrant } from "./approvals.ts";
 export { argTypes } from "./arg-types.ts";
 export { actionOf, type Case, type CaseResult, caseSchema, casesSchema, factsOf, runCase } from "./cases.ts";

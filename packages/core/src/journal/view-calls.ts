@@ -85,7 +85,7 @@ export function foldCall(ground: Ground, e: CallEvent): void {
           status: "running",
           starts: 1,
           startedAt: entry.at,
-          child: { session: e.child, agent: escapeHidden(e.agent), ending: null },
+          child: { session: e.child, agent: escapeHidden(e.agent), ending: null, used: null },
         });
         return;
       }
@@ -96,7 +96,7 @@ export function foldCall(ground: Ground, e: CallEvent): void {
         result: shown.text,
         cut: shown.cut,
         durationMs: startedAt === null ? null : entry.at - startedAt,
-        child: child === null ? null : { ...child, ending: e.ending },
+        child: child === null ? null : { ...child, ending: e.ending, used: { tokens: e.used.tokens, micros: e.used.micros } },
       });
       return;
     }

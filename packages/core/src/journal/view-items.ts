@@ -108,7 +108,13 @@ export type CallItem = Placed &
     /** The entry with its evidence. */
     evidence: Seq | null;
     edit: EditView | null;
-    child: Readonly<{ session: SessionId; agent: string; ending: Ending | null }> | null;
+    child: Readonly<{
+      session: SessionId;
+      agent: string;
+      ending: Ending | null;
+      /** What it came to; null until it has ended. */
+      used: Readonly<{ tokens: number; micros: number | null }> | null;
+    }> | null;
     labels: readonly Label[];
     /** What was done about a failure. */
     recovery: readonly string[];

@@ -29,6 +29,7 @@ import {
 } from "../vocab/index.ts";
 import { allot, chargeOf, isWorthwhile, ownShare, remaining, within } from "./budgets.ts";
 import type { Delegate, Ports } from "./ports.ts";
+import { CALLED_OFF, calledOff, isBeaten, lateness } from "./racing.ts";
 import { readState } from "./resume.ts";
 import { asItRuns, type Call, isDelegated, nameOf, type State, type Turn } from "./state.ts";
 
@@ -57,7 +58,9 @@ export function contractOf(
   const found = p.children.find(to);
   const action: Delegating = { kind: "delegate", call: call.proposed.id, to, agentDigest: found?.facts.digest ?? null, args };
   const reason =
-    whyNot(p, s, to) ?? (found === null ? `there is no agent \`${to}\` that could be run` : tooSmall(s, t, action, found, now));
+    (isBeaten(t, call) ? `it is no longer wanted: ${calledOff(t)}` : null) ??
+    whyNot(p, s, to) ??
+    (found === null ? `there is no agent \`${to}\` that could be run` : tooSmall(s, t, action, found, now));
   if (reason === null) return { kind: "fits", action };
   return { kind: "refused", action, verdict: { kind: "deny", by: "contract", because: [], faults: [], reason } };
 }
@@ -176,7 +179,7 @@ export function withConsequences(s: State, event: JournalEvent, wish: Wish, evid
   if (event.kind !== "child.ended" || wish.kind !== "child-ended") return [event];
   const call = s.turn?.calling.find((c) => c.proposed.id === event.call);
   const fresh = wish.labels.filter((l) => !s.labels.has(l));
-  const outcome = outcomeOf(call, event);
+  const outcome = outcomeOf(call, event, lateness(s.turn, call));
   const events: JournalEvent[] = [
     ...(fresh.length === 0 ? [] : [{ kind: "labels.added", labels: fresh, from: event.call } as const]),
     event,
@@ -194,9 +197,15 @@ export function withConsequences(s: State, event: JournalEvent, wish: Wish, evid
   return events;
 }
 
-export function outcomeOf(call: Call | undefined, { ending, output, detail }: Extract<JournalEvent, { kind: "child.ended" }>): Outcome {
-  if (ending === "completed") return { kind: "done", output: output ?? "" };
+/** `late`: it raced with another that was first. */
+export function outcomeOf(
+  call: Call | undefined,
+  { ending, output, detail }: Extract<JournalEvent, { kind: "child.ended" }>,
+  late: string | null,
+): Outcome {
+  if (ending === "completed" && late === null) return { kind: "done", output: output ?? "" };
   const said = output === null ? "" : `; it had said: ${output}`;
+  if (late !== null) return { kind: "failed", error: `${call?.child?.agent ?? "the delegate"} was ${late}${said}` };
   return {
     kind: "failed",
     error: `${call?.child?.agent ?? "the delegate"} ended \`${ending}\`${detail === null ? "" : ` (${detail})`}${said}`,
@@ -218,7 +227,8 @@ export async function followChild(
   drive: (cancel: AbortSignal) => Promise<unknown>,
 ): Promise<void> {
   const cancel = new AbortController();
-  const onStop = () => cancel.abort(`the turn that it works for was stopped (${String(stop.reason)})`);
+  const why = () => String(stop.reason);
+  const onStop = () => cancel.abort(why().startsWith(CALLED_OFF) ? why() : `the turn that it works for was stopped (${why()})`);
   if (stop.aborted) onStop();
   stop.addEventListener("abort", onStop, { once: true });
   try {

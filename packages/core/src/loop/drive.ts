@@ -275,6 +275,7 @@ export async function drive(
       case "keep":
       case "settle":
       case "follow":
+      case "call-off":
       case "wait":
         return false;
     }

@@ -13,6 +13,7 @@ import { shownOutcome } from "./cleaning.ts";
 import { outcomeOf } from "./delegating.ts";
 import type { Cockpit, Landing } from "./launch.ts";
 import { isPromise, onResult, onUserMessage, type Ran } from "./middleware.ts";
+import { lateness } from "./racing.ts";
 import { sceneOf } from "./readying.ts";
 
 type Word = Extract<JournalEvent, { kind: "turn.started" | "input.steered" | "input.queued" }>;
@@ -74,7 +75,7 @@ export function ears(c: Listening): Ears {
   /** What a delegate brings is a result like any other. */
   const onDelegate = (event: Extract<Late, { kind: "child.ended" }>, at: ReturnType<typeof sceneOf>) => {
     const made = s.turn?.calling.find((c) => c.proposed.id === event.call);
-    const outcome = outcomeOf(made, event);
+    const outcome = outcomeOf(made, event, lateness(s.turn, made));
     const limit = s.turn?.limits.observationChars ?? limits.observationChars;
     const action = made?.run.kind === "running" ? made.run.decided.action : null;
     const call = { id: event.call, tool: DELEGATE, args: action?.kind === "delegate" ? action.args : null };

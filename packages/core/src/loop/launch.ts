@@ -50,6 +50,7 @@ import type { Move } from "./next.ts";
 import { noteEvent, proving } from "./notes.ts";
 import type { Live, Ports } from "./ports.ts";
 import type { Plain, Ready } from "./preparing.ts";
+import { calledOff } from "./racing.ts";
 import { readying, sceneOf } from "./readying.ts";
 import type { Choice } from "./recovering.ts";
 import { stricter } from "./resume.ts";
@@ -120,12 +121,13 @@ export function launcher(c: Cockpit): Launcher {
   const prompt = prompter(c.p.hash);
   const requests = readying(c, (t) => plainRequest(c, t, prompt));
   const recalls = recaller(c);
-  const followed = new Map<CallId, Followed>();
+  const followed: Followings = new Map();
   const announce: Launcher["announce"] = (move) => {
     const t = c.s.turn;
     if (move.kind === "settle") return settle(c, move.unknown);
     if (t === null) return null;
     if (move.kind === "follow") return follow(c, move.call, followed);
+    if (move.kind === "call-off") return callOff(c, t, move.call, followed);
     if (move.kind === "act" && move.call.gated.kind === "allowed" && move.call.gated.decided.action.kind === "delegate")
       return startDelegate(c, t, move.call, move.call.gated.decided, followed);
     if (move.kind === "recall") return recalls.later(t);
@@ -328,7 +330,7 @@ function startCall(c: Cockpit, t: Turn, how: "act" | "reconcile", call: Call, de
 }
 
 /** Announced with its delegate's first entries; what flies is the driving of that session, which any process may take over. */
-function startDelegate(c: Cockpit, t: Turn, call: Call, decided: Decided, followed: Map<CallId, Followed>): (() => void) | null {
+function startDelegate(c: Cockpit, t: Turn, call: Call, decided: Decided, followed: Followings): (() => void) | null {
   const { p, s, hold } = c;
   const id = call.proposed.id;
   const opening = openingOf(p, s, t, call, decided.action, c.time());
@@ -356,22 +358,53 @@ function startDelegate(c: Cockpit, t: Turn, call: Call, decided: Decided, follow
   };
 }
 
-/** When it was last seen to: while the turn went on, or after it was stopped. */
-type Followed = "driven" | "stopped";
+/** When it was last seen to: while it was wanted, or after it or the turn was stopped. `off` stops this one alone. */
+type Followed = Readonly<{ as: "driven" | "stopped"; off: AbortController }>;
+type Followings = Map<CallId, Followed>;
 
 /** Once in a drive, and once more when the turn is stopped: a delegate that waits for a person is taken up by whoever brings the answer. */
-function follow(c: Cockpit, call: Call, followed: Map<CallId, Followed>): (() => void) | null {
+function follow(c: Cockpit, call: Call, followed: Followings): (() => void) | null {
   const { child, proposed } = call;
-  const now: Followed = c.isTurnStopped() ? "stopped" : "driven";
   const before = followed.get(proposed.id);
-  if (child === null || c.isFlying(proposed.id) || before === now || before === "stopped") return null;
-  followed.set(proposed.id, now);
+  const off = before?.off ?? new AbortController();
+  const as = c.isTurnStopped() || off.signal.aborted ? "stopped" : "driven";
+  if (child === null || c.isFlying(proposed.id) || before?.as === as || before?.as === "stopped") return null;
+  followed.set(proposed.id, { as, off });
   return () =>
     c.fly(proposed.id, async () => {
-      await c.p.children.drive(child.session, child.agent, c.stopOf(DELEGATE));
+      const stop = eitherOf(c.stopOf(DELEGATE), off.signal);
+      await c.p.children.drive(child.session, child.agent, stop.signal).finally(stop.forget);
       c.look(); // the word of its ending came with it
       return () => [];
     });
+}
+
+/** What drives it here is told to stop; where nobody does, it is taken up to be cancelled. That it is to stop follows from what is durable already. */
+function callOff(c: Cockpit, t: Turn, call: Call, followed: Followings): (() => void) | null {
+  const id = call.proposed.id;
+  const before = followed.get(id) ?? { as: "driven", off: new AbortController() };
+  if (before.off.signal.aborted) return follow(c, call, followed);
+  const why = calledOff(t);
+  followed.set(id, before);
+  return () => {
+    before.off.abort(why);
+    follow(c, call, followed)?.();
+  };
+}
+
+/** A turn may have many delegates: what listens for one is taken away with it. */
+function eitherOf(...signals: readonly AbortSignal[]): Readonly<{ signal: AbortSignal; forget(): void }> {
+  const both = new AbortController();
+  const stops = signals.map((signal) => {
+    const onAbort = () => both.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    return () => signal.removeEventListener("abort", onAbort);
+  });
+  const forget = (): void => {
+    for (const stop of stops) stop();
+  };
+  return { signal: both.signal, forget };
 }
 
 /** What runs, and on what: what is counted of it. */

@@ -15,6 +15,7 @@ import { compaction } from "./context.ts";
 import { keepAction, learntIn } from "./keeping.ts";
 import { isAgain, isResting, isToRecover } from "./mending.ts";
 import { isStuck } from "./nudges.ts";
+import { isBeaten } from "./racing.ts";
 import { recallAction } from "./recalling.ts";
 import { isModelResting } from "./retrying.ts";
 import {
@@ -35,6 +36,7 @@ export type Move =
   | { readonly kind: "question"; readonly action: ActionId } // put to people; the session then waits for one of them
   | { readonly kind: "act"; readonly call: Call } // for the first time, or again after its hold was lost
   | { readonly kind: "follow"; readonly call: Call } // a delegate is at work: drive it on, or wait for whoever does
+  | { readonly kind: "call-off"; readonly call: Call } // a delegate that raced with another, which was first
   | { readonly kind: "reconcile"; readonly call: Call } // ask the tool what became of it
   | { readonly kind: "recover"; readonly call: Call } // it failed: pick what is done about it
   | { readonly kind: "give-up"; readonly call: Call } // nobody can tell: `unknown`
@@ -97,6 +99,8 @@ function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
   const open = t.calling.filter((c) => !isSettled(c) && !isResting(c, now));
   const hopeless = open.filter((c) => c.run.kind === "lost" && (recovery(c) === "give-up" || c.gated.kind === "denied"));
   if (hopeless.length > 0) return hopeless.map((call) => ({ kind: "give-up", call }));
+  const beaten = open.filter((c) => c.run.kind !== "running" && isBeaten(t, c));
+  if (beaten.length > 0) return beaten.map((c) => dismissal(t, c));
   const undecided = open.filter((c) => c.run.kind !== "running" && (c.gated.kind === "undecided" || isDue(c.gated, s, now)));
   if (undecided.length > 0) return undecided.map((c) => ({ kind: "gate", action: idOf(c) }));
   const questions = open.filter((c) => c.gated.kind === "to-ask").map((c): Move => ({ kind: "question", action: idOf(c) }));
@@ -120,7 +124,17 @@ function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
   return [{ kind: "wait" }];
 }
 
-const following = (t: Turn): readonly Move[] => t.calling.filter(isDelegated).map((call) => ({ kind: "follow", call }));
+const following = (t: Turn): readonly Move[] =>
+  t.calling.filter(isDelegated).map((call) => ({ kind: isBeaten(t, call) ? "call-off" : "follow", call }));
+
+/** It has not started and is not to: its contract refuses it now, and a question about it has nothing left to ask. */
+function dismissal(t: Turn, c: Call): Move {
+  const { gated } = c;
+  const question = gated.kind === "asked" ? t.questions.get(gated.approval) : undefined;
+  return question === undefined || question.answer !== null
+    ? { kind: "gate", action: idOf(c) }
+    : { kind: "expire", question: { ...question, onExpiry: "deny" } };
+}
 
 /** Lost, or failed and about to run again: a tool that can be asked is asked whether it happened. That is free. */
 const isAsked = (c: Call): boolean =>

@@ -17,6 +17,7 @@ export * from "./label.ts";
 export * from "./limits.ts";
 export * from "./middleware.ts";
 export * from "./nearest.ts";
+export * from "./orchestration.ts";
 export * from "./outcome.ts";
 export * from "./output.ts";
 export * from "./principal.ts";

@@ -10,6 +10,7 @@ import type { Answers, Nothing, RouteAct } from "./route.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { journalRoutes } from "./routes/journal.ts";
+import { knowledgeRoutes } from "./routes/knowledge.ts";
 import { policyRoutes } from "./routes/policies.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serverRoutes } from "./routes/server.ts";
@@ -28,6 +29,7 @@ export const ROUTES = {
   ...webhookRoutes,
   ...policyRoutes,
   ...journalRoutes,
+  ...knowledgeRoutes,
 } as const;
 
 export type Routes = typeof ROUTES;

@@ -31,6 +31,7 @@ export const agentDetail = z
     fallbacks: z.array(z.string()).readonly(),
     tools: z.array(toolView).readonly(),
     delegates: z.array(z.string()).readonly(),
+    skills: z.array(z.strictObject({ name: z.string(), description: z.string() }).readonly()).readonly(),
     limits: s.jsonObject,
     digest: s.digest,
     warnings: z.array(z.string()).readonly(),
@@ -88,6 +89,8 @@ export const policyView = z
     surface: z.string().nullable(),
     shadow: z.boolean(),
     annotations: z.record(z.string(), z.string().nullable()).readonly(),
+    /** Those that it can decide for. */
+    agents: z.array(z.string()).readonly(),
   })
   .readonly();
 export const trouble = z

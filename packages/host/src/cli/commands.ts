@@ -1,5 +1,6 @@
 /** Every command, as data. Modules are loaded by the one that runs: the others cost nothing. */
 import type { CommandSpec, OptionSpec } from "./command.ts";
+import { orchestrations } from "./commands-orchestrate.ts";
 
 export const COMMON: Readonly<Record<string, OptionSpec>> = {
   project: { type: "string", value: "DIR", help: "the project's folder (default: the nearest orgate.toml upward)" },
@@ -103,6 +104,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     load: async () => (await import("../commands/run.ts")).run,
   },
+  ...orchestrations(AS),
   {
     name: "sessions list",
     summary: "sessions, newest first",
@@ -1173,6 +1175,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {
       resume: { type: "string", value: "ID", help: "go on in this session: its id, your own name of it, or enough of either end" },
       list: { type: "boolean", help: "the sessions that you may see, and nothing else" },
+      profile: { type: "string", value: "NAME", help: "with keys, sign-ins and typed lines of its own: $ORGATE_HOME/profiles/NAME" },
       attach: {
         type: "string",
         value: "URL",

@@ -18,6 +18,8 @@ export type Screen = Readonly<{
   /** False once the reader has gone: nobody is left to write for. */
   isOpen(): boolean;
   readInput(): Promise<string>;
+  /** Asks for what nobody else is to see, where that is not this process's own terminal. */
+  askHidden?: (question: string) => Promise<string>;
 }>;
 
 /** Rings where there is a terminal to ring. */

@@ -6,7 +6,7 @@ import { FaultError } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { visible } from "../cli/visible.ts";
-import { coordinatorFiles, starterPolicies } from "../starter/policies.ts";
+import { conductorFiles, coordinatorFiles, starterPolicies } from "../starter/policies.ts";
 import { isProfile, PROFILE_FACTS, PROFILES, profileFiles } from "../starter/profiles.ts";
 import { FIRST_WORDS, isKind, KINDS, type Kind, type StarterFile, starterFiles } from "../starter/project.ts";
 import { personOf } from "./project.ts";
@@ -19,7 +19,7 @@ export const init: Run = async (given, screen) => {
   const agreed = given.flag("yes") || (await agrees(screen, `make ${kind} project \`${name}\` in ${folder}?`));
   if (!agreed) throw usage("nothing was made", "`orgate init DIR --yes` asks nothing");
   const person = personOf(given, screen);
-  const files = [...filesFor(name, person.name), ...coordinatorFiles()];
+  const files = [...filesFor(name, person.name), ...coordinatorFiles(), ...conductorFiles()];
   refuseOverwriting(folder, files);
   for (const { path, text } of files) writeNew(join(folder, path), text);
   if (given.json) screen.line(JSON.stringify({ project: folder, name, kind, user: person.name, files: files.map((f) => f.path) }));

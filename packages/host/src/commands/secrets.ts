@@ -14,7 +14,7 @@ export const set: Run = async (given, screen) => {
   const name = nameOf(given);
   const store = storeOf(given);
   const isNew = !store.isThere();
-  const ask = hiddenPrompt();
+  const ask = screen.askHidden ?? hiddenPrompt();
   const passphrase = await passphraseFor(given.env, ask, isNew ? "a passphrase for the secrets: " : "passphrase of the secrets: ");
   if (isNew && ask !== null && needsAsking(given) && (await ask("the passphrase again: ")) !== passphrase)
     throw new FaultError({ kind: "usage", detail: "the two are not the same", hint: "say it again" });
@@ -49,7 +49,7 @@ async function givenValue(given: Given, screen: Screen, ask: ReturnType<typeof h
 export const list: Run = async (given, screen) => {
   const store = storeOf(given);
   const stored = store.isThere()
-    ? [...(await store.open(await passphraseFor(given.env, hiddenPrompt(), "passphrase of the secrets: "))).keys()]
+    ? [...(await store.open(await passphraseFor(given.env, screen.askHidden ?? hiddenPrompt(), "passphrase of the secrets: "))).keys()]
     : [];
   const wanted = new Map<string, string[]>();
   for (const { contract } of manifestsIn(projectOf(given)).manifests)
@@ -77,7 +77,9 @@ export const list: Run = async (given, screen) => {
 export const remove: Run = async (given, screen) => {
   const name = nameOf(given);
   const store = storeOf(given);
-  const passphrase = store.isThere() ? await passphraseFor(given.env, hiddenPrompt(), "passphrase of the secrets: ") : "";
+  const passphrase = store.isThere()
+    ? await passphraseFor(given.env, screen.askHidden ?? hiddenPrompt(), "passphrase of the secrets: ")
+    : "";
   const without = (secrets: Secrets): Secrets => {
     if (secrets.has(name)) return new Map([...secrets].filter(([other]) => other !== name));
     throw new FaultError({

@@ -7,11 +7,13 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { openTerminalFace } from "../shell/face-terminal.ts";
 import { historyFile, openHistory } from "../shell/history.ts";
+import { inProfile } from "../shell/profile.ts";
 import { reached, type Seat, takeSeat } from "../shell/seat.ts";
 import { openTerminal } from "../shell/terminal.ts";
 import { type Theme, themeIn } from "../shell/themes.ts";
 
-export const shell: Run = async (given, screen) => {
+export const shell: Run = async (asGiven, screen) => {
+  const given = inProfile(asGiven);
   if (given.flag("list")) return listed(given, screen);
   const { stdin, stdout } = process;
   return given.flag("plain") || !stdin.isTTY || !stdout.isTTY || given.env.TERM === "dumb"
@@ -25,9 +27,10 @@ async function onTerminal(given: Given, screen: Screen): Promise<number> {
     paint: screen.paint,
     theme: themeOf(given),
     cwd: given.cwd,
-    history: openHistory(historyFile(given.cwd, given.env)),
+    history: openHistory(historyFile(given.cwd, given.env, given.text("profile"))),
     now: () => performance.now(),
     soon: (run) => void setTimeout(run, FRAME_MS),
+    wait: (ms, run) => void setTimeout(run, ms).unref(),
   });
   // what is said beside goes into the scrollback: a line from elsewhere would tear the picture
   const aside: Screen = { ...screen, aside: (text) => terminal.face.print(text.split("\n")) };
@@ -49,7 +52,7 @@ const FRAME_MS = 16;
 async function inLines(given: Given, screen: Screen): Promise<number> {
   const { openPlainFace } = await import("../shell/face-plain.ts");
   const { hiddenPrompt } = await import("../compose.ts");
-  const how = { columns: screen.columns, paint: screen.paint, theme: themeOf(given), ask: hiddenPrompt() };
+  const how = { columns: screen.columns, paint: screen.paint, theme: themeOf(given), ask: hiddenPrompt(), cwd: given.cwd };
   const { face, begin, run } = openPlainFace(process.stdin, screen.line, how);
   const seat = takeSeat(given, screen, face, begin);
   try {
@@ -79,7 +82,7 @@ async function listed(given: Given, screen: Screen): Promise<number> {
     if (found.kind === "problem") throw new FaultError({ kind: "usage", detail: found.problem.detail, hint: found.problem.hint });
     const { sessionTable } = await import("../shell/table-session.ts");
     if (given.json) screen.line(JSON.stringify(found.value.items));
-    else for (const line of sessionTable(found.value.items, Date.now(), screen.paint)) screen.line(line);
+    else for (const line of sessionTable(found.value.items, Date.now(), screen)) screen.line(line);
     return EXIT.success;
   } finally {
     await reach.close();

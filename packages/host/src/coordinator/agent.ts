@@ -2,10 +2,11 @@
  * The coordinator among a project's agents: a file like any other's (`agents/coordinator.toml`), with limits that the project may change and, unless it names
  * some, all the others to delegate to.
  *
+ * S147 the conductor, an agent on the model `conductor/plan`, has all others to delegate to unless it names some: not the coordinator nor the shell, which act for whoever speaks to them.
  * W148 an agent named `coordinator` has 10 iterations, 50,000 tokens and 120 s for a turn unless its file says otherwise, and what `[coordinator]` in
  *      `orgate.toml` says before both. It delegates to the others only as far as its operators may run them.
  */
-import { type Agent, defineAgent, describe, FaultError, type Middleware } from "@orgate/core";
+import { type Agent, CONDUCTOR, CONDUCTOR_MODEL, defineAgent, describe, FaultError, type Middleware } from "@orgate/core";
 import type { Config } from "../config.ts";
 import { fileBad } from "../project-modules.ts";
 import { COORDINATOR } from "./tools.ts";
@@ -14,8 +15,9 @@ type Found = Readonly<{ agent: Agent; file: string }>;
 const LIMITS = { iterations: 10, tokens: 50_000, turnMs: 120_000 } as const;
 
 export function withCoordinator(agents: readonly Found[], middleware: Middleware, config: Pick<Config, "coordinator">): readonly Found[] {
-  const others = agents.map(({ agent }) => agent.name).filter((name) => name !== COORDINATOR);
+  const others = agents.map(({ agent }) => agent.name).filter((name) => name !== COORDINATOR && name !== CONDUCTOR);
   return agents.map((found) => {
+    if (found.agent.model === CONDUCTOR_MODEL) return conducting(found, others);
     if (found.agent.name !== COORDINATOR) return found;
     const { definition } = found.agent;
     const { delegates = [], limits = {} } = definition;
@@ -34,3 +36,10 @@ export function withCoordinator(agents: readonly Found[], middleware: Middleware
     }
   });
 }
+
+const conducting = (found: Found, others: readonly string[]): Found => {
+  const { definition } = found.agent;
+  const members = others.filter((name) => name !== found.agent.name && name !== SHELL);
+  return definition.delegates?.length ? found : { ...found, agent: defineAgent({ ...definition, delegates: members }) };
+};
+const SHELL = "shell";

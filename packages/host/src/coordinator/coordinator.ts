@@ -3,10 +3,10 @@ import { dirname } from "node:path";
 import { type JsonObject, millis, type Principal } from "@orgate/core";
 import { delegatesOf, NODE } from "../compose.ts";
 import type { Config } from "../config.ts";
+import { mayNotRunOf } from "../may-run.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Declared } from "../schedules/book.ts";
 import type { Webhook } from "../schedules/declaring.ts";
-import { mayNotRunOf } from "../schedules/desk.ts";
 import { openSchedules } from "../schedules/index.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
 import { viewsAside } from "../views-aside.ts";
@@ -22,6 +22,7 @@ import { probesOf } from "./probes.ts";
 import { agentHandlers } from "./routes/agents.ts";
 import type { Front } from "./routes/front.ts";
 import { journalHandlers } from "./routes/journal.ts";
+import { knowledgeHandlers } from "./routes/knowledge.ts";
 import { cursors } from "./routes/paging.ts";
 import { peopleHandlers } from "./routes/people.ts";
 import { policyHandlers } from "./routes/policies.ts";
@@ -150,6 +151,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     ...webhookHandlers(front),
     ...policyHandlers(front),
     ...journalHandlers(front),
+    ...knowledgeHandlers(front),
     ...more.handlers,
   };
   const api = apiOf({ runtime, access, handlers, once: onceOf(keys, now), bounds });

@@ -1,6 +1,6 @@
 /** The coordinator's tools on a server: its fleet, its floor, its identities. */
 
-import { type Agent, isFault, type Surface, toolsOf } from "@orgate/core";
+import { type Agent, CONDUCTOR_MODEL, isFault, type Surface, toolsOf } from "@orgate/core";
 import type { Identity } from "./auth.ts";
 import type { Front } from "./routes/front.ts";
 import { COORDINATOR, type CoordinatorTools } from "./tools.ts";
@@ -10,12 +10,13 @@ export const DESK_SURFACES: Readonly<Record<string, Surface>> = Object.freeze({ 
 
 /**
  * W108 the agents through which somebody reaches what the coordinator's tools reach: those that have one of them, and whoever may delegate to such an agent,
- * however far away. Limited access speaks with none of them.
+ * however far away; and conductors (S148), which have any agent work. Limited access speaks with none of them.
  */
 export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorTools, "tools">): readonly string[] {
   const names = new Set(tools.map(({ name }) => name)); // one of the project's own under such a name counts too: rather too many than one too few
   const reaching = agents.filter((one) => toolsOf(one).some(({ name }) => names.has(name))).map(({ name }) => name);
-  const found = new Set([COORDINATOR, ...reaching]);
+  const conductors = agents.filter(({ model }) => model === CONDUCTOR_MODEL).map(({ name }) => name);
+  const found = new Set([COORDINATOR, ...conductors, ...reaching]);
   for (let size = 0; size !== found.size; ) {
     size = found.size;
     for (const { name, delegates } of agents) if (delegates.some((one) => found.has(one))) found.add(name);

@@ -102,3 +102,34 @@ test("W198 what does not load, or would not be allowed by the policies in force,
   expect(onDisk()).toBe(shut);
   expect((await applied()).slice(before).filter((kind) => kind === "policy.refused").length).toBe(2);
 });
+
+test("O70 each policy names the agents that it can decide for, by its scope", async () => {
+  await post("/apply", files(`${BASE}@id("own") permit(principal == Agent::"clerk", action == Action::"remember", resource);`));
+  const { policies } = (await (await at.get("/api/v1/policies")).json()) as { policies: { id: string; agents: string[] }[] };
+  expect(Object.fromEntries(policies.map(({ id, agents }) => [id, agents]))).toEqual({
+    "base/think": ["clerk"],
+    "base/answer": ["clerk"],
+    "base/own": ["clerk"],
+    "base/editors": [],
+  });
+});
+
+test("O54 the files are told as they lie there now, tables among them, with what is wrong in its line, while what was in force goes on", async () => {
+  const told = async () => (await (await at.get("/api/v1/policies/files")).json()) as Record<string, readonly Record<string, unknown>[]>;
+  expect(await told()).toMatchObject({ files: [{ path: "policies/base.cedar", text: BASE, surface: null, table: false }], problems: [] });
+  const row = { name: "it may think", agent: "clerk", action: "model", verdict: "deny" };
+  writeFileSync(join(folder, "policies/base.cases.json"), JSON.stringify([row]));
+  mkdirSync(join(folder, "policies/webhook"));
+  writeFileSync(join(folder, "policies/webhook/more.cedar"), FORBID);
+  const tables = await told();
+  expect(tables.files?.map(({ path, surface, table }) => [path, surface, table])).toEqual([
+    ["policies/base.cases.json", null, true],
+    ["policies/base.cedar", null, false],
+    ["policies/webhook/more.cedar", "webhook", false],
+  ]);
+  expect(tables.cases).toMatchObject([{ file: "policies/base.cases.json", name: "it may think", passed: false }]);
+  writeFileSync(join(folder, "policies/base.cedar"), `${BASE}permit(nonsense);`);
+  expect((await told()).problems).toMatchObject([{ file: "policies/base.cedar", line: 4 }]);
+  expect(await idsNow()).toEqual(["base/answer", "base/editors", "base/think"]);
+  expect((await at.get("/api/v1/policies/files", "scoped")).status).toBe(403);
+});

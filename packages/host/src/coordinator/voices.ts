@@ -4,7 +4,8 @@
  * W141 a tool of the coordinator acts for the operator whose conversation it is and for everybody whose words the turn follows: what one of them may not
  *      see is not shown, what one of them may not do is not done. Whoever is unknown here may nothing.
  */
-import { type Journal, type Principal, principalName, type SessionId, seq } from "@orgate/core";
+import { type Journal, type Principal, principalName, type SessionId } from "@orgate/core";
+import { speakersOf } from "../speakers.ts";
 import { type Access, type Act, act, type Caller, requesterOf } from "./access.ts";
 
 export type Voices = Readonly<{
@@ -21,16 +22,8 @@ export type VoicesNeed = Readonly<{
   callerOf(principal: Principal): Promise<Caller | null>;
 }>;
 
-const PAGE = 200;
-
 export async function voicesOf({ journal, access, callerOf }: VoicesNeed, session: SessionId): Promise<Voices> {
-  const summary = await journal.session(session);
-  if (summary === null) throw new Error("there is no such conversation");
-  const spoken = await spokenIn(journal, session, summary.seq);
-  const [first] = spoken;
-  if (first === undefined) throw new Error("nobody has spoken in this conversation");
-  const above = summary.parent === null ? [] : await spokenAbove(journal, session);
-  const people = [...new Map([summary.principal, ...spoken, ...above].map((one) => [principalName(one), one])).values()];
+  const { first, people } = await speakersOf(journal, session);
   const callers = await Promise.all(people.map(async (one) => (await callerOf(one)) ?? unknown(one)));
   const speaker = callers[people.findIndex((one) => principalName(one) === principalName(first))] ?? unknown(first);
   return {
@@ -43,26 +36,6 @@ export async function voicesOf({ journal, access, callerOf }: VoicesNeed, sessio
       return null;
     },
   };
-}
-
-/** By the turn in progress, its beginner first. Read from the end: a turn is short, a conversation may be long. */
-async function spokenIn(journal: Pick<Journal, "read">, session: SessionId, last: number): Promise<readonly Principal[]> {
-  const later: Principal[] = [];
-  for (let end = last; end > 0; end -= PAGE) {
-    const start = Math.max(0, end - PAGE);
-    for (const { event } of (await journal.read(session, seq(start), end - start)).toReversed()) {
-      if (event.kind === "input.steered") later.push(event.by);
-      if (event.kind === "turn.started") return [event.by, ...later];
-    }
-  }
-  return [];
-}
-
-/** As a delegate: everybody whose words the session above followed. */
-async function spokenAbove(journal: Pick<Journal, "read">, session: SessionId): Promise<readonly Principal[]> {
-  const [first] = await journal.read(session, seq(0), 1);
-  const speakers = first?.event.kind === "session.opened" ? (first.event.parent?.speakers ?? []) : [];
-  return speakers.map((id) => ({ kind: "user", id }));
 }
 
 function unknown({ id }: Principal): never {

@@ -19,6 +19,7 @@ import {
 import { type StandingSchedule, scheduleStream } from "@orgate/core/journal";
 import { type Acting, known, mayAct } from "../approvals.ts";
 import type { Calendar, Person } from "../compose.ts";
+import { mayNotRunOf } from "../may-run.ts";
 import { type Book, wrong } from "./book.ts";
 import { type ClockworkPorts, firingOf } from "./clockwork.ts";
 import { dueTimes, nextThree } from "./due-times.ts";
@@ -259,18 +260,5 @@ const notSetAside = (name: string, { setAside }: StandingSchedule, dueAt: Millis
       ? "`orgate schedules run` fires it now"
       : `there are: ${setAside.map((one) => new Date(one.dueAt).toISOString()).join(", ")}`,
   );
-
-/** Why the owner may not have the agent take a turn: asked of the policies each time. */
-export const mayNotRunOf =
-  (gate: Pick<Gate, "decideFor">) =>
-  (owner: string, agent: string): string | null => {
-    try {
-      const { verdict } = gate.decideFor(owner, { kind: "run", agent });
-      if (verdict.kind === "allow") return null;
-      return verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
-    } catch (error) {
-      return `the policies could not be evaluated: ${error instanceof Error ? error.message : String(error)}`;
-    }
-  };
 
 const noSchedule = (name: string): FaultError => wrong(`there is no schedule \`${name}\``, "`orgate schedules list` shows those there are");

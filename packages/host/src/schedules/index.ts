@@ -1,9 +1,11 @@
 /** The schedules of a project, put together for whoever has its journal: the command line to look and to change, the server to fire. */
+
 import { type Gate, millis } from "@orgate/core";
 import { NODE, openCalendar, type Place, sha256 } from "../compose.ts";
+import { mayNotRunOf } from "../may-run.ts";
 import { type Book, openBook } from "./book.ts";
 import { type Beginning, type Clockwork, type ClockworkPorts, openClockwork } from "./clockwork.ts";
-import { mayNotRunOf, type ScheduleDesk, scheduleDesk } from "./desk.ts";
+import { type ScheduleDesk, scheduleDesk } from "./desk.ts";
 
 export type Schedules = Readonly<{ book: Book; desk: ScheduleDesk; clockwork: Clockwork }>;
 

@@ -5,6 +5,7 @@ const offer = (word: string) => ({ word, about: "" });
 const choices: Choices = {
   commands: ["agent", "agents", "approvals", "quit"].map(offer),
   agents: ["ops", "reviewer"].map(offer),
+  taking: (command, at) => (command === "agent" ? ([["use", "clear"].map(offer), ["ops", "reviewer"].map(offer)][at] ?? null) : null),
   files: (folder) => (folder === "src/" ? ["main.ts", "parts/"] : folder === "" ? ["src/", "readme.md"] : []),
 };
 const offered = (text: string) => completionOf({ text, at: text.length }, choices)?.offers.map(({ word }) => word) ?? [];
@@ -24,7 +25,10 @@ test.each([
   ["@rev", ["@reviewer"]],
   ["look at @re", ["@readme.md"]],
   ["read src/m", ["src/main.ts"]],
+  ["/agent u", ["use"]],
   ["/agent use o", ["ops"]],
+  ["/agent use ops o", []],
+  ["/quit src/m", ["src/main.ts"]],
   ["hello", []],
 ])("S50 %j offers %j", (text, words) => expect(offered(text)).toEqual(words));
 

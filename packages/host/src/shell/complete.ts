@@ -9,6 +9,8 @@ export type Choices = Readonly<{
   commands: readonly Offer[];
   agents: readonly Offer[] /** Below a folder, `src/` for one. */;
   files(folder: string): readonly string[];
+  /** What the word at that place after a command may be; null: a file, or anything. */
+  taking(command: string, at: number): readonly Offer[] | null;
 }>;
 export type Offer = Readonly<{ word: string; about: string }>;
 export type Completion = Readonly<{ from: number; offers: readonly Offer[]; chosen: number }>;
@@ -59,7 +61,11 @@ export function completionOf({ text, at }: Line, choices: Choices): Completion |
       filesFor(word.slice(1), choices).map((file) => ({ word: `@${file}`, about: "" })),
     );
   }
-  if (/^\/(agent use|ask|run|agent) /.test(before) && !word.includes("/")) return offered(from, fitting(word, choices.agents));
+  const [, command, between = ""] = /^\/([a-z][\w-]*)\s+((?:\S+\s+)*)\S*$/i.exec(before) ?? [];
+  if (command !== undefined && !between.includes('"')) {
+    const taken = choices.taking(command.toLowerCase(), between.split(/\s+/).length - 1);
+    if (taken !== null && taken.length > 0) return offered(from, fitting(word, taken));
+  }
   return word.includes("/") && word.length > 1
     ? offered(
         from,

@@ -23,7 +23,7 @@ export type PlainFace = Readonly<{
 export function openPlainFace(
   input: Readable,
   write: (line: string) => void,
-  { columns, paint: own, theme, ask }: Readonly<{ columns: number; paint: Paint; theme: Theme; ask: AskHidden }>,
+  { columns, paint: own, theme, ask, cwd }: Readonly<{ columns: number; paint: Paint; theme: Theme; ask: AskHidden; cwd: string }>,
 ): PlainFace {
   let look: Look = { columns, paint: paintOf(theme, own), showThinking: false };
   const asked = new Set<string>();
@@ -58,6 +58,7 @@ export function openPlainFace(
     leave: () => {
       isLeaving = true;
     },
+    cwd,
     files: () => [],
     show: () => false,
     askHidden: ask,

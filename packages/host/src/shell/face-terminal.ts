@@ -38,6 +38,8 @@ export type Surroundings = Readonly<{
   now(): number;
   /** Calls back once, before long: what changes meanwhile is drawn together. */
   soon(run: () => void): void;
+  /** Calls back once, then. */
+  wait(ms: number, run: () => void): void;
 }>;
 
 const TWICE_MS = 2_000;
@@ -49,12 +51,14 @@ const STARTING: Footer = {
   addressee: null,
   model: "",
   contextTokens: 0,
+  contextLimit: null,
+  phase: null,
   micros: null,
   waiting: 0,
   isRunning: false,
 };
 
-export function openTerminalFace({ open, paint: own, theme, cwd, history, now, soon }: Surroundings): TerminalFace {
+export function openTerminalFace({ open, paint: own, theme, cwd, history, now, soon, wait }: Surroundings): TerminalFace {
   const { promise: left, resolve: leave } = Promise.withResolvers<void>();
   let paint = paintOf(theme, own);
   let editor: Editor = newEditor(history.lines);
@@ -66,6 +70,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   let hint = "";
   let showThinking = false;
   let [lastKeyAt, leavingAt, isDue, isOver] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, false, false];
+  let arming = Number.NEGATIVE_INFINITY;
   const printed: string[] = [];
   const kept: string[] = []; // sent before there was anybody
 
@@ -92,11 +97,19 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     if (isOver) return;
     const isLineEmpty = editor.line.text === "";
     panel = panelFor(panel, shell?.questions() ?? [], { now: now(), lastKeyAt, isLineEmpty });
+    armed();
     const settled = [...printed.splice(0), ...(shell?.settled() ?? [])];
     const talks = shell?.talks.all().flatMap((talk) => (talk.isCaughtUp() ? [{ view: talk.view, settled: talk.settled() }] : [])) ?? [];
     const question = hidden?.question ?? null;
-    const picture = { talks, editor, panel, completion, modal, question, hint, footer: shell?.footer() ?? STARTING };
+    const picture = { talks, editor, panel, completion, modal, question, hint, now: now(), footer: shell?.footer() ?? STARTING };
     terminal.write(region.draw(settled, regionOf(picture, look(), terminal.rows())));
+  }
+  /** Draws again when keys begin to count. */
+  function armed(): void {
+    const at = panel?.armedAt ?? now();
+    if (at <= now() || at === arming) return;
+    arming = at;
+    wait(at - now(), changed);
   }
   function changed(): void {
     if (isDue || isOver) return;
@@ -259,6 +272,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     },
     changed,
     leave,
+    cwd,
     files: (folder) => filesIn(join(cwd, folder)),
     show(next) {
       modal = next;

@@ -12,6 +12,8 @@ const footer: Footer = {
   addressee: "ops",
   model: "offline/ops",
   contextTokens: 12_345,
+  contextLimit: 80_000,
+  phase: "acts",
   micros: 1_234,
   waiting: 2,
   isRunning: true,
@@ -26,6 +28,7 @@ const picture = (text: string): Picture => ({
   modal: null,
   question: null,
   hint: "",
+  now: 0,
   footer,
 });
 

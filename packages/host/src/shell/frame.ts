@@ -3,6 +3,7 @@
  * S26 the region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
  */
 import { count, type SessionView, shortened, type ViewItem, width } from "@orgate/core/journal/view";
+import type { Tone } from "../cli/paint.ts";
 import { visible } from "../cli/visible.ts";
 import type { Completion } from "./complete.ts";
 import type { Editor, Line } from "./editor.ts";
@@ -18,6 +19,10 @@ export type Footer = Readonly<{
   addressee: string | null;
   model: string;
   contextTokens: number;
+  /** So many may be in a request; null where nobody has said. */
+  contextLimit: number | null;
+  /** What the turn in progress is at. */
+  phase: "thinks" | "answers" | "acts" | "waits for you" | null;
   micros: number | null;
   /** Questions that wait, in all sessions that this person may see. */
   waiting: number;
@@ -34,6 +39,8 @@ export type Picture = Readonly<{
   question: string | null;
   /** One line above the footer: what a key just did, or would do. */
   hint: string;
+  /** By the clock that panels are armed by. */
+  now: number;
   footer: Footer;
 }>;
 
@@ -51,7 +58,7 @@ export function regionOf(picture: Picture, look: Look, rows: number): Region {
     const rows = picture.modal.rows(look, room).slice(0, Math.max(room, 0));
     return { rows: [...rows, ...line.rows, ...below], cursor: { row: rows.length + line.cursor.row, column: line.cursor.column } };
   }
-  const panel = picture.panel === null ? [] : panelRows(picture.panel, look).slice(0, Math.max(room, 0));
+  const panel = picture.panel === null ? [] : panelRows(picture.panel, picture.now, look).slice(0, Math.max(room, 0));
   const live = picture.talks.flatMap((talk) => liveRows(talk, look, Math.max(room - panel.length, 0)));
   const above = [...live.slice(-Math.max(room - panel.length, 0) || live.length), ...panel].slice(0, Math.max(room, 0));
   return {
@@ -129,14 +136,16 @@ function laidOut(
   return { rows, cursor };
 }
 
-function panelRows({ asked: { agent, item }, focus, writing }: Panel, look: Look): readonly string[] {
+function panelRows({ asked: { agent, item }, focus, writing, armedAt }: Panel, now: number, look: Look): readonly string[] {
   const { paint, columns } = look;
   const keys =
     writing !== null
       ? "Enter sends it · Esc goes back"
-      : focus === "panel"
-        ? `y once · e edit · ${item.asks.some(({ grant }) => grant !== null) ? "g grant · " : ""}n no · ? why · Esc later`
-        : "Tab answers it";
+      : focus === "panel" && now < armedAt
+        ? "a moment: what is typed now is no answer"
+        : focus === "panel"
+          ? `y once · e edit · ${item.asks.some(({ grant }) => grant !== null) ? "g grant · " : ""}n no · ? why · Esc later`
+          : "Tab answers it";
   return [
     paint("warn", shortened(`── ${agent} asks · ${item.approval} ${"─".repeat(columns)}`, columns - 1)),
     shortened(`   ${item.tool}(${item.summary})`, columns - 1),
@@ -159,17 +168,25 @@ const hintRows = (hint: string, { paint, columns }: Look): readonly string[] =>
   hint === "" ? [] : [paint("dim", shortened(`  ${hint}`, columns - 1))];
 
 export function footerRow(footer: Footer, { paint, columns }: Look): string {
-  const { where, state, addressee, model, contextTokens, micros, waiting, isRunning } = footer;
+  const { where, state, addressee, model, contextTokens, contextLimit, micros, waiting, isRunning, phase } = footer;
   if (state === "starting") return paint("dim", "  starting");
   const parts = [
     `${where}${state === "connected" ? "" : ` (${state})`}`,
     addressee === null ? "nobody addressed: @agent or /agent use" : `@${addressee}`,
     ...(model === "" ? [] : [model]),
-    ...(contextTokens === 0 ? [] : [`context ${thousands(contextTokens)}`]),
+    ...(contextTokens === 0 ? [] : [`context ${thousands(contextTokens)}${contextLimit === null ? "" : ` of ${thousands(contextLimit)}`}`]),
     ...(micros === null || micros === 0 ? [] : [money(micros)]),
     ...(isRunning ? ["Esc cancels"] : []),
   ];
   const waits = waiting === 0 ? "" : `${count(waiting, "approval")} ${waiting === 1 ? "waits" : "wait"} · `;
-  return `  ${paint("warn", waits)}${paint("dim", shortened(parts.join(" · "), Math.max(columns - 3 - width(waits), 8)))}`;
+  const now = phase === null ? "" : `${phase} · `;
+  const room = Math.max(columns - 3 - width(waits) - width(now), 8);
+  return `  ${paint("warn", waits)}${paint(phase === null ? "dim" : PHASES[phase], now)}${paint("dim", shortened(parts.join(" · "), room))}`;
 }
+const PHASES: Readonly<Record<NonNullable<Footer["phase"]>, Tone>> = {
+  thinks: "accent",
+  answers: "strong",
+  acts: "good",
+  "waits for you": "warn",
+};
 export const thousands = (n: number): string => (n < 1_000 ? String(n) : `${(n / 1_000).toFixed(n < 10_000 ? 1 : 0)}k`);

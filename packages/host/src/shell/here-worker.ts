@@ -45,6 +45,7 @@ async function run(setup: Setup, { id, argv, columns }: Extract<ToServer, { kind
     aside: (more: string) => {
       text += `${more}\n`;
     },
+    askHidden: ask,
   };
   const { cwd, env, project } = setup.here;
   const { command } = await import("../main.ts");

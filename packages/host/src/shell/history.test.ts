@@ -37,7 +37,8 @@ test("S65 it does not grow for ever, and what was set aside is still looked thro
 });
 
 test("S65 it lies in the project's state, wherever below it the shell is started, else in the person's", () => {
-  expect(historyFile(folder, { ORGATE_HOME: "mine/.orgate" })).toBe("mine/.orgate/shell-history");
+  expect(historyFile(folder, { ORGATE_HOME: "mine/.orgate" }, null)).toBe("mine/.orgate/shell-history");
   writeFileSync(join(folder, "orgate.toml"), "");
-  expect(historyFile(join(folder, "a", "b"), {})).toBe(file);
+  expect(historyFile(join(folder, "a", "b"), {}, null)).toBe(file);
+  expect(historyFile(folder, {}, "work")).toBe(`${file}-work`);
 });

@@ -18,8 +18,8 @@ const MOST_BYTES = 512 * 1024;
 const STALE_MS = 60_000;
 
 /** In the project's state, else in the person's. */
-export function historyFile(cwd: string, env: Readonly<Record<string, string | undefined>>): string {
-  const name = "shell-history";
+export function historyFile(cwd: string, env: Readonly<Record<string, string | undefined>>, profile: string | null): string {
+  const name = profile === null ? "shell-history" : `shell-history-${profile}`;
   for (let at = cwd; ; at = dirname(at)) {
     if (existsSync(join(at, "orgate.toml"))) return join(at, ".orgate", name);
     if (dirname(at) === at) return join(env.ORGATE_HOME || join(homedir(), ".orgate"), name);

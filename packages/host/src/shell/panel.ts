@@ -9,7 +9,12 @@ import type { QuestionItem } from "@orgate/core/journal/view";
 import type { ApprovalId, Digest, SessionId } from "@orgate/core/vocab";
 import type { Key } from "./keys.ts";
 
-export type Asked = Readonly<{ session: SessionId; agent: string; item: QuestionItem }>;
+/** `item`: what of a question is shown, and what an answer is bound to. */
+export type Asked = Readonly<{
+  session: SessionId;
+  agent: string;
+  item: Pick<QuestionItem, "approval" | "digest" | "tool" | "summary" | "asks">;
+}>;
 export type Panel = Readonly<{
   asked: Asked;
   /** A key that comes sooner is no answer. */

@@ -1,47 +1,18 @@
 // On a real terminal: tmux draws what the shell writes, and types what a person would.
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { type Desk, makeDesk, until } from "../commands/fixtures/desk.ts";
+import { openPane, type Pane } from "./fixtures/pane.ts";
 
-const entry = join(import.meta.dirname, "../../bin/orgate.js");
 const ending: (() => void)[] = [];
 afterEach(() => {
   for (const end of ending.splice(0).reverse()) end();
 });
-
-function pane(desk: Desk) {
-  const { PATH = "" } = process.env;
-  const env = {
-    PATH,
-    ORGATE_HOME: desk.home,
-    TMUX_TMPDIR: desk.root,
-    NODE_COMPILE_CACHE: join(desk.home, "cache"),
-    TERM: "xterm-256color",
-    LANG: "C.UTF-8",
-  };
-  const tmux = (...args: readonly string[]): string =>
-    execFileSync("tmux", ["-u", "-f", "/dev/null", "-L", "shell", ...args], { env, encoding: "utf8" });
-  tmux("new-session", "-d", "-x", "80", "-y", "30", "-c", desk.root, "env PS1='$ ' sh");
-  ending.push(() => void tmux("kill-server"));
-  const screen = (): string => tmux("capture-pane", "-p", "-S", "-500");
-  return {
-    tmux,
-    screen,
-    keys: (...keys: readonly string[]) => void tmux("send-keys", ...keys),
-    /** Says what there was to see instead. */
-    sees: (words: string | RegExp) =>
-      until(() => (screen().match(words) === null ? null : true)).catch((error: unknown) => {
-        throw new Error(`${String(words)} is not to be seen:\n${screen()}`, { cause: error });
-      }),
-    orgate: (args: string) =>
-      void tmux(
-        "send-keys",
-        `sh -c 'echo $$ > pid; exec ${process.execPath} ${entry} ${args}'; echo ended $?; stty -a | tr " " "\\n" | grep -x "icanon;*\\|echo;*"`,
-        "Enter",
-      ),
-  };
+function pane(desk: Desk): Pane {
+  const made = openPane(desk);
+  ending.push(made.close);
+  return made;
 }
 
 test("S3 a paste sends nothing, a killed shell goes on where it was, and the terminal is given back", async () => {

@@ -21,6 +21,7 @@ import {
   width,
 } from "@orgate/core/journal/view";
 import type { Paint, Tone } from "../cli/paint.ts";
+import { isCalledOff, memberTitle } from "./members.ts";
 
 export type Look = Readonly<{ columns: number; paint: Paint; showThinking: boolean }>;
 
@@ -100,9 +101,11 @@ const MOST_OUTPUT_LINES = 6;
 
 function callLines(item: CallItem, look: Look): readonly string[] {
   const { paint, columns } = look;
-  const head = `${item.tool}(${item.summary})`;
-  const took = item.durationMs === null ? "" : `  ${duration(item.durationMs)}`;
-  const title = `${paint(DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
+  const head = memberTitle(item);
+  const used = item.child?.used ?? null;
+  const spent = used === null ? "" : ` · ${count(used.tokens, "token")}${used.micros === null ? "" : ` · ${money(used.micros)}`}`;
+  const took = item.durationMs === null ? "" : `  ${duration(item.durationMs)}${spent}`;
+  const title = `${paint(isCalledOff(item) ? "dim" : DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
   if (item.edit !== null) {
     const { path, added, removed, lines } = item.edit;
     return [
@@ -116,7 +119,7 @@ function callLines(item: CallItem, look: Look): readonly string[] {
   const output = item.status === "denied" ? "" : (item.result ?? item.live).replace(/\n+$/, ""); // what the model was told of it is the reason again
   const lines = output === "" ? [] : output.split("\n");
   const cut = item.result === null ? lines.slice(-MOST_OUTPUT_LINES) : lines.slice(0, MOST_OUTPUT_LINES);
-  const tone: Tone = item.status === "failed" ? "bad" : "plain";
+  const tone: Tone = isCalledOff(item) ? "dim" : item.status === "failed" ? "bad" : "plain";
   return [
     title,
     ...(item.status === "recovering" ? [] : item.recovery.map((line) => below(line, look, "dim"))),
@@ -196,7 +199,7 @@ function endedLines(item: EndedItem, look: Look): readonly string[] {
     ...(isGood
       ? []
       : wrapped(
-          `${item.sentence}${item.detail === null ? "" : `: ${item.detail}`}`,
+          item.detail === null ? item.sentence : `${item.sentence.replace(/\.$/, "")}: ${item.detail}`,
           look,
           { first: "! ", rest: "  ", indent: 2 },
           item.ending === "failed" ? "bad" : "warn",
@@ -208,8 +211,8 @@ function endedLines(item: EndedItem, look: Look): readonly string[] {
 export const money = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;
 
 /** What is shown of words in progress: their end, as many rows as there are. */
-export function streamingLines({ streaming }: SessionView, look: Look, rows: number): readonly string[] {
-  if (streaming === null) return [];
+export function streamingLines({ streaming, state }: SessionView, look: Look, rows: number): readonly string[] {
+  if (streaming === null || state !== "running") return []; // words may come after the reply that took their place
   const words = streaming.text === "" && look.showThinking ? streaming.thinking : streaming.text;
   const tail = words.slice(-(look.columns * rows)); // what cannot be seen is not worth the breaking into lines
   const lines = words === "" ? [] : wrapped(tail, look).slice(-rows);

@@ -23,6 +23,7 @@ test("S67 from one server to another under the same face; one that is not there,
     print: (more) => lines.push(...more),
     changed: () => {},
     leave: () => {},
+    cwd: ".",
     files: () => [],
     show: () => false,
     askHidden: async (question) => {

@@ -51,6 +51,7 @@ function person() {
     history: NO_HISTORY,
     now: () => now,
     soon: (run) => setImmediate(run),
+    wait: () => {},
   });
   return {
     terminal,
@@ -184,6 +185,7 @@ async function inLines(...given: readonly string[]) {
     paint: plain,
     theme: "plain",
     ask: null,
+    cwd: ".",
   });
   const shell = await openShell(reach, face, async () => {});
   closing.push(() => shell.close());

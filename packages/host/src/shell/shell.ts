@@ -6,13 +6,16 @@
  * S32 what could not be sent is said, with what to do, and comes back to be sent again: nothing is lost and nothing is sent twice.
  * S33 what is cancelled is the turn that runs, really: the model call and its tools.
  */
+import { approvalRow } from "@orgate/core/journal/view";
 import type { Answer, SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem, RouteOutput } from "@orgate/core/wire";
 import { visible } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
+import type { Taking } from "./command.ts";
 import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
 import type { Key } from "./keys.ts";
+import { togetherLine } from "./members.ts";
 import type { Asked, Bound } from "./panel.ts";
 import type { Reach } from "./reach.ts";
 import { isForLater, itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
@@ -28,6 +31,8 @@ export type Face = Readonly<{
   /** Something is to be drawn anew, soon. */
   changed(): void;
   leave(): void;
+  /** Where the shell was started. */
+  cwd: string;
   /** Names of a folder below where the shell was started; a folder's end in a slash. */
   files(folder: string): readonly string[];
   /** Takes keys and rows until it is put away with null; false where nothing can be drawn. */
@@ -39,6 +44,9 @@ export type Face = Readonly<{
 /** What takes the keys for a while. */
 export type Modal = Readonly<{ rows(look: Look, most: number): readonly string[]; pressed(key: Key): void }>;
 export type Agents = RouteOutput<"agents">["items"];
+type Waiting = RouteOutput<"approvals">["items"];
+type Sessions = RouteOutput<"sessions">["items"];
+export type AgentDetail = RouteOutput<"agent">;
 
 export type Shell = Readonly<{
   reach: Reach;
@@ -58,6 +66,16 @@ export type Shell = Readonly<{
   /** True when it was taken: there is nothing to give back. */
   submit(text: string): Promise<boolean>;
   tell(agent: string, text: string): Promise<boolean>;
+  /** In a session of its own, which is shown here and is nobody's conversation. */
+  runApart(agent: string, text: string): Promise<SessionId | null>;
+  /** The session of the conversation with whom is addressed; opened where there is none. */
+  mustTalk(): Promise<Talk | null>;
+  /** As the server defines it; asked for once. */
+  detail(agent: string): Promise<AgentDetail | null>;
+  /** Questions of other sessions are shown in the panel too, one after the other, until there is none. */
+  review(): Promise<number>;
+  /** Items before those that were printed, oldest first. */
+  earlier(most: number): readonly string[];
   cancel(reason: string): Promise<boolean>;
   answer(bound: Bound, answer: Answer): Promise<boolean>;
   questions(): readonly Asked[];
@@ -77,7 +95,12 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
   let state: LinkState = { kind: "connecting", attempt: 1 };
   let agents: Agents = [];
   let addressee: string | null = null;
-  let waiting = 0;
+  let waiting: Waiting = [];
+  let recent: Sessions = [];
+  let isReviewing = false;
+  const details = new Map<string, AgentDetail>();
+  /** Where the first item stands that was printed of a session. */
+  const firstShown = new Map<SessionId, number>();
   let last: SessionId | null = null; // whose lines were printed last
   /** Of this shell, by agent. */
   const sessions = new Map<string, SessionId>();
@@ -114,17 +137,47 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
   }
   async function countWaiting(): Promise<void> {
     const found = await reach.client.call("approvals", { query: { limit: 500 } }).catch(() => null);
-    if (found?.kind === "ok") waiting = found.value.items.length;
+    if (found?.kind === "ok") waiting = found.value.items;
+    if (waiting.length === 0) isReviewing = false;
     face.changed();
   }
-  let counting: Promise<void> | null = null;
+  /** For completion: what is there to be named. */
+  async function lookAround(): Promise<void> {
+    const found = await reach.client.call("sessions", { query: { limit: 100 } }).catch(() => null);
+    if (found?.kind === "ok") recent = found.value.items;
+  }
+  async function detail(agent: string): Promise<AgentDetail | null> {
+    const known = details.get(agent);
+    if (known !== undefined) return known;
+    const found = await reach.client.call("agent", { params: { agent } }).catch(() => null);
+    if (found?.kind !== "ok") return null;
+    details.set(agent, found.value);
+    face.changed();
+    return found.value;
+  }
+  /** One at a time, and once more where something came meanwhile. */
+  const again = (work: () => Promise<void>): (() => void) => {
+    let [isOn, isDue] = [false, false];
+    const start = (): void => {
+      if (isOn) {
+        isDue = true;
+        return;
+      }
+      isOn = true;
+      void work().finally(() => {
+        isOn = false;
+        if (isDue) start();
+        isDue = false;
+      });
+    };
+    return start;
+  };
+  const [countAgain, lookAgain] = [again(countWaiting), again(lookAround)];
   link.follow({ kind: "all" }, "now", {
     entries(items) {
-      const isAboutQuestions = items.some((item) => item.kind === "entry" && item.entry.event.kind.startsWith("approval."));
-      if (!isAboutQuestions || counting !== null) return;
-      counting = countWaiting().finally(() => {
-        counting = null;
-      });
+      const kinds = items.flatMap((item) => (item.kind === "entry" ? [item.entry.event.kind] : []));
+      if (kinds.some((kind) => kind.startsWith("approval."))) countAgain();
+      if (kinds.includes("session.opened")) lookAgain();
     },
   });
 
@@ -132,6 +185,7 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
     const session = agent === null ? undefined : sessions.get(agent);
     return session === undefined ? null : talks.of(session);
   };
+  const isFollowed = (session: SessionId): boolean => [...talks.all(), ...talks.aside()].some((talk) => talk.session === session);
   const current = (): Talk | null => sessionOf(addressee);
 
   function take(session: SessionId, agent: string): Talk {
@@ -140,17 +194,35 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
     return talks.follow(session);
   }
 
+  /** It is kept, and sent when there is somebody: but that is said. */
+  const ask: Link["ask"] = (frame) => {
+    if (state.kind !== "open") say(`${reach.name} is away: it is sent as soon as it is back`);
+    return link.ask(frame);
+  };
+
   async function tell(agent: string, text: string): Promise<boolean> {
-    const reply = await link.ask({ kind: "chat", agent, session: sessions.get(agent) ?? null, text });
+    const reply = await ask({ kind: "chat", agent, session: sessions.get(agent) ?? null, text });
     if (reply.kind === "error") {
       problem(reply.problem);
       return false;
     }
     if (reply.kind === "done") {
       sessions.set(agent, reply.session);
-      talks.follow(reply.session);
+      const talk = talks.follow(reply.session);
+      if (reply.entry?.event.kind === "input.queued" && !isBusy(talk)) void tellHalt(agent);
     }
     return true;
+  }
+  /** What was said to an agent that is halted waits, and whoever said it is to know why. */
+  async function tellHalt(agent: string): Promise<void> {
+    const found = await reach.client.call("halts", { query: { limit: 500 } }).catch(() => null);
+    const halt = found?.kind === "ok" ? found.value.items.find(({ scope }) => scope === "all" || scope === `agent:${agent}`) : undefined;
+    if (halt === undefined) return;
+    const what = halt.scope === "all" ? "all work" : visible(agent);
+    const why = halt.reason === "" ? "" : ` (${visible(halt.reason)})`;
+    say(
+      `${what} is halted${why}: it hears this when it goes on, \`/resume-work ${halt.scope === "all" ? "all" : `agent ${visible(agent)}`}\``,
+    );
   }
 
   async function submit(text: string): Promise<boolean> {
@@ -189,6 +261,7 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
     addressee: () => addressee,
     address: (agent) => {
       addressee = agent;
+      if (agent !== null) void detail(agent);
       face.changed();
     },
     current,
@@ -201,21 +274,53 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
     async cancel(reason) {
       const talk = running();
       if (talk === null) return false;
-      const reply = await link.ask({ kind: "cancel", session: talk.session, reason });
+      const reply = await ask({ kind: "cancel", session: talk.session, reason });
       if (reply.kind === "error") problem(reply.problem);
       return reply.kind !== "error";
     },
     async answer({ session, approval, digest }, answer) {
-      const reply = await link.ask({ kind: "answer", session, approval, digest, answer });
+      const reply = await ask({ kind: "answer", session, approval, digest, answer });
       if (reply.kind === "error") problem(reply.problem);
       return reply.kind !== "error";
     },
-    questions: () =>
-      talks.all().flatMap(({ session, view }) =>
+    questions: () => [
+      ...[...talks.all(), ...talks.aside()].flatMap(({ session, view }) =>
         view.openQuestions.length === 0 // an old session has many items, and nobody is asked most of the time
           ? []
           : view.items.flatMap((item) => (item.kind === "question" && item.state === "open" ? [{ session, agent: view.agent, item }] : [])),
       ),
+      ...(isReviewing ? waiting.filter(({ session }) => !isFollowed(session)).map(askedIn) : []),
+    ],
+    async review() {
+      await countWaiting();
+      isReviewing = waiting.length > 0;
+      face.changed();
+      return waiting.length;
+    },
+    async runApart(agent, text) {
+      const reply = await ask({ kind: "chat", agent, session: null, text });
+      if (reply.kind === "error") problem(reply.problem);
+      if (reply.kind !== "done") return null;
+      talks.follow(reply.session);
+      return reply.session;
+    },
+    async mustTalk() {
+      const here = current();
+      if (here !== null || addressee === null) return here;
+      const made = await asked(reach.client.call("openSession", { body: { agent: addressee } }));
+      return made === null ? null : take(made.session, made.agent);
+    },
+    detail,
+    earlier(most) {
+      const talk = current();
+      const upTo = talk === null ? 0 : (firstShown.get(talk.session) ?? 0);
+      if (talk === null || upTo === 0) return [];
+      const from = Math.max(0, upTo - most);
+      firstShown.set(talk.session, from);
+      const look = face.look();
+      const lines = talk.view.items.slice(from, upTo).flatMap((item) => (isForLater(item) ? [] : itemLines(item, look)));
+      return from === 0 ? lines : [look.paint("dim", `… ${from} items before this: /history`), ...lines];
+    },
     settled() {
       const look = face.look();
       return talks.all().flatMap((talk) => {
@@ -228,6 +333,7 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
             ? []
             : ["", look.paint("dim", `── ${visible(talk.view.agent)} ──`)];
         last = talk.session;
+        if (from === 0) firstShown.set(talk.session, Math.max(0, upTo - MOST_EARLIER));
         return [...heading, ...itemsFrom(talk, from, upTo, look)];
       });
     },
@@ -238,10 +344,12 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
         where: reach.isLocal ? `${reach.name} · local` : reach.name,
         state: state.kind === "open" ? "connected" : state.kind,
         addressee,
-        model: talk?.view.model || known?.model || "",
+        model: talk?.chosenModel() ?? (talk?.view.model || known?.model || ""),
         contextTokens: talk?.contextTokens() ?? 0,
+        contextLimit: limitIn(addressee === null ? undefined : details.get(addressee)),
+        phase: phaseOf(running()),
         micros: talk?.view.totals.micros ?? null,
-        waiting,
+        waiting: waiting.length,
         isRunning: running() !== null,
       };
     },
@@ -249,6 +357,11 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
       commands: OFFERS,
       agents: agents.map(({ name, description }) => ({ word: name, about: description })),
       files: face.files,
+      taking: (command, at) => {
+        const { takes = [] } = SHELL_COMMANDS.find(({ name }) => name === command) ?? {};
+        const taken = takes[Math.min(at, takes.length - 1)];
+        return taken === undefined ? null : offersOf(taken);
+      },
     }),
     problem,
     say,
@@ -260,20 +373,64 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
     },
   };
   await Promise.all([refreshAgents(), countWaiting()]);
+  lookAgain();
   const [only, ...others] = agents;
   addressee = agents.find(({ name }) => name === "shell")?.name ?? (others.length === 0 ? (only?.name ?? null) : null);
+  if (addressee !== null) void detail(addressee);
   return shell;
+
+  function offersOf(taken: Taking): readonly Offer[] | null {
+    if (typeof taken !== "string") return taken.map((word) => ({ word, about: "" }));
+    switch (taken) {
+      case "agent":
+        return agents.map(({ name, description }) => ({ word: name, about: description }));
+      case "session":
+        return recent.flatMap(({ session, agent, external, state: now }) => [
+          { word: session, about: `${agent}, ${now}` },
+          ...(external === null ? [] : [{ word: external, about: `${agent}, ${now}` }]),
+        ]);
+      case "approval":
+        return waiting.map(({ approval, agent, tool }) => ({ word: approval, about: `${agent}: ${tool}` }));
+      case "model": {
+        const found = addressee === null ? undefined : details.get(addressee);
+        return found === undefined ? [] : [found.model, ...found.fallbacks].map((word) => ({ word, about: "" }));
+      }
+      case "command":
+        return OFFERS;
+      case "schedule":
+      case "anything":
+        return [];
+      case "file":
+        return null;
+    }
+  }
 }
 
 const OFFERS: readonly Offer[] = SHELL_COMMANDS.map(({ name, summary }) => ({ word: name, about: summary }));
+/** A question of a session that is not followed here. */
+function askedIn(question: Waiting[number]): Asked {
+  const { approval, session, agent, tool, touches, digest, asks } = approvalRow(question);
+  return { session, agent, item: { approval, digest, tool, summary: touches ?? "", asks } };
+}
+/** What the turn that runs is at, in a word. */
+function phaseOf(talk: Talk | null): Footer["phase"] {
+  if (talk === null) return null;
+  if (talk.view.state === "waiting") return "waits for you";
+  if (talk.view.running.length > 0) return "acts";
+  return talk.view.streaming === null ? "thinks" : "answers";
+}
+function limitIn(found: AgentDetail | undefined): number | null {
+  const limit = found?.limits["contextTokens"];
+  return typeof limit === "number" ? limit : null;
+}
 const isBusy = ({ view: { state } }: Talk): boolean => state === "running" || state === "waiting";
 
 /** So many of the items that were there before are printed at the most. */
 const MOST_EARLIER = 400;
 function itemsFrom({ view }: Talk, from: number, upTo: number, look: Look): readonly string[] {
   const first = from === 0 ? Math.max(0, upTo - MOST_EARLIER) : from;
-  const lines = view.items.slice(first, upTo).flatMap((item) => (isForLater(item) ? [] : itemLines(item, look)));
-  return first === from
-    ? lines
-    : [look.paint("dim", `… ${first} items before this are in the journal: orgate sessions show ${view.session}`), ...lines];
+  const lines = view.items
+    .slice(first, upTo)
+    .flatMap((item) => (isForLater(item) ? [] : [...itemLines(item, look), ...togetherLine(view, item, look)]));
+  return first === from ? lines : [look.paint("dim", `… ${first} items before this: /history`), ...lines];
 }

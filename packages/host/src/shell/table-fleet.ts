@@ -1,33 +1,13 @@
 /** Commands about the agents, and about work as a whole. */
 import { narrator } from "@orgate/core/journal/view";
-import { age, count, table } from "../cli/table.ts";
+import { age, count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
+import { monitor } from "./monitor.ts";
 import { wrapped } from "./screen.ts";
 import type { Shell } from "./shell.ts";
-
-async function monitor(_: string, shell: Shell): Promise<void> {
-  const { asked, reach, face } = shell;
-  await shell.refreshAgents();
-  const found = await Promise.all(shell.agents().map(({ name }) => asked(reach.client.call("agentStatus", { params: { agent: name } }))));
-  const now = Date.now();
-  const rows = found.flatMap((status) =>
-    status === null
-      ? []
-      : [
-          [
-            status.agent,
-            String(status.sessions.running),
-            { text: String(status.sessions.waiting), tone: status.sessions.waiting > 0 ? "warn" : "plain" } as const,
-            String(status.sessions.idle),
-            status.lastAt === null ? "-" : `${age(now - status.lastAt)} ago`,
-            status.lastEnding ?? "-",
-            status.halted === null ? "" : ({ text: `halted: ${status.halted.reason}`, tone: "bad" } as const),
-          ],
-        ],
-  );
-  face.print(table(["agent", "running", "waiting", "idle", "last", "ended", ""], rows, face.look().paint));
-}
+import { startAgent } from "./table-talk.ts";
+import { fitted } from "./tables.ts";
 
 async function tools(rest: string, shell: Shell): Promise<void> {
   const agent = rest === "" ? shell.addressee() : rest;
@@ -35,12 +15,11 @@ async function tools(rest: string, shell: Shell): Promise<void> {
   const found = await shell.asked(shell.reach.client.call("agent", { params: { agent } }));
   if (found === null) return;
   if (found.tools.length === 0) return shell.say(`${visible(agent)} has no tools`);
-  const { paint } = shell.face.look();
   shell.face.print(
-    table(
+    fitted(
       ["tool", "repeat", "effects", "what it does"],
       found.tools.map((tool) => [tool.name, tool.repeat, tool.effects.join(", "), tool.description.split("\n", 1)[0] ?? ""]),
-      paint,
+      shell.face.look(),
     ),
   );
 }
@@ -120,12 +99,20 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
       await shell.refreshAgents();
       const rows = shell.agents().map(({ name, model, tools: has, description }) => [name, model, count(has.length, "tool"), description]);
       shell.face.print(
-        rows.length === 0 ? ["there is no agent that you may see"] : table(["agent", "model", "tools", ""], rows, shell.face.look().paint),
+        rows.length === 0 ? ["there is no agent that you may see"] : fitted(["agent", "model", "tools", ""], rows, shell.face.look()),
       );
     },
   },
-  { name: "monitor", usage: "", summary: "what each agent is doing", more: [], run: monitor },
-  { name: "tools", usage: "[AGENT]", summary: "an agent's tools", more: [], run: tools },
+  {
+    name: "spawn",
+    usage: "NAME",
+    summary: "start an agent, and talk to it",
+    more: ["A session of its own begins, beside those it has."],
+    takes: ["agent"],
+    run: (rest, shell) => (/^\S+$/.test(rest) ? startAgent(rest, shell) : Promise.resolve(shell.say("`/spawn NAME` starts an agent"))),
+  },
+  { name: "monitor", usage: "", summary: "what each agent is doing, live", more: ["`q` or Esc leaves."], run: monitor },
+  { name: "tools", usage: "[AGENT]", takes: ["agent"], summary: "an agent's tools", more: [], run: tools },
   {
     name: "audit",
     usage: "[N]",
@@ -137,6 +124,7 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
   {
     name: "halt",
     usage: "all | agent NAME | tool NAME [REASON]",
+    takes: [["all", "agent", "tool"], "agent"],
     summary: "the kill switch: nothing new begins, what runs is stopped",
     more: ["As `orgate halt`."],
     run: halt,
@@ -144,6 +132,7 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
   {
     name: "resume-work",
     usage: "all | agent NAME | tool NAME",
+    takes: [["all", "agent", "tool"], "agent"],
     summary: "let halted work go on",
     more: ["As `orgate resume-work`."],
     run: resumeWork,
@@ -151,6 +140,7 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
   {
     name: "pause",
     usage: "AGENT [REASON]",
+    takes: ["agent", "anything"],
     summary: "halt one agent",
     more: ["As `orgate halt agent NAME`."],
     run: (rest, shell) => (rest === "" ? Promise.resolve(shell.say("`/pause AGENT`")) : halt(`agent ${rest}`, shell)),
@@ -158,6 +148,7 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
   {
     name: "resume-agent",
     usage: "AGENT",
+    takes: ["agent", "anything"],
     summary: "let it go on",
     more: [],
     run: (rest, shell) => (rest === "" ? Promise.resolve(shell.say("`/resume-agent AGENT`")) : resumeWork(`agent ${rest}`, shell)),

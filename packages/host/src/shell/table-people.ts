@@ -1,12 +1,47 @@
 /** Commands about what waits for people. */
 import { approvalRow, timeLeft } from "@orgate/core/journal/view";
 import { type Answer, approvalId, grantId } from "@orgate/core/vocab";
-import { age, table } from "../cli/table.ts";
+import type { RouteOutput } from "@orgate/core/wire";
+import { age } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
 import type { Shell } from "./shell.ts";
+import { fitted } from "./tables.ts";
 
-async function list(_: string, { asked, reach, face }: Shell): Promise<void> {
+type Unknowns = RouteOutput<"unknowns">["items"];
+/** A call's id is of its session. */
+const nameOf = ({ session, call }: Unknowns[number]): string => `${session.slice(-6)}:${call}`;
+
+/** Calls of which nobody can tell whether they took effect: they wait for a person as well. */
+async function unknowns({ asked, reach, face }: Shell): Promise<void> {
+  const found = await asked(reach.client.call("unknowns", { query: { limit: 100 } }));
+  if (found === null || found.items.length === 0) return;
+  const now = Date.now();
+  const rows = found.items.map((one) => [nameOf(one), one.tool, one.agent, one.cause, `${age(now - one.at)} ago`]);
+  face.print([
+    ...fitted(["nobody knows", "tool", "agent", "why", "since"], rows, face.look()),
+    face.look().paint("dim", `\`/resolve CALL ${RESOLUTIONS.join("|")} [NOTE]\``),
+  ]);
+}
+const RESOLUTIONS = ["happened", "did-not-happen", "abandon", "reconcile"] as const;
+async function resolve(rest: string, shell: Shell): Promise<void> {
+  const [, named = "", word = "", note = ""] = /^(\S*)\s*(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
+  const as = RESOLUTIONS.find((one) => one === word);
+  if (named === "" || as === undefined) return shell.say(`\`/resolve CALL ${RESOLUTIONS.join("|")} [NOTE]\`: \`/approvals\` lists them`);
+  const found = await shell.asked(shell.reach.client.call("unknowns", { query: { limit: 500 } }));
+  const one = found?.items.find((item) => nameOf(item) === named);
+  if (found === null) return;
+  if (one === undefined) return shell.say(`nothing is unknown about \`${visible(named)}\``);
+  const { session, call } = one;
+  const done = await shell.asked(shell.reach.client.call("resolve", { params: { session, call }, body: { as, note } }));
+  if (done !== null) shell.say(`${visible(one.tool)} is resolved: ${as}`);
+}
+
+async function list(_: string, shell: Shell): Promise<void> {
+  await questions(shell);
+  await unknowns(shell);
+}
+async function questions({ asked, reach, face, review }: Shell): Promise<void> {
   const found = await asked(reach.client.call("approvals", { query: { limit: 100 } }));
   if (found === null) return;
   const now = Date.now();
@@ -21,8 +56,9 @@ async function list(_: string, { asked, reach, face }: Shell): Promise<void> {
       `${age(now - row.askedAt)} ago`,
     ]);
   if (rows.length === 0) return face.print(["nothing waits for an answer"]);
+  await review();
   face.print([
-    ...table(["id", "agent", "wants", "question", "expires", "asked"], rows, face.look().paint),
+    ...fitted(["id", "agent", "wants", "question", "expires", "asked"], rows, face.look()),
     face.look().paint("dim", "`/why ID` shows all of one; `/approve ID`, `/deny ID REASON`"),
   ]);
 }
@@ -72,12 +108,13 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
     name: "approvals",
     usage: "",
     summary: "what waits for a person",
-    more: ["As `orgate approvals list`. Those of your conversations are also asked here, with keys."],
+    more: ["As `orgate approvals list`. Each is then asked here, with keys, one after the other, whichever session it is of."],
     run: list,
   },
   {
     name: "why",
     usage: "ID",
+    takes: ["approval", "anything"],
     summary: "all of one question: arguments, policies, who may answer",
     more: ["As `orgate approvals show`."],
     run: why,
@@ -85,6 +122,7 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
   {
     name: "approve",
     usage: "ID",
+    takes: ["approval", "anything"],
     summary: "yes, once",
     more: ["Bound to what the question is about at this moment. As `orgate approvals approve`."],
     run: (rest, shell) => answered(rest, { kind: "approve" }, shell),
@@ -92,12 +130,21 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
   {
     name: "deny",
     usage: "ID [REASON]",
+    takes: ["approval", "anything"],
     summary: "no; the agent is told why",
     more: ["As `orgate approvals deny`."],
     run: (rest, shell) => {
       const [, id = "", reason = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
       return answered(id, { kind: "deny", reason }, shell);
     },
+  },
+  {
+    name: "resolve",
+    usage: `CALL ${RESOLUTIONS.join("|")} [NOTE]`,
+    summary: "say what became of a call of which nobody can tell",
+    more: ["As `orgate sessions resolve`. `reconcile` asks its tool. `/approvals` lists them."],
+    takes: ["anything", RESOLUTIONS, "anything"],
+    run: resolve,
   },
   {
     name: "grants",
@@ -116,7 +163,7 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
         g.by.id,
       ]);
       face.print(
-        rows.length === 0 ? ["no answer is remembered"] : table(["grant", "agent", "may use", "for", "given by"], rows, face.look().paint),
+        rows.length === 0 ? ["no answer is remembered"] : fitted(["grant", "agent", "may use", "for", "given by"], rows, face.look()),
       );
     },
   },

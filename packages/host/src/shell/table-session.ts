@@ -2,26 +2,34 @@
 import { count, duration, tokensOf } from "@orgate/core/journal/view";
 import { isSessionId, seq } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
-import { age, table } from "../cli/table.ts";
+import { age } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
-import { money } from "./screen.ts";
+import { type Look, money } from "./screen.ts";
 import type { Shell } from "./shell.ts";
+import { fitted } from "./tables.ts";
 import { THEMES, themeIn } from "./themes.ts";
 
 type Summary = RouteOutput<"session">;
 
 const NOBODY = "nothing has been said in this conversation yet";
 
+const MOST_LOOKED = 10_000;
 /** A15, over the API: the id, one's own name of it, or enough of its beginning or end. */
 export async function sessionNamed({ asked, reach, say }: Pick<Shell, "asked" | "reach" | "say">, text: string): Promise<Summary | null> {
   if (isSessionId(text)) return asked(reach.client.call("session", { params: { session: text } }));
-  const page = await asked(reach.client.call("sessions", { query: { limit: 500 } }));
-  if (page === null) return null;
+  const items: Summary[] = [];
+  for (let cursor: string | null = ""; cursor !== null && items.length < MOST_LOOKED; ) {
+    const query: { limit: number; cursor?: string } = { limit: 500, ...(cursor === "" ? {} : { cursor }) };
+    const page: RouteOutput<"sessions"> | null = await asked(reach.client.call("sessions", { query }));
+    if (page === null) return null;
+    items.push(...page.items);
+    cursor = page.next;
+  }
   const part = text.replace(/^s_/, "");
   const isMeant = ({ session, external }: Summary): boolean =>
     external === text || (part.length >= 4 && (session.startsWith(`s_${part}`) || (!text.startsWith("s_") && session.endsWith(part))));
-  const found = page.items.filter(isMeant);
+  const found = items.filter(isMeant);
   const [one, ...others] = found.some(({ external }) => external === text) ? found.filter(({ external }) => external === text) : found;
   if (one !== undefined && others.length === 0) return one;
   say(
@@ -32,9 +40,9 @@ export async function sessionNamed({ asked, reach, say }: Pick<Shell, "asked" | 
   return null;
 }
 
-export function sessionTable(items: readonly Summary[], now: number, paint: Parameters<typeof table>[2]): readonly string[] {
+export function sessionTable(items: readonly Summary[], now: number, look: Pick<Look, "paint" | "columns">): readonly string[] {
   if (items.length === 0) return ["no sessions yet"];
-  return table(
+  return fitted(
     ["session", "state", "agent", "age", "turns", "ending", "id"],
     items.map((s) => [
       s.session,
@@ -45,7 +53,7 @@ export function sessionTable(items: readonly Summary[], now: number, paint: Para
       s.ending ?? "-",
       s.external ?? "-",
     ]),
-    paint,
+    look,
   );
 }
 
@@ -133,6 +141,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     usage: "use NAME | clear",
     summary: "whom you talk to",
     more: ["What you write without `@` goes there. Each agent has a conversation of its own in this shell."],
+    takes: [["use", "clear"], "agent"],
     run: useAgent,
   },
   {
@@ -148,13 +157,14 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
   {
     name: "sessions",
     usage: "[running|waiting|idle|closed]",
+    takes: [["running", "waiting", "idle", "closed"]],
     summary: "sessions, newest first",
     more: ["As `orgate sessions list`."],
     async run(rest, { asked, reach, face, say }) {
       const state = (["idle", "running", "waiting", "closed"] as const).find((one) => one === rest);
       if (rest !== "" && state === undefined) return say("`/sessions`, or with one of: idle, running, waiting, closed");
       const found = await asked(reach.client.call("sessions", { query: { limit: 50, ...(state === undefined ? {} : { state }) } }));
-      if (found !== null) face.print(sessionTable(found.items, Date.now(), face.look().paint));
+      if (found !== null) face.print(sessionTable(found.items, Date.now(), face.look()));
     },
   },
   {
@@ -162,6 +172,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     usage: "ID",
     summary: "go on in another session",
     more: ["Its id, your own name of it, or enough of its beginning or end."],
+    takes: ["session"],
     run: resume,
   },
   {
@@ -170,16 +181,6 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     summary: "another session that begins with what was said in this one",
     more: ["Up to that entry, if one is given. As `orgate sessions fork`."],
     run: branch,
-  },
-  {
-    name: "snapshot",
-    usage: "",
-    summary: "where this conversation stands in the journal",
-    more: ["Nothing is copied: the journal keeps all of it. `/branch ENTRY` goes on from there, at any time."],
-    async run(_, shell) {
-      const talk = shell.current();
-      shell.say(talk === null ? NOBODY : `${talk.session} at entry ${talk.view.seq}: \`/branch ${talk.view.seq}\` goes on from here`);
-    },
   },
   { name: "steer", usage: "TEXT", summary: "say something while a turn is in progress", more: ["As `orgate sessions steer`."], run: steer },
   {
@@ -194,16 +195,13 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
   { name: "cost", usage: "", summary: "what this conversation has used", more: [], run: figures },
   { name: "tokens", usage: "", summary: "the same", more: [], run: figures },
   {
-    name: "context",
-    usage: "",
-    summary: "how full the model's context is",
-    more: [],
-    async run(_, shell) {
-      const tokens = shell.current()?.contextTokens() ?? 0;
-      shell.say(tokens === 0 ? NOBODY : `the last request and its reply were ${count(tokens, "token")}; the next one begins with them`);
-    },
+    name: "debug",
+    usage: "[ID]",
+    takes: ["session"],
+    summary: "a session's state",
+    more: ["As `orgate sessions show`, in short."],
+    run: debug,
   },
-  { name: "debug", usage: "[ID]", summary: "a session's state", more: ["As `orgate sessions show`, in short."], run: debug },
   {
     name: "attach",
     usage: "URL",
@@ -229,6 +227,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
   {
     name: "theme",
     usage: THEMES.join(" | "),
+    takes: [THEMES],
     summary: "other colours, or none",
     more: ["As `orgate shell --theme`."],
     async run(rest, { face, say }) {

@@ -8,12 +8,16 @@ import { nearest } from "../cli/parse.ts";
 import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
 import { FLEET_COMMANDS } from "./table-fleet.ts";
+import { KEEP_COMMANDS } from "./table-keep.ts";
+import { ORCHESTRATE_COMMANDS } from "./table-orchestrate.ts";
 import { PEOPLE_COMMANDS } from "./table-people.ts";
 import { SESSION_COMMANDS } from "./table-session.ts";
+import { TALK_COMMANDS } from "./table-talk.ts";
 
 const HELP: ShellCommand = {
   name: "help",
   usage: "[COMMAND]",
+  takes: ["command"],
   summary: "what there is, or one command in full",
   more: [],
   async run(rest, { face }) {
@@ -22,7 +26,15 @@ const HELP: ShellCommand = {
   },
 };
 
-export const SHELL_COMMANDS: readonly ShellCommand[] = [HELP, ...SESSION_COMMANDS, ...FLEET_COMMANDS, ...PEOPLE_COMMANDS];
+export const SHELL_COMMANDS: readonly ShellCommand[] = [
+  HELP,
+  ...SESSION_COMMANDS,
+  ...TALK_COMMANDS,
+  ...FLEET_COMMANDS,
+  ...ORCHESTRATE_COMMANDS,
+  ...PEOPLE_COMMANDS,
+  ...KEEP_COMMANDS,
+];
 
 export type Read =
   | Readonly<{ kind: "message" }>

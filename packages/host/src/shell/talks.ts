@@ -3,7 +3,7 @@
  * S30 what is shown of a session is a fold of the entries that were told, from the first; there is no state of the shell's own beside it.
  */
 import { type SessionView, sessionFold } from "@orgate/core/journal/view";
-import type { SessionId } from "@orgate/core/vocab";
+import type { JournalEvent, SessionId } from "@orgate/core/vocab";
 import type { Link, Problem } from "@orgate/core/wire";
 
 export type Talk = Readonly<{
@@ -17,9 +17,13 @@ export type Talk = Readonly<{
   ended(): Problem | "closed" | null;
   /** Tokens of the last request and its reply: what the next one begins with. */
   contextTokens(): number;
+  /** The model that somebody chose for the turns to come; null: the agent's own. */
+  chosenModel(): string | null;
 }>;
 export type Talks = Readonly<{
   all(): readonly Talk[];
+  /** S152 those who work for them, while they do: what they ask is asked here; what they say is their session's. */
+  aside(): readonly Talk[];
   of(session: SessionId): Talk | null;
   /** The same again is the same one. */
   follow(session: SessionId): Talk;
@@ -27,11 +31,29 @@ export type Talks = Readonly<{
 }>;
 
 export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talks {
-  const talks = new Map<SessionId, Readonly<{ talk: Talk; stop: () => void }>>();
+  type Followed = Readonly<{ talk: Talk; stop: () => void }>;
+  const talks = new Map<SessionId, Followed>();
+  const aside = new Map<SessionId, Followed>();
 
-  function begin(session: SessionId): Talk {
+  function leave(session: SessionId): void {
+    aside.get(session)?.stop();
+    aside.delete(session);
+  }
+
+  function begin(session: SessionId, into: Map<SessionId, Followed>): Talk {
+    const working = new Set<SessionId>();
+    const see = (event: JournalEvent): void => {
+      if (event.kind === "child.opened") working.add(event.child);
+      if (event.kind !== "child.ended") return;
+      working.delete(event.child);
+      leave(event.child);
+    };
+    const lookAside = (): void => {
+      for (const child of working) if (!aside.has(child) && !talks.has(child)) begin(child, aside);
+    };
     const fold = sessionFold(session);
     let [settled, caughtUp, context] = [0, false, 0];
+    let chosen: string | null = null;
     let ended: Problem | "closed" | null = null;
     const stop = link.follow(
       { kind: "session", session },
@@ -43,10 +65,14 @@ export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talk
               fold.miss(item, item.kind === "erased" ? "an entry was erased on request" : `an entry cannot be read: ${item.detail}`);
             else {
               fold.add(item.entry);
+              see(item.entry.event);
               const { event } = item.entry;
               if (event.kind === "model.replied") context = event.usage.input + event.usage.output;
+              if (event.kind === "context.cleared") context = 0;
+              if (event.kind === "model.chosen") chosen = event.model;
             }
           }
+          if (caughtUp) lookAside();
           changed();
         },
         preview({ iteration, attempt, preview }) {
@@ -55,6 +81,7 @@ export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talk
         },
         caughtUp() {
           caughtUp = true;
+          lookAside();
           changed();
         },
         ended(problem) {
@@ -73,14 +100,16 @@ export function openTalks(link: Pick<Link, "follow">, changed: () => void): Talk
       isCaughtUp: () => caughtUp,
       ended: () => ended,
       contextTokens: () => context,
+      chosenModel: () => chosen,
     };
-    talks.set(session, { talk, stop });
+    into.set(session, { talk, stop });
     return talk;
   }
   return {
     all: () => [...talks.values()].map(({ talk }) => talk),
     of: (session) => talks.get(session)?.talk ?? null,
-    follow: (session) => talks.get(session)?.talk ?? begin(session),
+    aside: () => [...aside.values()].map(({ talk }) => talk),
+    follow: (session) => talks.get(session)?.talk ?? begin(session, talks),
     drop(session) {
       talks.get(session)?.stop();
       talks.delete(session);

@@ -1,4 +1,4 @@
-/** The starter policies and the coordinator: `policies/` and `agents/` of the repository, shipped beside this file. */
+/** The starter policies, the coordinator and the conductor: `policies/` and `agents/` of the repository, shipped beside this file. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,12 +18,22 @@ export function starterPolicies(kind: string): readonly StarterFile[] {
 }
 
 /** The agent that operators talk to, and what it may do: the project's own from then on. */
-export function coordinatorFiles(): readonly StarterFile[] {
-  const policies = shipped("policies/coordinator/", "coordinator/");
-  return [
-    { path: "agents/coordinator.toml", text: readFileSync(shipped("agents/coordinator.toml", "agents/coordinator.toml"), "utf8") },
-    ...readdirSync(policies)
-      .sort()
-      .map((name) => ({ path: `policies/coordinator/${name}`, text: readFileSync(join(policies, name), "utf8") })),
-  ];
+export const coordinatorFiles = (): readonly StarterFile[] => [
+  agentFile("coordinator"),
+  ...policyFiles("coordinator", "policies/coordinator/"),
+];
+
+/** The agent that has others work on one task, at every surface. */
+export const conductorFiles = (): readonly StarterFile[] => [agentFile("conductor"), ...policyFiles("conductor", "policies/")];
+
+const agentFile = (name: string): StarterFile => ({
+  path: `agents/${name}.toml`,
+  text: readFileSync(shipped(`agents/${name}.toml`, `agents/${name}.toml`), "utf8"),
+});
+
+function policyFiles(kind: string, to: string): readonly StarterFile[] {
+  const policies = shipped(`policies/${kind}/`, `${kind}/`);
+  return readdirSync(policies)
+    .sort()
+    .map((name) => ({ path: `${to}${name}`, text: readFileSync(join(policies, name), "utf8") }));
 }

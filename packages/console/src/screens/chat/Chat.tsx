@@ -1,6 +1,6 @@
 /** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
 import type { ViewItem } from "@orgate/core/journal/view";
-import { escapeHidden, type SessionId, sessionId } from "@orgate/core/vocab";
+import { type Attachment, escapeHidden, type SessionId, sessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { type ReactNode, useCallback, useState } from "react";
 import { useShortcuts } from "../../app/shortcuts.ts";
@@ -20,6 +20,7 @@ import { go } from "../../router.ts";
 import type { ScreenProps } from "../index.ts";
 import css from "./Chat.module.css";
 import { Composer, type Speaking } from "./Composer.tsx";
+import { EntriesContext } from "./Files.tsx";
 import { InProgress, Row } from "./Items.tsx";
 
 type Agent = RouteOutput<"agents">["items"][number];
@@ -87,7 +88,8 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
       </Wrapped>
     );
   const view = feed?.view ?? null;
-  const send = (text: string, how: Speaking): Promise<boolean> => spoken(hub, { session, agent: view?.agent ?? "", text, how });
+  const send = (text: string, how: Speaking, files: readonly Attachment[]): Promise<boolean> =>
+    spoken(hub, { session, agent: view?.agent ?? "", text, how, files });
   return (
     <Page
       fill
@@ -123,7 +125,7 @@ function Told({ feed }: Readonly<{ feed: FeedState }>) {
   const items = shownOf(view.items);
   const last = items.at(-1);
   return (
-    <>
+    <EntriesContext value={feed.items}>
       <VirtualList
         className={css.told}
         label="Conversation"
@@ -147,7 +149,7 @@ function Told({ feed }: Readonly<{ feed: FeedState }>) {
               ? `The turn ended: ${last.ending}`
               : ""}
       </p>
-    </>
+    </EntriesContext>
   );
 }
 
@@ -161,9 +163,13 @@ function State({ state }: Readonly<{ state: "idle" | "running" | "waiting" | "cl
   return <Tag tone={state === "running" ? "act" : state === "waiting" ? "wait" : "plain"}>{state}</Tag>;
 }
 
-type Spoken = Readonly<{ session: SessionId; agent: string; text: string; how: Speaking }>;
-async function spoken(hub: Hub, { session, agent, text, how }: Spoken): Promise<boolean> {
-  const reply = await hub.wish(how === "steer" ? { kind: "steer", session, text } : { kind: "chat", agent, session, text });
+/** `files` are left out where there are none. */
+const withFiles = (files: readonly Attachment[]) => (files.length === 0 ? {} : { files: files.map(({ kind: _, ...file }) => file) });
+
+type Spoken = Readonly<{ session: SessionId; agent: string; text: string; how: Speaking; files: readonly Attachment[] }>;
+async function spoken(hub: Hub, { session, agent, text, how, files }: Spoken): Promise<boolean> {
+  const said = { text, ...withFiles(files) };
+  const reply = await hub.wish(how === "steer" ? { kind: "steer", session, ...said } : { kind: "chat", agent, session, ...said });
   if (reply.kind === "error") toastProblem("It was not said", reply.problem);
   const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
   if (refused !== null) toast({ tone: "bad", title: "It was not said", detail: refused });
@@ -180,8 +186,8 @@ async function cancelled(hub: Hub, session: SessionId): Promise<void> {
 function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }>) {
   const hub = useHub();
   const found = all.find(({ name }) => name === agent) ?? null;
-  const send = async (text: string): Promise<boolean> => {
-    const reply = await hub.wish({ kind: "chat", agent, session: null, text });
+  const send = async (text: string, files: readonly Attachment[] = []): Promise<boolean> => {
+    const reply = await hub.wish({ kind: "chat", agent, session: null, text, ...withFiles(files) });
     if (reply.kind === "error") toastProblem("It was not said", reply.problem);
     if (reply.kind === "done") go(chatOf(reply.session), { replace: true });
     return reply.kind === "done";
@@ -202,7 +208,13 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
         )}
       </div>
       <div className={css.foot}>
-        <Composer agent={agent} isRunning={false} isClosed={found === null} send={send} cancel={() => {}} />
+        <Composer
+          agent={agent}
+          isRunning={false}
+          isClosed={found === null}
+          send={(text, _, files) => send(text, files)}
+          cancel={() => {}}
+        />
       </div>
     </Page>
   );

@@ -17,6 +17,7 @@ import { Time } from "../../parts/Time.tsx";
 import { countText, moneyText, span } from "../../parts/time.ts";
 import { QuestionCard } from "../approvals/QuestionCard.tsx";
 import { CallCard } from "./CallCard.tsx";
+import { Files } from "./Files.tsx";
 import css from "./Items.module.css";
 
 type Given = Readonly<{ item: ViewItem; view: SessionView }>;
@@ -68,11 +69,7 @@ function Said({ item }: Readonly<{ item: SaidItem }>) {
         <strong>{item.by.replace(/^user:/, "")}</strong> {how === null ? null : <Tag tone="note">{how}</Tag>} <Time at={item.at} />
       </p>
       <PlainText text={item.text} />
-      {item.files.map((file) => (
-        <p key={file} className={css.by}>
-          {file}
-        </p>
-      ))}
+      <Files item={item} />
     </>
   );
 }

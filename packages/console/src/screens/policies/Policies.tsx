@@ -2,7 +2,7 @@
  * What may be done: the files, what is wrong with them, their decision tables, and what would be decided.
  * O58 an error stands in its line; a draft is checked by the server's own loader before it can be applied, and is applied whole, as the diff that is shown.
  */
-import { policyRef } from "@orgate/core/journal/view";
+import { count, policyRef } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines, policyId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
@@ -94,7 +94,13 @@ type PaneProps = Readonly<{
 function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
   const found = policy === null ? undefined : inForce.find(({ id }) => id === policy);
   const wanted = at ?? found?.file ?? (policy === null ? null : policyRef(policyId(policy)).file);
-  const file = files.files.find(({ path }) => path === wanted) ?? files.files.find(({ table }) => !table) ?? files.files[0];
+  const about = agent === null ? inForce : inForce.filter(({ agents }) => agents.includes(agent));
+  const isAbout = ({ path }: File): boolean => agent === null || about.some((one) => one.file === path);
+  const file =
+    files.files.find(({ path }) => path === wanted) ??
+    files.files.find((one) => !one.table && isAbout(one)) ??
+    files.files.find(({ table }) => !table) ??
+    files.files[0];
   const [isEditing, setEditing] = useState(false);
   if (file === undefined)
     return files.problems.length > 0 ? (
@@ -109,7 +115,7 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
   return (
     <div className={css.panes}>
       <FileList
-        files={files}
+        files={{ ...files, files: files.files.filter((one) => isAbout(one) || one === file) }}
         at={file.path}
         choose={(path) => {
           setEditing(false);
@@ -117,6 +123,7 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
         }}
       />
       <div className={css.file}>
+        {agent === null ? null : <About agent={agent} policies={about.length} files={new Set(about.map((one) => one.file)).size} />}
         <div className={css.head}>
           <h2>{escapeHidden(file.path)}</h2>
           {file.shadow ? <Tag tone="note">shadow: recorded, never enforced</Tag> : null}
@@ -138,8 +145,33 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
         ) : (
           <Reading file={file} files={files} line={found?.file === file.path ? found.line : null} />
         )}
-        <InFile inForce={inForce.filter((one) => one.file === file.path)} policy={policy} agent={agent} />
+        <InFile inForce={about.filter((one) => one.file === file.path)} policy={policy} agent={agent} />
       </div>
+    </div>
+  );
+}
+
+/** What is shown is about one agent. */
+function About({ agent, policies, files }: Readonly<{ agent: string; policies: number; files: number }>) {
+  return (
+    <div className={css.head}>
+      <span>
+        {policies === 0 ? (
+          <>
+            No policy can decide for <strong>{agent}</strong>: all that it wants to do is denied.
+          </>
+        ) : (
+          <>
+            {count(policies, "policy", "policies")} in {count(files, "file")} can decide for <strong>{agent}</strong>.
+          </>
+        )}
+      </span>
+      <Button size="small" onClick={() => goQuery({ show: "evaluate" })}>
+        What would be decided
+      </Button>
+      <Button size="small" onClick={() => goQuery({ agent: null })}>
+        Show all policies
+      </Button>
     </div>
   );
 }
@@ -193,7 +225,7 @@ function InFile({ inForce, policy, agent }: Readonly<{ inForce: InForce; policy:
   if (inForce.length === 0) return null;
   return (
     <>
-      <h3>Policies in it{agent === null ? "" : `; which of them decide for ${agent} is told by “What would be decided”`}</h3>
+      <h3>Policies in it{agent === null ? "" : ` that can decide for ${agent}`}</h3>
       <ul className={css.rows}>
         {inForce.map(({ id, effect, line, annotations }) => (
           <li key={id} aria-current={id === policy}>

@@ -121,6 +121,7 @@ const detailOf = (agent: Agent, sees: Sees): unknown => ({
     labels,
   })),
   delegates: agent.delegates.filter(sees),
+  skills: agent.skills.map(({ name, description }) => ({ name, description })),
   limits: agent.limits,
   digest: agent.digest(sha256),
   warnings: agent.warnings,

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { FaultError } from "@orgate/core";
-import { actionOf, caseSchema, factsOf } from "@orgate/core/gate";
+import { actionOf, agentsFor, caseSchema, factsOf } from "@orgate/core/gate";
 import { unreadable, wireProblem } from "@orgate/core/wire";
 import { surfaceOf, userAct } from "../../commands/policy.ts";
 import { mendPolicies, NODE, readPolicyFolder, stagePolicies } from "../../compose.ts";
@@ -40,7 +40,8 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
 
   return {
     policies: async () => {
-      const { digest, policies } = inForce().current();
+      const { digest, policies, cast } = inForce().current();
+      const speaksOf = agentsFor(cast);
       const shown = policies.map((p) => ({
         id: p.id,
         file: p.file,
@@ -49,6 +50,7 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
         surface: surfaceOf(p),
         shadow: p.shadow,
         annotations: p.json.annotations ?? {},
+        agents: speaksOf(p.json),
       }));
       return json({ digest, policies: shown });
     },

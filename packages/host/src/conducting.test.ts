@@ -1,0 +1,70 @@
+/** Whom a person may have conducted: by the policies, wherever the words come from. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Agent, CONDUCTOR, CONDUCTOR_MODEL, defineAgent, type Gate, type Surface, tableGate } from "@orgate/core";
+import { afterEach, expect, test } from "vitest";
+import { sha256 } from "./adapters/crypto-node.ts";
+import { desksOf } from "./coordinator/desk.ts";
+import { coordinatorTools } from "./coordinator/tools.ts";
+import { membersOf } from "./members.ts";
+import { createRuntime } from "./runtime.ts";
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+const agent = (name: string): Agent => defineAgent({ name, instructions: "do it", model: "offline/echo" });
+const conductor = defineAgent({
+  name: CONDUCTOR,
+  instructions: "conduct",
+  model: CONDUCTOR_MODEL,
+  delegates: ["a", "b"],
+  limits: { refusedInARow: 1 },
+});
+const AGENTS = [conductor, agent("a"), agent("b")];
+const all = tableGate([{ id: "all", action: "*", verdict: "allow" }], sha256);
+const none = tableGate([], sha256);
+/** Whoever is asked may run `a` alone. */
+const gate: Gate = {
+  ...all,
+  decideFor: (user, act) => (act.kind === "run" && act.agent !== "a" ? none.decideFor(user, act) : all.decideFor(user, act)),
+};
+
+async function conducted(surface: Surface, line: string) {
+  const directory = mkdtempSync(join(tmpdir(), "orgate-conducting-"));
+  folders.push(directory);
+  const runtime = await createRuntime({
+    directory,
+    agents: AGENTS,
+    gate,
+    principal: { kind: "user", id: "bob" },
+    surface,
+    synchronous: "off",
+  });
+  try {
+    const result = await runtime.complete(CONDUCTOR, line);
+    return { result, members: (await membersOf(runtime.place.store.journal, result.session)).map(({ agent: name }) => name) };
+  } finally {
+    await runtime.close();
+  }
+}
+
+test("S148 whoever may not run a member does not have it conducted, at whatever surface they speak", async () => {
+  const { result, members } = await conducted("api", '/parallel a b "go"');
+  expect(members).toEqual(["a"]);
+  expect(result.output).toContain(
+    "## b did not complete\n\n[denied by middleware] delegate: leave-to-conduct: `bob` may not run `b`: no policy permits run",
+  );
+  const chain = await conducted("shell", '/chain b a "go"');
+  expect([chain.result.ending, chain.members]).toEqual(["denied", []]);
+});
+
+test("S148 at the machine itself no such leave is asked for, as for `orgate run`", async () => {
+  expect((await conducted("cli", '/parallel a b "go"')).members).toEqual(["a", "b"]);
+});
+
+test("S148 limited access speaks with no conductor: it would reach every agent", () => {
+  expect(desksOf(AGENTS, coordinatorTools())).toEqual(["coordinator", CONDUCTOR]);
+});

@@ -1,0 +1,29 @@
+/** Those who work for a session, as it shows them: a card for each, and what they came to together. */
+import { type CallItem, count, type SessionView, type ViewItem } from "@orgate/core/journal/view";
+import { type Look, money } from "./screen.ts";
+
+/** S151 after the turn: what its members used together; nothing where it had none. */
+export function togetherLine({ items }: Pick<SessionView, "items">, item: ViewItem, { paint }: Pick<Look, "paint">): readonly string[] {
+  if (item.kind !== "ended") return [];
+  const members = items.flatMap((one) => (one.kind === "call" && one.turn === item.turn && one.child !== null ? [one.child] : []));
+  if (members.length === 0) return [];
+  const tokens = members.reduce((n, { used }) => n + (used?.tokens ?? 0), 0);
+  const costs = members.map(({ used }) => used?.micros ?? null);
+  const cost = costs.includes(null) ? "" : ` · ${money(costs.reduce<number>((n, one) => n + (one ?? 0), 0))}`;
+  return [paint("dim", `${count(members.length, "member")} together · ${count(tokens, "token")}${cost}`)];
+}
+
+/** By who does it, and how its task begins. */
+export const memberTitle = ({ tool, summary, args, child }: CallItem): string =>
+  child === null ? `${tool}(${summary})` : `${child.agent}(${taskIn(args) ?? summary})`;
+
+/** Of arguments as they are shown: a line for each. */
+function taskIn(args: string): string | null {
+  const [, text] = /^ {2}"task": (".*"),?$/m.exec(args) ?? [];
+  if (text === undefined) return null;
+  const [first = "", ...more] = (JSON.parse(text) as string).split("\n");
+  return more.length === 0 ? first : `${first} …`;
+}
+
+/** That is no failure. */
+export const isCalledOff = ({ child }: CallItem): boolean => child?.ending === "cancelled";
