@@ -1,12 +1,13 @@
 /** The queues beside the questions: outcomes that nobody can tell, calls that were set aside, and remembered answers. */
 import { policyRef, resourceText } from "@orgate/core/journal/view";
-import { type CallId, escapeHidden, type SessionId } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import { type CallId, escapeHidden, type GrantId, type Resource, type SessionId } from "@orgate/core/vocab";
 import { type ReactNode, useState } from "react";
-import { type useCalled, useHub } from "../../link/use.ts";
+import { type Called, type useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
+import type { IconName } from "../../parts/Icon.tsx";
 import { Link } from "../../parts/Link.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { without } from "../../parts/Listed.tsx";
+import { Empty } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { toast, toastProblem } from "../../parts/toasts.ts";
@@ -16,10 +17,40 @@ import css from "./Queues.module.css";
 
 type Asked<K extends "unknowns" | "deadLetters" | "grants"> = Readonly<{ asked: ReturnType<typeof useCalled<K>> }>;
 
-/** What there is to say while there is no list. Null: there is one. */
-function without(asked: Readonly<{ value: unknown; problem: Problem | null; reload(): void }>): ReactNode | null {
-  if (asked.value === null && asked.problem !== null) return <Failing problem={asked.problem} again={asked.reload} />;
-  return asked.value === null ? <Loading /> : null;
+type QueueProps<T> = Readonly<{
+  asked: Called<Readonly<{ items: readonly T[] }>>;
+  empty: Readonly<{ icon: IconName; title: string; says: ReactNode }>;
+  idOf(item: T): string;
+  /** What it is, how it stands, what is to be known about it, and what can be done. */
+  card(item: T): Readonly<{ tool: string; resource: Resource; tag: ReactNode; about: ReactNode; choices: ReactNode }>;
+}>;
+
+function Queue<T>({ asked, empty, idOf, card }: QueueProps<T>) {
+  const none = without(asked);
+  if (none !== null) return none;
+  const items = asked.value?.items ?? [];
+  if (items.length === 0)
+    return (
+      <Empty icon={empty.icon} title={empty.title}>
+        <p>{empty.says}</p>
+      </Empty>
+    );
+  return (
+    <ul className={css.queue}>
+      {items.map((item) => {
+        const { tool, resource, tag, about, choices } = card(item);
+        return (
+          <li key={idOf(item)} className={css.card}>
+            <p className={css.head}>
+              <strong>{escapeHidden(tool)}</strong> <code>{resourceText(resource)}</code> {tag}
+            </p>
+            <p className={css.aside}>{about}</p>
+            <div className={css.choices}>{choices}</div>
+          </li>
+        );
+      })}
+    </ul>
+  );
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
@@ -32,30 +63,28 @@ const CAUSES: Readonly<Record<string, string>> = {
 };
 
 export function Unknowns({ asked }: Asked<"unknowns">) {
-  const none = without(asked);
-  if (none !== null) return none;
-  const items = asked.value?.items ?? [];
-  if (items.length === 0)
-    return (
-      <Empty icon="check" title="Every outcome is known">
-        <p>A call that was started and never heard of again comes here: nothing is run twice on a guess, somebody has to look.</p>
-      </Empty>
-    );
   return (
-    <ul className={css.queue}>
-      {items.map((item) => (
-        <li key={`${item.session}${item.call}`} className={css.card}>
-          <p className={css.head}>
-            <strong>{escapeHidden(item.tool)}</strong> <code>{resourceText(item.resource)}</code> <Tag tone="wait">outcome unknown</Tag>
-          </p>
-          <p className={css.aside}>
-            {escapeHidden(item.agent)}, <Time at={item.at} />: {CAUSES[item.cause] ?? item.cause}. Did it take effect? Look where it would
-            have, and say so. <Link to={chatOf(item.session)}>Its conversation</Link>
-          </p>
-          <Resolving session={item.session} call={item.call} />
-        </li>
-      ))}
-    </ul>
+    <Queue
+      asked={asked}
+      idOf={({ session, call }) => `${session}${call}`}
+      empty={{
+        icon: "check",
+        title: "Every outcome is known",
+        says: "A call that was started and never heard of again comes here: nothing is run twice on a guess, somebody has to look.",
+      }}
+      card={({ tool, resource, agent, at, cause, session, call }) => ({
+        tool,
+        resource,
+        tag: <Tag tone="wait">outcome unknown</Tag>,
+        about: (
+          <>
+            {escapeHidden(agent)}, <Time at={at} />: {CAUSES[cause] ?? cause}. Did it take effect? Look where it would have, and say so.{" "}
+            <Link to={chatOf(session)}>Its conversation</Link>
+          </>
+        ),
+        choices: <Resolving session={session} call={call} />,
+      })}
+    />
   );
 }
 
@@ -79,51 +108,48 @@ function Resolving({ session, call }: Readonly<{ session: SessionId; call: CallI
     else toast({ tone: "ok", title: "It is on record", detail: "the model is told at its next turn" });
   };
   return (
-    <div className={css.choices}>
+    <>
       {RESOLUTIONS.map(([as, says]) => (
         <Button key={as} size="small" busy={busy === as} disabled={busy !== null} onClick={() => void resolve(as)}>
           {says}
         </Button>
       ))}
-    </div>
+    </>
   );
 }
 
 export function SetAside({ asked }: Asked<"deadLetters">) {
   const hub = useHub();
-  const none = without(asked);
-  if (none !== null) return none;
-  const items = asked.value?.items ?? [];
-  if (items.length === 0)
-    return (
-      <Empty icon="check" title="Nothing was set aside">
-        <p>A call that failed for good, and whose recovery says so, is put here for somebody to see to.</p>
-      </Empty>
-    );
   const dismiss = async (session: SessionId, call: CallId): Promise<void> => {
     const came = await hub.call("dismiss", { params: { session, call }, body: {} });
     if (came.kind === "problem") toastProblem("It was not put away", came.problem);
     asked.reload();
   };
   return (
-    <ul className={css.queue}>
-      {items.map((item) => (
-        <li key={`${item.session}${item.call}`} className={css.card}>
-          <p className={css.head}>
-            <strong>{escapeHidden(item.tool)}</strong> <code>{resourceText(item.resource)}</code> <Tag tone="bad">failed</Tag>
-          </p>
-          <p className={css.aside}>
-            {escapeHidden(item.agent)}, <Time at={item.at} />: {escapeHidden(item.error)}{" "}
-            <Link to={chatOf(item.session)}>Its conversation</Link>
-          </p>
-          <div className={css.choices}>
-            <Button size="small" onClick={() => void dismiss(item.session, item.call)}>
-              Seen to
-            </Button>
-          </div>
-        </li>
-      ))}
-    </ul>
+    <Queue
+      asked={asked}
+      idOf={({ session, call }) => `${session}${call}`}
+      empty={{
+        icon: "check",
+        title: "Nothing was set aside",
+        says: "A call that failed for good, and whose recovery says so, is put here for somebody to see to.",
+      }}
+      card={({ tool, resource, agent, at, error, session, call }) => ({
+        tool,
+        resource,
+        tag: <Tag tone="bad">failed</Tag>,
+        about: (
+          <>
+            {escapeHidden(agent)}, <Time at={at} />: {escapeHidden(error)} <Link to={chatOf(session)}>Its conversation</Link>
+          </>
+        ),
+        choices: (
+          <Button size="small" onClick={() => void dismiss(session, call)}>
+            Seen to
+          </Button>
+        ),
+      })}
+    />
   );
 }
 
@@ -135,44 +161,44 @@ const SCOPES: Readonly<Record<string, string>> = {
 
 export function Grants({ asked }: Asked<"grants">) {
   const hub = useHub();
-  const none = without(asked);
-  if (none !== null) return none;
-  const items = asked.value?.items ?? [];
-  if (items.length === 0)
-    return (
-      <Empty icon="approvals" title="No answer is remembered">
-        <p>
-          Where a policy says <code>@grant</code>, an answer can be remembered: it stands here, with who gave it and until when, and can be
-          revoked.
-        </p>
-      </Empty>
-    );
-  const revoke = async (grant: (typeof items)[number]["grant"]): Promise<void> => {
+  const revoke = async (grant: GrantId): Promise<void> => {
     const came = await hub.call("revoke", { params: { grant }, body: { reason: "revoked in the console" } });
     if (came.kind === "problem") toastProblem("It was not revoked", came.problem);
     else toast({ tone: "ok", title: "Revoked", detail: "what it covered asks again" });
     asked.reload();
   };
   return (
-    <ul className={css.queue}>
-      {items.map((item) => (
-        <li key={item.grant} className={css.card}>
-          <p className={css.head}>
-            <strong>{escapeHidden(item.tool)}</strong> <code>{resourceText(item.resource)}</code> <Tag tone="ok">granted</Tag>
-          </p>
-          <p className={css.aside}>
+    <Queue
+      asked={asked}
+      idOf={({ grant }) => grant}
+      empty={{
+        icon: "approvals",
+        title: "No answer is remembered",
+        says: (
+          <>
+            Where a policy says <code>@grant</code>, an answer can be remembered: it stands here, with who gave it and until when, and can
+            be revoked.
+          </>
+        ),
+      }}
+      card={(item) => ({
+        tool: item.tool,
+        resource: item.resource,
+        tag: <Tag tone="ok">granted</Tag>,
+        about: (
+          <>
             By {escapeHidden(item.by.id)}, <Time at={item.givenAt} />, to {escapeHidden(item.agent)} for {escapeHidden(item.onBehalfOf.id)}:{" "}
             {SCOPES[item.scope]}
             {item.until === null ? (item.turn === null ? ", for the session" : ", for the turn") : ", until "}
             {item.until === null ? null : <Time at={item.until} />}. Answers the question <Policies of={item.policies.map(policyRef)} />.
-          </p>
-          <div className={css.choices}>
-            <Button size="small" tone="bad" onClick={() => void revoke(item.grant)}>
-              Revoke
-            </Button>
-          </div>
-        </li>
-      ))}
-    </ul>
+          </>
+        ),
+        choices: (
+          <Button size="small" tone="bad" onClick={() => void revoke(item.grant)}>
+            Revoke
+          </Button>
+        ),
+      })}
+    />
   );
 }

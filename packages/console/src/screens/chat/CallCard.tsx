@@ -8,6 +8,7 @@ import { Link } from "../../parts/Link.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { useNow } from "../../parts/Time.tsx";
 import { span } from "../../parts/time.ts";
+import tones from "../../parts/tones.module.css";
 import { Verdict } from "../../parts/Verdict.tsx";
 import { chatOf, sessionAt } from "../../places.ts";
 import css from "./CallCard.module.css";
@@ -32,7 +33,7 @@ export function CallCard({ item, session }: Readonly<{ item: CallItem; session: 
   const [chosen, choose] = useState<boolean | null>(null);
   const isOpen = chosen ?? isOpenAtFirst;
   return (
-    <article className={`${css.card} ${css[tone]}`} aria-label={`Call of ${item.tool}`}>
+    <article className={`${css.card} ${tones[tone]}`} aria-label={`Call of ${item.tool}`}>
       <header className={css.head}>
         <Icon name={icon} size={18} />
         <strong className={css.tool}>{item.tool}</strong>

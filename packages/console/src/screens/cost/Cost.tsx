@@ -16,6 +16,7 @@ import table from "../../parts/Table.module.css";
 import { Tag } from "../../parts/Tag.tsx";
 import { costText, countText, moneyText } from "../../parts/time.ts";
 import { goQuery } from "../../router.ts";
+import { AgentSelect } from "../AgentSelect.tsx";
 import type { ScreenProps } from "../index.ts";
 import css from "./Cost.module.css";
 
@@ -57,7 +58,7 @@ export default function Cost({ query }: ScreenProps) {
             { value: "model", text: "model" },
           ]}
         />
-        <AgentSelect agent={agent} />
+        <AgentSelect agent={agent} any="All" />
       </Fields>
       {behind > 0 ? <p role="status">{countText(behind)} newer entries are still being added up…</p> : null}
       {asked.value === null ? (
@@ -77,18 +78,6 @@ export default function Cost({ query }: ScreenProps) {
         </>
       )}
     </Page>
-  );
-}
-
-function AgentSelect({ agent }: Readonly<{ agent: string }>) {
-  const agents = useCalled("agents", { query: { limit: 500 } });
-  return (
-    <Select
-      label="Agent"
-      value={agent}
-      choose={(value) => goQuery({ agent: value })}
-      choices={[{ value: "", text: "All" }, ...(agents.value?.items ?? []).map(({ name }) => ({ value: name, text: name }))]}
-    />
   );
 }
 

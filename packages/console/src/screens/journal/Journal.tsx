@@ -11,13 +11,15 @@ import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Fields, Select, Text } from "../../parts/Fields.tsx";
 import { Link } from "../../parts/Link.tsx";
+import { Listed } from "../../parts/Listed.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
-import { VirtualList } from "../../parts/VirtualList.tsx";
+import tones from "../../parts/tones.module.css";
 import { sessionAt } from "../../places.ts";
 import { goQuery } from "../../router.ts";
+import { AgentSelect } from "../AgentSelect.tsx";
 import type { ScreenProps } from "../index.ts";
 import css from "./Journal.module.css";
 import { Verify } from "./Verify.tsx";
@@ -47,12 +49,7 @@ export default function Journal({ query }: ScreenProps) {
   const asked = queryOf(query);
   const first = useCalled("journalEntries", { query: asked });
   const hub = useHub();
-  const {
-    items: shown,
-    hasMore,
-    load,
-    isLoading,
-  } = usePages({
+  const pages = usePages({
     first: first.value,
     key: JSON.stringify(asked),
     idOf: ({ position }) => position,
@@ -81,12 +78,7 @@ export default function Journal({ query }: ScreenProps) {
     >
       <Verify />
       <Fields label="Find entries" active={Object.keys(asked).length - 1}>
-        <Select
-          label="Agent"
-          value={query.get("agent") ?? ""}
-          choose={(agent) => goQuery({ agent })}
-          choices={[{ value: "", text: "Any" }, ...(agents.value?.items ?? []).map(({ name }) => ({ value: name, text: name }))]}
-        />
+        <AgentSelect agent={query.get("agent") ?? ""} />
         <Select
           label="Verdict"
           value={query.get("verdict") ?? ""}
@@ -110,13 +102,16 @@ export default function Journal({ query }: ScreenProps) {
           {behind} newer entries are being looked through…
         </p>
       ) : null}
-      {first.value === null ? (
-        first.problem === null ? (
-          <Loading what="Looking" />
-        ) : (
-          <Failing problem={first.problem} again={first.reload} />
-        )
-      ) : shown.length === 0 ? (
+      <Listed
+        label="Entries"
+        asked={first}
+        pages={pages}
+        idOf={({ position }) => String(position)}
+        row={(one) => <Row of={one} />}
+        estimate={34}
+        more="Older ones"
+        loading="Looking"
+      >
         <Empty icon="search" title={isFiltered ? "No entry is about that" : "The journal is empty"}>
           <p>
             {isFiltered
@@ -124,28 +119,7 @@ export default function Journal({ query }: ScreenProps) {
               : "It begins with the first thing that an agent does."}
           </p>
         </Empty>
-      ) : (
-        <VirtualList
-          className={css.list}
-          label="Entries"
-          count={shown.length}
-          keyAt={(i) => String(shown[i]?.position ?? i)}
-          estimate={34}
-          row={(i) => {
-            const one = shown[i];
-            return one === undefined ? null : <Row of={one} />;
-          }}
-          after={
-            !hasMore ? null : (
-              <div className={css.after}>
-                <Button busy={isLoading} onClick={load}>
-                  Older ones
-                </Button>
-              </div>
-            )
-          }
-        />
-      )}
+      </Listed>
     </Page>
   );
 }
@@ -156,7 +130,7 @@ const Row = memo(function Row({ of }: Readonly<{ of: Found }>) {
   const phase = phaseOf(kind);
   const text = line?.text ?? (of.kind === "erased" ? "erased on request" : of.kind === "bad" ? of.detail : kind);
   return (
-    <div className={`${css.row} ${css[phase ?? "none"]} ${css[line?.tone ?? "warn"]}`}>
+    <div className={`${css.row} ${phase === null ? "" : tones[phase]} ${css[line?.tone ?? "warn"]}`}>
       <span className={css.when}>
         <Time at={of.at} />
       </span>

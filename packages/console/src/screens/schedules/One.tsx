@@ -11,8 +11,8 @@ import { Exact } from "../../parts/Exact.tsx";
 import { Facts } from "../../parts/Figures.tsx";
 import { Field, Form } from "../../parts/Form.tsx";
 import { Link } from "../../parts/Link.tsx";
+import { without } from "../../parts/Listed.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Failing, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Due, Time } from "../../parts/Time.tsx";
 import { span, zoneTime } from "../../parts/time.ts";
@@ -41,7 +41,7 @@ export function One({ schedule }: Readonly<{ schedule: string }>) {
   if (of === null)
     return (
       <Page title={schedule} lead={<Back />}>
-        {asked.problem === null ? <Loading /> : <Failing problem={asked.problem} again={asked.reload} />}
+        {without(asked)}
       </Page>
     );
   const { tone, word } = stateOf(of);
@@ -301,13 +301,7 @@ function History({ schedule }: Readonly<{ schedule: string }>) {
   return (
     <section aria-labelledby="past">
       <h2 id="past">What became of it</h2>
-      {first.value === null ? (
-        first.problem === null ? (
-          <Loading />
-        ) : (
-          <Failing problem={first.problem} again={first.reload} />
-        )
-      ) : (
+      {without(first) ?? (
         <ol className={css.history} aria-label="History">
           {items.map(({ seq, at, event }) => (
             <li key={seq}>

@@ -10,21 +10,22 @@ import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Fields, Select, Text } from "../../parts/Fields.tsx";
 import { Link } from "../../parts/Link.tsx";
+import { Listed } from "../../parts/Listed.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty } from "../../parts/States.tsx";
 import { Tabs } from "../../parts/Tabs.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Due, Time, useNow } from "../../parts/Time.tsx";
-import { VirtualList } from "../../parts/VirtualList.tsx";
 import { scheduleAt, sessionAt } from "../../places.ts";
 import { goQuery } from "../../router.ts";
+import { AgentSelect } from "../AgentSelect.tsx";
 import type { ScreenProps } from "../index.ts";
 import { endingTone } from "../sessions/states.ts";
 import { AddDialog } from "./Add.tsx";
 import { One } from "./One.tsx";
 import css from "./Schedules.module.css";
 import { Webhooks } from "./Webhooks.tsx";
-import { type Listed, stateOf, TOPICS, unplanned, whenWords, zoneOf } from "./words.ts";
+import { type Listed as Schedule, stateOf, TOPICS, unplanned, whenWords, zoneOf } from "./words.ts";
 
 export default function Schedules({ params, query }: ScreenProps) {
   const { schedule } = params;
@@ -85,8 +86,7 @@ function List({ query }: Readonly<{ query: URLSearchParams }>) {
   };
   const first = useCalled("schedules", { query: asked }, TOPICS);
   useAgainWhenDue(first.value?.items ?? [], first.reload);
-  const agents = useCalled("agents", { query: { limit: 500 } });
-  const { items, hasMore, load, isLoading } = usePages({
+  const pages = usePages({
     first: first.value,
     key: JSON.stringify(asked),
     idOf: ({ schedule }) => schedule,
@@ -102,50 +102,26 @@ function List({ query }: Readonly<{ query: URLSearchParams }>) {
           choose={(value) => goQuery({ state: value })}
           choices={[{ value: "", text: "Any" }, ...STATES.map((value) => ({ value, text: value }))]}
         />
-        <Select
-          label="Agent"
-          value={agent}
-          choose={(value) => goQuery({ agent: value })}
-          choices={[{ value: "", text: "Any" }, ...(agents.value?.items ?? []).map(({ name }) => ({ value: name, text: name }))]}
-        />
+        <AgentSelect agent={agent} />
         <Text label="Name" value={text} set={(value) => goQuery({ text: value })} />
       </Fields>
-      {first.value === null ? (
-        first.problem === null ? (
-          <Loading />
-        ) : (
-          <Failing problem={first.problem} again={first.reload} />
-        )
-      ) : items.length === 0 ? (
+      <Listed
+        label="Schedules"
+        asked={first}
+        pages={pages}
+        idOf={({ schedule }) => schedule}
+        row={(one) => <Row of={one} />}
+        estimate={66}
+        more="Load more"
+      >
         <None isFiltered={isFiltered} />
-      ) : (
-        <VirtualList
-          className={css.list}
-          label="Schedules"
-          count={items.length}
-          keyAt={(i) => items[i]?.schedule ?? String(i)}
-          estimate={66}
-          row={(i) => {
-            const one = items[i];
-            return one === undefined ? null : <Row of={one} />;
-          }}
-          after={
-            hasMore ? (
-              <div className={css.after}>
-                <Button busy={isLoading} onClick={load}>
-                  Load more
-                </Button>
-              </div>
-            ) : null
-          }
-        />
-      )}
+      </Listed>
     </>
   );
 }
 
 /** Who may not hear of schedules themselves still sees what is due go by. */
-function useAgainWhenDue(items: readonly Listed[], reload: () => void): void {
+function useAgainWhenDue(items: readonly Schedule[], reload: () => void): void {
   const now = useNow();
   const isPast = items.some(({ nextAt }) => nextAt !== null && nextAt <= now);
   // biome-ignore lint/correctness/useExhaustiveDependencies: asked again with each tick, for as long as something is due
@@ -170,7 +146,7 @@ function None({ isFiltered }: Readonly<{ isFiltered: boolean }>) {
   );
 }
 
-const Row = memo(function Row({ of }: Readonly<{ of: Listed }>) {
+const Row = memo(function Row({ of }: Readonly<{ of: Schedule }>) {
   const { tone, word } = stateOf(of);
   const [next, ...later] = of.upcoming;
   const zone = zoneOf(of.spec);
@@ -207,7 +183,7 @@ const Row = memo(function Row({ of }: Readonly<{ of: Listed }>) {
   );
 });
 
-function Last({ of: { last } }: Readonly<{ of: Listed }>) {
+function Last({ of: { last } }: Readonly<{ of: Schedule }>) {
   if (last === null)
     return (
       <>

@@ -6,13 +6,12 @@ import type { RouteOutput } from "@orgate/core/wire";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useCalled, useHub } from "../../link/use.ts";
-import { Button } from "../../parts/Button.tsx";
 import { Exact } from "../../parts/Exact.tsx";
 import { Link } from "../../parts/Link.tsx";
-import { Empty, Failing, Loading, Sentence } from "../../parts/States.tsx";
+import { Listed } from "../../parts/Listed.tsx";
+import { Empty, Sentence } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { Time, useNow } from "../../parts/Time.tsx";
-import { VirtualList } from "../../parts/VirtualList.tsx";
 import { chatWith, sessionAt } from "../../places.ts";
 import css from "./Schedules.module.css";
 
@@ -23,44 +22,30 @@ export function Webhooks() {
   const hub = useHub();
   const first = useCalled("webhooks", { query: { limit: 100 } }, ["session.opened"]);
   useEachTick(first.reload);
-  const { items, hasMore, load, isLoading } = usePages({
+  const pages = usePages({
     first: first.value,
     key: "webhooks",
     idOf: ({ webhook }) => webhook,
     read: (cursor) => hub.call("webhooks", { query: { limit: 100, cursor } }),
     failed: "More webhooks could not be read",
   });
-  if (first.value === null) return first.problem === null ? <Loading /> : <Failing problem={first.problem} again={first.reload} />;
-  if (items.length === 0)
-    return (
+  return (
+    <Listed
+      label="Webhooks"
+      asked={first}
+      pages={pages}
+      idOf={({ webhook }) => webhook}
+      row={(one) => <Card of={one} />}
+      estimate={180}
+      more="Load more"
+    >
       <Empty icon="link" title="No other system reaches an agent">
         <p>
           A webhook stands in <code>orgate.toml</code> (<code>[webhooks.NAME]</code>), beside an agent or in a <code>.symbi</code> file: a
           path, who sends, and the secret they sign with. Each delivery opens one session, labelled <code>untrusted</code>.
         </p>
       </Empty>
-    );
-  return (
-    <VirtualList
-      className={css.list}
-      label="Webhooks"
-      count={items.length}
-      keyAt={(i) => items[i]?.webhook ?? String(i)}
-      estimate={180}
-      row={(i) => {
-        const one = items[i];
-        return one === undefined ? null : <Card of={one} />;
-      }}
-      after={
-        hasMore ? (
-          <div className={css.after}>
-            <Button busy={isLoading} onClick={load}>
-              Load more
-            </Button>
-          </div>
-        ) : null
-      }
-    />
+    </Listed>
   );
 }
 

@@ -17,6 +17,7 @@ import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { countText, exactTime, moneyText } from "../../parts/time.ts";
 import { toast, toastProblem } from "../../parts/toasts.ts";
+import tones from "../../parts/tones.module.css";
 import { VirtualList } from "../../parts/VirtualList.tsx";
 import { chatOf, sessionAt } from "../../places.ts";
 import { go, goQuery } from "../../router.ts";
@@ -225,7 +226,7 @@ const EntryLine = memo(function EntryLine({ row, isHere, start, choose }: LinePr
   return (
     <button
       type="button"
-      className={`${css.line} ${css[phase ?? "none"]} ${css[line.tone]}`}
+      className={`${css.line} ${phase === null ? "" : tones[phase]} ${css[line.tone]}`}
       aria-current={isHere}
       tabIndex={isHere ? 0 : -1} // the list is one stop for Tab, however long it is; arrows go through it
       onClick={() => choose(toSeq(seq), false)}

@@ -7,14 +7,15 @@ import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Fields, Select, Text } from "../../parts/Fields.tsx";
 import { Link } from "../../parts/Link.tsx";
+import { Listed } from "../../parts/Listed.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { countText } from "../../parts/time.ts";
-import { VirtualList } from "../../parts/VirtualList.tsx";
 import { sessionAt } from "../../places.ts";
 import { goQuery } from "../../router.ts";
+import { AgentSelect } from "../AgentSelect.tsx";
 import type { ScreenProps } from "../index.ts";
 import { SessionScreen } from "./Session.tsx";
 import css from "./Sessions.module.css";
@@ -37,13 +38,7 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
   const text = query.get("text") ?? "";
   const asked = { limit: PAGE, ...(state === null ? {} : { state }), ...(agent === "" ? {} : { agent }) };
   const first = useCalled("sessions", { query: asked }, TOPICS);
-  const agents = useCalled("agents", { query: { limit: 500 } });
-  const {
-    items: all,
-    hasMore,
-    load,
-    isLoading,
-  } = usePages({
+  const pages = usePages({
     first: first.value,
     key: JSON.stringify(asked),
     idOf: ({ session }) => session,
@@ -53,8 +48,8 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
   const words = text.toLowerCase();
   const shown =
     words === ""
-      ? all
-      : all.filter((one) =>
+      ? pages.items
+      : pages.items.filter((one) =>
           `${one.session} ${one.external ?? ""} ${one.principal.id} ${one.agent} ${one.ending ?? ""}`.toLowerCase().includes(words),
         );
   return (
@@ -66,62 +61,38 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
           choose={(value) => goQuery({ state: value })}
           choices={[{ value: "", text: "Any" }, ...STATES.map((value) => ({ value, text: value }))]}
         />
-        <Select
-          label="Agent"
-          value={agent}
-          choose={(value) => goQuery({ agent: value })}
-          choices={[{ value: "", text: "Any" }, ...(agents.value?.items ?? []).map(({ name }) => ({ value: name, text: name }))]}
-        />
+        <AgentSelect agent={agent} />
         <Text label="Person, name or id" value={text} set={(value) => goQuery({ text: value })} placeholder="ana, ticket-17, s_…" />
       </Fields>
-      <List asked={first} shown={shown} isFiltered={state !== null || agent !== "" || text !== ""}>
-        {!hasMore ? null : (
-          <Button busy={isLoading} onClick={load}>
-            Load older ones
-          </Button>
-        )}
-      </List>
+      <Listed
+        label="Sessions"
+        asked={first}
+        pages={pages}
+        shown={shown}
+        idOf={({ session }) => session}
+        row={(one) => <SessionRow of={one} />}
+        estimate={52}
+        more="Load older ones"
+      >
+        <None isFiltered={state !== null || agent !== "" || text !== ""} />
+      </Listed>
     </Page>
   );
 }
 
-type ListProps = Readonly<{
-  asked: ReturnType<typeof useCalled<"sessions">>;
-  shown: readonly Summary[];
-  isFiltered: boolean;
-  children: React.ReactNode;
-}>;
-
-function List({ asked, shown, isFiltered, children }: ListProps) {
-  if (asked.value === null) return asked.problem === null ? <Loading /> : <Failing problem={asked.problem} again={asked.reload} />;
-  if (shown.length === 0)
-    return isFiltered ? (
-      <Empty icon="search" title="No session fits">
-        <p>Take a filter away, or load older ones.</p>
-        <Button onClick={() => goQuery({ state: null, agent: null, text: null })}>Show all</Button>
-        {children}
-      </Empty>
-    ) : (
-      <Empty icon="sessions" title="No sessions yet">
-        <p>
-          A session begins when somebody talks to an agent. <Link to="/chat">Start one in Chat</Link>, or run{" "}
-          <code>orgate run AGENT "…"</code>.
-        </p>
-      </Empty>
-    );
-  return (
-    <VirtualList
-      className={css.list}
-      label="Sessions"
-      count={shown.length}
-      keyAt={(i) => shown[i]?.session ?? String(i)}
-      estimate={52}
-      row={(i) => {
-        const one = shown[i];
-        return one === undefined ? null : <SessionRow of={one} />;
-      }}
-      after={<div className={css.after}>{children}</div>}
-    />
+function None({ isFiltered }: Readonly<{ isFiltered: boolean }>) {
+  return isFiltered ? (
+    <Empty icon="search" title="No session fits">
+      <p>Take a filter away, or load older ones.</p>
+      <Button onClick={() => goQuery({ state: null, agent: null, text: null })}>Show all</Button>
+    </Empty>
+  ) : (
+    <Empty icon="sessions" title="No sessions yet">
+      <p>
+        A session begins when somebody talks to an agent. <Link to="/chat">Start one in Chat</Link>, or run{" "}
+        <code>orgate run AGENT "…"</code>.
+      </p>
+    </Empty>
   );
 }
 

@@ -6,6 +6,7 @@ import { theme } from "../../app/kept.ts";
 import { useCell } from "../../link/cell.ts";
 import { Button } from "../../parts/Button.tsx";
 import { span as spanText } from "../../parts/time.ts";
+import tones from "../../parts/tones.module.css";
 import { coloursOf, draw } from "./draw.ts";
 import { type Layout, layOut, scaled, showing, spanAt, type Window, windowOf, zoomed } from "./layout.ts";
 import css from "./Timeline.module.css";
@@ -61,7 +62,7 @@ export function Timeline({ timeline, version, at, turn, choose }: Props) {
       <div className={css.body}>
         <div className={css.names} aria-hidden="true">
           {rows.map(({ name, phase, y, height }) => (
-            <span key={phase} className={css[phase]} style={{ top: `${y}px`, height: `${height}px` }}>
+            <span key={phase} className={tones[phase]} style={{ top: `${y}px`, height: `${height}px` }}>
               {name}
             </span>
           ))}

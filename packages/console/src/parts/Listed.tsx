@@ -1,0 +1,71 @@
+/** A list that comes in pages: what there is to say while it is not there, when it is empty, and its rows, however many. */
+import type { ReactNode } from "react";
+import type { Pages } from "../link/pages.ts";
+import type { Called } from "../link/use.ts";
+import { Button } from "./Button.tsx";
+import css from "./Listed.module.css";
+import { Failing, Loading } from "./States.tsx";
+import { VirtualList } from "./VirtualList.tsx";
+
+type Props<T> = Readonly<{
+  label: string;
+  asked: Called<unknown>;
+  pages: Pages<T>;
+  /** Fewer than there are, where only some are wanted. */
+  shown?: readonly T[];
+  idOf(item: T): string;
+  row(item: T): ReactNode;
+  /** Of a row, before it was drawn. */
+  estimate: number;
+  /** The button after the last. */
+  more: string;
+  loading?: string;
+  /** What stands there instead of nothing. */
+  children: ReactNode;
+}>;
+
+export function Listed<T>({ label, asked, pages, shown = pages.items, idOf, row, estimate, more, loading, children }: Props<T>) {
+  const none = without(asked, loading);
+  if (none !== null) return none;
+  const after = pages.hasMore ? (
+    <div className={css.after}>
+      <Button busy={pages.isLoading} onClick={pages.load}>
+        {more}
+      </Button>
+    </div>
+  ) : null;
+  if (shown.length === 0)
+    return (
+      <>
+        {children}
+        {after}
+      </>
+    );
+  return (
+    <VirtualList
+      className={css.list}
+      label={label}
+      count={shown.length}
+      keyAt={(i) => {
+        const one = shown[i];
+        return one === undefined ? String(i) : idOf(one);
+      }}
+      estimate={estimate}
+      row={(i) => {
+        const one = shown[i];
+        return one === undefined ? null : row(one);
+      }}
+      after={after}
+    />
+  );
+}
+
+/** What there is to say while there is no list. Null: there is one. */
+export function without({ value, problem, reload }: Called<unknown>, loading?: string): ReactNode | null {
+  if (value !== null) return null;
+  return problem === null ? (
+    <Loading {...(loading === undefined ? {} : { what: loading })} />
+  ) : (
+    <Failing problem={problem} again={reload} />
+  );
+}
