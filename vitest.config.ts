@@ -17,7 +17,7 @@ export default defineConfig({
     reporters: ["default", "./scripts/closing-line.ts"],
     // Tests start hundreds of processes from source: Node keeps what it has stripped and compiled, by the text of each file.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), `orgate-compile-cache-${process.getuid?.() ?? 0}`) },
-    maxWorkers: 2,
+    maxWorkers: 3, // of two cores: many tests wait, for a process, a time-out or the disk
     testTimeout: 30_000,
   },
 });

@@ -41,7 +41,7 @@ async function record(root: string): Promise<string> {
   }
 }
 
-function needTmux(): void {
+export function needTmux(): void {
   if (spawnSync("tmux", ["-V"]).status === 0) return;
   console.log("tmux is missing: installing it from Debian (apt-get install tmux)");
   if (spawnSync("apt-get", ["install", "-y", "tmux"], { stdio: "ignore" }).status === 0) return;
@@ -94,9 +94,9 @@ type Look = Readonly<{ fill: string; bold: boolean; dim: boolean }>;
 const PLAIN: Look = { fill: TEXT, bold: false, dim: false };
 
 /** A terminal's colours as a picture: every run of text stands at its own column, whatever the reader's font is. */
-export function svgOf(shown: string): string {
+export function svgOf(shown: string, { columns = COLUMNS, label = "the demo in a terminal" } = {}): string {
   const lines = shown.split("\n");
-  const [width, height] = [COLUMNS * CELL.width + 2 * EDGE, lines.length * CELL.height + 2 * EDGE];
+  const [width, height] = [columns * CELL.width + 2 * EDGE, lines.length * CELL.height + 2 * EDGE];
   let look = PLAIN;
   const rows = lines.map((line, row) => {
     let column = 0;
@@ -114,7 +114,7 @@ export function svgOf(shown: string): string {
       })
       .join("");
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="the demo in a terminal">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${label}">
 <rect width="100%" height="100%" rx="8" fill="#0d1117"/>
 <g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="13" xml:space="preserve">
 ${rows.filter((row) => row !== "").join("\n")}

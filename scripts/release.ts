@@ -21,6 +21,7 @@ const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "policies/starter": "starter/policies",
     agents: "starter/agents",
     "policies/coordinator": "starter/coordinator",
+    "policies/shell": "starter/shell",
     "policies/conductor": "starter/conductor",
   },
 };

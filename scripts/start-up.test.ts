@@ -66,3 +66,18 @@ test("R16 a run loads nothing of the server, nor of what its tools may never sta
   // its import makes all of `fetch`, 40 ms of every start
   expect(within(files, "node:http", "ws", "@modelcontextprotocol/", "@ai-sdk/openai", "@ai-sdk/anthropic", "@ai-sdk/google")).toEqual([]);
 });
+
+test("S5 before its prompt the shell loads what draws and reads keys: no server, no loop, no decoder, no policy", () => {
+  const files = loadedBy(`${HOST}/commands/shell.ts`);
+  expect(
+    within(
+      files,
+      "packages/core/src/loop/",
+      "packages/core/src/gate/",
+      "packages/core/src/wire/",
+      `${HOST}/coordinator/`,
+      `${HOST}/adapters/`,
+    ),
+  ).toEqual([]);
+  expect(within(files, `${HOST}/compose.ts`, `${HOST}/shell/here.ts`, `${HOST}/shell/table`, "zod", "ws")).toEqual([]);
+});

@@ -17,6 +17,7 @@ import { modelCalls, modelStreams } from "./models.ts";
 import { type Report, toText } from "./report.ts";
 import { resume } from "./resume.ts";
 import { sandboxed } from "./sandbox.ts";
+import { shell } from "./shell.ts";
 import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
 import { start } from "./start.ts";
 import { symbiAgents, symbiStart } from "./symbi.ts";
@@ -56,6 +57,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   symbi: () => symbiAgents({ effort, agents: quick ? 100 : 1_000 }),
   "symbi-start": () => symbiStart({ rounds: quick ? 2 : 7 }),
   start: () => start({ rounds: quick ? 2 : 7 }),
+  shell: () => shell({ rounds: quick ? 2 : 7, keys: quick ? 50 : 300 }),
 };
 
 /** Some are asked for together. */

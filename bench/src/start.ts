@@ -66,9 +66,9 @@ function lineOf(label: string, samples: readonly Started[], floor: readonly Star
 }
 
 /** What it used, or why it did not run. */
-function run(args: readonly string[]): Started | string {
+export function run(args: readonly string[], around: Readonly<{ cwd?: string; env?: NodeJS.ProcessEnv }> = {}): Started | string {
   const began = performance.now();
-  const { status, stderr, stdout } = spawnSync(process.execPath, ["--import", TELL, ...args], { encoding: "utf8" });
+  const { status, stderr, stdout } = spawnSync(process.execPath, ["--import", TELL, ...args], { encoding: "utf8", ...around });
   const wallUs = (performance.now() - began) * 1_000;
   const used = /\nused (\d+) (\d+)/.exec(stderr);
   if (status !== 0 || used === null)

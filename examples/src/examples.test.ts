@@ -33,6 +33,7 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "25-manifests.ts": /^waiting: notify is run only when a person says so: run it\?$/,
   "26-access.ts": /^then: this access is revoked$/,
   "29-schedules.ts": /^nightly$/,
+  "30-symbi.ts": /^Paid\.$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };
 

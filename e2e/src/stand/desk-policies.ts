@@ -1,7 +1,7 @@
 /** The policies of the project on disk. */
 
 /** How long the question about `hurry` may wait. */
-export const HURRY_MS = 2_000;
+export const HURRY_MS = 6_000;
 
 export const DESK_POLICIES = `@id("think")
 permit(principal, action == Action::"model", resource);

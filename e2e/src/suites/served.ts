@@ -73,7 +73,7 @@ async function killedFiring(desk: Desk, stop: Stop): Promise<readonly Violation[
 async function everyPoint(bench: Bench): Promise<void> {
   const desk = await makeDesk(bench.stand);
   furnish(desk, "");
-  const at = new Date(Date.now() + 3_000).toISOString();
+  const at = new Date(Date.now() + 8_000).toISOString();
   await desk.json(["schedules", "add", "tick", "--agent", "clerk", "--at", at, "--input", "now", "--as", PERSON]);
   await inLanes([...POINTS], ({ event, step }) =>
     bench.judge(`Z6 a server that fires is killed at the ${step} of ${event}: its due time is one session and one turn`, () =>

@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { type Limits, nearest, type Prices } from "@orgate/core/vocab";
 import * as z from "zod";
+import type { Draft } from "./draft.ts";
 import { projectSchedule, projectWebhook, type WrittenSchedule, type WrittenWebhook } from "./schedules/written.ts";
 
 const member = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -");
@@ -101,6 +102,10 @@ export type Config = Readonly<{
   /** By name, as they are written. */
   schedules: Readonly<Record<string, WrittenSchedule>>;
   webhooks: Readonly<Record<string, WrittenWebhook>>;
+  /** Files that are read in place of what lies there: for whoever tries a change. No setting. */
+  drafts?: readonly Draft[];
+  /** Whether the shell's agent has the tool `shell`: `orgate shell --allow-shell`. No setting either. */
+  allowShell?: boolean;
 }>;
 
 export type Members = Readonly<Record<string, readonly string[]>>;

@@ -27,6 +27,8 @@ export type FileToolsOptions = Readonly<{
   root: string;
   /** Protected beside the usual places: a journal kept elsewhere, agents under another name. */
   also?: readonly string[];
+  /** What the search is called; `search_files` unless said. */
+  search?: string;
 }>;
 
 /** What decides, what is run, and what holds keys is not even read. */
@@ -40,13 +42,13 @@ const MAX_MATCHES = 200;
 const MAX_MATCH = 300;
 const SKIPPED = new Set([".git", "node_modules"]);
 
-export function fileTools({ root, also = [] }: FileToolsOptions): readonly Tool[] {
+export function fileTools({ root, also = [], search: name = "search_files" }: FileToolsOptions): readonly Tool[] {
   const files = projectFiles({
     root,
     reading: pathGuard({ root, also, places: NEVER_READ }),
     writing: pathGuard({ root, also: [...also, ".env"] }),
   });
-  return [readFile(files), searchFiles(files), writeFile(files), editFile(files)];
+  return [readFile(files), searchFiles(files, name), writeFile(files), editFile(files)];
 }
 
 const path = z.string().min(1).max(4096).describe("From the project's folder, such as src/main.ts");
@@ -98,12 +100,12 @@ const readFile = (files: ProjectFiles): Tool =>
     }),
   );
 
-const searchFiles = (files: ProjectFiles): Tool =>
+const searchFiles = (files: ProjectFiles, name: string): Tool =>
   located(
     files,
     "read",
     defineTool({
-      name: "search_files",
+      name,
       description:
         "Finds lines that hold a text, in the text files below a folder of the project. The text is taken as it is, it is no pattern.",
       input: z.strictObject({
@@ -118,15 +120,15 @@ const searchFiles = (files: ProjectFiles): Tool =>
       markup: "keep",
       ...FILE,
       run: ({ text, path: under, ending = "", ignoreCase = false }, { signal, wouldPermit, evidence }) =>
-        search(files, { text, under, ending, ignoreCase }, signal, wouldPermit, evidence),
+        search(files, { text, under, ending, ignoreCase, name }, signal, wouldPermit, evidence),
     }),
   );
 
-type Search = Readonly<{ text: string; under: string; ending: string; ignoreCase: boolean }>;
+type Search = Readonly<{ text: string; under: string; ending: string; ignoreCase: boolean /** Of the tool. */; name: string }>;
 
 async function search(
   files: ProjectFiles,
-  { text, under, ending, ignoreCase }: Search,
+  { text, under, ending, ignoreCase, name }: Search,
   signal: AbortSignal,
   wouldPermit: WouldPermit,
   evidence: ToolContext["evidence"],
@@ -149,7 +151,7 @@ async function search(
     const { bytes, size } = read(MAX_SEARCHED);
     const held = size > bytes.length ? null : textOf(bytes);
     if (held === null || !plain(held).includes(wanted)) continue;
-    if (file !== under && !mayShow(file, { text, ending, ignoreCase }, wouldPermit)) {
+    if (file !== under && !mayShow(file, { text, ending, ignoreCase }, name, wouldPermit)) {
       withheld += 1;
       continue;
     }
@@ -164,8 +166,8 @@ const WITHHELD = "files that the policies do not permit by name are left out";
 const MAX_WITHHELD = 2_000;
 
 /** Asked only of files that hold the text. */
-function mayShow(path: string, rest: Omit<Search, "under">, wouldPermit: WouldPermit): boolean {
-  return wouldPermit("search_files", { ...rest, path }) === "yes" && wouldPermit("read_file", { path }) !== "no";
+function mayShow(path: string, rest: Omit<Search, "under" | "name">, name: string, wouldPermit: WouldPermit): boolean {
+  return wouldPermit(name, { ...rest, path }) === "yes" && wouldPermit("read_file", { path }) !== "no";
 }
 
 const writeFile = (files: ProjectFiles): Tool =>

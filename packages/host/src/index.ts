@@ -65,3 +65,4 @@ export {
 export type { Forking, NewSession, Sessions } from "./sessions.ts";
 export { readSkill } from "./skill-folder.ts";
 export type { Following, Subscribe, Words } from "./subscribing.ts";
+export { type SymbiAgentsOptions, symbiAgents } from "./symbi-agents.ts";

@@ -49,6 +49,7 @@ import {
   sha256,
 } from "./compose.ts";
 import type { Config, Groups } from "./config.ts";
+import { draftsBelow } from "./draft.ts";
 import { remembering, runRemembered } from "./policy-memory.ts";
 import { version } from "./version.ts";
 
@@ -188,7 +189,7 @@ function isAhead({ file, line }: PolicyProblem, { policies, cast }: PolicySet): 
   const isUnused = (id: unknown): boolean => EFFECTS.some((e) => e === id) && !cast.tools.some((t) => t.effects.some((e) => e === id));
   return named.length > 0 && named.every(isUnused);
 }
-const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
+const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
 
 const filesFor = ({ policies }: PolicyFolder, surface: Surface | null) =>
   policies.filter((p) => p.surface === null || p.surface === surface);
@@ -316,14 +317,21 @@ export type Policies = Gate &
     place: FolderPlace;
   }>;
 
+export const policyPlace = ({ policies, root, drafts = [] }: Pick<Config, "root" | "policies" | "drafts">): FolderPlace => ({
+  folder: policies,
+  label: "policies",
+  within: root,
+  ...(drafts.length === 0 ? {} : { drafts: draftsBelow("policies", drafts) }),
+});
+
 /** Throws `policies-missing` or `policies-refused`. */
 export function openPolicies(
-  config: Pick<Config, "root" | "policies" | "groups" | "journal">,
+  config: Pick<Config, "root" | "policies" | "groups" | "journal" | "drafts">,
   agents: readonly Agent[],
   surface: Surface,
   only?: ReadonlySet<string>,
 ): Policies {
-  const place = { folder: config.policies, label: "policies", within: config.root };
+  const place = policyPlace(config);
   const engine = cedarEngine();
   const checked = checkedBefore(config.journal.directory, [version(), engine.version(), gateFiles()].join("\n"));
   return policiesOf({ place, agents, groups: config.groups, surface, checked, ...(only === undefined ? {} : { only }) }, engine);

@@ -40,6 +40,7 @@ import { fileBad } from "./project-modules.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
 import type { finishAgent, SymbiOrigin } from "./project-symbi.ts";
 import type { AskHidden, Env } from "./secrets.ts";
+import { hasShellAgent } from "./shell-agent.ts";
 
 /** `symbi`: where it comes from such a file. */
 export type ProjectAgent = Readonly<{
@@ -59,6 +60,8 @@ export type ProjectAgents = Readonly<{
   desk: CoordinatorTools;
 }>;
 
+const same = <T>(agents: readonly T[]): readonly T[] => agents;
+
 /** A23 an agent is found by its name, whichever way it is written; one name is one agent. Only the skills that are named are read, unless all are asked for. */
 export async function loadProjectAgents(
   config: Config,
@@ -75,13 +78,15 @@ export async function loadProjectAgents(
   );
   const manifests = manifestsOf(config, env, ask);
   const desk = coordinatorTools();
+  const shell = hasShellAgent(config) ? (await import("./shell/tools/agent.ts")).shellDesk(config, env, desk) : null;
+  const spare = [...desk.tools, ...(shell?.tools ?? [])];
   const tomlFiles = config.agents.filter(isToml);
-  const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, desk.tools, manifests.broken);
-  const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, desk.tools);
+  const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, spare, manifests.broken);
+  const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, spare);
   const { agents: symbis, origins, sources, finish } = await symbiAgents(config, loadBox, manifests.broken, collect);
   const unfit = new Map([...tomls, ...symbis].map(({ agent, unfit: tools }) => [agent.name, tools]));
   const byName = new Map<string, ProjectAgent>();
-  for (const { agent, file } of withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config)) {
+  for (const { agent, file } of (shell?.within ?? same)(withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config))) {
     const other = byName.get(agent.name);
     if (other !== undefined) {
       const [here, there] = [placeOf(agent.name, file), placeOf(agent.name, other.file)];
@@ -166,7 +171,7 @@ async function symbiAgents(
     if (collect === null) throw refuseAll(path, problems, cause);
     collect(problems);
   };
-  const reads = await readSymbiFiles(config.root, config.agents.filter(isSymbi));
+  const reads = await readSymbiFiles(config.root, config.agents.filter(isSymbi), config.drafts);
   const sources = reads.flatMap((read) => {
     if (read.kind === "source") return [read.source];
     refuse(read.path, read.problems);
@@ -211,7 +216,14 @@ async function symbiAgents(
 type ToolBox = Awaited<ReturnType<typeof loadToolBox>>;
 
 export const manifestsOf = (config: Config, env: Env, ask: AskHidden): ProjectManifests =>
-  projectManifests({ root: config.root, tools: config.tools, directory: config.journal.directory, env, ask });
+  projectManifests({
+    root: config.root,
+    tools: config.tools,
+    directory: config.journal.directory,
+    env,
+    ask,
+    ...(config.drafts === undefined ? {} : { drafts: config.drafts }),
+  });
 
 /** What is trusted, by the journal; nothing where there is no journal yet. */
 export async function trustIn(directory: string): Promise<Trusted> {

@@ -20,6 +20,7 @@ import {
   sha256,
   workplace,
 } from "./compose.ts";
+import type { Draft } from "./draft.ts";
 import { type ManifestTools, manifestTool } from "./manifest-tool.ts";
 import { type AskHidden, type Env, secretsFrom } from "./secrets.ts";
 import { readBytes } from "./text-file.ts";
@@ -34,6 +35,7 @@ export type ManifestPlace = Readonly<{
   directory: string;
   env: Env;
   ask: AskHidden;
+  drafts?: readonly Draft[];
 }>;
 
 /** Calls a tool of an MCP server, for `[mcp]` manifests. */
@@ -57,7 +59,7 @@ export type ProjectManifests = Readonly<{
 
 /** T172 what cannot be used is told by name, and the rest can. */
 export function projectManifests(place: ManifestPlace): ProjectManifests {
-  const read = readManifests(place.root, place.tools);
+  const read = readManifests(place.root, place.tools, place.drafts);
   const mcp: { call: CallMcp | null } = { call: null };
   const ground = groundOf(place, read, mcp);
   const tools = new Map<string, ProjectManifest>();

@@ -272,6 +272,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const surfaceOf = (agent: string): Surface => (Object.hasOwn(surfaces, agent) ? (surfaces[agent] ?? surface) : surface);
   const agents = byName(options.agents);
   checkDelegates(agents);
+  checkOwnPolicies(options.agents, gate);
   const settings = settingsOf(options.env ?? process.env, options.folder ?? null);
   const { embedding = null } = options;
   const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
@@ -707,6 +708,19 @@ function checkDelegates(agents: ReadonlyMap<string, Agent>): void {
       hint,
     });
   }
+}
+
+/** Y75 what an agent's own file says of policies is decided by the gate, or the agent is not run. */
+function checkOwnPolicies(agents: readonly Agent[], gate: Gate): void {
+  const read = new Set(isPolicies(gate) ? gate.current().files.map(({ digest }) => digest) : []);
+  const stranger = agents.find(({ policies }) => policies.some(({ text }) => !read.has(sha256(text))));
+  if (stranger === undefined) return;
+  throw new FaultError({
+    kind: "agent-invalid",
+    where: `agent \`${stranger.name}\``,
+    detail: "its own file has policies, and the gate does not read them",
+    hint: "make the gate with cedarPolicies, and give it the same agents",
+  });
 }
 
 /** Stands in for one that is not there any more: no tools, no delegates, and a model that is never asked. */

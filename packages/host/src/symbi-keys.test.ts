@@ -1,351 +1,394 @@
-/** Y11: for every key there is a run, or a declaration, that changes with its value. A key without a row fails. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Agent, Equipment, Model } from "@orgate/core";
-import { KEYS, readSymbi } from "@orgate/core/symbi";
-import { refused, reply, type Step, scriptedModel } from "@orgate/core/testing";
-import { afterAll, expect, test } from "vitest";
-import { modelsWith, settingsOf, sha256 } from "./compose.ts";
-import { gateOf, made } from "./fixtures/symbi-stand.ts";
-import { type Completed, createRuntime } from "./runtime.ts";
+/**
+ * Y11: for every key of every block there is a run whose outcome changes with its value. The keys are those of `KEYS`, which the grammar's blocks are read by (Y74, in
+ * core's `keys.test.ts`); a key without a row fails. All runs share one runtime: the real loop, the real gate, a journal on disk.
+ */
+import { type Agent, RECALL_KNOWLEDGE, STORE_KNOWLEDGE } from "@orgate/core";
+import { KEYS } from "@orgate/core/symbi";
+import { refused, reply } from "@orgate/core/testing";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type Planned, type Row, type Runs, removeRuns, runsOf, type Says, type Seen } from "./fixtures/symbi-runs.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "orgate-keys-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const ALL = "permit(principal, action, resource);";
 const call = (tool: string, args: object = {}) => reply.calls([{ tool, args: { ...args } }]);
-type Seen = Readonly<{
-  result: Completed;
-  asked: readonly Readonly<{ system: string; temperature: number; maxOutputTokens: number; messages: readonly unknown[] }>[];
-  agent: Agent;
-}>;
-type Row = Readonly<{
-  /** Two values, and what comes of each: never the same. */
-  values: readonly [string, string];
-  look: (seen: Seen) => unknown;
-  comes: readonly [unknown, unknown];
-  script?: readonly Step[] | ((model: string) => readonly Step[]);
-  /** The offline model by its rules, in place of a script. */
-  offline?: true;
-  tools?: string;
-  returns?: string;
-  more?: string;
-  policies?: string;
-  equipment?: Partial<Equipment>;
-}>;
+const twice = (tool: string) =>
+  reply.calls([
+    { tool, args: {}, id: "a" },
+    { tool, args: {}, id: "b" },
+  ]);
+/** Each in its turn, and the last one from then on. */
+const inOrder =
+  (...steps: readonly ReturnType<typeof call>[]): Says =>
+  (_, n) =>
+    steps[Math.min(n, steps.length - 1)] ?? reply.text("done");
+/** Calls the one tool that it has. */
+const first: Says = (_, n, agent) => (n === 0 ? call(agent.tools[0]?.name ?? "") : reply.text("x"));
+const lookThen = inOrder(call("look"), reply.text("done"));
+/** The answer is what the model can see. */
+const tells =
+  (what: (request: Parameters<Says>[0], agent: Agent) => unknown): Says =>
+  (request, _, agent) =>
+    reply.text(String(what(request, agent)));
 
-let runs = 0;
-async function ran(text: string, row: Row): Promise<Seen> {
-  const found = made(text, row.equipment);
-  if (found.kind === "problems") throw new Error(`${found.text}\n${text}`);
-  const [agent] = found.agents;
-  if (agent === undefined) throw new Error("no agent");
-  const asked: Seen["asked"][number][] = [];
-  const scripts = new Map<string, Model>();
-  const modelOf = (one: Agent): Model => {
-    if (row.offline === true) return modelsWith(settingsOf({}, null))(one);
-    const steps = typeof row.script === "function" ? row.script(one.model) : (row.script ?? [reply.text("done")]);
-    const script = scripts.get(one.model) ?? scriptedModel([...steps], { id: one.model });
-    scripts.set(one.model, script);
-    return {
-      ...script,
-      ask: (request, ...rest) => {
-        asked.push({
-          system: request.system,
-          temperature: request.temperature,
-          maxOutputTokens: request.maxOutputTokens,
-          messages: [...request.messages],
-        });
-        return script.ask(request, ...rest);
-      },
-    };
-  };
-  runs += 1;
-  const { gate } = gateOf(found.agents, row.policies ?? ALL);
-  const runtime = await createRuntime({
-    directory: join(folder, String(runs)),
-    agents: found.agents,
-    gate,
-    principal: { kind: "user", id: "ann" },
-    synchronous: "off",
-    model: modelOf,
-  });
-  try {
-    return { result: await runtime.complete(agent.name, "go"), asked, agent };
-  } finally {
-    await runtime.close();
-  }
-}
-
-const kinds = ({ result }: Seen, kind: string): readonly unknown[] =>
-  result.events.filter(({ event }) => event.kind === kind).map(({ event }) => event);
 const ending = ({ result }: Seen) => result.ending;
-const limit = (name: string) => (seen: Seen) => Reflect.get(Object(Reflect.get(Object(kinds(seen, "turn.started")[0]), "limits")), name);
-const system = ({ asked }: Seen) => asked[0]?.system ?? "";
-/** Of two values one gives this, and the other something else. */
-const digestOf = (seen: Seen) => Reflect.get(Object(Reflect.get(Object(kinds(seen, "session.opened")[0]), "agent")), "digest");
+const output = ({ result }: Seen) => result.output;
+const calls = ({ result }: Seen) => result.calls;
+const outcomes = ({ result }: Seen) => result.events.flatMap(({ event }) => (event.kind === "act.ended" ? [event.outcome.kind] : []));
 const PRICED = "prices = { input: 1000000, output: 1000000 }";
+const THINKS = (name: string) => `permit(principal == Agent::"${name}", action == Action::"model", resource);`;
 
 const WITH: Readonly<Record<keyof typeof KEYS.with, Row>> = {
   model: {
     values: ['"offline/a"', '"offline/b"'],
-    look: (s) => Reflect.get(Object(kinds(s, "model.replied")[0]), "model"),
+    says: tells((_, agent) => agent.model),
+    look: output,
     comes: ["offline/a", "offline/b"],
   },
   fallbacks: {
-    values: ["[ ]", '["offline/b"]'],
-    more: 'model = "offline/a"',
-    script: (model) => (model === "offline/a" ? [refused(401, { transient: false })] : [reply.text("b")]),
+    values: ["[ ]", '["offline/second"]'],
+    says: (_, __, agent) => (agent.model === "offline/second" ? reply.text("b") : refused(401, { transient: false })),
     look: ending,
     comes: ["failed", "completed"],
   },
   model_options: {
     values: ['{ rules: [{ when: {}, say: "one" }] }', '{ rules: [{ when: {}, say: "two" }] }'],
-    more: 'model = "offline/a"',
     offline: true,
-    look: ({ result }) => result.output,
+    look: output,
     comes: ["one", "two"],
   },
-  instructions: { values: ['"Be brief."', '"Be long."'], look: (s) => system(s).includes("brief"), comes: [true, false] },
+  instructions: {
+    values: ['"Be brief."', '"Be long."'],
+    says: tells(({ system }) => system.includes("brief")),
+    look: output,
+    comes: ["true", "false"],
+  },
   project_instructions: {
     values: ["true", "false"],
     equipment: { instructions: [{ file: "AGENTS.md", text: "House rules." }] },
-    look: (s) => system(s).includes("House rules."),
-    comes: [true, false],
+    says: tells(({ system }) => system.includes("House rules.")),
+    look: output,
+    comes: ["true", "false"],
   },
-  memory: { values: ["persistent", "none"], look: ({ agent }) => agent.knowledge === null, comes: [false, true] },
-  sandbox: {
-    values: ["process", "none"],
-    tools: "shell",
-    script: [call("shell"), reply.text("x")],
-    look: ({ result }) => result.calls,
-    comes: [0, 1],
+  memory: {
+    values: ["persistent", "none"],
+    says: inOrder(call(STORE_KNOWLEDGE, { subject: "a", predicate: "is", object: "b" }), reply.text("done")),
+    look: calls,
+    comes: [1, 0],
   },
+  sandbox: { values: ["process", "none"], tools: "shell", says: inOrder(call("shell"), reply.text("x")), look: calls, comes: [0, 1] },
   privacy: {
     values: ["high", "normal"],
-    tools: "look",
-    script: [call("look"), reply.text("x")],
-    look: (s) => JSON.stringify(kinds(s, "labels.added")).includes("private"),
-    comes: [true, false],
+    tools: "look, fetch",
+    says: inOrder(call("look"), call("fetch", { url: "u" }), reply.text("x")),
+    rules: (name) =>
+      `permit(principal == Agent::"${name}", action, resource);\nforbid(principal == Agent::"${name}", action in Action::"network", resource) when { context.labels.contains("private") };`,
+    look: calls,
+    comes: [1, 2],
   },
-  timeout: { values: ["90s", '"2m"'], look: limit("turnMs"), comes: [90_000, 120_000] },
-  tool_timeout: { values: ["5", "5.minutes"], look: limit("toolMs"), comes: [5_000, 300_000] },
+  timeout: { values: ["40ms", "1h"], tools: ["nap_a", "nap_b"], says: first, look: ending, comes: ["timed-out", "completed"] },
+  tool_timeout: {
+    values: ["40ms", "60"],
+    tools: ["nap_c", "nap_d"],
+    says: first,
+    look: outcomes,
+    comes: [["unknown"], ["done"]],
+  },
   budget: { values: ["0.01", "90000.00"], more: PRICED, look: ending, comes: ["out-of-money", "completed"] },
-  iterations: {
-    values: ["1", "2"],
-    tools: "look",
-    script: [call("look"), reply.text("x")],
-    look: ending,
-    comes: ["out-of-iterations", "completed"],
-  },
+  iterations: { values: ["1", "2"], tools: "look", says: lookThen, look: ending, comes: ["out-of-iterations", "completed"] },
   tokens: { values: ["40", "100000"], more: "context_tokens = 30", look: ending, comes: ["out-of-tokens", "completed"] },
   calls: {
     values: ["1", "2"],
     tools: "look",
-    script: [
-      reply.calls([
-        { tool: "look", args: {}, id: "a" },
-        { tool: "look", args: {}, id: "b" },
-      ]),
-      reply.text("x"),
-    ],
+    says: inOrder(twice("look"), reply.text("x")),
     look: ending,
     comes: ["out-of-calls", "completed"],
   },
-  context_tokens: { values: ["500", "1000"], look: limit("contextTokens"), comes: [500, 1_000] },
-  output_tokens: { values: ["100", "200"], look: ({ asked }) => asked[0]?.maxOutputTokens, comes: [100, 200] },
-  tools_at_once: { values: ["1", "2"], look: limit("toolsAtOnce"), comes: [1, 2] },
+  context_tokens: {
+    values: ["100", "20000"],
+    tools: "look",
+    says: (request, n) => (n < 6 ? call("look") : reply.text(String(request.messages.length > 9))),
+    look: output,
+    comes: ["false", "true"],
+  },
+  output_tokens: { values: ["100", "200"], says: tells((request) => request.maxOutputTokens), look: output, comes: ["100", "200"] },
+  tools_at_once: {
+    values: ["1", "2"],
+    tools: ["meet_a", "meet_b"],
+    says: (_, n, agent) => (n === 0 ? twice(agent.tools[0]?.name ?? "") : reply.text("x")),
+    look: ({ result }) =>
+      result.events.flatMap(({ event }) => (event.kind === "act.ended" && event.outcome.kind === "done" ? [event.outcome.output] : [])),
+    comes: [
+      ["alone", "alone"],
+      ["met", "met"],
+    ],
+  },
   refused_in_a_row: {
     values: ["1", "2"],
     tools: "look",
-    policies: `${ALL}\nforbid(principal, action == Action::"tool:look", resource);`,
-    script: [call("look"), reply.text("x")],
+    rules: THINKS,
+    says: lookThen,
     look: ending,
     comes: ["denied", "completed"],
   },
   observation_chars: {
     values: ["10", "1000"],
     tools: "look",
-    script: [call("look"), reply.text("x")],
-    look: ({ asked }) => JSON.stringify(asked[1]?.messages).includes("done: it was a long look"),
-    comes: [false, true],
+    says: (request, n) => (n === 0 ? call("look") : reply.text(String(JSON.stringify(request.messages).includes("it was a long look")))),
+    look: output,
+    comes: ["false", "true"],
   },
-  temperature: { values: ["0", "1.5"], look: ({ asked }) => asked[0]?.temperature, comes: [0, 1.5] },
+  temperature: { values: ["0", "1.5"], says: tells((request) => request.temperature), look: output, comes: ["0", "1.5"] },
   output_repairs: {
     values: ["0", "1"],
     returns: "-> { n: int }",
-    script: [reply.text("no"), reply.text('{"n":1}')],
+    says: inOrder(reply.text("no"), reply.text('{"n":1}')),
     look: ending,
     comes: ["failed", "completed"],
   },
   groups: {
     values: ['["trusted"]', "[others]"],
     tools: "look",
-    script: [call("look"), reply.text("x")],
-    policies:
-      'permit(principal, action in [Action::"model", Action::"respond"], resource);\npermit(principal in AgentGroup::"trusted", action, resource);',
-    look: ({ result }) => result.calls,
+    says: lookThen,
+    rules: (name) => `permit(principal in AgentGroup::"trusted", action, resource) when { principal.id == "${name}" };`,
+    look: calls,
     comes: [1, 0],
   },
-  max_depth: { values: ["1", "2"], look: ({ agent }) => agent.maxDepth, comes: [1, 2] },
+  max_depth: {
+    values: ["1", "2"],
+    file: (name, value) => `agent ${name} { capabilities = ["agent:${name}_mid"] with instructions = "x", max_depth = ${value} { } }
+agent ${name}_mid { capabilities = ["agent:${name}_low"] with instructions = "x", max_depth = ${value} { } }
+agent ${name}_low { with instructions = "x" { } }`,
+    says: (request, n, { delegates: [next] }) =>
+      next === undefined
+        ? reply.text("deep")
+        : n === 0
+          ? call("delegate", { agent: next, task: "t" })
+          : reply.text(JSON.stringify(request.messages).includes("deep") ? "deep" : "no"),
+    look: output,
+    comes: ["no", "deep"],
+  },
   recover: {
     values: ['"stop"', '"ask-model"'],
     tools: "fail",
-    script: [call("fail"), reply.text("x")],
+    says: inOrder(call("fail"), reply.text("x")),
     look: ending,
     comes: ["failed", "completed"],
   },
   retry: {
     values: ["{ times: 1, backoffMs: 1 }", "{ times: 2, backoffMs: 1 }"],
-    script: [refused(503), refused(503), reply.text("x")],
+    says: (_, n) => (n < 2 ? refused(503) : reply.text("x")),
     look: ending,
     comes: ["failed", "completed"],
   },
   breaker: {
     values: ["{ failures: 1 }", "{ failures: 5 }"],
-    tools: "fail",
-    script: [call("fail"), call("fail"), reply.text("x")],
-    look: (s) => kinds(s, "act.started").length,
+    tools: ["fail_a", "fail_b"],
+    says: (_, n, agent) => (n < 2 ? call(agent.tools[0]?.name ?? "") : reply.text("x")),
+    look: (seen) => outcomes(seen).length,
     comes: [1, 2],
   },
   prices: {
     values: ["{ input: 0, output: 0 }", "{ input: 1000000, output: 1000000 }"],
-    script: [reply.text("x", { usage: { input: 2, output: 3 } })],
+    says: () => reply.text("x", { usage: { input: 2, output: 3 } }),
     look: ({ result }) => result.cost,
     comes: [0, 5],
   },
-  tokenizer: { values: ["estimate", "o200k_base"], look: ({ agent }) => agent.tokenizer, comes: ["estimate", "o200k_base"] },
+  tokenizer: {
+    values: ["estimate", "o200k_base"],
+    more: `tokens = 2000, context_tokens = 1500, output_tokens = 100`,
+    input: "internationalization ".repeat(400),
+    look: ending,
+    comes: ["out-of-tokens", "completed"],
+  },
   context: {
     values: ['{ kind: "window" }', '{ kind: "mask", keep: 1 }'],
-    look: ({ agent }) => agent.context.kind,
-    comes: ["window", "mask"],
+    tools: "recite",
+    more: "context_tokens = 500",
+    says: (request, n) => (n < 5 ? call("recite") : reply.text(String(request.messages.length))),
+    look: output,
+    comes: ["8", "12"],
   },
 };
 
-test.each(Object.keys(KEYS.with))("Y11 with %s: the run changes with its value", async (key) => {
-  const row = Reflect.get(WITH, key) as Row | undefined;
-  if (row === undefined) throw new Error(`there is no row for \`${key}\``);
-  const instructions = key === "instructions" ? "" : 'instructions = "work",';
-  const text = (value: string) =>
-    `agent worker ${row.returns ?? ""} { capabilities = [${row.tools ?? ""}] with ${instructions} ${row.more === undefined ? "" : `${row.more}, `}${key} = ${value} { } }`;
-  const [a, b] = [await ran(text(row.values[0]), row), await ran(text(row.values[1]), row)];
-  expect([row.look(a), row.look(b)]).toEqual(row.comes);
-  expect(digestOf(a)).not.toBe(digestOf(b));
-});
-
-const METADATA: Readonly<Record<keyof typeof KEYS.metadata, (seen: Seen) => unknown>> = {
-  description: (s) => system(s).startsWith("one"),
-  version: digestOf,
-  author: digestOf,
-};
-
-test.each(Object.keys(KEYS.metadata))("Y11 Y5 metadata %s: the run changes with its value", async (key) => {
-  const look = Reflect.get(METADATA, key) as ((seen: Seen) => unknown) | undefined;
-  if (look === undefined) throw new Error(`there is no row for \`${key}\``);
-  const text = (value: string) => `metadata { ${key} = "${value}" }\nagent worker { with instructions = "work" { } }`;
-  const row: Row = { values: ["", ""], look: () => null, comes: [null, null] };
-  const [a, b] = [await ran(text("one"), row), await ran(text("two"), row)];
-  expect(look(a)).not.toEqual(look(b));
-});
-
-const MEMORY: Readonly<Record<keyof typeof KEYS.memory, readonly [string, string]>> = {
-  scope: ["agent", "shared"],
-  store: ["project", "shared"],
-  max_items: ["1", "2"],
-  max_tokens: ["100", "200"],
-  threshold: ["0.1", "0.9"],
-  keep_learnings: ["true", "false"],
-};
-
-test.each(Object.keys(KEYS.memory))("Y11 Y43 memory %s: what a session depends on changes with its value", (key) => {
-  const values = Reflect.get(MEMORY, key) as readonly [string, string] | undefined;
-  if (values === undefined) throw new Error(`there is no row for \`${key}\``);
-  const agentWith = (value: string): Agent => {
-    const found = made(`memory m { ${key} ${value} }\nagent worker { with instructions = "work" { } }`);
-    if (found.kind === "problems" || found.agents[0] === undefined) throw new Error(JSON.stringify(found));
-    return found.agents[0];
-  };
-  const [a, b] = [agentWith(values[0]), agentWith(values[1])];
-  expect(a.knowledge).not.toEqual(b.knowledge);
-  expect(a.digest(sha256)).not.toBe(b.digest(sha256));
-});
-
-/** What is declared is what the rest of the runtime goes by (section Z). */
-const DECLARED: Readonly<Record<"schedule" | "webhook" | "webhook filter", Readonly<Record<string, readonly [string, string]>>>> = {
-  schedule: {
-    agent: ["a", "b"],
-    input: ['"x"', '"y"'],
-    cron: ['"* * * * *"', '"0 * * * *"'],
-    at: ['"2030-01-01T00:00:00Z"', '"2031-01-01T00:00:00Z"'],
-    timezone: ['"UTC"', '"Europe/Berlin"'],
-    one_shot: ["true", "false"],
-    jitter: ["1s", "2s"],
-    overlap: ["skip", "queue"],
-    missed: ["once", "all"],
-    session: ["fresh", "shared"],
-    retries: ["0", "1"],
-    enabled: ["true", "false"],
+const METADATA: Readonly<Record<"description", Row>> = {
+  description: {
+    values: ['"one"', '"two"'],
+    file: (name, value) => `metadata { description = ${value} }\nagent ${name} { with instructions = "work" { } }`,
+    says: tells(({ system }) => system.startsWith("one")),
+    look: output,
+    comes: ["true", "false"],
   },
-  webhook: {
-    agent: ["a", "b"],
-    path: ['"/a"', '"/b"'],
-    provider: ["github", "slack"],
-    secret: ["vault://a", '"$B"'],
-    input: ['"x"', '"y"'],
-    replay_window: ["1m", "2m"],
-    max_bytes: ["1", "2"],
-  },
-  "webhook filter": { json_path: ['"$.a"', '"$.b"'], equals: ["1", "2"], contains: ['"x"', '"y"'] },
-};
-const BASE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  schedule: { agent: "a", input: '"x"', cron: '"* * * * *"' },
-  webhook: { agent: "a", path: '"/a"', provider: "github", secret: "vault://a" },
-  "webhook filter": { json_path: '"$.a"', equals: "1" },
 };
 
-test.each(["schedule", "webhook", "webhook filter"] as const)("Y11 every key of %s changes what is declared", (block) => {
-  expect(Object.keys(DECLARED[block]).sort()).toEqual(Object.keys(KEYS[block]).sort());
-  const declared = (key: string, value: string): string => {
-    const other = { at: "cron", contains: "equals" }[key];
-    const keys = Object.entries({ ...BASE[block], [key]: value }).filter(([name]) => name !== other);
-    const body = keys.map(([name, one]) => `${name}: ${one}`).join("\n");
-    const webhook = Object.entries(BASE["webhook"] ?? {})
-      .map(([name, one]) => `${name}: ${one}`)
-      .join("\n");
-    const text = block === "webhook filter" ? `webhook x {\n${webhook}\nfilter {\n${body}\n}\n}` : `${block} x {\n${body}\n}`;
-    const read = readSymbi(text, "x.symbi");
-    if (read.kind === "problems") throw new Error(`${JSON.stringify(read.problems)}\n${text}`);
-    const { schedules, webhooks } = read.symbi;
-    return JSON.stringify([...schedules, ...webhooks].map(({ place: _, ...rest }) => rest));
+const remembers = (name: string, keys: string): string => `memory m { ${keys} }\nagent ${name} { with instructions = "work" { } }`;
+const SEEDED = "ladder";
+const shown = tells(({ context }) => context.join(" ").split(SEEDED).length - 1);
+const recalling = (values: readonly [string, string], comes: readonly [string, string], more: string, key: string): Row => ({
+  values,
+  comes,
+  file: (name, value) => remembers(name, `${key} ${value}\n${more}`),
+  input: `where is the ${SEEDED}?`,
+  says: shown,
+  look: output,
+});
+const MEMORY: Readonly<Record<keyof typeof KEYS.memory, Row>> = {
+  scope: recalling(["agent", "shared"], ["0", "3"], "", "scope"),
+  max_items: recalling(["1", "2"], ["1", "2"], "scope shared", "max_items"),
+  max_tokens: recalling(["100", "5000"], ["0", "3"], "scope shared", "max_tokens"),
+  threshold: recalling(["0", "1"], ["3", "0"], "scope shared", "threshold"),
+  store: {
+    values: ["agent", "shared"],
+    file: (name, value) => remembers(name, `store ${value}\nscope agent`),
+    says: (request, n) =>
+      n === 0
+        ? call(STORE_KNOWLEDGE, { subject: "saw", predicate: "lies", object: "here" })
+        : n === 1
+          ? call(RECALL_KNOWLEDGE, { query: "saw" })
+          : reply.text(String(JSON.stringify(request.messages.at(-1)).includes("here"))),
+    look: output,
+    comes: ["true", "false"],
+  },
+  keep_learnings: {
+    values: ["true", "false"],
+    file: (name, value) => remembers(name, `keep_learnings ${value}`),
+    says: (request, n) => reply.text(n === 0 ? "hammers are in the cellar" : String(request.context.join(" ").includes("cellar"))),
+    look: async ({ runtime, name }) => (await runtime.complete(name, "where are hammers?")).output,
+    comes: ["true", "false"],
+  },
+};
+
+const approval = (key: string, values: readonly [string, string], look: Row["look"], comes: Row["comes"], more = ""): Row => ({
+  values,
+  look,
+  comes,
+  file: (name, value) =>
+    `agent ${name} { capabilities = [look] policy p { require: approval(look, { ${key}: ${value}${more} }) } with instructions = "x" { } }`,
+  rules: THINKS,
+  says: lookThen,
+});
+/** What comes of one person's yes. */
+const afterYes =
+  (by: string, answer: "approve" | "grant" = "approve") =>
+  async ({ result, runtime, person }: Seen): Promise<unknown> => {
+    const [question] = result.questions;
+    if (question === undefined) return "nothing was asked";
+    const { approval: id, digest } = question;
+    const said =
+      answer === "approve" ? ({ kind: "approve" } as const) : ({ kind: "grant", grant: { scope: "tool", until: "session" } } as const);
+    return runtime.approvals.answer({ approval: id, digest, answer: said }, person(by)).then(
+      ({ result: after }) => after?.state ?? "waiting",
+      () => "refused",
+    );
   };
-  for (const [key, [a, b]] of Object.entries(DECLARED[block])) expect([key, declared(key, a)]).not.toEqual([key, declared(key, b)]);
+/** What comes of half an hour without an answer. */
+const afterHalfAnHour = async ({ result, runtime }: Seen): Promise<unknown> => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 30 * 60_000 });
+  try {
+    const after = await runtime.resume(result.session).result;
+    return after.ending ?? after.state;
+  } finally {
+    vi.useRealTimers();
+  }
+};
+const APPROVAL: Readonly<Record<keyof typeof KEYS.approval, Row>> = {
+  question: approval("question", ['"One?"', '"Two?"'], ({ result }) => result.questions[0]?.asks[0]?.question, ["One?", "Two?"]),
+  approvers: approval("approvers", ["[operators]", "[leads]"], afterYes("ben"), ["refused", "ended"]),
+  quorum: approval("quorum", ["1", "2"], afterYes("ann"), ["ended", "waiting"]),
+  expires: approval("expires", ["60s", "1h"], afterHalfAnHour, ["completed", "waiting"]),
+  on_expiry: approval("on_expiry", ["deny", "halt"], afterHalfAnHour, ["completed", "halted"], ", expires: 60s"),
+  grant: approval("grant", ['"once"', '"tool session"'], afterYes("ann", "grant"), ["refused", "ended"]),
+};
+
+const TABLE = { with: WITH, metadata: METADATA, memory: MEMORY, approval: APPROVAL };
+const rowsOf = Object.entries(TABLE).flatMap(([block, rows]) => Object.entries<Row>(rows).map(([key, row]) => [block, key, row] as const));
+const nameOf = (block: string, key: string, i: number): string => `${block}_${key}_${"ab"[i] ?? ""}_`;
+const planned = rowsOf.flatMap(([block, key, row]) =>
+  row.values.map((value, i): Planned => {
+    const name = nameOf(block, key, i);
+    const tools = typeof row.tools === "string" ? row.tools : (row.tools?.[i] ?? "");
+    const settings = [
+      ...(key === "instructions" ? [] : ['instructions = "work"']),
+      ...(key === "model" ? [] : [`model = "offline/${name}"`]),
+      ...(row.more === undefined ? [] : [row.more]),
+      `${key} = ${value}`,
+    ];
+    const usual = `agent ${name} ${row.returns ?? ""} { capabilities = [${tools}] with ${settings.join(", ")} { } }`;
+    return { name, text: row.file?.(name, value) ?? usual, row };
+  }),
+);
+/** What the others recall. */
+const SEEDER: Planned = {
+  name: "seeder",
+  text: remembers("seeder", "store shared"),
+  row: {
+    values: ["", ""],
+    look: output,
+    comes: [null, null],
+    says: (_, n) =>
+      n < 3
+        ? call(STORE_KNOWLEDGE, { subject: SEEDED, predicate: `has ${n}`, object: `place ${n} ${"far away ".repeat(60)}` })
+        : reply.text("done"),
+  },
+};
+
+let runs: Runs;
+beforeAll(async () => {
+  runs = await runsOf([SEEDER, ...planned], "one");
+  await runs.run("seeder");
+});
+afterAll(async () => {
+  await runs.close();
+  removeRuns();
 });
 
-const APPROVAL: Readonly<Record<keyof typeof KEYS.approval, readonly [string, string]>> = {
-  question: ['"One?"', '"Two?"'],
-  approvers: ["[a]", "[b]"],
-  quorum: ["1", "2"],
-  expires: ["60s", "1h"],
-  on_expiry: ["deny", "halt"],
-  grant: ['"session"', '"turn"'],
-};
+test("Y11 every key of every block has a row", () => {
+  const keys = (rows: object) => Object.keys(rows).sort();
+  expect(Object.keys(KEYS).sort()).toEqual([...Object.keys(TABLE), "schedule", "webhook", "webhook filter"].sort());
+  for (const block of ["with", "memory", "approval"] as const) expect(keys(TABLE[block])).toEqual(keys(KEYS[block]));
+  expect([...keys(METADATA), ...OF_FILE].sort()).toEqual(keys(KEYS.metadata));
+});
 
-test.each(Object.keys(KEYS.approval))("Y11 approval %s: the question changes with its value", async (key) => {
-  const values = Reflect.get(APPROVAL, key) as readonly [string, string] | undefined;
-  if (values === undefined) throw new Error(`there is no row for \`${key}\``);
-  const asked = async (value: string) => {
-    const text = `agent worker { capabilities = [look] policy p { require: approval(look, { ${key}: ${value} }) } with instructions = "x" { } }`;
-    const thinks = 'permit(principal, action in [Action::"model", Action::"respond"], resource);';
-    const { result } = await ran(text, {
-      values: ["", ""],
-      look: () => null,
-      comes: [null, null],
-      script: [call("look")],
-      policies: thinks,
-    });
-    expect(result.state).toBe("waiting");
-    return JSON.stringify(kinds({ result } as Seen, "gate.decided").at(-1));
-  };
-  expect(await asked(values[0])).not.toBe(await asked(values[1]));
+test.each(rowsOf)("Y11 %s %s: what comes of a run changes with its value", async (block, key, { look, comes }) => {
+  const found = [];
+  for (const i of [0, 1]) found.push(await look(await runs.run(nameOf(block, key, i))));
+  expect(found).toEqual(comes);
+});
+
+/** What says nothing to the model, and is no limit: of which file a session goes on with. */
+const OF_FILE = ["version", "author"] as const;
+test("Y11 Y5 metadata version and author: a session that goes on under another says so", async () => {
+  const at = (value: string) =>
+    [...OF_FILE, "description"].map(
+      (key): Planned => ({
+        name: `file_${key}`,
+        text: `metadata { ${key} = "${key === "description" ? "same" : value}" }\nagent file_${key} { with instructions = "x" { } }`,
+        row: { values: ["", ""], look: output, comes: [null, null] },
+      }),
+    );
+  const before = await runsOf(at("1"), "two");
+  const sessions = new Map<string, Seen["result"]["session"]>();
+  for (const { name } of at("1")) sessions.set(name, (await before.run(name)).result.session);
+  await before.close();
+  const after = await runsOf(at("2"), "two");
+  const told = [];
+  for (const [name, session] of sessions) {
+    const { events } = await after.runtime.complete(name, "and now?", { session });
+    told.push([name, events.some(({ event }) => event.kind === "agent.changed")]);
+  }
+  await after.close();
+  expect(told).toEqual([
+    ["file_version", true],
+    ["file_author", true],
+    ["file_description", false],
+  ]);
+});
+
+test('Y43 a memory block is for the agents of its file; `memory = "none"` leaves one out, and it is offered nothing to remember with', async () => {
+  const text = `memory m { scope agent }
+agent memory_mine { with instructions = "x" { } }
+agent memory_none { with instructions = "x", memory = none { } }`;
+  const says = tells(({ tools }) => tools.some(({ name }) => name === STORE_KNOWLEDGE));
+  const three = await runsOf([{ name: "memory", text, row: { values: ["", ""], look: output, comes: [null, null], says } }], "three");
+  const told = [];
+  for (const name of ["mine", "none"]) told.push(output(await three.run(`memory_${name}`)));
+  await three.close();
+  expect(told).toEqual(["true", "false"]);
 });

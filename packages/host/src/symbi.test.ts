@@ -577,6 +577,7 @@ test("Y34 long names do not make two policies one", () => {
 
 const REFUSED: readonly (readonly [rule: string, problem: string])[] = [
   ['require: approval(pay, { question: "" })', "`question` asks nothing"],
+  ["require: approval(pay, { approvers: [operatrs] })", "there is no group of users `operatrs` | did you mean `operators`?"],
   ["allow: lok", "`lok` is no tool of this agent's | did you mean `look`?"],
   ["allow: [ ]", "this rule is about nothing"],
   ["allow: 3", "a rule is about a tool, an effect"],
@@ -615,7 +616,7 @@ const REFUSED: readonly (readonly [rule: string, problem: string])[] = [
   ["require: approval()", "`approval` takes what is to be approved, and how"],
   ["require: approval(pay, { quorums: 2 })", "there is no `quorums` in approval | did you mean `quorum`?"],
   ["require: approval(pay, { expires: 1.5s })", "`expires` is in whole seconds"],
-  ['require: approval(pay, { approvers: ["a b"] })', "`approvers` are names of people or groups"],
+  ['require: approval(pay, { approvers: ["a b"] })', "`approvers` are names of groups of users"],
 ];
 
 test.each(REFUSED)("Y4 Y30 %s is refused where it stands", (rule, problem) => {

@@ -37,6 +37,13 @@ export function Diff({ edit }: Readonly<{ edit: EditView }>) {
         )}
         {edit.lines.length > MOST ? <span className={css.gap}>{`⋯ ${edit.lines.length - MOST} lines more\n`}</span> : null}
       </pre>
+      {edit.newly.length === 0 ? null : (
+        <ul aria-label="what would be decided otherwise">
+          {edit.newly.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      )}
     </figure>
   );
 }

@@ -95,7 +95,7 @@ const FIELDS =
     " ",
   );
 const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];
-const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
+const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
 const TIERS: readonly RiskTier[] = ["low", "medium", "high"];
 const LABEL = /^[a-z][a-z0-9:_-]{0,63}$/;
 const RESOURCE_TYPE = /^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$/;

@@ -41,7 +41,7 @@ export const caseSchema = z.strictObject({
   /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), `recall` and `remember` (a Scope), or what a person does. */
   action: z.string(),
   /** For a tool that this project does not have: what kind of thing it does. */
-  effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed"])).optional(),
+  effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed", "govern"])).optional(),
   resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
   args: json.optional(),
   labels: z.array(z.string()).default([]),

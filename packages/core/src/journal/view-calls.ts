@@ -169,7 +169,8 @@ function decided(ground: Ground, { id, action, verdict }: Of<"gate.decided">): v
   if (doing === null) return;
   ground.touched.set(id, doing.resource);
   const verdictShown = verdictView(verdict, ground.entry.seq);
-  const args = doing.args === null ? {} : argsShown(doing.args, "");
+  const edit = doing.args === null ? null : editView(callItem(ground, id)?.tool ?? "", doing.args, null);
+  const args = doing.args === null ? {} : { ...argsShown(doing.args, ""), ...(edit === null ? {} : { edit }) }; // as middleware or a person changed them
   setCall(ground, id, { ...args, verdict: verdictShown, resource: resourceText(doing.resource), status: BY_VERDICT[verdict.kind] });
   if (verdict.kind === "deny") closeCall(ground, id, "denied", { result: verdictShown.reason });
 }
@@ -200,7 +201,7 @@ const MOST_LINES = 400;
 function editShown(ground: Ground, call: CallId, proof: JsonObject | null): Partial<Pick<CallItem, "edit">> {
   const item = callItem(ground, call);
   const edit = item === null || proof === null ? null : editView(item.tool, null, proof);
-  return edit === null ? {} : { edit };
+  return edit === null ? {} : { edit: { ...edit, newly: item?.edit?.newly ?? [] } };
 }
 
 /** Also before it runs: what its arguments say it would change. */
@@ -216,7 +217,16 @@ export function editView(tool: string, args: JsonObject | null, proof: JsonObjec
     removed: of("removed"),
     whole: edit.whole,
     lines: shown.map((one) => (one === null ? null : { kind: one.kind, text: shownText(one.text, 1_000).text })),
+    newly: newlyIn(args),
   };
+}
+
+const MOST_NEWLY = 50;
+function newlyIn(args: JsonObject | null): readonly string[] {
+  const given = args?.["newly"];
+  return Array.isArray(given)
+    ? given.flatMap((one) => (typeof one === "string" ? [escapeHidden(one.slice(0, 500))] : [])).slice(0, MOST_NEWLY)
+    : [];
 }
 
 const isRecord = (value: Json | null): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);

@@ -66,7 +66,15 @@ export type CallStatus =
   | "dropped"; // its turn ended first
 
 /** What a change of a file did. */
-export type EditView = Readonly<{ path: string; added: number; removed: number; whole: boolean; lines: readonly (DiffLine | null)[] }>;
+/** `newly`: what would be decided otherwise, where the file is one that decides; as whoever looked at it says. */
+export type EditView = Readonly<{
+  path: string;
+  added: number;
+  removed: number;
+  whole: boolean;
+  lines: readonly (DiffLine | null)[];
+  newly: readonly string[];
+}>;
 
 type Placed = Readonly<{
   /** Unique in the view, and the same for as long as the thing is there. */
@@ -159,7 +167,7 @@ export type NoticeItem = Placed & Readonly<{ kind: "notice"; tone: Tone; mark: s
 /** `output`: null when the last reply is the answer. */
 export type EndedItem = Placed &
   Readonly<{ kind: "ended"; turn: number; ending: Ending; sentence: string; next: string } & TurnTotals> &
-  Readonly<{ detail: string | null; output: string | null }>;
+  Readonly<{ detail: string | null; output: string | null /** Whether the turn said anything, to its end or before. */; said: boolean }>;
 export type TurnTotals = Readonly<{
   usage: Usage;
   lost: Usage;

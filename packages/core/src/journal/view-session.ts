@@ -381,10 +381,17 @@ function ended(ground: Ground, e: Of<"turn.ended">): void {
     ...totals,
     detail: e.detail === null ? null : escapeHidden(e.detail),
     output: answer?.kind === "reply" && answer.text === output ? null : output,
+    said: (output ?? "") !== "" || saidIn(view, e.turn),
   });
   view.running = [];
   view.streaming = null;
 }
+
+/** Looked for from the end: a turn's own items stand there. */
+const saidIn = ({ items }: SessionView, turn: number): boolean =>
+  items.findLast(
+    (item) => (item.kind === "reply" && item.turn === turn && item.text.trim() !== "") || (item.kind === "said" && item.how === "turn"),
+  )?.kind === "reply";
 
 /** Of the session; and, of what a model used, of the turn in progress. */
 function count(view: SessionView, set: Partial<TurnTotals>, used: Of<"model.replied"> | null): void {

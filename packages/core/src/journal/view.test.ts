@@ -188,6 +188,16 @@ test("V20 a call in one line", () => {
   expect(callSummary(JSON.parse('{"__proto__": {"command": "no"}, "k": 1}'), "")).toContain("k=1");
 });
 
+test("V20 the cases of the reference shell: at most 80 characters, the last of a cut one an ellipsis, strings of fields at most 30", () => {
+  const of = (args: unknown) => callSummary(JSON.parse(JSON.stringify(args)), "raw");
+  expect(of({ content: "x", path: "agents/a.symbi" })).toBe("agents/a.symbi");
+  expect(of({ command: "x".repeat(80) })).toBe("x".repeat(80));
+  expect(of({ command: "x".repeat(81) })).toBe(`${"x".repeat(79)}…`);
+  expect(of({ a: "y".repeat(30), b: "line\nbreak" })).toBe(`a=${"y".repeat(30)} b=line break`);
+  expect([...of({ a: "z".repeat(40), b: "z".repeat(40), c: "z".repeat(40) })]).toHaveLength(80);
+  expect(callSummary("text", '"text"')).toBe('"text"');
+});
+
 test("V22 a policy's file is told by its id", () => {
   const file = (id: string) => policyRef(policyId(id)).file;
   expect(file("base/write")).toBe("policies/base.cedar");

@@ -107,6 +107,30 @@ describe("M70 M71 M72 the same model again", () => {
     expect(w.events("model.failed").map((e) => e.dueAt === null)).toEqual([false, false, false, false, true]);
   });
 
+  test("S121 as the shell has it: one more try, 1.5 to 3 seconds later, from where it was; nothing that was done is done again", async () => {
+    const once: NonNullable<Setting["spoil"]> = (p) => ({ ...p, modelRetry: { times: 1, backoffMs: 3_000, maxBackoffMs: 3_000 } });
+    const done: string[] = [];
+    const tool = toolOf("write", () => String(done.push("written")));
+    const { w, model } = stage([reply.calls([call("write")]), refused(503), reply.text("it is written")], [], {
+      tools: [tool],
+      spoil: once,
+    });
+    expect((await through(w)).last).toMatchObject({ ending: "completed", output: "it is written" });
+    model.done();
+    expect(done).toEqual(["written"]);
+    expect(asked(w)).toEqual(["own/model 1", "own/model 1", "own/model 2"]);
+    const due = w.entries().flatMap(({ event, at }) => (event.kind === "model.failed" ? [(event.dueAt ?? 0) - at] : []));
+    expect(due[0]).toBeGreaterThanOrEqual(1_500);
+    expect(due[0]).toBeLessThanOrEqual(3_000);
+    const twice = stage([refused(429), refused(429)], [], { spoil: once });
+    expect((await through(twice.w)).last).toMatchObject({ ending: "failed" });
+    twice.model.done();
+    // what does not pass by itself is not tried again: a bad request, a denial, an answer
+    const bad = stage([failure("a bad request", { again: false })], [], { spoil: once });
+    expect((await through(bad.w)).last).toMatchObject({ ending: "failed" });
+    bad.model.done();
+  });
+
   test("M72 what broke off is asked again twice, with a wait where it passes by itself, and counts as used", async () => {
     const cut = () => broken("half", { cause: { transient: true } });
     const { w, model } = stage([cut(), cut(), cut()]);

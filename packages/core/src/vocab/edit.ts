@@ -36,8 +36,9 @@ export function editOf(tool: Pick<Tool, "name" | "edits" | "server">, args: Json
   const path = textIn(args, ["path", "file_path", "file", "name"]);
   const after = textIn(args, ["new_string", "content", "text", "contents"]);
   if (path === null || after === null) return null;
-  const before = textIn(args, ["old_string"]);
-  return { path, before, after, whole: before === null, beforeDigest: null, afterDigest: null };
+  const old = textIn(args, ["old_string"]);
+  const before = old ?? textIn(args, ["before"]);
+  return { path, before, after, whole: old === null, beforeDigest: null, afterDigest: null };
 }
 
 function textIn(args: JsonObject, names: readonly string[]): string | null {

@@ -8,8 +8,11 @@ import type { BreakerSettings, Choosing, Plan } from "./recovery.ts";
  * `reconcile` asks the tool what happened, `once` is never repeated.
  */
 export type Repeat = "read" | "idempotent" | "reconcile" | "once";
-/** `unsandboxed`: a program that runs without a sandbox. It needs a second leave, of its own (T94). */
-export type Effect = "read" | "write" | "execute" | "network" | "spend" | "unsandboxed";
+/**
+ * `unsandboxed`: a program that runs without a sandbox. It needs a second leave, of its own (T94).
+ * `govern`: it changes what decides or what is run (agents, policies, tools); no leave to write is leave for that.
+ */
+export type Effect = "read" | "write" | "execute" | "network" | "spend" | "unsandboxed" | "govern";
 /** How much harm it can do, by its own definition; what does not say is taken to be `high`. */
 export type RiskTier = "low" | "medium" | "high";
 

@@ -20,6 +20,7 @@ import {
 } from "@orgate/core";
 import type { AgentDraft, readSymbi, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
 import { type PriceList, pricesFor } from "../agent-prices.ts";
+import { type Draft, draftAt, draftedIn } from "../draft.ts";
 import { fileBad, labelled, projectFiles } from "../project-modules.ts";
 import { standIn } from "../stand-in.ts";
 import { readTextFile } from "../text-file.ts";
@@ -34,15 +35,19 @@ export type ReadSource = Readonly<
 export const isSymbi = (path: string): boolean => path.endsWith(".symbi") || path.endsWith(".dsl");
 
 /** All that the project has, whatever is wrong with each. The language is the largest thing there is to load: only where there is a file of it. */
-export async function readSymbiFiles(root: string, patterns: readonly string[]): Promise<readonly ReadSource[]> {
+export async function readSymbiFiles(
+  root: string,
+  patterns: readonly string[],
+  drafts: readonly Draft[] = [],
+): Promise<readonly ReadSource[]> {
   const folder = realpathSync(root);
-  const files = projectFiles(folder, patterns, "agents");
+  const files = [...new Set([...projectFiles(folder, patterns, "agents"), ...draftedIn(folder, patterns, drafts)])].sort();
   if (files.length === 0) return [];
   const language = await import("@orgate/core/symbi");
-  return files.map((path) => readOne(folder, path, language.readSymbi));
+  return files.map((path) => readOne(folder, path, language.readSymbi, drafts));
 }
 
-function readOne(root: string, path: string, readSource: typeof readSymbi): ReadSource {
+function readOne(root: string, path: string, readSource: typeof readSymbi, drafts: readonly Draft[]): ReadSource {
   const file = labelled(root, path);
   const trouble = (detail: string, hint: string): ReadSource => ({
     kind: "problems",
@@ -52,7 +57,7 @@ function readOne(root: string, path: string, readSource: typeof readSymbi): Read
   if (!/^[\p{L}\p{N}][\p{L}\p{N}._/-]*$/u.test(file))
     return trouble("its name cannot stand in a policy's", "use letters, digits, `.`, `_` and `-`");
   try {
-    const read = readSource(readTextFile(path, MAX_BYTES), file);
+    const read = readSource(draftAt(path, root, drafts) ?? readTextFile(path, MAX_BYTES), file);
     return read.kind === "problems" ? { ...read, path } : { kind: "source", source: { symbi: read.symbi, path } };
   } catch (error) {
     return trouble(error instanceof Error ? error.message : String(error), "it must be a readable text file");

@@ -17,6 +17,7 @@ import {
   NO_SCOPE,
   type Scope,
 } from "@orgate/core/contracts";
+import { type Draft, draftAt, draftedIn } from "../draft.ts";
 import { projectFiles } from "../project-modules.ts";
 import { readTextFile } from "../text-file.ts";
 import { placeOf, readToml } from "../toml-text.ts";
@@ -37,7 +38,7 @@ const MAX_PROBLEMS = 20;
 export const isManifest = (path: string): boolean => path.endsWith(".clad.toml");
 
 /** `patterns` are paths and globs below `root`; those of other files are passed over. */
-export function readManifests(root: string, patterns: readonly string[]): ReadManifests {
+export function readManifests(root: string, patterns: readonly string[], drafts: readonly Draft[] = []): ReadManifests {
   const folder = realpathSync(root);
   const problems: FileProblem[] = [];
   const types = readOne(join(folder, "toolclad.toml"), decodeCustomTypes, problems);
@@ -45,8 +46,10 @@ export function readManifests(root: string, patterns: readonly string[]): ReadMa
   const scope = readOne(join(folder, "scope", "scope.toml"), decodeScope, problems);
   const [unscoped = null] = problems.slice(before);
   const custom = types?.kind === "types" ? types.types : {};
-  const manifests = projectFiles(folder, patterns.filter(isManifest), "tools").flatMap((file): readonly ManifestFile[] => {
-    const read = readManifest(file, custom);
+  const named = patterns.filter(isManifest);
+  const files = [...new Set([...projectFiles(folder, named, "tools"), ...draftedIn(folder, named, drafts)])].sort();
+  const manifests = files.flatMap((file): readonly ManifestFile[] => {
+    const read = readManifest(file, custom, draftAt(file, folder, drafts));
     problems.push(...read.problems);
     const { contract, text } = read;
     if (contract === null) return [];
@@ -68,8 +71,8 @@ const reachesHosts = ({ manifest, effects }: Contract): boolean =>
 
 type OneManifest = Readonly<{ contract: Contract | null; text: string; problems: readonly FileProblem[] }>;
 
-/** One file, wherever it lies. */
-export function readManifest(file: string, types: CustomTypes): OneManifest {
+/** One file, wherever it lies; `draft`: as it would be. */
+export function readManifest(file: string, types: CustomTypes, draft: string | null = null): OneManifest {
   const problems: FileProblem[] = [];
   let [text, tool] = ["", basename(file).replace(/\.clad\.toml$/, "")];
   const keep = (whole: string): void => {
@@ -79,7 +82,7 @@ export function readManifest(file: string, types: CustomTypes): OneManifest {
     tool = nameIn(value) ?? tool;
     return decodeManifest(value, types);
   };
-  const read = readOne(file, decode, problems, keep);
+  const read = readOne(file, decode, problems, keep, draft);
   return {
     contract: read?.kind === "manifest" ? contractOf(read.manifest) : null,
     text,
@@ -101,11 +104,12 @@ function readOne<T extends Decoded>(
   decode: (value: unknown) => T,
   problems: FileProblem[],
   onText: (text: string) => void = () => {},
+  draft: string | null = null,
 ): T | null {
-  if (!existsSync(file)) return null;
+  if (draft === null && !existsSync(file)) return null;
   let text: string;
   try {
-    text = readTextFile(file, MAX_BYTES);
+    text = draft ?? readTextFile(file, MAX_BYTES);
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     problems.push({ file, line: 1, column: 1, detail, hint: "it must be a readable text file", tool: null });

@@ -27,6 +27,7 @@ import {
 import type { Clock } from "@orgate/core/loop";
 import * as z from "zod";
 import { answerBy } from "./model-offline-answer.ts";
+import { authored } from "./model-offline-author.ts";
 import { asText, fillJson, flawIn, isList, within } from "./model-offline-template.ts";
 
 const regularExpression = z.string().refine(isPattern, "is no regular expression");
@@ -95,7 +96,7 @@ function following(id: string, options: unknown, clock: Clock): Model {
     if (log !== undefined) appendFileSync(log, requestLine(request));
     const turn = turnOf(request.messages);
     const rule = firstFitting(rules, turn);
-    const draft = rule === null ? obvious(id, turn, request) : filled(rule, turn);
+    const draft = rule !== null ? filled(rule, turn) : id === AUTHOR ? authored(turn) : obvious(id, turn, request);
     const { parts, cut } = partsOf(draft, request);
     await stream(parts, preview, { clock, delayMs, signal });
     const calls = parts.some((part) => part.kind === "call");
@@ -104,6 +105,9 @@ function following(id: string, options: unknown, clock: Clock): Model {
   }
   return Object.freeze({ id, ask });
 }
+
+/** The shell's, without a model that has to be paid for. */
+const AUTHOR = "offline/author";
 
 /** The same request is the same line but for its process: a repeat can be told. */
 function requestLine({ system, messages, attempt }: ModelRequest): string {

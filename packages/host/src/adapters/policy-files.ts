@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { position, readJson, SURFACES, type Surface } from "@orgate/core";
 import { type Case, casesSchema, type PolicyFile, type PolicyProblem } from "@orgate/core/gate";
 import type * as z from "zod";
+import type { Draft } from "../draft.ts";
 import { locate } from "../json-place.ts";
 import { isBelow, readTextFile, realPath } from "../text-file.ts";
 
@@ -48,10 +49,12 @@ export type FolderPlace = Readonly<{
   label: string;
   /** Links that lead out of here are refused. */
   within: string;
+  /** By their path below the folder: as they would be. */
+  drafts?: readonly Draft[];
 }>;
 
 /** A folder that is not there holds nothing. */
-export function readPolicyFolder({ folder, label, within }: FolderPlace): ReadFolder {
+export function readPolicyFolder({ folder, label, within, drafts = [] }: FolderPlace): ReadFolder {
   const problems: PolicyProblem[] = [];
   const warnings: PolicyProblem[] = [];
   const policies: FoundPolicy[] = [];
@@ -92,14 +95,15 @@ export function readPolicyFolder({ folder, label, within }: FolderPlace): ReadFo
 
   function read(at: string, name: string, surface: Surface | null, shadow: boolean): void {
     const file = join(folder, at);
-    const real = realPath(file);
+    const draft = drafts.find(({ path }) => path === at)?.text ?? null;
+    const real = draft === null ? realPath(file) : null;
     if (real !== null && !isBelow(real, root)) {
       problems.push(trouble(at, "leads out of the project", "a policy lies in the project's own folder"));
       return;
     }
     let text: string;
     try {
-      text = readTextFile(file, MAX_BYTES);
+      text = draft ?? readTextFile(file, MAX_BYTES);
     } catch (error) {
       problems.push(trouble(at, error instanceof Error ? error.message : String(error), "it must be a readable text file"));
       return;
@@ -109,8 +113,15 @@ export function readPolicyFolder({ folder, label, within }: FolderPlace): ReadFo
     else tables.push({ ...found, cases: casesIn(found, problems) });
   }
 
-  function listed(below: string): readonly Readonly<{ name: string; isFolder: boolean }>[] {
+  type Listed = Readonly<{ name: string; isFolder: boolean }>;
+  function listed(below: string): readonly Listed[] {
+    const there = listedOnDisk(below);
+    const more = draftsIn(below, drafts).filter(({ name }) => !there.some((one) => one.name === name));
+    return [...there, ...more].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+  function listedOnDisk(below: string): readonly Listed[] {
     const at = join(folder, below);
+    if (realPath(at) === null && draftsIn(below, drafts).length > 0) return [];
     try {
       const real = realPath(at);
       if (real !== null && !isBelow(`${real}/`, root)) throw new Error("leads out of the project");
@@ -160,6 +171,13 @@ function hiddenIn(folder: string): readonly Dirent[] {
   } catch {
     return []; // what lies there is not read anyway
   }
+}
+
+/** What of them lies right in a folder, or further down in which one. */
+function draftsIn(below: string, drafts: readonly Draft[]): readonly Readonly<{ name: string; isFolder: boolean }>[] {
+  const prefix = below === "" ? "" : `${below}/`;
+  const steps = drafts.flatMap(({ path }) => (path.startsWith(prefix) ? [path.slice(prefix.length).split("/")] : []));
+  return [...new Map(steps.map(([name = "", ...deeper]) => [name, { name, isFolder: deeper.length > 0 }])).values()];
 }
 
 const surfacesHint = (surface: Surface | null): string =>

@@ -152,9 +152,9 @@ webhook h { path: "/hooks/g" provider: github secret: vault://one agent: payer }
   // of an agent in a file that cannot be read nobody knows whether it is there
   desk.write("agents/payer.symbi", "agent payer {");
   expect(await told()).toEqual([1, ["agents/payer.symbi:1", ...[1, 3, 4, 5, 8].map((line) => `agents/times.symbi:${line}`)]]);
-  desk.write("agents/times.symbi", 'agent writer { capabilities = ["skill:none"] with instructions = "x" { } }');
+  desk.write("agents/times.symbi", 'agent writer { capabilities = ["skill:none",\n"agent:ghost"] with instructions = "x" { } }');
   desk.write("agents/payer.symbi", payer("    allow: pay"));
-  expect(await told()).toEqual([1, ["agents/times.symbi:1"]]);
+  expect(await told()).toEqual([1, ["agents/times.symbi:2", "agents/times.symbi:1"]]);
 });
 
 test("Y61 one name is one agent: both places are told", async () => {
@@ -169,6 +169,8 @@ test("Y52 explain shows each rule with its line, and the Cedar that it is", asyn
   const desk = bank(
     '    allow: bills\n    require: approval(pay, { question: "Pay?", approvers: [operators] }) if args.euros > 10\n    audit: pay',
   );
+  expectRefusal(await desk.orgate("agents", "explain", "payer"), 1, "there is no group of users `operators`");
+  desk.write("orgate.toml", '[project]\nname = "desk"\n[groups.users]\noperators = ["ann"]\n');
   const { stdout } = await desk.orgate("agents", "explain", "payer");
   expect(stdout).toContain(
     'agents/payer.symbi:9 allow: bills  (policy money)\n  @id("9")\n  permit(principal == Agent::"payer", action == Action::"tool:bills", resource);\n',

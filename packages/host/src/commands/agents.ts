@@ -165,7 +165,8 @@ async function problemsIn(given: Given): Promise<Validated> {
     const loaded = await loadProjectAgents(config, "wanted", given.env, undefined, (found) => problems.push(...found));
     const { agents } = loaded;
     const names = agents.map(({ agent }) => agent.name);
-    problems.push(...agents.flatMap(lacking), ...declaredWrong(config, loaded, problems.length > 0));
+    const isPart = problems.length > 0;
+    problems.push(...agents.flatMap((one) => lacking(one, isPart ? null : names)), ...declaredWrong(config, loaded, isPart));
     if (problems.length > 0) return { problems, warnings: [], agents: names };
     const { report } = tryFolder(
       optionsFor(
@@ -180,13 +181,17 @@ async function problemsIn(given: Given): Promise<Validated> {
   }
 }
 
-/** Skills and servers that a `.symbi` agent names and does not have: it would not be run. */
-function lacking({ agent, symbi }: ProjectAgent): readonly SymbiProblem[] {
+/** What a `.symbi` agent names and does not have: it would not be run. `names` of all agents; null where not all could be read. */
+function lacking({ agent, symbi }: ProjectAgent, names: readonly string[] | null): readonly SymbiProblem[] {
   if (symbi === undefined) return [];
   const { source, draft } = symbi.origin;
   const told = (place: string, detail: string, hint: string): SymbiProblem =>
     symbiProblemAt(source.symbi, draft.places.get(place) ?? draft.at, detail, hint);
+  const strangers = names === null ? [] : draft.delegates.filter(({ name }) => !names.includes(name));
   return [
+    ...strangers.map(({ name, at }) =>
+      symbiProblemAt(source.symbi, at, `there is no agent \`${name}\` to delegate to`, nearest(name, names ?? [])),
+    ),
     ...agent.missing.map(({ skill, detail, hint }) => told("skills", `skill \`${skill}\` cannot be used: ${detail}`, hint)),
     ...agent.missingServers.map(({ server, detail, hint }) => told("mcp", `MCP server \`${server}\` cannot be used: ${detail}`, hint)),
   ];

@@ -116,3 +116,17 @@ test("A25 a package's own files are kept; without a terminal and without --yes n
   expect((await orgate(".", "init", "other", "--yes")).stderr).toContain("it is there already");
   expect(readdirSync(join(folder, "other"))).toEqual(["policies"]);
 });
+
+test("S118 a new project has the shell's agent and its policies, which load; one that has none gets them, and nothing is overwritten", async () => {
+  await json(".", "init", "fresh", "--profile", "minimal", "--yes");
+  const shipped = ["agents/shell.symbi", "policies/shell/shell.cases.json", "policies/shell/shell.cedar"];
+  for (const file of shipped) expect(readFileSync(join(folder, "fresh", file), "utf8").length).toBeGreaterThan(100);
+  expect(await json("fresh", "policy", "check")).toMatchObject({ ok: true });
+  for (const file of shipped) rmSync(join(folder, "fresh", file));
+  rmSync(join(folder, "fresh/policies/shell"), { recursive: true });
+  expect(await json("fresh", "init", "--shell")).toMatchObject({ files: shipped });
+  expect(await json("fresh", "policy", "check")).toMatchObject({ ok: true });
+  writeFileSync(join(folder, "fresh/agents/shell.symbi"), "// mine");
+  expect((await orgate("fresh", "init", "--shell")).code).not.toBe(0);
+  expect(readFileSync(join(folder, "fresh/agents/shell.symbi"), "utf8")).toBe("// mine");
+});

@@ -6,20 +6,22 @@ import { FaultError } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { visible } from "../cli/visible.ts";
-import { conductorFiles, coordinatorFiles, starterPolicies } from "../starter/policies.ts";
+import { conductorFiles, coordinatorFiles, shellFiles, starterPolicies } from "../starter/policies.ts";
 import { isProfile, PROFILE_FACTS, PROFILES, profileFiles } from "../starter/profiles.ts";
 import { FIRST_WORDS, isKind, KINDS, type Kind, type StarterFile, starterFiles } from "../starter/project.ts";
+import { projectOf } from "./looking.ts";
 import { personOf } from "./project.ts";
 
 /** A25 nothing that is there is overwritten: one file in the way, and nothing is written. */
 export const init: Run = async (given, screen) => {
+  if (given.flag("shell")) return withShell(given, screen);
   const folder = resolve(given.cwd, given.args[0] ?? given.project ?? ".");
   const { kind, agent, first, filesFor } = chosen(given);
   const name = nameOf(folder);
   const agreed = given.flag("yes") || (await agrees(screen, `make ${kind} project \`${name}\` in ${folder}?`));
   if (!agreed) throw usage("nothing was made", "`orgate init DIR --yes` asks nothing");
   const person = personOf(given, screen);
-  const files = [...filesFor(name, person.name), ...coordinatorFiles(), ...conductorFiles()];
+  const files = [...filesFor(name, person.name), ...coordinatorFiles(), ...conductorFiles(), ...shellFiles()];
   refuseOverwriting(folder, files);
   for (const { path, text } of files) writeNew(join(folder, path), text);
   if (given.json) screen.line(JSON.stringify({ project: folder, name, kind, user: person.name, files: files.map((f) => f.path) }));
@@ -34,6 +36,23 @@ export const init: Run = async (given, screen) => {
   }
   return EXIT.success;
 };
+
+/** S118 a project that has none gets the shell's agent and its policies, from then on its own to edit. */
+function withShell(given: Given, screen: Screen): number {
+  if (given.args.length > 0 || given.text("kind") !== null || given.text("profile") !== null)
+    throw usage(
+      "--shell is for a project that is there",
+      "`orgate init --shell` inside of it; a new project has the shell's agent already",
+    );
+  const { root } = projectOf(given);
+  const files = shellFiles();
+  const there = files.find(({ path }) => existsSync(join(root, path)));
+  if (there !== undefined) throw inTheWay(join(root, there.path), 0);
+  for (const { path, text } of files) writeNew(join(root, path), text);
+  if (given.json) screen.line(JSON.stringify({ project: root, files: files.map((f) => f.path) }));
+  else for (const { path } of files) screen.line(`wrote ${path}`);
+  return EXIT.success;
+}
 
 type Chosen = Readonly<{ kind: string; agent: string; first: string; filesFor(name: string, user: string): readonly StarterFile[] }>;
 
@@ -80,16 +99,17 @@ function refuseOverwriting(folder: string, files: readonly StarterFile[]): void 
   const there = files.filter(({ path }) => !KEPT.has(path) && existsSync(join(folder, path)));
   const [first, ...more] = there;
   if (first === undefined && !existsSync(join(folder, "policies"))) return;
-  const path = first?.path ?? "policies";
-  throw new FaultError({
+  throw inTheWay(join(folder, first?.path ?? "policies"), more.length);
+}
+const inTheWay = (file: string, more: number): FaultError =>
+  new FaultError({
     kind: "file-bad",
-    file: join(folder, path),
+    file,
     line: null,
     column: null,
-    detail: `it is there already${more.length === 0 ? "" : `, and ${more.length} more`}; nothing was written`,
+    detail: `it is there already${more === 0 ? "" : `, and ${more} more`}; nothing was written`,
     hint: "init makes a project where there is none; choose another folder, or move it away",
   });
-}
 
 /** Made, never replaced, whoever is quicker. */
 function writeNew(file: string, text: string): void {

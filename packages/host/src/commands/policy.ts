@@ -19,7 +19,7 @@ import { visible } from "../cli/visible.ts";
 import { openLook } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { decisionsOf, type PastDecision } from "../past-decisions.ts";
-import { mustLoad, type PolicyOptions, type PolicyProblem, tryFolder } from "../policies.ts";
+import { mustLoad, type PolicyOptions, type PolicyProblem, policyPlace, tryFolder } from "../policies.ts";
 import { problemLine } from "../policy-record.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import type { Env } from "../secrets.ts";
@@ -34,7 +34,7 @@ export async function optionsOf(config: Config, env: Env): Promise<PolicyOptions
 }
 
 export const optionsFor = (config: Config, agents: readonly Agent[]): PolicyOptions => ({
-  place: { folder: config.policies, label: "policies", within: config.root },
+  place: policyPlace(config),
   agents,
   groups: config.groups,
   surface: "cli",

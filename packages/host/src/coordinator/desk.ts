@@ -1,12 +1,13 @@
 /** The coordinator's tools on a server: its fleet, its floor, its identities. */
 
 import { type Agent, CONDUCTOR_MODEL, isFault, type Surface, toolsOf } from "@orgate/core";
+import { SHELL } from "../shell-agent.ts";
 import type { Identity } from "./auth.ts";
 import type { Front } from "./routes/front.ts";
 import { COORDINATOR, type CoordinatorTools } from "./tools.ts";
 
-/** Conversations with the coordinator are opened at a surface of their own: `policies/coordinator/` joins for them alone. */
-export const DESK_SURFACES: Readonly<Record<string, Surface>> = Object.freeze({ [COORDINATOR]: "coordinator" });
+/** Conversations with the coordinator, and with the shell's agent, are opened at a surface of their own, on whatever server: `policies/coordinator/` and `policies/shell/` join. */
+export const DESK_SURFACES: Readonly<Record<string, Surface>> = Object.freeze({ [COORDINATOR]: "coordinator", [SHELL]: "shell" });
 
 /**
  * W108 the agents through which somebody reaches what the coordinator's tools reach: those that have one of them, and whoever may delegate to such an agent,

@@ -33,6 +33,8 @@ export type CoordinatorTools = Readonly<{
   tools: readonly Tool[];
   /** Holds delegates to what the operator may run. */
   middleware: Middleware;
+  /** Whose conversation a session is, and what those who speak in it may: for other tools that act for them. */
+  speaking(session: SessionId): Promise<Readonly<{ agent: string; voices: Voices }>>;
   /** Until then they say that they do nothing. */
   connect(ports: DeskPorts): void;
 }>;
@@ -74,6 +76,10 @@ export function coordinatorTools(): CoordinatorTools {
         return reason === null ? undefined : { kind: "block", reason: `\`${agent}\` is not run: ${reason}` };
       },
     }),
+    async speaking(session) {
+      const { ports, voices } = await heard(session);
+      return { agent: (await ports.journal.session(session))?.agent ?? "", voices };
+    },
     connect(given) {
       ports = given;
     },
@@ -185,7 +191,9 @@ const actors = (heard: Heard): readonly Tool[] => [
     resourceTypes: ["Agent"],
     async run({ agent, input }, { session: here, key, signal }) {
       const { work, ports, fleet, voices } = await heard(here);
-      if (agent === COORDINATOR) throw new Error("the coordinator does not run itself");
+      const own = (await ports.journal.session(here))?.agent;
+      if (agent === COORDINATOR || agent === own)
+        throw new Error(agent === own ? `the ${agent} does not run itself` : `the ${agent} is nobody's to run`);
       fleet.mustSee(voices, agent);
       mayOrThrow(voices, work.runAgent(agent), `run \`${agent}\``);
       const { principal, person } = voices.speaker;

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { Paint } from "../cli/paint.ts";
 import type { AskHidden } from "../secrets.ts";
-import type { Look } from "./screen.ts";
+import { diffLine, type Look } from "./screen.ts";
 import type { Face, Shell } from "./shell.ts";
 import { paintOf, type Theme } from "./themes.ts";
 
@@ -34,9 +34,11 @@ export function openPlainFace(
   function flush(): void {
     if (shell === null) return;
     for (const line of shell.settled()) write(line);
-    for (const { agent, item } of shell.questions()) {
+    for (const { agent, item, edit } of shell.questions()) {
       if (asked.has(item.approval)) continue;
       asked.add(item.approval);
+      for (const line of edit?.lines ?? []) write(diffLine(line, look));
+      for (const line of edit?.newly ?? []) write(`  ${line}`);
       write(`? ${agent} asks: ${item.tool}(${item.summary}): ${item.asks.map(({ question }) => question).join(" ")}`);
       write(`  /why ${item.approval} · /approve ${item.approval} · /deny ${item.approval} REASON`);
     }

@@ -176,7 +176,12 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   }
 
   function passed(key: Key, at: number): void {
-    if (key.kind === "named" && key.name === "tab" && shell !== null) completion = completionOf(editor.line, shell.choices());
+    if (key.kind === "named" && key.name === "tab" && shell !== null) {
+      const open = completionOf(editor.line, shell.choices());
+      const isOnly = open !== null && open.offers.length === 1;
+      if (isOnly) editor = withLine(editor, completed(editor.line, open)); // there is nothing to choose
+      completion = isOnly ? null : open;
+    }
     if (key.kind === "named" && key.name === "escape") void cancel();
     if (key.kind !== "ctrl") return;
     if (key.letter === "d") leave();

@@ -1,5 +1,5 @@
 import { sessionFold, width } from "@orgate/core/journal/view";
-import { sessionId } from "@orgate/core/vocab";
+import { actionId, approvalId, digest, millis, policyId, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import { plain } from "../cli/paint.ts";
 import { newEditor, withLine } from "./editor.ts";
@@ -53,8 +53,67 @@ test("S26 the cursor stands where the next letter comes, also in wide ones and a
 });
 
 test("S29 the footer says where, to whom, with which model, how full, what it cost, and first what waits for a person", () => {
-  expect(footerRow(footer, look(120))).toBe("  2 approvals wait · shop · local · @ops · offline/ops · context 12k · $0.0012 · Esc cancels");
+  expect(footerRow(footer, look(120))).toBe(
+    "  2 approvals wait · acts · shop · local · @ops · offline/ops · context 12k of 80k · $0.0012 · Esc cancels",
+  );
+  expect(footerRow({ ...footer, phase: null }, look(120))).not.toContain("acts");
   expect(footerRow({ ...footer, state: "connecting", addressee: null, waiting: 0 }, look(120))).toContain(
     "(connecting) · nobody addressed",
   );
 });
+
+test.each([6, 10, 24, 60])(
+  "S119 in %i rows a question about a file shows what it newly permits and its difference as far as there is room, and always what to press",
+  (rows) => {
+    const lines = Array.from({ length: 40 }, (_, i) => ({ kind: "added", text: `line ${i}` }) as const);
+    const edit = {
+      path: "agents/x.symbi",
+      added: 40,
+      removed: 0,
+      whole: true,
+      lines,
+      newly: ["newly permits: x · tool:pay · deny → allow", "newly asks: x · tool:send · deny → ask"],
+    };
+    const item = {
+      kind: "question",
+      key: "q",
+      seq: seq(1),
+      at: millis(1),
+      turn: 1,
+      approval: approvalId("a_00000001"),
+      action: actionId("c_1"),
+      call: null,
+      tool: "save_artifact",
+      summary: "agents/x.symbi",
+      resource: null,
+      digest: digest("0".repeat(64)),
+      asks: [
+        {
+          policy: { id: policyId("shell/save"), file: null },
+          question: "Save this?",
+          approvers: [],
+          quorum: 1,
+          grant: "tool session",
+          onExpiry: "deny",
+        },
+      ],
+      again: null,
+      expiresAt: null,
+      state: "open",
+      answers: [],
+    } as const;
+    const panel = {
+      asked: { session: sessionId("s_00000001"), agent: "shell", item, edit },
+      armedAt: 0,
+      focus: "panel",
+      writing: null,
+    } as const;
+    const { rows: shown } = regionOf({ ...picture(""), panel }, look(80), rows);
+    const text = shown.join("\n");
+    expect(shown.length).toBeLessThan(rows);
+    expect(text).toContain("y once · e edit · g grant · n no");
+    if (rows >= 10) expect(text).toContain("newly permits: x · tool:pay");
+    if (rows === 10 || rows === 24) expect(text).toContain("more: /why shows all");
+    if (rows === 60) expect(text).toContain("+ line 39");
+  },
+);

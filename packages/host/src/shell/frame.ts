@@ -9,7 +9,7 @@ import type { Completion } from "./complete.ts";
 import type { Editor, Line } from "./editor.ts";
 import type { Region } from "./live-region.ts";
 import type { Panel } from "./panel.ts";
-import { isForLater, itemLines, type Look, money, streamingLines, waitingWords } from "./screen.ts";
+import { diffLine, isForLater, itemLines, type Look, money, streamingLines, waitingWords } from "./screen.ts";
 import type { Modal } from "./shell.ts";
 
 export type Footer = Readonly<{
@@ -58,7 +58,7 @@ export function regionOf(picture: Picture, look: Look, rows: number): Region {
     const rows = picture.modal.rows(look, room).slice(0, Math.max(room, 0));
     return { rows: [...rows, ...line.rows, ...below], cursor: { row: rows.length + line.cursor.row, column: line.cursor.column } };
   }
-  const panel = picture.panel === null ? [] : panelRows(picture.panel, picture.now, look).slice(0, Math.max(room, 0));
+  const panel = picture.panel === null ? [] : panelRows(picture.panel, picture.now, look, Math.max(room, 0));
   const live = picture.talks.flatMap((talk) => liveRows(talk, look, Math.max(room - panel.length, 0)));
   const above = [...live.slice(-Math.max(room - panel.length, 0) || live.length), ...panel].slice(0, Math.max(room, 0));
   return {
@@ -136,7 +136,13 @@ function laidOut(
   return { rows, cursor };
 }
 
-function panelRows({ asked: { agent, item }, focus, writing, armedAt }: Panel, now: number, look: Look): readonly string[] {
+/** S119 what is asked about a file is shown with its difference and what it newly permits, as much as there is room for; what to press is never what is left out. */
+function panelRows(
+  { asked: { agent, item, edit }, focus, writing, armedAt }: Panel,
+  now: number,
+  look: Look,
+  most: number,
+): readonly string[] {
   const { paint, columns } = look;
   const keys =
     writing !== null
@@ -146,12 +152,34 @@ function panelRows({ asked: { agent, item }, focus, writing, armedAt }: Panel, n
         : focus === "panel"
           ? `y once · e edit · ${item.asks.some(({ grant }) => grant !== null) ? "g grant · " : ""}n no · ? why · Esc later`
           : "Tab answers it";
-  return [
+  const head = [
     paint("warn", shortened(`── ${agent} asks · ${item.approval} ${"─".repeat(columns)}`, columns - 1)),
     shortened(`   ${item.tool}(${item.summary})`, columns - 1),
+  ];
+  const foot = [
     ...item.asks.map(({ question }) => shortened(`   ${question}`, columns - 1)),
     paint("dim", shortened(`   ${keys}`, columns - 1)),
   ];
+  const about = edit === null ? [] : editRows(edit, look, Math.max(most - head.length - foot.length, 0));
+  return [...head, ...about, ...foot].slice(-Math.max(most, 1));
+}
+
+/** What it newly permits has the first claim to the room. */
+function editRows(edit: NonNullable<Panel["asked"]["edit"]>, look: Look, most: number): readonly string[] {
+  const { paint, columns } = look;
+  const newly = edit.newly.map((line) => paint(line.startsWith("newly permits") ? "warn" : "dim", shortened(`   ${line}`, columns - 1)));
+  const changed = [
+    paint("dim", shortened(`   ${edit.path}  +${edit.added} −${edit.removed}`, columns - 1)),
+    ...edit.lines.map((line) => diffLine(line, look)),
+  ];
+  const cut = (rows: readonly string[], room: number): readonly string[] =>
+    rows.length <= room
+      ? rows
+      : room <= 0
+        ? []
+        : [...rows.slice(0, room - 1), paint("dim", `   … ${count(rows.length - room + 1, "line")} more: /why shows all`)];
+  const first = cut(newly, Math.max(Math.ceil(most / 2), most - changed.length));
+  return [...cut(changed, most - first.length), ...first];
 }
 
 const completionRows = (completion: Completion | null, { paint, columns }: Look): readonly string[] =>

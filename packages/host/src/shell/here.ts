@@ -15,7 +15,7 @@ import type { AskHidden } from "../secrets.ts";
 export type OwnServer = Readonly<{ url: string; token: string; name: string; close(): Promise<void> }>;
 
 export async function serveHere(given: Given, screen: Screen, ask: AskHidden): Promise<OwnServer> {
-  const config = projectOf(given);
+  const config = { ...projectOf(given), allowShell: given.flag("allow-shell") };
   const loaded = await loadedFor(config, given.env, "shell", ask);
   const token = randomBytes(32).toString("base64url");
   const log = openLog({ write: (line) => screen.aside(line.trimEnd()), now: Date.now, least: "error" });

@@ -23,7 +23,7 @@ const item = (n: number): QuestionItem => ({
   state: "open",
   answers: [],
 });
-const asked = (n: number): Asked => ({ session: sessionId("s_00000001"), agent: "clerk", item: item(n) });
+const asked = (n: number): Asked => ({ session: sessionId("s_00000001"), agent: "clerk", item: item(n), edit: null });
 const opened = (lastKeyAt: number, isLineEmpty = true): Panel => {
   const panel = panelFor(null, [asked(1)], { now: 1_000, lastKeyAt, isLineEmpty });
   if (panel === null) throw new Error("it did not open");

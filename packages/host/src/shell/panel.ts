@@ -5,15 +5,16 @@
  * S41 an answer is bound to the approval and the digest that were shown; a question that has gone takes its keys with it.
  * S42 while something is written in the line, keys go there; Tab goes to the question.
  */
-import type { QuestionItem } from "@orgate/core/journal/view";
+import type { EditView, QuestionItem } from "@orgate/core/journal/view";
 import type { ApprovalId, Digest, SessionId } from "@orgate/core/vocab";
 import type { Key } from "./keys.ts";
 
-/** `item`: what of a question is shown, and what an answer is bound to. */
+/** `item`: what of a question is shown, and what an answer is bound to. `edit`: what would change in a file, where it says so. */
 export type Asked = Readonly<{
   session: SessionId;
   agent: string;
   item: Pick<QuestionItem, "approval" | "digest" | "tool" | "summary" | "asks">;
+  edit: EditView | null;
 }>;
 export type Panel = Readonly<{
   asked: Asked;

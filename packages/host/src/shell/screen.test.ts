@@ -1,6 +1,6 @@
 import { sessionFold, sessionViewOf, width } from "@orgate/core/journal/view";
 import { VIEW_CASES } from "@orgate/core/testing";
-import { ENDINGS, sessionId } from "@orgate/core/vocab";
+import { ENDINGS, millis, NO_USAGE, seq, sessionId } from "@orgate/core/vocab";
 import { describe, expect, test } from "vitest";
 import { plain } from "../cli/paint.ts";
 import { itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
@@ -62,4 +62,38 @@ test.each([
   ["  kept indent", 8, ["  kept", "indent"]],
 ])("S25 %j in %i columns", (text, columns, rows) => {
   expect(wrapped(text, { columns, paint: plain })).toEqual(rows);
+});
+
+test("S122 a turn that stopped early says why and what to do; one that said nothing at all is an error with what may help", () => {
+  const tones = new Map<string, string>();
+  const paint = (tone: string, text: string): string => {
+    tones.set(text, tone);
+    return text;
+  };
+  const totals = { usage: NO_USAGE, lost: NO_USAGE, micros: null, iterations: 20, calls: 3, activeMs: 1 };
+  const ended = (ending: keyof typeof ENDINGS, said: boolean) => {
+    tones.clear();
+    const item = {
+      kind: "ended",
+      key: "e",
+      seq: seq(9),
+      at: millis(1),
+      turn: 1,
+      ending,
+      ...ENDINGS[ending],
+      ...totals,
+      detail: null,
+      output: null,
+      said,
+    } as const;
+    return wrappedAway(itemLines(item, { ...LOOK, columns: 200, paint }));
+  };
+  expect(ended("out-of-iterations", true)).toMatch(/^! The turn used up its model calls\. +Send another message to go on from here/);
+  expect([...tones.values()]).not.toContain("bad");
+  const mute = ended("out-of-tokens", false);
+  expect(mute).toMatch(/^✗ There is no answer\. The turn used up its tokens\./);
+  for (const remedy of ["/compact", "/clear", "other words"]) expect(mute).toContain(remedy);
+  expect([...tones.values()]).toContain("bad");
+  expect(ended("completed", false)).not.toContain("/compact");
+  expect(ended("cancelled", false)).not.toContain("✗"); // somebody wanted that
 });

@@ -5,6 +5,7 @@
  * S22 an item is shown once, where it stands in the conversation; nothing is settled before everything above it is.
  * S23 a card is `● name(summary)` with `⎿ output` below it, paired by its call; red is for what failed, not for what was refused or said.
  * S28 what was said for later is in the scrollback once: where its turn begins.
+ * S122 a turn that stopped early says why and what to do; one that said nothing at all is an error with what may help.
  * S24 words in progress are never settled: they go when the reply that takes their place is there.
  */
 import {
@@ -98,6 +99,7 @@ const DOT: Readonly<Record<CallItem["status"], Tone>> = {
   dropped: "dim",
 };
 const MOST_OUTPUT_LINES = 6;
+const MOST_NEWLY = 12;
 
 function callLines(item: CallItem, look: Look): readonly string[] {
   const { paint, columns } = look;
@@ -106,16 +108,19 @@ function callLines(item: CallItem, look: Look): readonly string[] {
   const spent = used === null ? "" : ` · ${count(used.tokens, "token")}${used.micros === null ? "" : ` · ${money(used.micros)}`}`;
   const took = item.durationMs === null ? "" : `  ${duration(item.durationMs)}${spent}`;
   const title = `${paint(isCalledOff(item) ? "dim" : DOT[item.status], "●")} ${shortened(head, columns - 2 - width(took))}${paint("dim", took)}`;
-  if (item.edit !== null) {
+  const status = saidOf(item);
+  if (item.edit !== null && item.status !== "denied" && item.status !== "failed") {
     const { path, added, removed, lines } = item.edit;
     return [
       title,
+      ...(status === null ? [] : [below(status.text, look, status.tone)]),
       below(`${path}  +${added} −${removed}`, look, "dim"),
       ...lines.slice(0, MOST_DIFF).map((line) => diffLine(line, look)),
       ...more(lines.length - MOST_DIFF, look),
+      ...item.edit.newly.slice(0, MOST_NEWLY).map((line) => `    ${paint("warn", shortened(line, columns - 4))}`),
+      ...more(item.edit.newly.length - MOST_NEWLY, look),
     ];
   }
-  const status = saidOf(item);
   const output = item.status === "denied" ? "" : (item.result ?? item.live).replace(/\n+$/, ""); // what the model was told of it is the reason again
   const lines = output === "" ? [] : output.split("\n");
   const cut = item.result === null ? lines.slice(-MOST_OUTPUT_LINES) : lines.slice(0, MOST_OUTPUT_LINES);
@@ -161,7 +166,7 @@ function saidOf(item: CallItem): { readonly text: string; readonly tone: Tone } 
 }
 
 const MOST_DIFF = 24;
-function diffLine(line: DiffLine | null, { paint, columns }: Look): string {
+export function diffLine(line: DiffLine | null, { paint, columns }: Look): string {
   if (line === null) return paint("dim", "    ⋮");
   const [mark, tone] =
     line.kind === "added" ? (["+", "good"] as const) : line.kind === "removed" ? (["-", "bad"] as const) : ([" ", "dim"] as const);
@@ -194,17 +199,22 @@ function endedLines(item: EndedItem, look: Look): readonly string[] {
   const cost = item.micros === null ? "" : ` · ${money(item.micros)}`;
   const figures = `${item.ending} · ${count(tokensOf(item), "token")} · ${count(item.iterations, "iteration")} · ${duration(item.activeMs)}${cost}`;
   const isGood = item.ending === "completed";
+  const isMute = !isGood && !item.said && item.ending !== "cancelled";
+  const why = item.detail === null ? item.sentence : `${item.sentence.replace(/\.$/, "")}: ${item.detail}`;
+  const next = isMute
+    ? `${item.next} If it says nothing again: \`/compact\` or \`/clear\` makes room, or say it in other words.`
+    : item.next;
   return [
     ...(item.output === null ? [] : ["", ...wrapped(item.output, look)]),
     ...(isGood
       ? []
       : wrapped(
-          item.detail === null ? item.sentence : `${item.sentence.replace(/\.$/, "")}: ${item.detail}`,
+          isMute ? `There is no answer. ${why}` : why,
           look,
-          { first: "! ", rest: "  ", indent: 2 },
-          item.ending === "failed" ? "bad" : "warn",
+          { first: isMute ? "✗ " : "! ", rest: "  ", indent: 2 },
+          isMute || item.ending === "failed" ? "bad" : "warn",
         )),
-    ...(isGood || item.next === "" ? [] : wrapped(item.next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
+    ...(isGood || next === "" ? [] : wrapped(next, look, { first: "  ", rest: "  ", indent: 2 }, "dim")),
     paint("dim", shortened(figures, look.columns)),
   ];
 }

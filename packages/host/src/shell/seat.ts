@@ -1,11 +1,13 @@
 /**
  * Where a person sits: one face, and whichever server they are in front of.
+ * S116 to one's own anew is to the same project with what was saved in it: every conversation goes on.
  * S67 `/attach URL` and `/detach` change the server under the same face: the new one is reached first, so that one that cannot be reached costs nothing.
  */
 import { FaultError, describe as sentencesOf } from "@orgate/core/vocab";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import type { AskHidden } from "../secrets.ts";
+import { carry, takenUp } from "./authors.ts";
 import type { Reach } from "./reach.ts";
 import type { Face, Shell } from "./shell.ts";
 
@@ -26,26 +28,36 @@ export function takeSeat(given: Given, screen: Screen, face: Face, begin: (shell
   async function moveTo(url: string | null): Promise<Shell> {
     const reach = await reached(url, given, screen, face.askHidden);
     const { openShell } = await import("./shell.ts");
-    const next = await openShell(reach, face, async (to) => {
-      try {
-        await moveTo(to);
-      } catch (error) {
-        if (!(error instanceof FaultError)) throw error;
-        const { message, hint } = sentencesOf(error.fault);
-        next.say(`${message}${hint === "" ? "" : `: ${hint}`}`);
-      }
-    });
+    const next = await openShell(
+      reach,
+      face,
+      async (to) => {
+        try {
+          await moveTo(to);
+        } catch (error) {
+          if (!(error instanceof FaultError)) throw error;
+          const { message, hint } = sentencesOf(error.fault);
+          next.say(`${message}${hint === "" ? "" : `: ${hint}`}`);
+        }
+      },
+      { yes: given.flag("yes") },
+    );
     void reach.lost?.then((fault) => {
       if (current === next) resolve(fault);
     });
     const before = current;
+    const own = before?.reach.isLocal === true && reach.isLocal ? before : null;
+    if (own !== null) carry(own, next);
     current = next;
     begin(next);
+    if (own !== null) next.say(takenUp(namesOf(own), namesOf(next)));
     await before?.close();
     return next;
   }
   return { shell: () => current, moveTo, lost, close: async () => current?.close() };
 }
+
+const namesOf = (shell: Shell): readonly string[] => shell.agents().map(({ name }) => name);
 
 export async function reached(url: string | null, given: Given, screen: Screen, ask: AskHidden): Promise<Reach> {
   if (url === null) return (await import("./here-thread.ts")).openHere(given, screen, ask);

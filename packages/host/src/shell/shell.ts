@@ -6,11 +6,12 @@
  * S32 what could not be sent is said, with what to do, and comes back to be sent again: nothing is lost and nothing is sent twice.
  * S33 what is cancelled is the turn that runs, really: the model call and its tools.
  */
-import { approvalRow } from "@orgate/core/journal/view";
+import { approvalRow, type QuestionItem } from "@orgate/core/journal/view";
 import type { Answer, SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem, RouteOutput } from "@orgate/core/wire";
 import { visible } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
+import { authorsOf } from "./authors.ts";
 import type { Taking } from "./command.ts";
 import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
@@ -90,8 +91,13 @@ export type Shell = Readonly<{
   close(): Promise<void>;
 }>;
 
-/** `move`: to another server, or to one's own (null); what cannot be done is said. */
-export async function openShell(reach: Reach, face: Face, move: Shell["move"]): Promise<Shell> {
+/** `move`: to another server, or to one's own (null); what cannot be done is said. `yes`: saving what is authored was consented to beforehand. */
+export async function openShell(
+  reach: Reach,
+  face: Face,
+  move: Shell["move"],
+  { yes }: Readonly<{ yes: boolean }> = { yes: false },
+): Promise<Shell> {
   let state: LinkState = { kind: "connecting", attempt: 1 };
   let agents: Agents = [];
   let addressee: string | null = null;
@@ -109,7 +115,12 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
     state = now;
     face.changed();
   });
-  const talks = openTalks(link, face.changed);
+  let opened: Shell | null = null;
+  const authors = authorsOf(() => opened, { yes });
+  const talks = openTalks(link, () => {
+    authors.look();
+    face.changed();
+  });
 
   const say = (text: string): void => face.print(wrapped(text, face.look()));
   function problem({ detail, hint, title }: Problem): void {
@@ -287,7 +298,9 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
       ...[...talks.all(), ...talks.aside()].flatMap(({ session, view }) =>
         view.openQuestions.length === 0 // an old session has many items, and nobody is asked most of the time
           ? []
-          : view.items.flatMap((item) => (item.kind === "question" && item.state === "open" ? [{ session, agent: view.agent, item }] : [])),
+          : view.items.flatMap((item) =>
+              item.kind === "question" && item.state === "open" ? [{ session, agent: view.agent, item, edit: editAsked(view, item) }] : [],
+            ),
       ),
       ...(isReviewing ? waiting.filter(({ session }) => !isFollowed(session)).map(askedIn) : []),
     ],
@@ -376,6 +389,7 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
   lookAgain();
   const [only, ...others] = agents;
   addressee = agents.find(({ name }) => name === "shell")?.name ?? (others.length === 0 ? (only?.name ?? null) : null);
+  opened = shell;
   if (addressee !== null) void detail(addressee);
   return shell;
 
@@ -406,11 +420,17 @@ export async function openShell(reach: Reach, face: Face, move: Shell["move"]): 
   }
 }
 
+/** What would change in a file, where that is what is asked about. */
+const editAsked = ({ items }: Talk["view"], { call }: QuestionItem): Asked["edit"] => {
+  const card = call === null ? undefined : items.findLast((item) => item.kind === "call" && item.call === call);
+  return card?.kind === "call" ? card.edit : null;
+};
+
 const OFFERS: readonly Offer[] = SHELL_COMMANDS.map(({ name, summary }) => ({ word: name, about: summary }));
 /** A question of a session that is not followed here. */
 function askedIn(question: Waiting[number]): Asked {
   const { approval, session, agent, tool, touches, digest, asks } = approvalRow(question);
-  return { session, agent, item: { approval, digest, tool, summary: touches ?? "", asks } };
+  return { session, agent, item: { approval, digest, tool, summary: touches ?? "", asks }, edit: null };
 }
 /** What the turn that runs is at, in a word. */
 function phaseOf(talk: Talk | null): Footer["phase"] {

@@ -6,7 +6,6 @@ import type { ShellCommand } from "./command.ts";
 import { monitor } from "./monitor.ts";
 import { wrapped } from "./screen.ts";
 import type { Shell } from "./shell.ts";
-import { startAgent } from "./table-talk.ts";
 import { fitted } from "./tables.ts";
 
 async function tools(rest: string, shell: Shell): Promise<void> {
@@ -102,14 +101,6 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
         rows.length === 0 ? ["there is no agent that you may see"] : fitted(["agent", "model", "tools", ""], rows, shell.face.look()),
       );
     },
-  },
-  {
-    name: "spawn",
-    usage: "NAME",
-    summary: "start an agent, and talk to it",
-    more: ["A session of its own begins, beside those it has."],
-    takes: ["agent"],
-    run: (rest, shell) => (/^\S+$/.test(rest) ? startAgent(rest, shell) : Promise.resolve(shell.say("`/spawn NAME` starts an agent"))),
   },
   { name: "monitor", usage: "", summary: "what each agent is doing, live", more: ["`q` or Esc leaves."], run: monitor },
   { name: "tools", usage: "[AGENT]", takes: ["agent"], summary: "an agent's tools", more: [], run: tools },

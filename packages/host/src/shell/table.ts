@@ -7,6 +7,7 @@
 import { nearest } from "../cli/parse.ts";
 import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
+import { AUTHOR_COMMANDS } from "./table-author.ts";
 import { FLEET_COMMANDS } from "./table-fleet.ts";
 import { KEEP_COMMANDS } from "./table-keep.ts";
 import { ORCHESTRATE_COMMANDS } from "./table-orchestrate.ts";
@@ -29,6 +30,7 @@ const HELP: ShellCommand = {
 export const SHELL_COMMANDS: readonly ShellCommand[] = [
   HELP,
   ...SESSION_COMMANDS,
+  ...AUTHOR_COMMANDS,
   ...TALK_COMMANDS,
   ...FLEET_COMMANDS,
   ...ORCHESTRATE_COMMANDS,

@@ -1,4 +1,4 @@
-/** The starter policies, the coordinator and the conductor: `policies/` and `agents/` of the repository, shipped beside this file. */
+/** The starter policies, the coordinator, the conductor and the shell: `policies/` and `agents/` of the repository, shipped beside this file. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,16 +19,19 @@ export function starterPolicies(kind: string): readonly StarterFile[] {
 
 /** The agent that operators talk to, and what it may do: the project's own from then on. */
 export const coordinatorFiles = (): readonly StarterFile[] => [
-  agentFile("coordinator"),
+  agentFile("coordinator.toml"),
   ...policyFiles("coordinator", "policies/coordinator/"),
 ];
 
 /** The agent that has others work on one task, at every surface. */
-export const conductorFiles = (): readonly StarterFile[] => [agentFile("conductor"), ...policyFiles("conductor", "policies/")];
+export const conductorFiles = (): readonly StarterFile[] => [agentFile("conductor.toml"), ...policyFiles("conductor", "policies/")];
+
+/** The agent of the shell, and what it may do. */
+export const shellFiles = (): readonly StarterFile[] => [agentFile("shell.symbi"), ...policyFiles("shell", "policies/shell/")];
 
 const agentFile = (name: string): StarterFile => ({
-  path: `agents/${name}.toml`,
-  text: readFileSync(shipped(`agents/${name}.toml`, `agents/${name}.toml`), "utf8"),
+  path: `agents/${name}`,
+  text: readFileSync(shipped(`agents/${name}`, `agents/${name}`), "utf8"),
 });
 
 function policyFiles(kind: string, to: string): readonly StarterFile[] {

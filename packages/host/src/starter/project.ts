@@ -65,12 +65,13 @@ ${second === null ? "" : asking(kind, second)}orgate journal verify
 
 - \`policies/\`: what is permitted. Start with \`base.cedar\`; beside each file lies its decision table, checked whenever it loads.
 - \`agents/coordinator.toml\`, \`policies/coordinator/\`: the agent that operators talk to about all the others, once \`orgate up\` serves the project.
+- \`agents/shell.symbi\`, \`policies/shell/\`: the agent of \`orgate shell\`, which authors agents, policies and tools with you and asks before it saves.
 - \`agents/conductor.toml\`, \`policies/conductor.cedar\`: has several agents work on one task (\`orgate chain\`, \`parallel\`, \`race\`, \`debate\`).
 - \`agents/\`, \`tools/\`: what there is to permit. The model is offline until you name another; it needs no key.
 - \`orgate.toml\`: the project, and who is in the group \`${group}\`, which may approve.
 - \`.orgate/\`: the journal and its keys. Not for git; back it up.
 
-No tool of an agent can write \`policies/\`, \`agents/\`, \`tools/\`, \`orgate.toml\`, \`.orgate/\`, \`AGENTS.md\`, \`skills/\` or \`.agents/skills/\`:
+No tool of an agent, the shell's \`save_artifact\` aside, can write \`policies/\`, \`agents/\`, \`tools/\`, \`orgate.toml\`, \`.orgate/\`, \`AGENTS.md\`, \`skills/\` or \`.agents/skills/\`:
 \`orgate policy apply DIR\` changes policies. For types in your editor, \`npm install --save-dev orgate\`.
 `;
 

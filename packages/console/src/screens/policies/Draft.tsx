@@ -94,6 +94,7 @@ export function Draft({ file, files, done }: Props) {
             removed: lines.filter(({ kind }) => kind === "removed").length,
             whole: true,
             lines: withContext(lines, 3).map((one) => (one === null ? null : { ...one, text: escapeHiddenLines(one.text) })),
+            newly: [],
           }}
         />
       ) : null}

@@ -266,11 +266,7 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
     if (left.type.kind === "user") {
       if (right.literal?.kind !== "string") return wrong(e.right.at, "a user is in a group of users", 'write user in "operators"');
       if (userGroups !== null && !userGroups.includes(right.literal.value))
-        return wrong(
-          e.right.at,
-          `there is no group of users \`${right.literal.value}\``,
-          userGroups.length === 0 ? "orgate.toml has none: add [groups.users]" : nearest(right.literal.value, userGroups),
-        );
+        return wrong(e.right.at, `there is no group of users \`${right.literal.value}\``, groupHint(right.literal.value, userGroups));
       return yes(`(context.onBehalfOf in UserGroup::${cedarText(right.literal.value)})`);
     }
     const made = contained(right, left, e.opAt);
@@ -377,6 +373,9 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
 
   return { truth };
 }
+
+export const groupHint = (name: string, groups: readonly string[]): string =>
+  groups.length === 0 ? "orgate.toml has none: add [groups.users]" : nearest(name, groups);
 
 // ── kinds ──
 

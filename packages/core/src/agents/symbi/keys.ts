@@ -1,6 +1,6 @@
 /**
  * Every key of every block: what it takes and what it does. Whoever reads a block, checks one, documents or completes one goes by this table.
- * Y10 a key that is not here is refused with its place and what may have been meant; Y11 for every key here there is a run, or a declaration, that changes with its value.
+ * Y10 a key that is not here is refused with its place and what may have been meant; Y11 for every key here there is a run whose outcome changes with its value.
  */
 export type Takes =
   /** A text in quotes. */
@@ -104,7 +104,7 @@ const MEMORY: Keys = {
 /** Of the record that `approval(…)` may be given: how a question is asked and answered. */
 const APPROVAL: Keys = {
   question: { takes: "text", says: "what the person is asked" },
-  approvers: { takes: "words", says: "groups or people who may answer" },
+  approvers: { takes: "words", says: "groups of users, one of which whoever answers is in" },
   quorum: { takes: "whole number", says: "how many have to say yes" },
   expires: { takes: "time", says: "until when" },
   on_expiry: { takes: "word", choices: ["deny", "halt", "wait"], says: "what happens then" },

@@ -8,7 +8,7 @@
  */
 import { type Effect, nearest, position } from "../../vocab/index.ts";
 import type { AgentPolicies } from "../agent-policies.ts";
-import { type Condition, cedarPattern, cedarText, conditionOf, type Scope } from "./conditions.ts";
+import { type Condition, cedarPattern, cedarText, conditionOf, groupHint, type Scope } from "./conditions.ts";
 import type { AgentDraft, SymbiFile } from "./declare.ts";
 import { KEYS } from "./keys.ts";
 import { problemAt, type SymbiProblem } from "./problems.ts";
@@ -219,7 +219,7 @@ function approvalOf(rule: Rule, call: Extract<Expression, { kind: "call" }>, bas
 function annotationsOf(
   terms: Extract<Expression, { kind: "record" }> | undefined,
   base: Base,
-  { report }: Around,
+  { report, world }: Around,
 ): readonly string[] | null {
   let good = true;
   const fields = (terms?.fields ?? []).map(({ key, value, at }) => ({ kind: "entry", at, key, value }) as const);
@@ -240,7 +240,14 @@ function annotationsOf(
     return null;
   }
   if (Array.isArray(approvers) && approvers.some((one) => typeof one !== "string" || !/^[\w-]+$/.test(one))) {
-    report(values.get("approvers")?.at ?? base.at, "`approvers` are names of people or groups", 'write ["operators"]');
+    report(values.get("approvers")?.at ?? base.at, "`approvers` are names of groups of users", 'write ["operators"]');
+    return null;
+  }
+  const { userGroups } = world;
+  const stranger = Array.isArray(approvers) && userGroups !== null ? approvers.find((one) => !userGroups.includes(one)) : undefined;
+  if (userGroups !== null && typeof stranger === "string") {
+    // nobody could ever say yes
+    report(values.get("approvers")?.at ?? base.at, `there is no group of users \`${stranger}\``, groupHint(stranger, userGroups));
     return null;
   }
   if (!good) return null;
@@ -275,7 +282,7 @@ function sandboxing({ draft, world, symbi }: Around): readonly Made[] {
 
 // ── what a rule is about ──
 
-const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed"];
+const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
 const ACTS = ["model", "respond", "delegate", "recall", "remember"] as const;
 type Act = (typeof ACTS)[number];
 /** What each of these is done to, where a rule names it. */

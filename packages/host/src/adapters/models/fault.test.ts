@@ -52,6 +52,13 @@ test("M40 which statuses, and how long", () => {
   expect(retryAfterMs({ "retry-after": "2026" }, 0)).toBe(2_026_000); // seconds, not a year
 });
 
+test("M40 the cases of the reference shell: 429 and an overload pass by themselves, an answer that is no JSON does not", () => {
+  expect(troubleOf(called(429), fresh)).toMatchObject({ transient: true });
+  expect(troubleOf(called(503, { message: "overloaded" }), fresh)).toMatchObject({ transient: true });
+  for (const status of [502, 504]) expect(troubleOf(called(status), fresh)).toMatchObject({ transient: true });
+  expect(troubleOf(new JSONParseError({ text: "{", cause: new Error("x") }), fresh)).toMatchObject({ transient: false });
+});
+
 test("M41 a fault is one line, bounded, and says whether to try again", () => {
   const { fault } = toFault(troubleOf(called(503, { message: `busy\n${"x".repeat(2_000)}` }), fresh), (text) => text);
   if (fault.kind !== "model-failed") throw new Error("another fault");

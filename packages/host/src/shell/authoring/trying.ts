@@ -1,0 +1,249 @@
+/**
+ * A change, tried before it is written: the project is loaded as it is, and once more as it would be, by the code that loads it for everybody.
+ *
+ * S106 an artifact is fit when the whole project loads with it (its own parser, the policies against the tools that there are, the manifests, the schedules) and no
+ *      constraint of the project speaks against it; what is wrong is told with file, line and column, all of it at once.
+ * S120 what the change newly permits, asks and forbids is found by deciding the same requests before and after it.
+ * S108 nothing that is authored lets the shell itself do more, gives its tools to another agent, or has it run by a schedule, a webhook or a delegate.
+ */
+import { type Agent, describe, FaultError, type Surface } from "@orgate/core";
+import type { LoadedPolicy } from "@orgate/core/gate";
+import type { SymbiProblem } from "@orgate/core/symbi";
+import { type Change, type Differences, differencesOf, type Side } from "../../agents-diff.ts";
+import { type ManifestFile, openCalendar } from "../../compose.ts";
+import type { Config } from "../../config.ts";
+import { type Loading, policyPlace, tryFolder } from "../../policies.ts";
+import { casesOf } from "../../policy-cases.ts";
+import { loadProjectAgents, manifestsOf, type ProjectAgents } from "../../project-agents.ts";
+import { schedulesIn, webhooksIn } from "../../schedules/declaring.ts";
+import type { Env } from "../../secrets.ts";
+import { type ArtifactKind, kindOf, MAX_ARTIFACT, SHELL, whyNotAt } from "./artifact.ts";
+import { type Constraints, readConstraints } from "./constraints.ts";
+import { isAnybody, principalsIn } from "./covering.ts";
+import { type Finding, judgeAgent, judgeManifest, judgePolicies } from "./judging.ts";
+
+export type Artifact = Readonly<{ path: string; content: string }>;
+export type Tried = Readonly<
+  | { kind: "fit"; artifact: ArtifactKind; agents: readonly string[]; warnings: readonly Finding[]; sides: Sides | null }
+  | { kind: "unfit"; problems: readonly [Finding, ...Finding[]] }
+>;
+/** Null before: the project does not load as it is. */
+type Sides = Readonly<{ before: Side | null; after: Side }>;
+
+/** Tools that are the shell's alone. */
+export const SHELL_TOOLS = ["save_artifact"] as const;
+/** Names that the shell's policies speak of: whoever took one would be permitted what it is. */
+const TAKEN: ReadonlySet<string> = new Set(
+  "validate_dsl validate_cedar validate_toolclad save_artifact read_artifact list_tools read_file search edit_file shell delegate".split(
+    " ",
+  ),
+);
+
+export async function tryArtifact(config: Config, artifact: Artifact, env: Env, kind: ArtifactKind | null = null): Promise<Tried> {
+  const { path } = artifact;
+  const looked = await lookedAt(config, artifact, env, kind);
+  if (Array.isArray(looked)) return unfit(looked, path);
+  const before = await loaded(config, env, null).catch(() => null);
+  const gains = before === null ? [] : shellsGain(before, looked, path);
+  if (gains.length > 0) return unfit(gains, path);
+  return {
+    kind: "fit",
+    artifact: kindOf(path) ?? "dsl",
+    agents: looked.project.sources.flatMap(({ symbi }) => (symbi.file === path ? symbi.agents.map(({ name }) => name) : [])),
+    warnings: looked.warnings.filter(({ file }) => file === path),
+    sides: looked.side === null ? null : { before: before?.side ?? null, after: looked.side },
+  };
+}
+
+/** The project as it would be, or what speaks against it. */
+async function lookedAt(config: Config, artifact: Artifact, env: Env, kind: ArtifactKind | null): Promise<Loaded | Finding[]> {
+  const { path, content } = artifact;
+  const nowhere = (detail: string, hint: string): Finding[] => [{ file: path, line: 1, column: 1, detail, hint }];
+  const why = whyNotAt(path, config, kind);
+  if (why !== null) return nowhere(why, "choose another place");
+  if (Buffer.byteLength(content) > MAX_ARTIFACT) return nowhere(`it has more than ${MAX_ARTIFACT} bytes`, "make several of it");
+  if (!content.isWellFormed() || content.includes("\0")) return nowhere("it is no text", "write it anew");
+  const found: Finding[] = [];
+  try {
+    const constraints = readConstraints(config.root);
+    const after = await loaded({ ...config, drafts: [{ path, text: content }] }, env, (problems) => found.push(...problems));
+    if (found.length === 0) found.push(...judge(after, artifact, constraints, env));
+    return found.length > 0 ? found : after;
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    return [...findingsOf(error, config.root)];
+  }
+}
+
+/** What speaks against it in itself, whatever it would change; empty: nothing. */
+export async function flawsOf(config: Config, artifact: Artifact, env: Env): Promise<readonly Finding[]> {
+  const looked = await lookedAt(config, artifact, env, null);
+  return Array.isArray(looked) ? looked : [];
+}
+
+const unfit = (found: readonly Finding[], path: string): Tried => {
+  const [first, ...rest] = [...found].sort(
+    (a, b) => Number(b.file === path) - Number(a.file === path) || a.line - b.line || a.column - b.column,
+  );
+  return { kind: "unfit", problems: [first ?? { file: path, line: 1, column: 1, detail: "it cannot be used", hint: "" }, ...rest] };
+};
+
+function findingsOf(error: FaultError, root: string): readonly Finding[] {
+  const { fault } = error;
+  if (fault.kind === "policies-refused") return fault.problems;
+  const { message, hint } = describe(fault);
+  if (fault.kind !== "file-bad") return [{ file: "project", line: 1, column: 1, detail: message, hint }];
+  const file = fault.file.startsWith(`${root}/`) ? fault.file.slice(root.length + 1) : fault.file;
+  return [{ file, line: fault.line ?? 1, column: fault.column ?? 1, detail: fault.detail, hint: fault.hint }];
+}
+
+// ── the project, as it is or as it would be ──
+
+type Loaded = Readonly<{
+  config: Config;
+  project: ProjectAgents;
+  agents: readonly Agent[];
+  loading: Loading;
+  side: Side | null;
+  warnings: readonly Finding[];
+}>;
+
+async function loaded(config: Config, env: Env, collect: ((problems: readonly SymbiProblem[]) => void) | null): Promise<Loaded> {
+  const project = await loadProjectAgents(config, "wanted", env, null, collect);
+  await project.mcp?.hub.close(); // nothing is called here
+  const agents = project.agents.map(({ agent }) => agent);
+  const options = { place: policyPlace(config), agents, groups: config.groups, surface: "shell" as Surface };
+  const loading = tryFolder(options);
+  if (loading.kind === "refused" && collect !== null) collect(loading.problems);
+  const side = loading.kind === "loaded" ? { agents, loaded: loading.loaded, cases: casesOf(options.place) } : null;
+  return { config, project, agents, loading, side, warnings: loading.report.warnings };
+}
+
+// ── what speaks against it ──
+
+function judge(
+  { config, project, agents, loading, warnings }: Loaded,
+  { path }: Artifact,
+  constraints: Constraints,
+  env: Env,
+): readonly Finding[] {
+  const manifests = manifestsOf(config, env, null);
+  const own = manifests.problems.filter(({ file }) => file === `${config.root}/${path}`);
+  if (own.length > 0) return own.map(({ line, column, detail, hint }) => ({ file: path, line, column, detail, hint }));
+  const sources = { config, agents: project.agents, symbi: project.sources.map(({ symbi }) => symbi), owner: SHELL };
+  schedulesIn(sources, openCalendar()); // these two throw, with the place of what is wrong
+  webhooksIn(sources);
+  const policies: readonly LoadedPolicy[] = loading.kind === "loaded" ? loading.loaded.policies.filter(({ file }) => file === path) : [];
+  const tools = loading.kind === "loaded" ? loading.loaded.cast.tools : [];
+  const byName = new Map([...manifests.tools].map(([name, { manifest }]) => [name, manifest]));
+  const manifest = manifests.read.manifests.find(({ shown }) => shown === path);
+  const ground = { constraints, manifests: byName, policies, calendar: openCalendar(), now: Date.now() };
+  const symbi = project.sources.find(({ symbi: one }) => one.file === path)?.symbi ?? null;
+  const drafted = symbi === null ? [] : agents.filter(({ name }) => symbi.agents.some((one) => one.name === name));
+  return [
+    ...judgePolicies(policies, { constraints, tools, warnings: warnings.filter(({ file }) => file === path) }),
+    ...(manifest === undefined ? [] : [...judgeManifest(manifest, constraints), ...takesName(manifest, project)]),
+    ...(symbi === null ? [] : drafted.flatMap((agent) => [...judgeAgent({ agent, symbi }, ground), ...takesFromShell(agent, path)])),
+    ...(symbi === null
+      ? []
+      : [...symbi.schedules, ...symbi.webhooks].flatMap(({ agent, name, place }) =>
+          agent === SHELL ? [{ ...place, detail: `\`${name}\` would have the shell run by itself`, hint: "name another agent" }] : [],
+        )),
+    ...namesShell(policies),
+  ];
+}
+
+function takesName({ shown, contract }: ManifestFile, { desk }: ProjectAgents): readonly Finding[] {
+  const { name } = contract.manifest.tool;
+  return TAKEN.has(name) || desk.tools.some((tool) => tool.name === name)
+    ? [
+        {
+          file: shown,
+          line: 1,
+          column: 1,
+          detail: `\`${name}\` is a tool of the shell's or the coordinator's`,
+          hint: "give it another name",
+        },
+      ]
+    : [];
+}
+
+const takesFromShell = (agent: Agent, file: string): readonly Finding[] => {
+  const at = (detail: string): Finding => ({ file, line: 1, column: 1, detail, hint: "take it out" });
+  const tool = agent.tools.find(({ name }) => SHELL_TOOLS.some((own) => own === name));
+  return [
+    ...(agent.name === SHELL ? [at(`agent \`${SHELL}\` is the shell itself`)] : []),
+    ...(tool === undefined ? [] : [at(`\`${tool.name}\` is the shell's alone`)]),
+    ...(agent.delegates.includes(SHELL) ? [at(`agent \`${agent.name}\` would have the shell do something for it`)] : []),
+  ];
+};
+
+const namesShell = (policies: readonly LoadedPolicy[]): readonly Finding[] =>
+  policies.flatMap(({ json, file, line, id }) =>
+    json.effect === "permit" && !isAnybody(json) && principalsIn(json, "Agent").includes(SHELL)
+      ? [
+          {
+            file,
+            line,
+            column: 1,
+            detail: `${id} permits something to the shell itself`,
+            hint: "policies/shell/ says what it may, and a person writes that",
+          },
+        ]
+      : [],
+  );
+
+const RANK = { deny: 0, defer: 1, ask: 2, modify: 3, allow: 4 } as const;
+
+/** Whatever it is called: requests that would be decided more kindly for the shell, in the shell. */
+function shellsGain(before: Loaded, after: Loaded, file: string): readonly Finding[] {
+  if (before.side === null || after.side === null || !after.agents.some(({ name }) => name === SHELL)) return [];
+  // the shell as it would be, on both sides: that there is one more whom it may ask to have do something is no gain
+  const agents = after.side.agents.filter(({ name }) => name === SHELL);
+  const inShell = (side: Side): Side => ({ ...side, agents, loaded: { ...side.loaded, gateFor: () => side.loaded.gateFor("shell") } });
+  const found = differencesOf(inShell(before.side), inShell(after.side), [], SHELL);
+  const kinder = [...found.permits, ...found.asks].filter(({ before: was, after: is }) => RANK[is.verdict] > RANK[was.verdict]);
+  return kinder.slice(0, 3).map(({ action, before: was, after: is }) => ({
+    file,
+    line: 1,
+    column: 1,
+    detail: `it would let the shell itself do more: ${action}, ${was.verdict} → ${is.verdict} by ${is.because.join(", ")}`,
+    hint: "policies/shell/ says what it may, and a person writes that",
+  }));
+}
+
+// ── what it changes ──
+
+const MOST_LINES = 40;
+
+/** One line each, what is permitted first. */
+export function changesOf(fit: Extract<Tried, { kind: "fit" }>): readonly string[] {
+  const { sides } = fit;
+  if (sides === null) return ["the project has no policies: nothing would run"];
+  if (sides.before === null) return ["the project does not load as it is: nothing to compare with"];
+  const { before, after } = sides;
+  // what an agent's file says is about its own agents: nobody else is tried for it
+  const names =
+    fit.artifact === "dsl" ? new Set([...fit.agents, ...namesOf(before).filter((name) => !namesOf(after).includes(name))]) : null;
+  const about = (side: Side): Side => (names === null ? side : { ...side, agents: side.agents.filter(({ name }) => names.has(name)) });
+  const found: Differences = differencesOf(about(before), about(after), [], null);
+  const lines = [
+    ...found.permits.map((one) => changeLine("permits", one)),
+    ...found.asks.map((one) => changeLine("asks", one)),
+    ...found.forbids.map((one) => changeLine("forbids", one)),
+    ...(found.cut.length === 0 ? [] : [`not all was tried: there is more at the turning points of ${found.cut.slice(0, 5).join(", ")}`]),
+  ];
+  return lines.length <= MOST_LINES
+    ? lines
+    : [...lines.slice(0, MOST_LINES), `… ${lines.length - MOST_LINES} more: \`orgate agents diff\` has all`];
+}
+
+const namesOf = ({ agents }: Side): readonly string[] => agents.map(({ name }) => name);
+
+function changeLine(what: string, { agent, action, args, labels, before, after, alike }: Change): string {
+  const given = [args === null || Object.keys(args).length === 0 ? "" : JSON.stringify(args), ...labels.map((one) => `[${one}]`)]
+    .filter((one) => one !== "")
+    .join(" ");
+  const by = after.because.length === 0 ? "" : ` (${after.because.join(", ")})`;
+  return `newly ${what}: ${agent} · ${action}${given === "" ? "" : ` ${given.slice(0, 80)}`} · ${before.verdict} → ${after.verdict}${by}${alike === 1 ? "" : `, ${alike} alike`}`;
+}

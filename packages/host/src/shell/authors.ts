@@ -1,0 +1,89 @@
+/**
+ * What a shell does about what is authored in it: consent that was given beforehand, and a server of its own that takes up what was saved.
+ *
+ * S115 `--yes` is one answer of the person's to the first question about `save_artifact` in a conversation: a grant for that tool and that session, listed and revocable like any,
+ *      never wider than the policies let it be. Once it was given, or refused, the next question is the person's.
+ * S116 what was saved is taken up when the turn has ended and nothing else runs: a server of the shell's own is begun anew with it, and every conversation goes on.
+ */
+import type { CallItem } from "@orgate/core/journal/view";
+import type { SessionId } from "@orgate/core/vocab";
+import { visible } from "../cli/visible.ts";
+import type { Shell } from "./shell.ts";
+
+/** What it needs of a shell. */
+type Desk = Pick<Shell, "talks" | "questions" | "answer" | "say" | "move" | "reach">;
+export type Authors = Readonly<{ look(): void }>;
+
+export const SAVES = "save_artifact";
+const AUTHOR = "shell";
+
+export function authorsOf(desk: () => Desk | null, { yes }: Readonly<{ yes: boolean }>): Authors {
+  const consented = new Set<SessionId>();
+  let taken: number | null = null;
+  let isMoving = false;
+
+  function consent({ questions, answer, say }: Desk): void {
+    for (const { session, agent, item } of questions()) {
+      if (item.tool !== SAVES || agent !== AUTHOR || consented.has(session)) continue;
+      consented.add(session);
+      void answer(
+        { session, approval: item.approval, digest: item.digest },
+        { kind: "grant", grant: { scope: "tool", until: "session" } },
+      ).then((given) => {
+        if (given) say("--yes: saving is granted for this conversation; `/grants` lists it, `/revoke` takes it back");
+      });
+    }
+  }
+
+  /** How often something was saved in the conversations of this shell, as far as they are told. */
+  const saved = ({ talks }: Desk): number =>
+    talks
+      .all()
+      .reduce(
+        (sum, { view }) => sum + (view.agent === AUTHOR ? view.items.filter((item) => item.kind === "call" && isSaved(item)).length : 0),
+        0,
+      );
+
+  function renew(shell: Desk): void {
+    const talks = shell.talks.all();
+    if (isMoving || !talks.every((talk) => talk.isCaughtUp())) return;
+    const now = saved(shell);
+    taken ??= now; // what was saved before this server began is in it
+    if (now === taken || talks.some(({ view }) => view.state === "running" || view.state === "waiting")) return;
+    taken = now;
+    if (!shell.reach.isLocal) {
+      shell.say("the server takes up what was saved when it is started again (`orgate dev` does so by itself)");
+      return;
+    }
+    isMoving = true;
+    void shell.move(null).finally(() => {
+      isMoving = false;
+    });
+  }
+
+  return {
+    look() {
+      const shell = desk();
+      if (shell === null) return;
+      if (yes) consent(shell);
+      renew(shell);
+    },
+  };
+}
+
+const isSaved = ({ tool, status }: CallItem): boolean => tool === SAVES && status === "done";
+
+/** Its conversations, with what of them stands in the scrollback, in front of another server of the same project. */
+export function carry(from: Pick<Shell, "talks" | "addressee">, to: Pick<Shell, "take" | "address" | "agents">): void {
+  for (const talk of from.talks.all()) to.take(talk.session, talk.view.agent).settle(talk.settled());
+  const addressee = from.addressee();
+  if (addressee !== null && to.agents().some(({ name }) => name === addressee)) to.address(addressee);
+}
+
+/** Said after a move of that kind. */
+export const takenUp = (before: readonly string[], after: readonly string[]): string => {
+  const more = after.filter((name) => !before.includes(name));
+  return more.length === 0
+    ? "what was saved is in force"
+    : `what was saved is in force: ${more.map((name) => `\`${visible(name)}\``).join(", ")} ${more.length === 1 ? "is" : "are"} there now`;
+};

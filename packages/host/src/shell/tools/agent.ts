@@ -1,0 +1,48 @@
+/**
+ * The shell's agent among a project's agents: a file like any other's (`agents/shell.symbi`). Unless it names delegates it may have all others do something, and each time a
+ * policy decides.
+ */
+import { type Agent, defineAgent, describe, FaultError, type Middleware } from "@orgate/core";
+import type { Config } from "../../config.ts";
+import type { CoordinatorTools } from "../../coordinator/tools.ts";
+import { fileBad } from "../../project-modules.ts";
+import type { Env } from "../../secrets.ts";
+import { SHELL } from "../../shell-agent.ts";
+import { type ShellTools, shellTools } from "./tools.ts";
+
+type Found = Readonly<{ agent: Agent; file: string }>;
+
+export type ShellDesk = Readonly<{
+  /** For agents to name. */
+  tools: ShellTools["tools"];
+  /** With the shell's agent as it is run. */
+  within(agents: readonly Found[]): readonly Found[];
+}>;
+
+export function shellDesk(config: Config, env: Env, desk: CoordinatorTools): ShellDesk {
+  const tools = shellTools(config, env, desk);
+  return { tools: tools.tools, within: (agents) => withShell(agents, tools, desk.middleware) };
+}
+
+/** `leave` holds delegates to what whoever speaks may run. */
+function withShell(agents: readonly Found[], { command, middleware }: ShellTools, leave: Middleware): readonly Found[] {
+  const others = agents.map(({ agent }) => agent.name).filter((name) => name !== SHELL);
+  return agents.map((found) => {
+    if (found.agent.name !== SHELL) return found;
+    const { definition } = found.agent;
+    const { delegates = [] } = definition;
+    try {
+      const agent = defineAgent({
+        ...definition,
+        delegates: delegates.length === 0 ? others : delegates,
+        tools: command === null ? found.agent.tools : [...found.agent.tools, command],
+        middleware: [...(definition.middleware ?? []), leave, middleware],
+      });
+      return { ...found, agent };
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error;
+      const { message, hint } = describe(error.fault);
+      throw fileBad(found.file, null, message, hint, error);
+    }
+  });
+}

@@ -1,0 +1,132 @@
+// `node scripts/record-shell.ts` sits down at `orgate shell` in a real terminal, in a new project on the offline model, and puts what it shows into
+// docs/guide/shell.md and docs/assets/. `--check` does it again and says whether the page still shows what the shell does.
+// S153 the session in the guide and the README is recorded by a script: nothing in it depends on the machine, the person or the day.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { needTmux, svgOf, withoutColour } from "./record-demo.ts";
+
+const COLUMNS = 92;
+const ROWS = 60;
+const PATIENCE_MS = 60_000;
+export const OPEN = "<!-- shell: recorded by scripts/record-shell.ts -->";
+export const CLOSE = "<!-- /shell -->";
+export const PAGE = "docs/guide/shell.md";
+export const PICTURE = "docs/assets/shell.svg";
+
+/** What a person does, and what they wait to see before they go on. `keys` as tmux names them; what is said is sent with Enter. */
+export type Step = Readonly<{ say: string } | { keys: string }> & Readonly<{ sees: RegExp }>;
+export const STORY: readonly Step[] = [
+  { say: "@assistant what is on today?", sees: /Your notes say[\s\S]*\d iterations/ },
+  { say: "/agent use assistant", sees: /you talk to assistant/ },
+  { say: "remember to call Ana at nine", sees: /assistant asks/ },
+  { keys: "y", sees: /I have saved it\.[\s\S]*\d iterations/ },
+  { say: "remember the pin of the card", sees: /assistant asks/ },
+  { keys: "n", sees: /why not\?/ },
+  { say: "no secrets in notes", sees: /I was not allowed to save it\.[\s\S]*\d iterations/ },
+  { say: '/parallel assistant helper --budget 20000 "what is on today?"', sees: /2 members together/ },
+  { say: "/verify", sees: /the journal is what was written/ },
+];
+
+/** Keys are no answer before the question has been on screen for a moment. */
+const MOMENT_MS = 700;
+
+async function record(root: string): Promise<string> {
+  const place = mkdtempSync(join(tmpdir(), "orgate-record-shell-"));
+  const { PATH = "" } = process.env;
+  const env = { PATH, ORGATE_HOME: join(place, "home"), ORGATE_USER: "ana", TMUX_TMPDIR: place, TERM: "xterm-256color", LANG: "C.UTF-8" };
+  const orgate = [process.execPath, join(root, "packages/host/bin/orgate.js")] as const;
+  for (const args of [
+    ["keys", "create", "ana"],
+    ["init", "notes", "--yes"],
+  ]) {
+    const made = spawnSync(orgate[0], [orgate[1], ...args], { cwd: place, env, encoding: "utf8" });
+    if (made.status !== 0) throw new Error(`orgate ${args.join(" ")}: ${made.stderr}`);
+  }
+  const tmux = (...args: string[]): string => {
+    const { status, stdout, stderr } = spawnSync("tmux", ["-u", "-f", "/dev/null", "-L", "record", ...args], { env, encoding: "utf8" });
+    if (status !== 0) throw new Error(`tmux ${args[0]}: ${stderr.trim()}`);
+    return stdout;
+  };
+  const shell = `cd '${join(place, "notes")}' && '${orgate[0]}' '${orgate[1]}' shell; sleep 600`;
+  tmux("new-session", "-d", "-x", String(COLUMNS), "-y", String(ROWS), shell);
+  const shown = (): string => tmux("capture-pane", "-p", "-S", "-2000");
+  let said = "";
+  /** Below what was said last. */
+  const sees = async (words: RegExp): Promise<void> => {
+    for (const end = performance.now() + PATIENCE_MS; ; await pause(100)) {
+      const text = shown();
+      if (words.test(text.slice(said === "" ? 0 : Math.max(0, text.lastIndexOf(said))))) return;
+      if (performance.now() > end) throw new Error(`${String(words)} was not to be seen:\n${text.trimEnd()}`);
+    }
+  };
+  try {
+    await sees(/local/);
+    await pause(MOMENT_MS);
+    tmux("clear-history"); // tmux keeps what is erased at the top of its screen
+    for (const step of STORY) {
+      if ("keys" in step) {
+        await pause(MOMENT_MS);
+        tmux("send-keys", step.keys);
+      } else {
+        tmux("send-keys", "-l", step.say);
+        await pause(200);
+        tmux("send-keys", "Enter");
+        said = step.say.replace(/^@\w+ /, "");
+      }
+      await sees(step.sees);
+      await pause(400);
+    }
+    return tmux("capture-pane", "-p", "-e", "-S", "-2000");
+  } finally {
+    tmux("kill-server");
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+/** Ids, hashes, times and where it was recorded say nothing. */
+export const settled = (shown: string): string =>
+  shown
+    .replaceAll(/\b([saiw]_)[a-z0-9]{8,}/g, "$1…")
+    .replaceAll(/\b[0-9a-f]{12,64}\b/g, "#")
+    .replaceAll(/\b\d+(\.\d+)? (ms|s|min)\b/g, "… ms")
+    .replaceAll(/\bk_[0-9a-f]+/g, "k_…")
+    .replaceAll(/\b\d+ (entries|streams|commits)\b/g, "… $1") // how writes fall together differs from run to run
+    .replaceAll(/\bw1@\d+/g, "w1@…")
+    .replaceAll(/\/\S*orgate-record-shell-\w+/g, "…")
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .replace(/^\n+/, "")
+    .trimEnd();
+
+export const blockOf = (page: string): string => {
+  const [from, to] = [page.indexOf(OPEN), page.indexOf(CLOSE)];
+  if (from === -1 || to < from) throw new Error(`${PAGE} has no \`${OPEN}\` … \`${CLOSE}\``);
+  return page.slice(from + OPEN.length, to);
+};
+export const textIn = (block: string): string => /```text\n([\s\S]*?)\n```/.exec(block)?.[1] ?? "";
+export const withBlock = (page: string, shown: string): string =>
+  page.replace(
+    `${OPEN}${blockOf(page)}${CLOSE}`,
+    () => `${OPEN}\n![a session of the shell](../assets/shell.svg)\n\n\`\`\`text\n${withoutColour(settled(shown))}\n\`\`\`\n${CLOSE}`,
+  );
+
+if (import.meta.main) {
+  const root = dirname(import.meta.dirname);
+  const page = readFileSync(join(root, PAGE), "utf8");
+  needTmux();
+  const shown = settled(await record(root));
+  if (process.argv.includes("--check")) {
+    const same = textIn(blockOf(page)) === withoutColour(shown);
+    console.log(same ? `${PAGE} shows what the shell does` : `${PAGE} shows another session: run \`npm run record:shell\``);
+    process.exitCode = same ? 0 : 1;
+  } else {
+    mkdirSync(join(root, dirname(PICTURE)), { recursive: true });
+    writeFileSync(join(root, PICTURE), svgOf(shown, { columns: COLUMNS, label: "a session of the shell" }));
+    writeFileSync(join(root, PAGE), withBlock(page, shown));
+    console.log(`recorded: ${shown.split("\n").length} lines, into ${PAGE} and ${PICTURE}`);
+  }
+}
