@@ -363,11 +363,16 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O25 O85 on a phone: the bar leads to what waits, the question fits, a thumb approves it; a clock that is wrong does not change how long there is",
+    name: "O25 O71 O85 on a phone: the first page says what waits, the bar leads to what waits, the question fits, a thumb approves it; a clock that is wrong does not change how long there is",
     async run({ browser, desk, ana }) {
       await say(ana, desk, "stage", "pay heidi");
       const phone = await enter(browser, desk, "ana", { phone: true, scheme: "dark" });
       const { page } = phone;
+      await page
+        .getByRole("list", { name: "Now" })
+        .getByRole("link", { name: /^Waiting for people\s*[1-9]/ })
+        .waitFor();
+      const first = await sound(phone, "the first page on a phone");
       await page
         .getByRole("navigation", { name: "Screens" })
         .getByRole("link", { name: /Approvals/ })
@@ -394,6 +399,7 @@ const CASES: readonly Case[] = [
       return [
         ...wrong(height >= 44, `the button is ${height} px high`),
         ...wrong(/pay5\d:\d\d/.test(left), `by a clock that is hours ahead, what waits an hour is told as ${left}`),
+        ...first,
         ...found,
         ...more,
       ];
@@ -456,7 +462,7 @@ const CASES: readonly Case[] = [
       const sessions = await hook.getByRole("link", { name: /^s_/ }).count();
       await go(looking, desk, "/schedules?tab=webhooks");
       await hook.getByText(/^1 not signed with its secret/).waitFor();
-      found.push(...(await sound(looking, "webhooks on a phone")));
+      found.push(...(await misfits(looking)), ...looking.errors());
       await looking.context.close();
       return [
         ...wrong(/^\/sessions\/s_/.test(session), `a firing leads to ${session}`),

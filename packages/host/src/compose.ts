@@ -107,7 +107,7 @@ export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "
 export { type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
 export { projectPlaces } from "./adapters/project-places.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
-export { type HostRunning, hostRunning } from "./adapters/running/running.ts";
+export { type HostRunning, hostRunning, loadRunners } from "./adapters/running/running.ts";
 /** How hosts are reached that somebody else names, by the guard of HTTP tools. */
 export const httpReach: ReturnType<typeof httpGuard> = async (invocation, how) =>
   (await import("./adapters/running/http-guard.ts")).httpGuard()(invocation, how);

@@ -17,6 +17,7 @@ import { HOME, SCREENS, type ScreenProps, screenAt } from "../screens/index.ts";
 import { SignIn } from "../screens/SignIn.tsx";
 import css from "./App.module.css";
 import { Fence } from "./Fence.tsx";
+import { GlanceContext, useGlance } from "./glance.ts";
 import { Help } from "./Help.tsx";
 import { Bar, Rail } from "./Navigation.tsx";
 import { Palette } from "./Palette.tsx";
@@ -48,29 +49,32 @@ function Frame() {
   }, [isHome]);
   const found = screenAt(path);
   const Screen = found === null ? undefined : LOADED[found.screen.id];
+  const glance = useGlance();
   return (
-    <div className={css.frame}>
-      <a className={css.skip} href="#main">
-        Skip to the screen
-      </a>
-      <Rail at={found?.screen.id ?? null} />
-      <main id="main" className={css.main} tabIndex={-1}>
-        <Fence key={found?.screen.id ?? ""} at={path}>
-          <Suspense fallback={<Loading />}>
-            {found === null || Screen === undefined ? (
-              isHome ? null : (
-                <Nowhere />
-              )
-            ) : (
-              <Screen params={found.params} query={new URLSearchParams(query)} />
-            )}
-          </Suspense>
-        </Fence>
-      </main>
-      <Bar at={found?.screen.id ?? null} />
-      <Palette />
-      <Help />
-    </div>
+    <GlanceContext value={glance}>
+      <div className={css.frame}>
+        <a className={css.skip} href="#main">
+          Skip to the screen
+        </a>
+        <Rail at={found?.screen.id ?? null} />
+        <main id="main" className={css.main} tabIndex={-1}>
+          <Fence key={found?.screen.id ?? ""} at={path}>
+            <Suspense fallback={<Loading />}>
+              {found === null || Screen === undefined ? (
+                isHome ? null : (
+                  <Nowhere />
+                )
+              ) : (
+                <Screen params={found.params} query={new URLSearchParams(query)} />
+              )}
+            </Suspense>
+          </Fence>
+        </main>
+        <Bar at={found?.screen.id ?? null} />
+        <Palette />
+        <Help />
+      </div>
+    </GlanceContext>
   );
 }
 

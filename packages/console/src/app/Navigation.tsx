@@ -2,40 +2,20 @@
 import { Menu } from "@base-ui/react/menu";
 import { signOut } from "../link/browser.ts";
 import { useCell } from "../link/cell.ts";
-import { useCalled, useHub } from "../link/use.ts";
+import { useHub } from "../link/use.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Link } from "../parts/Link.tsx";
 import { toastProblem } from "../parts/toasts.ts";
 import { go } from "../router.ts";
 import { SCREENS, type Screen } from "../screens/index.ts";
 import { Connection } from "./Connection.tsx";
+import { useWaiting } from "./glance.ts";
 import { isHelpOpen } from "./Help.tsx";
 import { nextTheme, theme } from "./kept.ts";
 import css from "./Navigation.module.css";
 import { isPaletteOpen } from "./Palette.tsx";
 
 type At = Readonly<{ at: string | null }>;
-
-/** How much waits, by screen. */
-export function useWaiting(): Readonly<Record<string, number>> {
-  const questions = useCalled("approvals", { query: { limit: 100 } }, QUESTION_TOPICS);
-  const unknowns = useCalled("unknowns", { query: { limit: 100 } }, UNKNOWN_TOPICS);
-  const stopped = useCalled("schedules", { query: { limit: 100, state: "stopped" } }, STOPPED_TOPICS);
-  return {
-    approvals: (questions.value?.items.length ?? 0) + (unknowns.value?.items.length ?? 0),
-    schedules: stopped.value?.items.length ?? 0,
-  };
-}
-export const STOPPED_TOPICS = ["schedule.stopped", "schedule.resumed", "schedule.removed", "schedule.declared"] as const;
-export const QUESTION_TOPICS = [
-  "approval.asked",
-  "approval.answered",
-  "approval.expired",
-  "approval.consumed",
-  "turn.ended",
-  "session.closed",
-] as const;
-export const UNKNOWN_TOPICS = ["act.ended", "act.late", "unknown.resolved", "recovery.applied", "hold.taken"] as const;
 
 export function Rail({ at }: At) {
   const waiting = useWaiting();

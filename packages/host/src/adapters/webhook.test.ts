@@ -114,7 +114,7 @@ test("Q47 what the receiver refuses is not sent again, and no redirection is fol
 
 test("Q47 no answer in time is an error like others; nobody there too", async () => {
   const { url, got } = await receiver([null]);
-  const slow = hook(url, { timeoutMs: 50 });
+  const slow = hook(url, { timeoutMs: 400 });
   slow.tell(notice);
   await slow.close();
   expect([got.length, lost]).toEqual([2, []]);

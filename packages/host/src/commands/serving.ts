@@ -6,7 +6,7 @@ import { type Agent, millis, type Surface } from "@orgate/core";
 import { openApi } from "@orgate/core/wire";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
-import { openCalendar, openRequestKeys, type Person } from "../compose.ts";
+import { loadRunners, openCalendar, openRequestKeys, type Person } from "../compose.ts";
 import type { Config } from "../config.ts";
 import type { Access } from "../coordinator/access.ts";
 import { type Identity, openIdentity } from "../coordinator/auth.ts";
@@ -66,6 +66,7 @@ export type Served = Readonly<{
 export async function openServing(given: Given, screen: Screen, options: ServingOptions): Promise<Served> {
   const { loaded, person, declared, host, port, log, access } = options;
   const { config, project, agents, gate } = loaded;
+  await loadRunners();
   const declares = declared === null ? null : await declaresOf(given, config, declared, person, log);
   const runtime = await runtimeOf(given, screen, loaded, person);
   const origins = (): readonly string[] => originsOf(config, at?.url ?? `http://${host}:${port}`);

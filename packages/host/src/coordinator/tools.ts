@@ -82,6 +82,7 @@ export function coordinatorTools(): CoordinatorTools {
     },
     connect(given) {
       ports = given;
+      loadWork().catch(() => {}); // a server stays while its files may be replaced; what goes wrong, the first call tells
     },
   };
 }

@@ -69,7 +69,7 @@ test("S70 talking: an agent is chosen, started, asked, told; what it is shown is
   await does("/agent use desk", "you talk to desk");
   await does("/new", "the next message begins a conversation");
   await does("a new one", "You said: a new one");
-}, 60_000);
+}, 120_000);
 
 test("S71 what is kept: positions under names, files, entries, sessions gone back to", async () => {
   await does("/snapshot", /s_\w+ at entry \d+: `\/branch \d+`/);
@@ -88,7 +88,7 @@ test("S71 what is kept: positions under names, files, entries, sessions gone bac
   await does("/audit 3", /\d+ · /);
   await does("/logs desk 5", /\d\d:\d\d:\d\d \w{6} /);
   await does("/verify", /the journal is what was written: \d+ entries/);
-}, 60_000);
+}, 120_000);
 
 test("S68 S72 the fleet and what belongs to it: live, halted, let go on, its tools, skills, knowledge, schedules, secrets", async () => {
   await does("/tools", /look +read +read/);
@@ -134,7 +134,7 @@ test("S68 S72 the fleet and what belongs to it: live, halted, let go on, its too
   at.keys("-l", "/nonsense");
   at.keys("Enter");
   await at.sees("there is no command `/nonsense`");
-}, 60_000);
+}, 120_000);
 
 test("S73 people: a turn is stopped, steered, and asks; what waits is listed, explained, answered and remembered", async () => {
   at.keys("C-u");
@@ -157,7 +157,7 @@ test("S73 people: a turn is stopped, steered, and asks; what waits is listed, ex
   await does(`/approve ${/a_\w+/.exec(again)?.[0]}`, "");
   await until(() => (sent() === 1 ? true : null));
   await does("/grants", "no answer is remembered");
-}, 60_000);
+}, 120_000);
 const sent = (): number => (desk.has("effects.txt") ? desk.read("effects.txt").split("send\n").length - 1 : 0);
 
 test("S40 S41 while a turn runs: why, edited, denied with a reason, granted, revoked, once; what was typed before it asked is no answer", async () => {
@@ -191,7 +191,7 @@ test("S40 S41 while a turn runs: why, edited, denied with a reason, granted, rev
   await does("send five", "y once");
   at.keys("y");
   await until(() => (sent() === 5 ? true : null));
-}, 60_000);
+}, 120_000);
 
 test("S52 every command was gone through; the last one leaves", async () => {
   const own = [...SESSION_COMMANDS, ...TALK_COMMANDS, ...FLEET_COMMANDS, ...PEOPLE_COMMANDS, ...KEEP_COMMANDS].map(({ name }) => name);

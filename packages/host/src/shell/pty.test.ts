@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { type Desk, makeDesk, until } from "../commands/fixtures/desk.ts";
+import { AGENT, type Desk, makeDesk, until } from "../commands/fixtures/desk.ts";
 import { openPane, type Pane } from "./fixtures/pane.ts";
 
 const ending: (() => void)[] = [];
@@ -15,9 +15,10 @@ function pane(desk: Desk): Pane {
   return made;
 }
 
-test("S3 a paste sends nothing, a killed shell goes on where it was, and the terminal is given back", async () => {
+test("S3 S10 S50 S64 S65 a paste sends nothing, a killed shell goes on where it was, lines are found again, a flood is drawn, and the terminal is given back: stopped, crashed, left", async () => {
   const desk = makeDesk();
   ending.push(desk.remove);
+  desk.write("agents/desk.ts", withMore(AGENT));
   const { tmux, screen, keys, sees, orgate } = pane(desk);
   orgate("shell");
   await sees("@desk");
@@ -42,12 +43,82 @@ test("S3 a paste sends nothing, a killed shell goes on where it was, and the ter
   expect(desk.read("effects.txt")).toBe("hold\n");
   keys("hello again", "Enter");
   await sees("You said: hello again");
+
+  // lines of the shell before, gone through and searched (S65); what is written is completed (S50)
+  keys("Up", "Up");
+  await sees(/› hold on to it\n/);
+  keys("C-c", "C-r", "on to");
+  await sees("search `on to`: hold on to it");
+  keys("Escape");
+  await sees(/^› $/m);
+  keys("/the");
+  await sees("▸ /theme");
+  keys("Tab", "con", "Tab");
+  await sees("› /theme contrast");
+  keys("C-u", "@de");
+  await sees("▸ @desk");
+  keys("C-u", "one", "M-Enter", "two", "Enter"); // two lines, sent once
+  await sees("You said: one");
+
+  // 10,000 lines at once, and the line is still one's own
+  keys("flood", "Enter");
+  await sees("line 9999");
+  await sees("flood answered: printed");
+  keys("still here");
+  await sees("› still here");
+  keys("C-l");
+  await until(() => (tmux("capture-pane", "-p").trimStart().startsWith("› still here") ? true : null));
+  keys("C-u");
+  tmux("resize-window", "-x", "80", "-y", "30");
+
+  // stopped, the terminal is the other's; continued, it is the shell's, with what was written
+  keys("half a thought", "C-z");
+  await sees(/ended 148\nicanon\necho/);
+  keys("fg", "Enter");
+  await sees("› half a thought");
+  keys("C-c", "C-c");
+  await sees("Ctrl-C again leaves");
+
+  // S64 its server's thread ends by an error that nobody caught
+  keys("crash now", "Enter");
+  await sees("unreachable: the shell's own server: nobody caught it");
+  await sees(/goes on here\nerror: [\s\S]*hint: start `orgate shell` again/);
+  keys("echo code $?; stty -a | tr ' ' '\\n' | grep -x 'icanon;*\\|echo;*'", "Enter");
+  await sees(/code 1\nicanon\necho/);
+
+  // it goes on, and Ctrl-C twice leaves
+  keys("clear", "Enter");
+  tmux("clear-history");
+  orgate("shell");
+  await sees("@desk");
   keys("C-c");
   await sees("Ctrl-C again leaves");
   keys("C-c");
   await sees("ended 0");
-  await sees(/icanon[\s\S]*echo/);
-}, 60_000);
+}, 120_000);
+
+/** A tool that ends the thread, once, and one that prints ten thousand lines. */
+const withMore = (agent: string): string =>
+  agent
+    .replace(
+      "export default",
+      `const crash = defineTool({ name: "crash", description: "ends it", input: none, repeat: "once", run: () => {
+  if (existsSync(join(root, "crashed"))) return "again";
+  appendFileSync(join(root, "crashed"), "");
+  setImmediate(() => { throw new Error("nobody caught it"); });
+  return new Promise(() => {});
+} });
+const flood = defineTool({ name: "flood", description: "prints", input: none, repeat: "read", effects: ["read"], run: () => {
+  for (let i = 0; i < 10_000; i += 1) console.log("line " + i);
+  return "printed";
+} });
+export default`,
+    )
+    .replace("tools: [look,", "tools: [crash, flood, look,")
+    .replace(
+      "modelOptions: { rules: [",
+      'modelOptions: { rules: [{ when: { says: "crash" }, calls: [{ tool: "crash" }] }, { when: { says: "flood" }, calls: [{ tool: "flood" }] },',
+    );
 
 test("S62 without a terminal it speaks in lines, in front of a server of its own", async () => {
   const desk = makeDesk();
@@ -80,4 +151,4 @@ test("S1 attached, the same: a server that is killed and started again is talked
   await served(first.port);
   await sees("You said: after");
   expect(((await desk.json("sessions", "list")) as unknown[]).length).toBe(1);
-}, 60_000);
+}, 120_000);

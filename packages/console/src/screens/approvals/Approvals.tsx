@@ -6,7 +6,7 @@ import { approvalRow } from "@orgate/core/journal/view";
 import { type ApprovalId, approvalId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useEffect, useRef, useState } from "react";
-import { QUESTION_TOPICS, UNKNOWN_TOPICS } from "../../app/Navigation.tsx";
+import { QUESTION_TOPICS, UNKNOWN_TOPICS } from "../../app/glance.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { useCalled } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";

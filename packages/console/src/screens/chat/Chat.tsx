@@ -2,12 +2,14 @@
 import type { ViewItem } from "@orgate/core/journal/view";
 import { type Attachment, escapeHidden, type SessionId, sessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
-import { type ReactNode, useCallback, useState } from "react";
+import { type ReactNode, use, useCallback, useState } from "react";
+import { GlanceContext, wrongWords } from "../../app/glance.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import type { FeedState } from "../../link/feed.ts";
 import type { Hub } from "../../link/hub.ts";
 import { useCalled, useFeed, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
+import { Figures } from "../../parts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty, Failing, Loading } from "../../parts/States.tsx";
@@ -195,6 +197,7 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
   return (
     <Page fill title={agent} lead="A new conversation" aside={<Others all={all} at={agent} />}>
       <div className={css.fresh}>
+        <Now />
         {found === null ? (
           <Empty icon="fleet" title={`There is no agent ${agent} that you may see`} />
         ) : (
@@ -217,6 +220,42 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
         />
       </div>
     </Page>
+  );
+}
+
+/** O71 what works, what waits, what is wrong, before anything is asked. */
+function Now() {
+  const running = useCalled("sessions", { query: { limit: 100, state: "running" } }, SESSION_TOPICS);
+  const { questions, unknowns, stopped, broken, halted } = use(GlanceContext);
+  const working = running.value?.items.length ?? null;
+  const [waiting, wrong] = [questions + unknowns, stopped + broken + halted];
+  const many = (n: number): string => (n >= 100 ? "100+" : String(n));
+  return (
+    <Figures
+      label="Now"
+      of={[
+        {
+          name: "Working",
+          value: working === null ? "…" : many(working),
+          says: working === 1 ? "turn in progress" : "turns in progress",
+          to: "/sessions?state=running",
+        },
+        {
+          name: "Waiting for people",
+          value: many(waiting),
+          says: waiting === 0 ? "nothing to answer" : "answer them in Approvals",
+          tone: waiting > 0 ? "wait" : "ok",
+          to: "/approvals",
+        },
+        {
+          name: "Broken or stopped",
+          value: many(wrong),
+          says: wrong === 0 ? "all runs" : wrongWords({ stopped, broken, halted }),
+          tone: wrong > 0 ? "bad" : "ok",
+          to: stopped > 0 && wrong === stopped ? "/schedules" : "/fleet",
+        },
+      ]}
+    />
   );
 }
 

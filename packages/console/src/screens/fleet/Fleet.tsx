@@ -5,8 +5,8 @@
 import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } from "@orgate/core/journal/view";
 import { millis } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
-import { useEffect, useMemo, useState } from "react";
-import { STOPPED_TOPICS } from "../../app/Navigation.tsx";
+import { use, useEffect, useMemo, useState } from "react";
+import { BREAKER_TOPICS, GlanceContext, HALT_TOPICS, wrongWords } from "../../app/glance.ts";
 import { serverNow } from "../../link/clock.ts";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -40,9 +40,9 @@ type Standing = Readonly<{
 export default function Fleet() {
   const now = useNow();
   const agents = useCalled("agents", { query: { limit: 500 } });
-  const halts = useCalled("halts", { query: {} }, ["work.halted", "work.resumed"]);
-  const breakers = useCalled("breakers", { query: {} }, ["breaker.changed"]);
-  const schedules = useCalled("schedules", { query: { limit: 100, state: "stopped" } }, STOPPED_TOPICS);
+  const halts = useCalled("halts", { query: {} }, HALT_TOPICS);
+  const breakers = useCalled("breakers", { query: {} }, BREAKER_TOPICS);
+  const { stopped } = use(GlanceContext);
   const { standing, problem, uncounted, reload } = useStanding(agents.value);
   const [most, setMost] = useState(FEW);
   const view = useFleet(standing, now);
@@ -67,10 +67,7 @@ export default function Fleet() {
       lead="What every agent is doing now, and how it went in the last 24 hours."
       aside={<Halts halts={halted} reload={halts.reload} />}
     >
-      <Figures
-        label="At a glance"
-        of={figures(view, { broken: open.length, halted: halted.length, stopped: schedules.value?.items.length ?? 0, isCounted })}
-      />
+      <Figures label="At a glance" of={figures(view, { broken: open.length, halted: halted.length, stopped, isCounted })} />
       {uncounted === null ? null : (
         <p role="status">
           How it went could not be counted: <Sentence text={uncounted.detail} /> It is tried again by itself.
@@ -92,6 +89,7 @@ export default function Fleet() {
               halted={haltOf(halted, row.agent)}
               broken={open.map(({ breaker }) => breaker)}
               now={now}
+              isCounted={isCounted}
             />
           ))}
         </ul>
@@ -191,11 +189,6 @@ function figures({ agents, running, waiting }: FleetView, { broken, halted, stop
   const counted = (text: string): string => (isCounted ? text : NOT_YET);
   const [turns, completed] = [sum((r) => r.counts.turns), sum((r) => r.counts.completed)];
   const wrong = broken + halted + stopped;
-  const told = [
-    broken > 0 ? count(broken, "breaker") : "",
-    halted > 0 ? count(halted, "halt") : "",
-    stopped > 0 ? count(stopped, "schedule") : "",
-  ].filter((text) => text !== "");
   return [
     {
       name: "Working",
@@ -227,7 +220,7 @@ function figures({ agents, running, waiting }: FleetView, { broken, halted, stop
     {
       name: "Broken or stopped",
       value: String(wrong),
-      says: wrong === 0 ? "all runs" : told.join(", "),
+      says: wrong === 0 ? "all runs" : wrongWords({ broken, halted, stopped }),
       tone: wrong > 0 ? "bad" : "ok",
       ...(stopped > 0 && wrong === stopped ? { to: "/schedules" } : {}),
     },
@@ -250,9 +243,11 @@ type Given = Readonly<{
   halted: string | null;
   broken: readonly string[];
   now: number;
+  isCounted: boolean;
 }>;
 
-function Agent({ row, of, halted, broken, now }: Given) {
+function Agent({ row, of, halted, broken, now, isCounted }: Given) {
+  const counted = (text: string): string => (isCounted ? text : NOT_YET);
   const [dialog, setDialog] = useState<"run" | "definition" | null>(null);
   const { agent, counts, success, denial, turnMs, series } = row;
   const mine = broken.filter((name) => name === `model:${of?.model}` || of?.tools.some((tool) => name === `tool:${tool}`));
@@ -271,17 +266,17 @@ function Agent({ row, of, halted, broken, now }: Given) {
       </div>
       <Turns turns={row.running} waiting={row.waiting} agent={agent} now={now} halted={halted} />
       <dl className={css.figures}>
-        <Trend name="Turns" value={String(counts.turns)} series={series.turns} label="Turns by hour" />
-        <Trend name="Completed" value={percent(success)} series={null} label="" />
-        <Trend name="Calls denied" value={percent(denial)} series={series.denials} label="Denials by hour" tone="bad" />
+        <Trend name="Turns" value={counted(String(counts.turns))} series={series.turns} label="Turns by hour" />
+        <Trend name="Completed" value={counted(percent(success))} series={null} label="" />
+        <Trend name="Calls denied" value={counted(percent(denial))} series={series.denials} label="Denials by hour" tone="bad" />
         <Trend
           name="A turn takes"
-          value={turnMs === null ? "–" : span(turnMs)}
+          value={counted(turnMs === null ? "–" : span(turnMs))}
           series={series.ms}
           label="How long turns took, by hour"
           tone="act"
         />
-        <Trend name="Cost" value={costText(counts)} series={series.micros} label="Cost by hour" tone="reason" />
+        <Trend name="Cost" value={counted(costText(counts))} series={series.micros} label="Cost by hour" tone="reason" />
       </dl>
       <div className={css.doing}>
         <Button size="small" icon="send" disabled={of === null || halted !== null} onClick={() => setDialog("run")}>

@@ -96,6 +96,9 @@ function None({ isFiltered }: Readonly<{ isFiltered: boolean }>) {
   );
 }
 
+/** A name that the server made of a request's key: nobody has ever called it so. */
+const MADE = /^key-[0-9a-f]{32,}$/;
+
 const SessionRow = memo(function SessionRow({ of }: Readonly<{ of: Summary }>) {
   return (
     <Link className={css.row} to={sessionAt(of.session as SessionId)}>
@@ -104,7 +107,7 @@ const SessionRow = memo(function SessionRow({ of }: Readonly<{ of: Summary }>) {
       </span>
       <span className={css.agent}>{escapeHidden(of.agent)}</span>
       <span className={css.id}>
-        <code>{escapeHidden(of.external ?? of.session)}</code>
+        <code>{of.external === null || MADE.test(of.external) ? of.session : escapeHidden(of.external)}</code>
       </span>
       <span className={css.who}>
         {escapeHidden(of.principal.id)} · {of.surface}

@@ -7,6 +7,11 @@ export type HostRunningOptions = SandboxOptions & HttpGuardOptions;
 
 export type HostRunning = Running & Pick<Sandbox, "standing">;
 
+/** For who stays: files that are loaded late may be those of another version by then. */
+export async function loadRunners(): Promise<void> {
+  await Promise.all([import("./sandbox.ts"), import("./http-guard.ts")]);
+}
+
 export function hostRunning(options: HostRunningOptions = {}): HostRunning {
   // R16 loaded when the first of them runs: most commands read what tools there are and run none
   let opened: Promise<Sandbox> | null = null;
