@@ -9,6 +9,7 @@ const spec = readFileSync(join(root, "SPEC.md"), "utf8");
 test.each([
   ["kernel", "A", 43],
   ["coordinator", "C", 30],
+  ["shell", "S", 38],
   ["knowledge bridge", "K", 26],
 ] as const)("R15 every row of the reference %s has its answer, and every rule it names is a rule", (_, letter, count) => {
   const rows = [...page.matchAll(/^\| ([A-Z]\d+) \| (.+) \| (.+) \| (.+) \|$/gm)].filter(([, row = ""]) => row.startsWith(letter));

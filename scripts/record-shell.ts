@@ -27,8 +27,28 @@ export const STORY: readonly Step[] = [
   { keys: "n", sees: /why not\?/ },
   { say: "no secrets in notes", sees: /I was not allowed to save it\.[\s\S]*\d iterations/ },
   { say: '/parallel assistant helper --budget 20000 "what is on today?"', sees: /2 members together/ },
+  { say: "/agent use shell", sees: /you talk to shell/ },
+  { say: "make me a reader of notes", sees: /shell asks/ },
+  { keys: "y", sees: /Saved agents\/reader\.symbi[\s\S]*\d iterations/ },
   { say: "/verify", sees: /the journal is what was written/ },
 ];
+
+/** The shell's own agent, on a model that makes a mistake first: it names a tool that there is not. */
+const READER =
+  'metadata { description = "You read notes aloud." }\n\nagent reader {\n  capabilities = [read_note]\n  policy reading { allow: [model, respond, read_note] }\n  with model = "offline/echo" {}\n}\n';
+const call = (when: string, tool: string, content: string): string =>
+  `{ when: ${when}, calls: [{ tool: "${tool}", args: { path: "agents/reader.symbi", content: ${JSON.stringify(content)} } }] }`;
+const RULES = [
+  call("{}", "validate_dsl", READER.replaceAll("read_note", "read_notes")),
+  call('{ result: "^not valid" }', "validate_dsl", READER),
+  call('{ result: "^valid" }', "save_artifact", READER),
+  '{ when: { called: ["save_artifact"] }, say: "Saved {{results.save_artifact.saved}}. Next: {{results.save_artifact.next}}" }',
+].join(", ");
+const author = (file: string): void =>
+  writeFileSync(
+    file,
+    readFileSync(file, "utf8").replace('model = "offline/author",', `model = "offline/scripted", model_options = { rules: [${RULES}] },`),
+  );
 
 /** Keys are no answer before the question has been on screen for a moment. */
 const MOMENT_MS = 700;
@@ -45,6 +65,7 @@ async function record(root: string): Promise<string> {
     const made = spawnSync(orgate[0], [orgate[1], ...args], { cwd: place, env, encoding: "utf8" });
     if (made.status !== 0) throw new Error(`orgate ${args.join(" ")}: ${made.stderr}`);
   }
+  author(join(place, "notes", "agents", "shell.symbi"));
   const tmux = (...args: string[]): string => {
     const { status, stdout, stderr } = spawnSync("tmux", ["-u", "-f", "/dev/null", "-L", "record", ...args], { env, encoding: "utf8" });
     if (status !== 0) throw new Error(`tmux ${args[0]}: ${stderr.trim()}`);

@@ -127,3 +127,27 @@ test("J73 the turns after a choice begin with the model that was chosen, decided
   const decided = w.events("gate.decided").flatMap((e) => (e.action.kind === "model" ? [e.action.model] : []));
   expect(decided).toEqual(["own/model", "other/1", "other/1", "other/2", "own/model"]);
 });
+
+test("J71 J72 J73 a crash around any commit neither loses such a wish nor does it twice", async () => {
+  for (const when of ["before", "after"] as const)
+    for (let nth = 0; nth < 8; nth += 1) {
+      const model = scriptedModel(
+        [...Array(4)].map(() => reply.text(LONG)),
+        { id: "own/model" },
+      );
+      const w = world({ hash: sha256, model, crashes: [{ of: "append", when, nth }] });
+      await w.run("first");
+      await w.wish({ kind: "compact", tokens: 1 });
+      await w.wish({ kind: "choose-model", model: "own/model" });
+      await w.wish({ kind: "clear" });
+      await w.go();
+      const at = `${when} ${nth}`;
+      expect([at, w.events("context.compact-asked").length, w.events("model.chosen").length, w.events("context.cleared").length]).toEqual([
+        at,
+        1,
+        1,
+        1,
+      ]);
+      expect([at, w.state().window.tokens]).toEqual([at, 0]);
+    }
+});

@@ -101,7 +101,7 @@ function agentOf(rest: string, tools: readonly ToolFacts[], problems: readonly s
   const all = [...free1, ...asked].map((one) => one.name);
   const quoted = /-/.test(name) ? `"${name}"` : name;
   const content = `metadata {
-  description = ${text(`You ${sentence(about)}`)}
+  description = ${text(`You are an agent that ${sentence(about)}`)}
 }
 
 agent ${quoted} {
@@ -169,7 +169,7 @@ function behaviorOf(rest: string): Written | Readonly<{ lacks: string }> {
     .map((one) => one.trim().replace(/[^\w].*$/, ""))
     .filter((one) => /^[A-Za-z_]\w*$/.test(one));
   const content = `metadata {
-  description = ${text(`You ${sentence(about)}`)}
+  description = ${text(`You are a step of other agents' work that ${sentence(about)}`)}
 }
 
 // A reusable block: other agents have it as a delegate, with "agent:${name}" among their capabilities.

@@ -1,5 +1,5 @@
 /**
- * What no tool writes, whatever the policies permit: what decides, what is run, and the record (`policies/`, `agents/`, `tools/`,
+ * What no tool writes, whatever the policies permit (the shell's `save_artifact` aside, which has a guard of its own): what decides, what is run, and the record (`policies/`, `agents/`, `tools/`,
  * `orgate.toml`, `toolclad.toml`, `scope/`, `.mcp.json`, `.orgate/`, `AGENTS.md`, `skills/`, `.agents/skills/`). Every tool that writes files does it through here.
  *
  * T30 a path is judged by where it leads: links, `..`, places that do not exist yet, other spellings that a file system may take for the

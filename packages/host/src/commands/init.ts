@@ -1,6 +1,6 @@
 /** A project to start from: settings, policies with their tables, an agent as a module and one as TOML, and what they need. */
 import { closeSync, existsSync, mkdirSync, openSync, writeSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, matchesGlob, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { FaultError } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -44,8 +44,11 @@ function withShell(given: Given, screen: Screen): number {
       "--shell is for a project that is there",
       "`orgate init --shell` inside of it; a new project has the shell's agent already",
     );
-  const { root } = projectOf(given);
+  const { root, agents, file } = projectOf(given);
   const files = shellFiles();
+  const unread = files.find(({ path }) => path.startsWith("agents/") && !agents.some((pattern) => matchesGlob(path, pattern)));
+  if (unread !== undefined)
+    throw usage(`the project does not read ${unread.path}, and its policies speak of it`, `add "agents/*.symbi" to \`agents\` in ${file}`);
   const there = files.find(({ path }) => existsSync(join(root, path)));
   if (there !== undefined) throw inTheWay(join(root, there.path), 0);
   for (const { path, text } of files) writeNew(join(root, path), text);

@@ -206,3 +206,23 @@ test("W60 a parked turn holds nothing, has not ended, and goes on in another pro
   expect(await second.runtime.resume(session).result).toMatchObject({ ending: "completed", iterations: 2 });
   expect([first.runs.wait, second.runs.wait]).toEqual([1, 0]);
 });
+
+test("S146 what was interrupted is taken up from above: who conducts sees what is no longer wanted", async () => {
+  const hold = latch();
+  const names = ["clerk", "other", "conductor"];
+  const first = await openStand({ names, hold, keep: true });
+  const line = '/chain clerk other "wait"';
+  void first.runtime.complete("conductor", line).catch(() => {});
+  await hold.reached;
+  const parked = first.runtime.park();
+  hold.open();
+  await parked;
+  await first.close();
+  const at = await place({ folder: first.folder, names });
+  const [conductor] = await at.runtime.place.store.journal.sessions({ state: "running", agent: "conductor", before: null, most: 1 });
+  if (conductor === undefined) throw new Error("nothing was interrupted");
+  await at.floor.sweep("interrupted");
+  expect((await ended(at, conductor.session)).event).toMatchObject({ ending: "completed" });
+  await at.floor.leave(1_000, 1_000);
+  expect(at.told.map((drove) => drove.session)).toEqual([conductor.session]);
+});

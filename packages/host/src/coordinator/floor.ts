@@ -220,11 +220,17 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
     for (const session of found) if (holder(session) === null && !(await isAsLeft(session))) wake(session);
   }
 
-  /** A turn that wants driving and has nobody to do so. One that waits for its delegates is taken up by them. */
+  /** Whom a delegate works for in the end: who drives that drives all below it, and calls off what is no longer wanted (S146). Later turns are its own. */
+  async function topOf(one: SessionSummary): Promise<SessionSummary> {
+    const above = one.parent === null || one.turns > 1 ? null : await journal.session(one.parent);
+    return above === null || above.state !== "running" ? one : topOf(above);
+  }
+
+  /** A turn that wants driving and has nobody to do so. One that waits for its delegates is found by them. */
   async function* interrupted(): AsyncGenerator<SessionSummary> {
     for (let before: SessionSummary | null = null; ; ) {
       const page: readonly SessionSummary[] = await journal.sessions({ state: "running", agent: null, before, most: PAGE });
-      yield* page.filter(({ children }) => children.length === 0);
+      for (const one of page) if (one.children.length === 0) yield await topOf(one);
       before = page.at(-1) ?? null;
       if (page.length < PAGE) return;
     }

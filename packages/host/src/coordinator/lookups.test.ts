@@ -1,5 +1,6 @@
 import { type Digest, millis, type Seq, type SessionId, seq } from "@orgate/core";
 import { hourOf, sumUsage } from "@orgate/core/journal/view";
+import { item } from "@orgate/core/testing";
 import { ROUTES, type RouteName, type RouteOutput, type VerifyLine, verifyLine } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../compose.ts";
@@ -89,4 +90,22 @@ test("O52 a verification tells how far it is, and two at once are one", async ()
   expect(first.at(-1)).toMatchObject({ kind: "result", result: { ok: true, problems: [], entries: position } });
   expect(second.at(-1)).toEqual(first.at(-1));
   expect((await at.get("/api/v1/journal/verify/progress", "scoped")).status).toBe(403);
+});
+
+test("S72 what is known is told newest first or by words, of one agent or of all; who may not read the journal is not told", async () => {
+  const at = await serve();
+  const store = at.runtime.place.knowledgeStore();
+  const fact = (object: string) => ({ kind: "fact", subject: "the heron", predicate: "eats", object }) as const;
+  store.put(item(fact("fish"), { agent: "clerk", created: millis(1) }));
+  store.put(item(fact("frogs"), { agent: "other", created: millis(2) }));
+  const texts = async (query: string) =>
+    (await told(at, "knowledge", `/knowledge${query}`)).items.map(({ text, agent }) => [agent, /fish|frogs/.exec(text)?.[0]]);
+  expect(await texts("")).toEqual([
+    ["other", "frogs"],
+    ["clerk", "fish"],
+  ]);
+  expect(await texts("?agent=clerk")).toEqual([["clerk", "fish"]]);
+  expect(await texts("?agent=clerk&words=heron")).toEqual([["clerk", "fish"]]);
+  expect(await texts("?words=heron")).toEqual([]); // what agents keep for themselves is theirs
+  expect((await at.get("/api/v1/knowledge", "scoped")).status).not.toBe(200);
 });

@@ -12,25 +12,35 @@ import type { Shell } from "./shell.ts";
 
 /** What it needs of a shell. */
 type Desk = Pick<Shell, "talks" | "questions" | "answer" | "say" | "move" | "reach">;
-export type Authors = Readonly<{ look(): void }>;
+export type Authors = Readonly<{
+  look(): void;
+  /** An answer, or another server, is on its way: what is said next may be about what comes of it. */
+  isSettling(): boolean;
+}>;
 
 export const SAVES = "save_artifact";
 const AUTHOR = "shell";
 
-export function authorsOf(desk: () => Desk | null, { yes }: Readonly<{ yes: boolean }>): Authors {
+export function authorsOf(desk: () => Desk | null, { yes, changed }: Readonly<{ yes: boolean; changed(): void }>): Authors {
   const consented = new Set<SessionId>();
   let taken: number | null = null;
   let isMoving = false;
+  /** Answered from here, and not yet gone. */
+  const answered = new Set<string>();
 
   function consent({ questions, answer, say }: Desk): void {
     for (const { session, agent, item } of questions()) {
       if (item.tool !== SAVES || agent !== AUTHOR || consented.has(session)) continue;
       consented.add(session);
+      answered.add(item.approval);
       void answer(
         { session, approval: item.approval, digest: item.digest },
         { kind: "grant", grant: { scope: "tool", until: "session" } },
       ).then((given) => {
-        if (given) say("--yes: saving is granted for this conversation; `/grants` lists it, `/revoke` takes it back");
+        if (!given) {
+          answered.delete(item.approval); // then it is the person's
+          changed();
+        } else say("--yes: saving is granted for this conversation; `/grants` lists it, `/revoke` takes it back");
       });
     }
   }
@@ -58,6 +68,7 @@ export function authorsOf(desk: () => Desk | null, { yes }: Readonly<{ yes: bool
     isMoving = true;
     void shell.move(null).finally(() => {
       isMoving = false;
+      changed();
     });
   }
 
@@ -68,6 +79,7 @@ export function authorsOf(desk: () => Desk | null, { yes }: Readonly<{ yes: bool
       if (yes) consent(shell);
       renew(shell);
     },
+    isSettling: () => isMoving || (desk()?.questions() ?? []).some(({ item }) => answered.has(item.approval)),
   };
 }
 

@@ -45,7 +45,8 @@ export function openPlainFace(
     quiet();
   }
   /** Nothing runs, or all that runs waits for a person. */
-  const isQuiet = (): boolean => shell?.talks.all().every((talk) => talk.isCaughtUp() && talk.view.state !== "running") ?? true;
+  const isQuiet = (): boolean =>
+    shell?.isSettling() !== true && (shell?.talks.all().every((talk) => talk.isCaughtUp() && talk.view.state !== "running") ?? true);
   const untilQuiet = (): Promise<void> =>
     new Promise((resolve) => {
       quiet = () => {

@@ -147,7 +147,8 @@ test("S1 attached, the same: a server that is killed and started again is talked
   await sees("You said: before");
   first.kill();
   await sees("(connecting)");
-  keys("after", "Enter"); // it is sent once there is somebody again
+  keys("after", "Enter"); // it is sent once there is somebody again, and that is said
+  await sees("is away: it is sent as soon as it is back");
   await served(first.port);
   await sees("You said: after");
   expect(((await desk.json("sessions", "list")) as unknown[]).length).toBe(1);

@@ -81,6 +81,8 @@ export type Shell = Readonly<{
   answer(bound: Bound, answer: Answer): Promise<boolean>;
   questions(): readonly Asked[];
   settled(): readonly string[];
+  /** Something is on its way that nobody has to be asked about: an answer that was given beforehand, a server that is begun anew. */
+  isSettling(): boolean;
   footer(): Footer;
   choices(): Choices;
   problem(problem: Problem): void;
@@ -116,7 +118,7 @@ export async function openShell(
     face.changed();
   });
   let opened: Shell | null = null;
-  const authors = authorsOf(() => opened, { yes });
+  const authors = authorsOf(() => opened, { yes, changed: face.changed });
   const talks = openTalks(link, () => {
     authors.look();
     face.changed();
@@ -334,6 +336,7 @@ export async function openShell(
       const lines = talk.view.items.slice(from, upTo).flatMap((item) => (isForLater(item) ? [] : itemLines(item, look)));
       return from === 0 ? lines : [look.paint("dim", `… ${from} items before this: /history`), ...lines];
     },
+    isSettling: authors.isSettling,
     settled() {
       const look = face.look();
       return talks.all().flatMap((talk) => {

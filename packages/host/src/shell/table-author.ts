@@ -23,7 +23,7 @@ async function spawn(rest: string, shell: Shell): Promise<void> {
   const [, name = "", task = ""] = /^([A-Za-z0-9][\w.-]*)(?:\s+([\s\S]+))?$/.exec(rest) ?? [];
   if (name !== "" && !shell.agents().some((one) => one.name === name)) await shell.refreshAgents();
   if (name !== "" && shell.agents().some((one) => one.name === name)) return started(name, task, shell);
-  if (name !== "" && task === "")
+  if (name !== "" && !/^(?:an?|the|one)\s/i.test(rest))
     return shell.say(
       `there is no agent \`${visible(name)}\`; there are: ${shell
         .agents()

@@ -6,8 +6,8 @@
  * S120 what the change newly permits, asks and forbids is found by deciding the same requests before and after it.
  * S108 nothing that is authored lets the shell itself do more, gives its tools to another agent, or has it run by a schedule, a webhook or a delegate.
  */
-import { type Agent, describe, FaultError, type Surface } from "@orgate/core";
-import type { LoadedPolicy } from "@orgate/core/gate";
+import { type Agent, describe, FaultError, SURFACES, type Surface } from "@orgate/core";
+import { type LoadedPolicy, USER_ACTIONS } from "@orgate/core/gate";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import { type Change, type Differences, differencesOf, type Side } from "../../agents-diff.ts";
 import { type ManifestFile, openCalendar } from "../../compose.ts";
@@ -19,12 +19,12 @@ import { schedulesIn, webhooksIn } from "../../schedules/declaring.ts";
 import type { Env } from "../../secrets.ts";
 import { type ArtifactKind, kindOf, MAX_ARTIFACT, SHELL, whyNotAt } from "./artifact.ts";
 import { type Constraints, readConstraints } from "./constraints.ts";
-import { isAnybody, principalsIn } from "./covering.ts";
+import { coversAction, isAnybody, principalsIn } from "./covering.ts";
 import { type Finding, judgeAgent, judgeManifest, judgePolicies } from "./judging.ts";
 
 export type Artifact = Readonly<{ path: string; content: string }>;
 export type Tried = Readonly<
-  | { kind: "fit"; artifact: ArtifactKind; agents: readonly string[]; warnings: readonly Finding[]; sides: Sides | null }
+  | { kind: "fit"; path: string; artifact: ArtifactKind; agents: readonly string[]; warnings: readonly Finding[]; sides: Sides | null }
   | { kind: "unfit"; problems: readonly [Finding, ...Finding[]] }
 >;
 /** Null before: the project does not load as it is. */
@@ -48,6 +48,7 @@ export async function tryArtifact(config: Config, artifact: Artifact, env: Env, 
   if (gains.length > 0) return unfit(gains, path);
   return {
     kind: "fit",
+    path,
     artifact: kindOf(path) ?? "dsl",
     agents: looked.project.sources.flatMap(({ symbi }) => (symbi.file === path ? symbi.agents.map(({ name }) => name) : [])),
     warnings: looked.warnings.filter(({ file }) => file === path),
@@ -225,9 +226,16 @@ export function changesOf(fit: Extract<Tried, { kind: "fit" }>): readonly string
   // what an agent's file says is about its own agents: nobody else is tried for it
   const names =
     fit.artifact === "dsl" ? new Set([...fit.agents, ...namesOf(before).filter((name) => !namesOf(after).includes(name))]) : null;
-  const about = (side: Side): Side => (names === null ? side : { ...side, agents: side.agents.filter(({ name }) => names.has(name)) });
+  const surface = surfaceIn(fit.path);
+  const about = (side: Side): Side => ({
+    ...side,
+    agents: names === null ? side.agents : side.agents.filter(({ name }) => names.has(name)),
+    // policies of one surface decide there, whatever requests are tried for the others
+    ...(surface === null ? {} : { loaded: { ...side.loaded, gateFor: () => side.loaded.gateFor(surface) } }),
+  });
   const found: Differences = differencesOf(about(before), about(after), [], null);
   const lines = [
+    ...peopleLines(before, after),
     ...found.permits.map((one) => changeLine("permits", one)),
     ...found.asks.map((one) => changeLine("asks", one)),
     ...found.forbids.map((one) => changeLine("forbids", one)),
@@ -237,6 +245,30 @@ export function changesOf(fit: Extract<Tried, { kind: "fit" }>): readonly string
     ? lines
     : [...lines.slice(0, MOST_LINES), `… ${lines.length - MOST_LINES} more: \`orgate agents diff\` has all`];
 }
+
+const surfaceIn = (path: string): Surface | null => SURFACES.find((one) => path.split("/").slice(1, -1).includes(one)) ?? null;
+
+/** What people may is not tried: what is permitted to them that was not, and what forbids it no more, is told by its policy. */
+function peopleLines(before: Side, after: Side): readonly string[] {
+  const only = (these: Side, others: Side, effect: "permit" | "forbid"): readonly LoadedPolicy[] => {
+    const known = new Set(others.loaded.policies.map(({ text }) => text));
+    return these.loaded.policies.filter(
+      ({ json, text, shadow }) => !shadow && json.effect === effect && !known.has(text) && isAboutPeople(json),
+    );
+  };
+  const acts = ({ json }: LoadedPolicy): string =>
+    Object.keys(USER_ACTIONS)
+      .filter((id) => coversAction(json, { id, groups: [] }))
+      .join(", ");
+  return [
+    ...only(after, before, "permit").map((one) => ({ one, says: `newly permits people: ${acts(one)} (${one.id})` })),
+    ...only(before, after, "forbid").map((one) => ({ one, says: `newly permits people what was forbidden: ${acts(one)} (${one.id})` })),
+  ].flatMap(({ one, says }) => (acts(one) === "" ? [] : [says]));
+}
+const isAboutPeople = (json: LoadedPolicy["json"]): boolean =>
+  json.principal.entity_type === undefined
+    ? isAnybody(json) || principalsIn(json, "User").length + principalsIn(json, "UserGroup").length > 0
+    : json.principal.entity_type === "User";
 
 const namesOf = ({ agents }: Side): readonly string[] => agents.map(({ name }) => name);
 

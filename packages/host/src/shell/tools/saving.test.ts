@@ -190,3 +190,25 @@ test("S106 what is wrong is told with its place, in whichever file; a table that
     (await looked("policies/cli/x.cedar", '@id("x") permit(principal == Agent::"reader", action == Action::"recall", resource);')).kind,
   ).toBe("fit");
 });
+
+test("S120 what people may newly do is told by its policy, and policies of a surface by what they decide there", async () => {
+  const newly = async (path: string, content: string): Promise<string> => {
+    const found = await looked(path, content);
+    return found.kind === "fit" ? found.shown.newly.join("\n") : found.problems.map(({ detail }) => detail).join("\n");
+  };
+  expect(
+    await newly(
+      "policies/x.cedar",
+      '@id("x") permit(principal == User::"mallory", action in [Action::"approve", Action::"edit-policy"], resource);',
+    ),
+  ).toBe("newly permits people: approve, edit-policy (x/x)");
+  expect(await newly("policies/x.cedar", '@id("x") permit(principal is Agent, action == Action::"recall", resource);')).not.toContain(
+    "people",
+  );
+  expect(await newly("policies/base.cedar", BASE.replace('Action::"halt"', 'Action::"halt", Action::"give-access"'))).toContain(
+    "newly permits people: approve",
+  );
+  expect(
+    await newly("policies/webhook/x.cedar", '@id("x") forbid(principal == Agent::"reader", action == Action::"tool:read_note", resource);'),
+  ).toMatch(/newly forbids: reader · tool:read_note .*allow → deny \(webhook\/x\/x\)/);
+});
