@@ -1,9 +1,7 @@
 /** Colours that no tool can look at: a canvas and bars are pictures to it. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
+import css from "./tokens.css?raw";
 
-const css = readFileSync(join(import.meta.dirname, "tokens.css"), "utf8");
 type Scheme = "light" | "dark";
 
 function colour(name: string, scheme: Scheme): string {
