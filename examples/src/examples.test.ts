@@ -34,6 +34,7 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "26-access.ts": /^then: this access is revoked$/,
   "29-schedules.ts": /^nightly$/,
   "30-symbi.ts": /^Paid\.$/,
+  "31-orchestrate.ts": /^(researcher|writer) was first\.$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };
 

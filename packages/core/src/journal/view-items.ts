@@ -26,10 +26,12 @@ import type { Tone } from "./view-lines.ts";
 /** `file`: null for what the runtime itself asks for (`orgate:…`). */
 export type PolicyRef = Readonly<{ id: PolicyId; file: string | null }>;
 
-/** A policy's id begins with its file's name below `policies/`, without the ending; folders there are surfaces, or `shadow`. */
+/** A policy's id begins with its file's name below `policies/`, without the ending; folders there are surfaces, or `shadow`. One of an agent's own file names it whole (Y34). */
 export function policyRef(id: PolicyId): PolicyRef {
   const parts = id.split("/");
   if (parts.length < 2) return { id, file: null };
+  const own = parts.findLastIndex((part) => /\.(?:symbi|dsl)$/.test(part));
+  if (own !== -1 && own < parts.length - 1) return { id, file: parts.slice(0, own + 1).join("/") };
   const folders = parts.findIndex((part) => part !== "shadow" && !SURFACES.some((surface) => surface === part));
   const end = Math.min(Math.max(folders, 0), parts.length - 2) + 1;
   return { id, file: `policies/${parts.slice(0, end).join("/")}.cedar` };

@@ -206,6 +206,8 @@ test("V22 a policy's file is told by its id", () => {
   expect(file("base/some/name")).toBe("policies/base.cedar");
   expect(file("api/7")).toBe("policies/api.cedar");
   expect(file("orgate:escalated")).toBeNull();
+  expect(file("agents/payer.symbi/10")).toBe("agents/payer.symbi"); // Y34
+  expect(file("agents/deep/payer.dsl/10.4-pay-payer")).toBe("agents/deep/payer.dsl");
 });
 
 test("V26 folds are taken out of time, and what is left is to scale", () => {

@@ -20,6 +20,9 @@ export type Authors = Readonly<{
 
 export const SAVES = "save_artifact";
 const AUTHOR = "shell";
+/** S117 how a project gets one. */
+export const NO_AUTHOR =
+  "this project has no agent of the shell's own: `/init shell` writes agents/shell.symbi and policies/shell/, yours to edit";
 
 export function authorsOf(desk: () => Desk | null, { yes, changed }: Readonly<{ yes: boolean; changed(): void }>): Authors {
   const consented = new Set<SessionId>();

@@ -7,7 +7,8 @@ import { FaultError, describe as sentencesOf } from "@orgate/core/vocab";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import type { AskHidden } from "../secrets.ts";
-import { carry, takenUp } from "./authors.ts";
+import { SHELL } from "../shell-agent.ts";
+import { carry, NO_AUTHOR, takenUp } from "./authors.ts";
 import type { Reach } from "./reach.ts";
 import type { Face, Shell } from "./shell.ts";
 
@@ -51,6 +52,7 @@ export function takeSeat(given: Given, screen: Screen, face: Face, begin: (shell
     current = next;
     begin(next);
     if (own !== null) next.say(takenUp(namesOf(own), namesOf(next)));
+    else if (reach.isLocal && !namesOf(next).includes(SHELL)) next.say(`${NO_AUTHOR} (it authors agents, policies and tools with you)`);
     await before?.close();
     return next;
   }

@@ -237,3 +237,26 @@ test("S32 what is refused is said with a hint, and comes back to the line", asyn
   await sees("there is no agent `nobody`");
   await sees("› @nobody hello");
 });
+
+test("S71 a long conversation shows its end, and `/history` what was before it, piece by piece and each once", async () => {
+  const { at, reach } = await served();
+  const history = Array.from({ length: 450 }, (_, i) => [
+    { role: "user", text: `question ${i}.` } as const,
+    { role: "assistant", text: `answer ${i}.` } as const,
+  ]).flat();
+  const { session } = await at.stand.runtime.sessions.import({ agent: "clerk", history });
+  const { type, sees } = await begun(reach);
+  type(`/resume ${session}\r`);
+  await sees("… 500 items before this: /history");
+  await sees("question 250.");
+  await sees("answer 449.");
+  type("/history 400\r");
+  await sees("… 100 items before this: /history");
+  await sees("question 50.");
+  await sees("answer 249.");
+  type("/history\r");
+  await sees("question 0.");
+  await sees("answer 49.");
+  type("/history\r");
+  await sees("all of this conversation stands above");
+});

@@ -3,12 +3,12 @@
  * S117 `/spawn`, `/policy`, `/tool` and `/behavior` are messages to the shell's agent, and nothing without one: it says how a project gets one. `/spawn NAME` starts an agent that is there.
  */
 import { visible } from "../cli/visible.ts";
+import { NO_AUTHOR } from "./authors.ts";
 import type { ShellCommand } from "./command.ts";
 import type { Shell } from "./shell.ts";
 import { startAgent } from "./table-talk.ts";
 
 const AUTHOR = "shell";
-const NO_AUTHOR = "this project has no agent for that: `/init shell` writes agents/shell.symbi and policies/shell/, yours to edit";
 
 async function author(what: string, rest: string, shell: Shell, example: string): Promise<void> {
   const words = rest.replace(/^["“](.*)["”]$/s, "$1").trim();

@@ -202,7 +202,11 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
           <Empty icon="fleet" title={`There is no agent ${agent} that you may see`} />
         ) : (
           <Empty icon="chat" title={agent === COORDINATOR ? "Ask about the fleet" : `Talk with ${agent}`}>
-            <p>{escapeHidden(found.description)}</p>
+            <p>
+              {agent === COORDINATOR
+                ? "It tells what the agents do, what waits and what went wrong, and starts, steers and cancels work for you, as far as the policies let you."
+                : escapeHidden(found.description)}
+            </p>
             <Starters agent={found} send={send} />
             <p>
               New here? <Link to="/guide">The first run</Link> shows an allow, a denial and an approval within a minute.

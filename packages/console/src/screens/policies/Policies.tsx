@@ -102,6 +102,7 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
     files.files.find(({ table }) => !table) ??
     files.files[0];
   const [isEditing, setEditing] = useState(false);
+  if (at === null && found !== undefined && !files.files.some(({ path }) => path === found.file)) return <OwnRule of={found} />;
   if (file === undefined)
     return files.problems.length > 0 ? (
       <Problems of={files.problems} />
@@ -147,6 +148,27 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
         )}
         <InFile inForce={about.filter((one) => one.file === file.path)} policy={policy} agent={agent} />
       </div>
+    </div>
+  );
+}
+
+/** A rule of an agent's own file, which is changed with its agent and not here. */
+function OwnRule({ of: { id, file, line, agents, effect, shadow } }: Readonly<{ of: InForce[number] }>) {
+  return (
+    <div className={css.file}>
+      <div className={css.head}>
+        <h2>
+          {file}, line {line}
+        </h2>
+        {shadow ? <Tag tone="note">shadow: recorded, never enforced</Tag> : <Tag>{effect}</Tag>}
+      </div>
+      <p>
+        <code>{id}</code> is a rule of the file of <strong>{agents.join(", ")}</strong>.{" "}
+        <code>orgate agents explain {agents[0] ?? ""}</code> shows it as the Cedar that it is.
+      </p>
+      <Button size="small" onClick={() => goQuery({ policy: null })}>
+        Show all policies
+      </Button>
     </div>
   );
 }

@@ -13,7 +13,7 @@ import type { AgentDraft, SymbiFile } from "./declare.ts";
 import { KEYS } from "./keys.ts";
 import { problemAt, type SymbiProblem } from "./problems.ts";
 import { sharedScope, type ToolShape, toolScope } from "./scope.ts";
-import { tokensOf } from "./tokens.ts";
+import { eachToken } from "./tokens.ts";
 import type { Expression, PolicyBlock, Rule } from "./tree.ts";
 import { limited, type Report, readEntries } from "./values.ts";
 
@@ -507,8 +507,15 @@ const policyText = (effect: "permit" | "forbid", agent: string, scope: string, w
 
 /** As it stands in the file, comments aside, in one line. `text` begins with it, and goes on to the next. */
 function ruleText(text: string): string {
+  const odd = text.search(/[#"{}]|\/\//); // most rules have none of these before they end
+  if (odd === -1 || text[odd] === "}")
+    return text
+      .slice(0, odd === -1 ? text.length : odd)
+      .trim()
+      .replaceAll(/\s+/g, " ")
+      .replace(/[,;]$/, "");
   let [depth, end, kept] = [0, 0, ""];
-  for (const { kind, text: sign, at } of tokensOf(text)) {
+  for (const { kind, text: sign, at } of eachToken(text)) {
     if (kind === "sign" && "{[(".includes(sign)) depth += 1;
     if (kind === "sign" && "}])".includes(sign)) depth -= 1;
     if (depth < 0) break; // the end of its block

@@ -10,8 +10,9 @@ export type Token = Readonly<{
 const PATTERN =
   /(?<blank>[ \t\r\n]+)|(?<comment>(?:\/\/|#)[^\n\r]*)|(?<string>"""[\s\S]*?"""|"(?:[^"\\\n\r]|\\.)*")|(?<secret>vault:\/\/[A-Za-z0-9_./-]+)|(?<number>[0-9][0-9_]*(?:\.[0-9]+)?(?:\.(?:milli)?(?:second|minute|hour|day|week|month|year)s?(?![A-Za-z0-9_])|[A-Za-z]+)?)|(?<word>[A-Za-z_][A-Za-z0-9_]*)|(?<sign>\|\||&&|==|!=|<=|>=|=>|->|\+=|-=|\*=|\/=|%=|[{}()[\],;:.=<>+\-*/%!?])|(?<odd>[\s\S])/gu;
 
-export function tokensOf(text: string): readonly Token[] {
-  const tokens: Token[] = [];
+export const tokensOf = (text: string): readonly Token[] => [...eachToken(text)];
+
+export function* eachToken(text: string): Generator<Token> {
   let breaks = 0;
   for (const match of text.matchAll(PATTERN)) {
     const [whole] = match;
@@ -21,9 +22,8 @@ export function tokensOf(text: string): readonly Token[] {
       continue;
     }
     const kind = KINDS.find((k) => groups[k] !== undefined) ?? "odd";
-    tokens.push({ kind, text: kind === "comment" ? whole.trimEnd() : whole, at: match.index, breaks });
+    yield { kind, text: kind === "comment" ? whole.trimEnd() : whole, at: match.index, breaks };
     breaks = 0;
   }
-  return tokens;
 }
 const KINDS = ["comment", "string", "secret", "number", "word", "sign", "odd"] as const;
