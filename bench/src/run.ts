@@ -17,6 +17,7 @@ import { modelCalls, modelStreams } from "./models.ts";
 import { type Report, toText } from "./report.ts";
 import { resume } from "./resume.ts";
 import { sandboxed } from "./sandbox.ts";
+import { manySchedules } from "./schedules.ts";
 import { shell } from "./shell.ts";
 import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
 import { start } from "./start.ts";
@@ -56,6 +57,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   console: () => consoleSession({ rounds: quick ? 2 : 7 }),
   symbi: () => symbiAgents({ effort, agents: quick ? 100 : 1_000 }),
   "symbi-start": () => symbiStart({ rounds: quick ? 2 : 7 }),
+  schedules: () => manySchedules({ rounds: quick ? 1 : 3, schedules: quick ? 1_000 : 10_000 }),
   start: () => start({ rounds: quick ? 2 : 7 }),
   shell: () => shell({ rounds: quick ? 2 : 7, keys: quick ? 50 : 300 }),
 };

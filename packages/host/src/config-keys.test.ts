@@ -1,4 +1,6 @@
 /** Every setting of `orgate.toml`, each with a value that makes a difference: a new one without a row fails. */
+import { readFileSync } from "node:fs";
+import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { configKeys, toConfig } from "./config.ts";
 
@@ -85,6 +87,19 @@ describe("every setting is read", () => {
     expect(at(configOf(written), path)).toEqual(becomes);
     expect(at(configOf({}), path)).not.toEqual(becomes);
   });
+});
+
+test("A50 every setting is on a page of the guide, and the page of projects is itself one that loads", () => {
+  const page = (name: string): string => readFileSync(new URL(`../../../docs/guide/${name}.md`, import.meta.url), "utf8");
+  const [project, schedules, webhooks] = [page("project"), page("schedules"), page("webhooks")];
+  const pageOf = (key: string): string => (key.startsWith("schedules.") ? schedules : key.startsWith("webhooks.") ? webhooks : project);
+  const missing = configKeys().filter((key) => {
+    const word = key.split(".").findLast((part) => part !== "*") ?? key;
+    return !(pageOf(key).includes("`" + word + "`") || new RegExp("^\\[?(?:[a-z]+\\.)?" + word + "(?: =|\\])", "m").test(pageOf(key)));
+  });
+  expect(missing).toEqual([]);
+  const written = /```toml\n([\s\S]*?)```/.exec(project)?.[1] ?? "";
+  expect(toConfig(parse(written), "/p", "/p/orgate.toml").kind).toBe("config");
 });
 
 test("A51 a setting that is not there is refused, with the one that was meant", () => {

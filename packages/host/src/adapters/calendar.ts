@@ -15,21 +15,22 @@ export type Calendar = Readonly<{
   last(when: ScheduleTime, from: Millis, until: Millis): Millis | null;
 }>;
 
-const MOST_KEPT = 20_000;
+/** An expression that was read is 80 kB (a flag for each of ten thousand years): those that were asked last are kept. */
+const MOST_KEPT = 200;
 /** Nobody plans further, and a JavaScript date is still one then. */
 const END = Date.UTC(9999, 0, 1);
 
 export function openCalendar(): Calendar {
   const kept = new Map<string, Cron>();
-  /** Expressions are read once each: reading one costs a hundred times what asking it does. */
+  /** Reading one costs ten times what asking it does, and one is asked several times in a row. */
   const cronOf = (cron: string, timezone: string): Cron => {
     const key = `${timezone}\n${cron}`;
-    const known = kept.get(key);
-    if (known !== undefined) return known;
-    const made = new Cron(cron, { timezone, mode: "5-or-6-parts", paused: true });
-    if (kept.size >= MOST_KEPT) kept.clear();
-    kept.set(key, made);
-    return made;
+    const found = kept.get(key) ?? new Cron(cron, { timezone, mode: "5-or-6-parts", paused: true });
+    kept.delete(key);
+    kept.set(key, found); // the last one
+    const [oldest] = kept.size > MOST_KEPT ? kept.keys() : [];
+    if (oldest !== undefined) kept.delete(oldest);
+    return found;
   };
   const next: Calendar["next"] = (when, after) => {
     if (when.kind === "at") return when.at > after ? when.at : null;
@@ -71,8 +72,13 @@ export function readTime(
   if (when.kind === "at") return when;
   if (!/^\S+(?:\s+\S+){4,5}$/.test(when.cron))
     throw wrong(`\`${when.cron}\` is no cron expression`, "write five fields: minute hour day month weekday; or six, with seconds first");
+  const text = `${timezone}\n${when.cron}`;
+  if (comes.has(text)) return when;
   try {
-    if (calendar.next(when, millis(Date.UTC(2000, 0, 1))) !== null) return when;
+    if (calendar.next(when, millis(Date.UTC(2000, 0, 1))) !== null) {
+      if (comes.size < MOST_KNOWN) comes.add(text);
+      return when;
+    }
   } catch (error) {
     const detail = error instanceof Error ? error.message.replace(/^CronPattern: /, "") : String(error);
     throw wrong(
@@ -83,10 +89,17 @@ export function readTime(
   throw wrong(`\`${when.cron}\` never comes`, "there is no such day");
 }
 
+/** Expressions and zones that were looked at: ten thousand schedules have a few hundred between them. */
+const comes = new Set<string>();
+const zones = new Set<string>();
+const MOST_KNOWN = 20_000;
+
 export function isTimeZone(name: string): boolean {
+  if (zones.has(name)) return true;
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return false; // offsets are no zones: they know no summer
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
+    if (zones.size < MOST_KNOWN) zones.add(name);
     return true;
   } catch {
     return false;

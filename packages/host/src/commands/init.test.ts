@@ -117,6 +117,21 @@ test("A25 a package's own files are kept; without a terminal and without --yes n
   expect(readdirSync(join(folder, "other"))).toEqual(["policies"]);
 });
 
+test("A72 all is made or nothing: a file in the way is named; what was kept is told, and that the keys would be published", async () => {
+  mkdirSync(join(folder, "blocked"));
+  writeFileSync(join(folder, "blocked", "agents"), "a file");
+  const blocked = await orgate(".", "init", "blocked", "--yes");
+  expect([blocked.code, blocked.stderr]).toEqual([1, expect.stringContaining("agents: it is no folder; nothing was written")]);
+  expect(readdirSync(join(folder, "blocked"))).toEqual(["agents"]);
+  const file = await orgate(".", "init", join("blocked", "agents"), "--yes");
+  expect([file.code, file.stderr]).toEqual([1, expect.stringContaining("it is no folder")]);
+  mkdirSync(join(folder, "it's mine"));
+  writeFileSync(join(folder, "it's mine", ".gitignore"), "node_modules\n");
+  const kept = await orgate(".", "init", "it's mine", "--yes");
+  expect(kept.stdout).toContain("kept as they were: .gitignore\n! put .orgate/ into .gitignore");
+  expect(kept.stdout).toContain("cd 'it'\\''s mine' && orgate run");
+});
+
 test("S118 a new project has the shell's agent and its policies, which load; one that has none gets them, and nothing is overwritten", async () => {
   await json(".", "init", "fresh", "--profile", "minimal", "--yes");
   const shipped = ["agents/shell.symbi", "policies/shell/shell.cases.json", "policies/shell/shell.cedar"];

@@ -1,5 +1,5 @@
 /** A project to start from: settings, policies with their tables, an agent as a module and one as TOML, and what they need. */
-import { closeSync, existsSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join, matchesGlob, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { FaultError } from "@orgate/core";
@@ -23,19 +23,33 @@ export const init: Run = async (given, screen) => {
   const person = personOf(given, screen);
   const files = [...filesFor(name, person.name), ...coordinatorFiles(), ...conductorFiles(), ...shellFiles()];
   refuseOverwriting(folder, files);
-  for (const { path, text } of files) writeNew(join(folder, path), text);
-  if (given.json) screen.line(JSON.stringify({ project: folder, name, kind, user: person.name, files: files.map((f) => f.path) }));
+  const made = writeAll(folder, files);
+  const kept = files.map(({ path }) => path).filter((path) => !made.includes(path));
+  if (given.json) screen.line(JSON.stringify({ project: folder, name, kind, user: person.name, files: made, kept }));
   else {
     screen.line(`made ${kind} project ${screen.paint("strong", visible(name))}, ${person.name} may approve:`);
-    for (const { path } of files) screen.line(`  ${path}`);
+    for (const path of made) screen.line(`  ${path}`);
+    if (kept.length > 0) screen.line(`kept as they were: ${kept.join(", ")}`);
+    if (kept.includes(".gitignore") && !isIgnored(folder))
+      screen.line(`${screen.paint("warn", "!")} put .orgate/ into .gitignore: it holds the project's keys`);
     const where = relative(given.cwd, folder);
     const said = JSON.stringify(first);
-    screen.line(
-      `${screen.paint("dim", "next:")} ${where === "" ? "" : `cd ${where} && `}orgate run ${agent} --input ${said}, then see README.md`,
-    );
+    const more = kept.includes("README.md") ? "" : ", then see README.md";
+    screen.line(`${screen.paint("dim", "next:")} ${where === "" ? "" : `cd ${word(where)} && `}orgate run ${agent} --input ${said}${more}`);
   }
   return EXIT.success;
 };
+
+/** As one word of a shell, whatever is in it. */
+const word = (path: string): string => {
+  const plain = path.startsWith("-") ? `./${path}` : path;
+  return /^[\w@%+=:,./-]+$/.test(plain) ? plain : `'${visible(plain).replaceAll("'", "'\\''")}'`;
+};
+
+const isIgnored = (folder: string): boolean =>
+  readFileSync(join(folder, ".gitignore"), "utf8")
+    .split("\n")
+    .some((line) => /^\/?\.orgate\/?\**$/.test(line.trim()));
 
 /** S118 a project that has none gets the shell's agent and its policies, from then on its own to edit. */
 function withShell(given: Given, screen: Screen): number {
@@ -51,9 +65,9 @@ function withShell(given: Given, screen: Screen): number {
     throw usage(`the project does not read ${unread.path}, and its policies speak of it`, `add "agents/*.symbi" to \`agents\` in ${file}`);
   const there = files.find(({ path }) => existsSync(join(root, path)));
   if (there !== undefined) throw inTheWay(join(root, there.path), 0);
-  for (const { path, text } of files) writeNew(join(root, path), text);
-  if (given.json) screen.line(JSON.stringify({ project: root, files: files.map((f) => f.path) }));
-  else for (const { path } of files) screen.line(`wrote ${path}`);
+  const made = writeAll(root, files);
+  if (given.json) screen.line(JSON.stringify({ project: root, files: made }));
+  else for (const path of made) screen.line(`wrote ${path}`);
   return EXIT.success;
 }
 
@@ -88,8 +102,12 @@ const nameOf = (folder: string): string =>
 async function agrees(screen: Screen, question: string): Promise<boolean> {
   if (!screen.isTerminal || !process.stdin.isTTY) throw usage("there is no terminal to ask on", "`orgate init DIR --yes` asks nothing");
   const asking = createInterface({ input: process.stdin, output: process.stdout });
+  const left = new Promise<string>((resolve) => {
+    asking.once("close", () => resolve("")); // the end of the input
+    asking.once("SIGINT", () => asking.close());
+  });
   try {
-    return /^y(es)?$/i.test((await asking.question(`${question} [y/N] `)).trim());
+    return /^y(es)?$/i.test((await Promise.race([asking.question(`${question} [y/N] `), left])).trim());
   } finally {
     asking.close();
   }
@@ -99,26 +117,46 @@ async function agrees(screen: Screen, question: string): Promise<boolean> {
 const KEPT = new Set(["package.json", ".gitignore", "README.md"]);
 
 function refuseOverwriting(folder: string, files: readonly StarterFile[]): void {
+  for (const place of new Set(["", ...files.map(({ path }) => dirname(path))])) {
+    const found = statSync(join(folder, place), { throwIfNoEntry: false });
+    if (found !== undefined && !found.isDirectory()) throw bad(join(folder, place), "it is no folder; nothing was written", ELSEWHERE);
+  }
   const there = files.filter(({ path }) => !KEPT.has(path) && existsSync(join(folder, path)));
   const [first, ...more] = there;
   if (first === undefined && !existsSync(join(folder, "policies"))) return;
   throw inTheWay(join(folder, first?.path ?? "policies"), more.length);
 }
+const ELSEWHERE = "choose another folder, or move it away";
+
+/** A72 all of them or none: what was made is taken away again where the rest cannot be. Tells which were made. */
+function writeAll(folder: string, files: readonly StarterFile[]): readonly string[] {
+  const made: string[] = [];
+  let at = folder;
+  try {
+    for (const { path, text } of files) {
+      at = join(folder, path);
+      writeNew(at, text, () => made.push(path));
+    }
+    return made;
+  } catch (error) {
+    for (const path of made) rmSync(join(folder, path), { force: true });
+    const detail = error instanceof Error ? error.message : String(error);
+    throw bad(at, `it cannot be written: ${detail.replace(/,.*$/, "")}; nothing was made`, "choose a folder that you may write to");
+  }
+}
 const inTheWay = (file: string, more: number): FaultError =>
-  new FaultError({
-    kind: "file-bad",
+  bad(
     file,
-    line: null,
-    column: null,
-    detail: `it is there already${more === 0 ? "" : `, and ${more} more`}; nothing was written`,
-    hint: "init makes a project where there is none; choose another folder, or move it away",
-  });
+    `it is there already${more === 0 ? "" : `, and ${more} more`}; nothing was written`,
+    `init makes a project where there is none; ${ELSEWHERE}`,
+  );
 
 /** Made, never replaced, whoever is quicker. */
-function writeNew(file: string, text: string): void {
+function writeNew(file: string, text: string, made: () => void): void {
   mkdirSync(dirname(file), { recursive: true });
   if (KEPT.has(basename(file)) && existsSync(file)) return;
   const fd = openSync(file, "wx");
+  made();
   try {
     writeSync(fd, text);
   } finally {
@@ -126,4 +164,6 @@ function writeNew(file: string, text: string): void {
   }
 }
 
+const bad = (file: string, detail: string, hint: string): FaultError =>
+  new FaultError({ kind: "file-bad", file, line: null, column: null, detail, hint });
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -116,7 +116,61 @@ test("Z1 A4 what is wrong with a declaration is told with its place, before anyt
     ],
   ] as const) {
     desk.write("orgate.toml", `${TOML}${text}`);
-    const { code, stderr } = await desk.orgate("up", "--port", "0", "--as", "ana");
-    expect([code !== 0, stderr]).toEqual([true, expect.stringContaining(message)]);
+    for (const check of [[], ["--check"]]) {
+      const { code, stderr } = await desk.orgate("up", "--port", "0", "--as", "ana", ...check);
+      expect([code !== 0, stderr]).toEqual([true, expect.stringContaining(message)]);
+    }
   }
 });
+
+test(
+  "Z37 in orgate.toml, beside an agent in TOML and in TypeScript, and in a .symbi file a schedule means the same, said or left out",
+  PATIENCE,
+  async () => {
+    const said = {
+      timezone: "Europe/Berlin",
+      input: "look",
+      jitter: "30s",
+      overlap: "queue",
+      missed: "all",
+      session: "shared",
+      retries: 1,
+    };
+    const toml = Object.entries(said)
+      .map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
+      .join("");
+    const desk = await newDesk(
+      `[schedules.project]\nagent = "desk"\ncron = "0 2 * * *"\n${toml}[schedules.project-bare]\nagent = "desk"\ncron = "0 2 * * *"\n`,
+    );
+    const agent = 'name = "t"\nmodel = "offline/echo"\ninstructions = "x"\n';
+    desk.write("agents/t.toml", `${agent}[schedules.toml]\ncron = "0 2 * * *"\n${toml}[schedules.toml-bare]\ncron = "0 2 * * *"\n`);
+    desk.write(
+      "agents/c.ts",
+      `import { defineAgent } from "orgate";\nexport default defineAgent({ name: "c", model: "offline/echo", instructions: "x", schedules: { code: { cron: "0 2 * * *", ...${JSON.stringify(said)} }, "code-bare": { cron: "0 2 * * *" } } });\n`,
+    );
+    const keys = Object.entries(said).map(
+      ([key, value]) => `  ${key}: ${["timezone", "input"].includes(key) ? JSON.stringify(value) : value}\n`,
+    );
+    desk.write(
+      "agents/s.symbi",
+      `metadata { description = "x" }\nagent s {\n  with model = "offline/echo" {}\n}\nschedule symbi {\n  cron: "0 2 * * *"\n  agent: s\n${keys.join("")}}\nschedule symbi_bare {\n  cron: "0 2 * * *"\n  agent: s\n  input: "It is time."\n}\n`,
+    );
+    const listed = (await desk.json("schedules", "list", "--as", "ana")) as { schedule: string; state: string; spec: object }[];
+    const meant = (bare: boolean) =>
+      listed
+        .filter(({ schedule }) => /.bare$/.test(schedule) === bare)
+        .map(({ state, spec }) => ({ state, ...spec, agent: "", owner: "" }));
+    for (const bare of [false, true]) {
+      expect(meant(bare)).toHaveLength(4);
+      expect(new Set(meant(bare).map((one) => JSON.stringify(one))).size).toBe(1);
+    }
+    expect(meant(false)[0]).toMatchObject({
+      jitterMs: 30_000,
+      overlap: "queue",
+      missed: "all",
+      session: "shared",
+      retries: 1,
+      graceMs: 60_000,
+    });
+  },
+);

@@ -51,7 +51,8 @@ async function standing(given: Given, screen: Screen): Promise<readonly Standing
     },
     () => [],
   );
-  const fresh = declared.filter(({ name }) => !known.some(({ schedule }) => schedule === name));
+  const names = new Set(known.map(({ schedule }) => schedule));
+  const fresh = declared.filter(({ name }) => !names.has(name));
   return [...known, ...fresh.map(notYet)].sort((a, b) => (a.schedule < b.schedule ? -1 : 1));
 }
 async function views(given: Given, screen: Screen): Promise<readonly ScheduleView[]> {

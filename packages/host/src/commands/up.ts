@@ -15,6 +15,7 @@ import type { Coordinator } from "../coordinator/coordinator.ts";
 import { type Level, type Log, openLog } from "../coordinator/logs.ts";
 import type { Policies } from "../policies.ts";
 import { watchPolicies } from "../policy-record.ts";
+import { hookSecretsIn } from "../schedules/webhook-secrets.ts";
 import { tellReload } from "./driving.ts";
 import { personOf, positive, projectOf } from "./project.ts";
 import { declaredIn, loadedFor, openServing } from "./serving.ts";
@@ -28,6 +29,7 @@ export const up: Run = async (given, screen) => {
   const declared = declaredIn(loaded, person.name);
   if (given.flag("check")) {
     await loaded.project.mcp?.hub.close();
+    await hookSecretsIn(config.journal.directory, declared.webhooks, given.env, () => {}); // `dev` ends a server for one that starts
     return would(given, screen, loaded.agents.length, loaded.gate);
   }
   const served = await openServing(given, screen, { loaded, person, declared, host, port, log });

@@ -80,7 +80,7 @@ export function openBook({ journal, now }: BookPorts): Book {
     const moved = (await journal.streams(SCHEDULES))
       .map(({ stream, seq: last }) => ({ name: stream.slice(SCHEDULES.length), last }))
       .filter((one) => all.get(one.name)?.seq !== one.last);
-    for (const one of moved) await read(one.name, one.last);
+    await together(moved, (one) => read(one.name, one.last));
     return moved.map((one) => one.name);
   }
 
@@ -118,7 +118,7 @@ export function openBook({ journal, now }: BookPorts): Book {
 
   async function declare(declared: readonly Declared[], by: Principal, owners: "taken" | "kept" = "taken"): Promise<void> {
     await refresh();
-    for (const one of declared) {
+    await together(declared, async (one) => {
       const { name, from } = one;
       if (!SCHEDULE_NAME.test(name)) throw wrong(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
       await change(name, (s) => {
@@ -127,7 +127,7 @@ export function openBook({ journal, now }: BookPorts): Book {
         if (s !== null && isSame(s, spec, from)) return null;
         return { events: [{ kind: "schedule.declared", schedule: name, spec, from, by, after: now(), carried: null }] };
       });
-    }
+    });
     const names = new Set(declared.map(({ name }) => name));
     for (const { schedule, from, state } of all.values())
       if (from !== null && state !== "removed" && !names.has(schedule))
@@ -139,6 +139,12 @@ export function openBook({ journal, now }: BookPorts): Book {
   }
 
   return { all: () => all, get: (name) => all.get(name) ?? null, refresh, change, declare };
+}
+
+/** So many at once share a commit: ten thousand that are declared for the first time are not ten thousand waits for the disk. */
+const AT_ONCE = 64;
+async function together<T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
+  for (let i = 0; i < all.length; i += AT_ONCE) await Promise.all(all.slice(i, i + AT_ONCE).map(work));
 }
 
 const isSame = (s: StandingSchedule, spec: ScheduleSpec, from: string | null): boolean =>

@@ -38,7 +38,7 @@ const packageName = (name: string): string =>
 const projectToml = (name: string, group: string, user: string): string => `[project]
 name = ${JSON.stringify(name)}
 # Agents are TypeScript modules, small TOML files or .symbi files; the last two take their tools from modules and manifests.
-agents = ["agents/*.ts", "agents/*.toml", "agents/*.symbi"]
+agents = ["agents/*.ts", "agents/*.toml", "agents/*.symbi", "agents/*.dsl"]
 tools = ["tools/*.ts", "tools/*.clad.toml"]
 
 # Who is in which group; policies speak of UserGroup::"${group}".
