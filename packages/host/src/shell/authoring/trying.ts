@@ -289,6 +289,7 @@ export function changesOf(fit: Extract<Tried, { kind: "fit" }>): readonly string
     ...found.forbids.map((one) => changeLine("forbids", one)),
     ...(found.cut.length === 0 ? [] : [`not all was tried: there is more at the turning points of ${found.cut.slice(0, 5).join(", ")}`]),
   ];
+  if (lines.length === 0) return ["nothing is decided otherwise"];
   return lines.length <= MOST_LINES
     ? lines
     : [...lines.slice(0, MOST_LINES), `… ${lines.length - MOST_LINES} more: \`orgate agents diff\` has all`];
