@@ -6,13 +6,23 @@ export default defineConfig({
   test: {
     // Modules of the projects that tests make lie in temporary folders: Node loads them, as it does for users.
     server: { deps: { external: [/\/orgate-[a-z-]+-[A-Za-z0-9]{6}\//] } },
-    include: [
-      "packages/*/src/**/*.test.ts",
-      "scripts/**/*.test.ts",
-      "examples/src/**/*.test.ts",
-      "bench/src/**/*.test.ts",
-      "e2e/src/mcp-conformance/*.test.ts",
-      "bench/peers/src/**/*.test.ts",
+    projects: [
+      // Core and the console's own code have no globals and touch nothing outside: their files share a process, a third less to compute.
+      { extends: true, test: { name: "pure", include: ["packages/{core,console}/src/**/*.test.ts"], isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: "node",
+          include: [
+            "packages/host/src/**/*.test.ts",
+            "scripts/**/*.test.ts",
+            "examples/src/**/*.test.ts",
+            "bench/src/**/*.test.ts",
+            "e2e/src/mcp-conformance/*.test.ts",
+            "bench/peers/src/**/*.test.ts",
+          ],
+        },
+      },
     ],
     reporters: ["default", "./scripts/closing-line.ts"],
     // Tests start hundreds of processes from source: Node keeps what it has stripped and compiled, by the text of each file.

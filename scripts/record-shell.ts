@@ -141,8 +141,11 @@ if (import.meta.main) {
   needTmux();
   const shown = settled(await record(root));
   if (process.argv.includes("--check")) {
-    const same = textIn(blockOf(page)) === withoutColour(shown);
+    const [was, is] = [textIn(blockOf(page)).split("\n"), withoutColour(shown).split("\n")];
+    const at = is.findIndex((line, row) => line !== was[row]);
+    const same = at < 0 && was.length === is.length;
     console.log(same ? `${PAGE} shows what the shell does` : `${PAGE} shows another session: run \`npm run record:shell\``);
+    if (!same) console.log(`line ${at + 1}\n- ${was[at] ?? ""}\n+ ${is[at] ?? ""}`);
     process.exitCode = same ? 0 : 1;
   } else {
     mkdirSync(join(root, dirname(PICTURE)), { recursive: true });

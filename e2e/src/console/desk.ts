@@ -50,7 +50,7 @@ export async function openDesk(): Promise<ConsoleDesk> {
   mkdirSync(join(root, "notes"));
   writeFileSync(join(root, "notes", "today.txt"), "one\ntwo\nthree\n");
   const toml = join(root, "orgate.toml");
-  writeFileSync(toml, readFileSync(toml, "utf8").replace('operators = ["ana"]', 'operators = ["ana", "bo"]') + WEBHOOK);
+  writeFileSync(toml, readFileSync(toml, "utf8").replace('operators = ["ana"]', 'operators = ["ana", "bo", "cy"]') + WEBHOOK);
   const envOf = (person: Operator): NodeJS.ProcessEnv => ({
     ...process.env,
     ORGATE_HOME: join(folder, `home-${person}`),

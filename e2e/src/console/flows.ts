@@ -7,8 +7,8 @@ import type { Violation } from "../checks.ts";
 import type { Suite } from "../suite.ts";
 import { openBrowser } from "./browser.ts";
 import { type ConsoleDesk, openDesk } from "./desk.ts";
-import { blur, enter, go, misfits, type Person, sound } from "./kit.ts";
-import { deliver } from "./seed.ts";
+import { blur, DESKTOP, enter, focused, go, misfits, type Person, PHONE, reached, sound } from "./kit.ts";
+import { deliver, execute } from "./seed.ts";
 
 type Case = Readonly<{ name: string; run(world: World): Promise<readonly Violation[]> }>;
 type World = Readonly<{ browser: Browser; desk: ConsoleDesk; ana: Person }>;
@@ -68,7 +68,7 @@ const CASES: readonly Case[] = [
       await page.getByRole("link", { name: "desk/find-charges" }).waitFor();
       await expectText(page, /tokens · /);
       const cards = await page.getByRole("article", { name: "Call of find_charge" }).count();
-      return [...wrong(cards === 1, `${cards} cards for one call`), ...(await sound(ana, "a turn"))];
+      return [...wrong(cards === 1, `${cards} cards for one call`), ...(await sound(ana, "a turn")), ...(await reached(ana, "a turn"))];
     },
   },
   {
@@ -133,7 +133,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O15 O16 approve, by keyboard alone: the exact action is there, hidden characters escaped, and one key approves it",
+    name: "O15 O16 O87 O90 O92 approve, by keyboard alone: the exact action is there, hidden characters escaped also where it is edited; Escape leads back to where one was; one key approves it, held down or not",
     async run({ desk, ana }) {
       const { page } = ana;
       const place = await say(ana, desk, "stage", "pay alice");
@@ -146,12 +146,33 @@ const CASES: readonly Case[] = [
       await page.getByRole("heading", { name: "Approvals" }).waitFor();
       await page.getByRole("region", { name: "The question" }).getByRole("button", { name: "Approve once" }).waitFor();
       const marks = await page.locator("mark").allTextContents();
-      const found = await sound(ana, "the inbox");
+      const found = [...(await sound(ana, "the inbox")), ...(await reached(ana, "the inbox"))];
+      await blur(ana);
+      await page.keyboard.press("e");
+      const edited = await page.getByLabel(/Arguments to approve/).inputValue();
+      await page.keyboard.press("Escape");
+      const back = await focused(ana);
+      await page.keyboard.press("r");
+      await page.getByLabel("exactly this action").waitFor();
+      const radio = await focused(ana);
+      await page.keyboard.press("Escape");
+      const isHeld = await page.evaluate<boolean>(`(async () => {
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", repeat: true, bubbles: true, composed: true }));
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        return document.querySelector("main [aria-busy]") === null;
+      })()`);
       await page.keyboard.press("a");
       await expectText(page, "Approved once");
       await go(ana, desk, place);
       await expectText(page, "1250 cents paid to alice");
-      return [...wrong(marks.join(" ") === "\\u{202e} \\u{200b}", `hidden characters are shown as ${JSON.stringify(marks)}`), ...found];
+      return [
+        ...wrong(marks.join(" ") === "\\u{202e} \\u{200b}", `hidden characters are shown as ${JSON.stringify(marks)}`),
+        ...wrong(edited.includes("for\\u202egnp.exe and\\u200b more"), `what is edited reads ${JSON.stringify(edited)}`),
+        ...wrong(back === "Edit and approve", `Escape leads to ${JSON.stringify(back)}`),
+        ...wrong(radio === "scope", `what may be remembered begins at ${JSON.stringify(radio)}`),
+        ...wrong(isHeld, "a key that is held down answers"),
+        ...found,
+      ];
     },
   },
   {
@@ -189,7 +210,7 @@ const CASES: readonly Case[] = [
       await composer(page).press("Enter");
       await expectText(page, "1250 cents paid to dora");
       await go(ana, desk, "/approvals?tab=grants");
-      const found = await sound(ana, "grants");
+      const found = [...(await sound(ana, "grants")), ...(await reached(ana, "grants"))];
       await page.getByRole("button", { name: "Revoke" }).click();
       await expectText(page, "No answer is remembered");
       await go(ana, desk, place);
@@ -202,7 +223,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O22 a running call tells its output as it comes; a word steers the turn; cancelling ends it, and what nobody can tell of is put to a person",
+    name: "O22 O93 a running call tells its output as it comes, and nothing moves for whoever wants no motion; a word steers the turn; cancelling ends it, what nobody can tell of is put to a person, and what was set aside is seen to",
     async run({ desk, ana }) {
       const { page } = ana;
       await say(ana, desk, "stage", "work on it");
@@ -216,7 +237,13 @@ const CASES: readonly Case[] = [
       await go(ana, desk, "/approvals?tab=unknown");
       await page.getByRole("button", { name: "It did not happen" }).first().click();
       await expectText(page, "Every outcome is known");
-      return found;
+      await execute(ana, desk, "stage", "deliver box");
+      await go(ana, desk, "/approvals?tab=aside");
+      await page.getByText(/nobody took box\\u\{202e\}\\u\{200b\} <img/).waitFor();
+      const aside = await sound(ana, "what was set aside");
+      await page.getByRole("button", { name: "Seen to" }).click();
+      await expectText(page, "Nothing was set aside");
+      return [...found, ...aside];
     },
   },
   {
@@ -242,7 +269,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O23 two operators at once: both see a question, one answers, and the other sees at once who did",
+    name: "O23 O88 O89 O94 two operators at once: both see a question, one answers, and the other sees at once who did; where two must say yes, the first is told so and the whole of a long text can be read, in a low window too",
     async run({ browser, desk, ana }) {
       const bo = await enter(browser, desk, "bo");
       const place = await say(ana, desk, "stage", "pay grace");
@@ -252,8 +279,33 @@ const CASES: readonly Case[] = [
       await bo.page.getByRole("button", { name: "Approve once" }).click();
       await ana.page.getByText("1250 cents paid to grace").first().waitFor();
       const by = await ana.page.getByRole("article", { name: "Question about pay" }).textContent();
+
+      const large = await say(ana, desk, "stage", "transfer to zoe");
+      const card = ana.page.getByRole("article", { name: "Question about transfer" });
+      await card.getByRole("button", { name: /^Show the other/ }).click();
+      await card.getByText(/and to mallory/).waitFor();
+      const forms: Violation[] = [];
+      for (const name of ["Edit and approve", "Approve and remember"]) {
+        await card.getByRole("button", { name }).click();
+        forms.push(...(await sound(ana, name)));
+        await ana.page.keyboard.press("Escape");
+      }
+      await ana.page.setViewportSize({ width: 320, height: 256 });
+      const told = (await ana.page.getByRole("region", { name: "Conversation" }).boundingBox())?.height ?? 0;
+      forms.push(...(await misfits(ana)));
+      await ana.page.setViewportSize(DESKTOP);
+      await card.getByRole("button", { name: "Approve once" }).click();
+      await expectText(ana.page, "Your yes is counted");
+      await card.getByText(/1 of 2 have said yes: ana/).waitFor();
+      const again = await card.getByRole("button", { name: /^Approve/ }).count();
+      await go(bo, desk, large);
+      await bo.page.getByRole("button", { name: "Approve once" }).click();
+      await ana.page.getByText("7000 cents moved to zoe").first().waitFor();
       const found = [
         ...wrong(/bo/.test(by ?? "") && /approved/.test(by ?? ""), `the other is told: ${by}`),
+        ...wrong(told >= 150, `a low window leaves ${told} px of a conversation`),
+        ...wrong(again === 0, "whoever has said yes is asked again"),
+        ...forms,
         ...bo.errors(),
         ...ana.errors(),
       ];
@@ -262,7 +314,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O12 what is hostile is shown and does nothing: no markup, no request, no link that leads anywhere unasked, nothing wider than the page",
+    name: "O12 O95 what is hostile is shown and does nothing: no markup, no request, no link that leads anywhere unasked, nothing wider than the page, no page that hangs",
     async run({ desk, ana }) {
       const { page } = ana;
       await say(ana, desk, "stage", "show me something hostile");
@@ -274,7 +326,15 @@ const CASES: readonly Case[] = [
       await page.getByRole("dialog").getByText("https://evil.example/login").waitFor();
       await page.getByRole("button", { name: "Stay here" }).click();
       const shown = (await page.locator("main").textContent()) ?? "";
-      const found = await sound(ana, "hostile content");
+      const found = [...(await sound(ana, "hostile content"))];
+      const flood = await execute(ana, desk, "stage", `flood it ${"w".repeat(100_000)}`);
+      await go(ana, desk, `/chat/${flood.session}`);
+      const told = page.getByRole("region", { name: "Conversation" });
+      await told.getByText("completed").waitFor();
+      await told.evaluate("(box) => { box.scrollTop = 0; }");
+      await page.getByRole("button", { name: "Arguments, result, evidence" }).click();
+      await expectText(page, /characters more are in the journal/);
+      found.push(...(await sound(ana, "a line of a hundred thousand letters")));
       return [
         ...wrong(title.includes("Orgate"), `the title became ${title}`),
         ...wrong(made === 0, `${made} elements were made of it`),
@@ -295,11 +355,15 @@ const CASES: readonly Case[] = [
       await page.getByRole("button", { name: "Approve once" }).click();
       await expectText(page, "That is all there is to it");
       const took = Date.now() - from;
-      return [...wrong(took < 60_000, `it took ${took} ms`), ...(await sound(ana, "the first run"))];
+      const found = [...(await sound(ana, "the first run")), ...(await reached(ana, "the first run"))];
+      await page.setViewportSize(PHONE);
+      found.push(...(await sound(ana, "the first run's last page on a phone")));
+      await page.setViewportSize(DESKTOP);
+      return [...wrong(took < 60_000, `it took ${took} ms`), ...found];
     },
   },
   {
-    name: "O25 O71 on a phone: the first page says what waits, the bar leads to what waits, the question fits, a thumb approves it",
+    name: "O25 O71 O85 on a phone: the first page says what waits, the bar leads to what waits, the question fits, a thumb approves it; a clock that is wrong does not change how long there is",
     async run({ browser, desk, ana }) {
       await say(ana, desk, "stage", "pay heidi");
       const phone = await enter(browser, desk, "ana", { phone: true, scheme: "dark" });
@@ -316,7 +380,13 @@ const CASES: readonly Case[] = [
       await page.getByRole("link", { name: /pay/ }).first().tap();
       const approve = page.getByRole("button", { name: "Approve once" });
       await approve.waitFor();
-      const found = await sound(phone, "a question on a phone");
+      const found = [...(await sound(phone, "a question on a phone")), ...(await reached(phone, "a question on a phone"))];
+      const late = await browser.newContext({ storageState: await phone.context.storageState() });
+      const other = await late.newPage();
+      await other.clock.install({ time: Date.now() + 3 * 3_600_000 });
+      await other.goto(`${desk.url()}/approvals`);
+      const left = (await other.getByRole("list", { name: "Questions" }).textContent()) ?? "";
+      await late.close();
       const height = (await approve.boundingBox())?.height ?? 0;
       await approve.tap();
       await expectText(page, "Approved once");
@@ -326,7 +396,13 @@ const CASES: readonly Case[] = [
       await page.getByRole("heading", { name: "First run" }).waitFor();
       const more = await misfits(phone);
       await phone.context.close();
-      return [...wrong(height >= 44, `the button is ${height} px high`), ...first, ...found, ...more];
+      return [
+        ...wrong(height >= 44, `the button is ${height} px high`),
+        ...wrong(/pay5\d:\d\d/.test(left), `by a clock that is hours ahead, what waits an hour is told as ${left}`),
+        ...first,
+        ...found,
+        ...more,
+      ];
     },
   },
   {
@@ -335,7 +411,7 @@ const CASES: readonly Case[] = [
       const { page } = ana;
       await go(ana, desk, "/schedules");
       await expectText(page, "At 07:00 Monday to Friday");
-      const found = [...(await sound(ana, "schedules"))];
+      const found = [...(await sound(ana, "schedules")), ...(await reached(ana, "schedules"))];
       await page.getByRole("button", { name: "Add a schedule" }).click();
       await page.getByLabel("Name", { exact: true }).last().fill("noon");
       await page.getByLabel("Agent", { exact: true }).last().selectOption("reporter");
@@ -383,7 +459,7 @@ const CASES: readonly Case[] = [
       ];
       const hook = looking.page.getByRole("article", { name: "Webhook builds" });
       await hook.getByText("build-1").waitFor();
-      const reached = await hook.getByRole("link", { name: /^s_/ }).count();
+      const sessions = await hook.getByRole("link", { name: /^s_/ }).count();
       await go(looking, desk, "/schedules?tab=webhooks");
       await hook.getByText(/^1 not signed with its secret/).waitFor();
       found.push(...(await misfits(looking)), ...looking.errors());
@@ -392,7 +468,7 @@ const CASES: readonly Case[] = [
         ...wrong(/^\/sessions\/s_/.test(session), `a firing leads to ${session}`),
         ...wrong(offered === 0, `${offered} buttons for somebody who may only look`),
         ...wrong(sent.join(" ") === "202 200 401", `deliveries were answered ${sent.join(" ")}`),
-        ...wrong(reached === 1, `${reached} sessions for one delivery`),
+        ...wrong(sessions === 1, `${sessions} sessions for one delivery`),
         ...found,
       ];
     },

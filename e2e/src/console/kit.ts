@@ -7,6 +7,7 @@ import type { ConsoleDesk, Operator } from "./desk.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const MISFITS = readFileSync(join(import.meta.dirname, "misfits.js"), "utf8");
+const REACH = readFileSync(join(import.meta.dirname, "reach.js"), "utf8");
 export const DESKTOP = { width: 1280, height: 800 } as const;
 export const PHONE = { width: 390, height: 844 } as const;
 
@@ -71,11 +72,30 @@ export async function axe({ page }: Person): Promise<readonly string[]> {
   );
 }
 
-/** O20 nothing is wider than the window, and no text is cut off where nobody can scroll to it. Runs in the page, which knows its boxes. */
+/**
+ * O20 nothing is wider than the window, and no text is cut off where nobody can scroll to it. Runs in the page, which knows its boxes.
+ * O12 no character that hides is there as itself, in a text, a name or a field. O93 nothing moves for whoever wants no motion.
+ */
 export const misfits = ({ page }: Person): Promise<readonly string[]> => page.evaluate<readonly string[]>(MISFITS);
+
+/** What has the focus, by its name in a form, or by what it says. */
+export const focused = ({ page }: Person): Promise<string> =>
+  page.evaluate<string>("document.activeElement.name || document.activeElement.textContent");
 
 /** As if one had clicked beside everything. */
 export const blur = ({ page }: Person): Promise<unknown> => page.evaluate("document.activeElement?.blur()");
+
+/**
+ * O92 Tab comes to everything that can be used, and leaves it again; what it has come to is seen to be focused, lies under nothing, and can be hit. Only
+ * rows of long lists may be left out.
+ */
+export async function reached({ page }: Person, what: string): Promise<readonly string[]> {
+  await page.evaluate(REACH);
+  const count = await page.evaluate<number>("reach.begin()");
+  await Promise.all(Array.from({ length: count + 12 }, () => page.keyboard.press("Tab")));
+  const found = await page.evaluate<readonly string[]>("reach.end()");
+  return found.map((one) => `${what}: ${one}`);
+}
 
 /** Everything that must hold of whatever is on screen. */
 export async function sound(person: Person, what: string): Promise<readonly string[]> {

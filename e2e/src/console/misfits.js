@@ -1,4 +1,4 @@
-// Runs in a page: what is wider than the window, and text that is cut off.
+// Runs in a page: what is wider than the window, text that is cut off, characters that hide, and what moves where nothing is to move.
 (() => {
   const found = [];
   const root = document.documentElement;
@@ -22,5 +22,18 @@
     }
     if (box.right > root.clientWidth + 1 && !scrolls) found.push(`beyond the window: ${names(element)}`);
   }
+  const hides = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u;
+  const look = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      const texts = [...element.childNodes].flatMap((node) => (node.nodeType === 3 ? [node.data] : []));
+      texts.push(...[...element.attributes].map(({ value }) => value), typeof element.value === "string" ? element.value : "");
+      if (texts.some((text) => hides.test(text))) found.push(`a hidden character is there as itself: ${names(element)}`);
+      if (element.shadowRoot !== null) look(element.shadowRoot);
+    }
+  };
+  look(document.body);
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches)
+    for (const one of document.getAnimations())
+      found.push(`it moves: ${one.animationName ?? one.transitionProperty} of ${names(one.effect.target)}`);
   return found;
 })();

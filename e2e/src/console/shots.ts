@@ -94,6 +94,7 @@ async function fail({ page }: Person): Promise<void> {
 async function take(person: Person, desk: ConsoleDesk, name: string, path: string, isFailing: boolean): Promise<void> {
   await go(person, desk, path);
   await person.page.locator("main [role=status]", { hasText: /…$/ }).first().waitFor({ state: "detached" });
+  if (!isFailing) await person.page.locator("main").getByText("…", { exact: true }).first().waitFor({ state: "detached" }); // figures that are being counted
   await person.page.evaluate("document.fonts.ready.then(() => new Promise((done) => setTimeout(done, 250)))");
   await person.page.screenshot({ path: join(out, `${name}.png`), scale: "css", animations: "disabled" });
   taken += 1;

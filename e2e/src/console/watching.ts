@@ -6,13 +6,14 @@ import type { Violation } from "../checks.ts";
 import type { Suite } from "../suite.ts";
 import { openBrowser } from "./browser.ts";
 import { type ConsoleDesk, openDesk } from "./desk.ts";
-import { blur, enter, go, type Person, sound } from "./kit.ts";
+import { blur, enter, focused, go, type Person, reached, sound } from "./kit.ts";
 import { execute } from "./seed.ts";
 
 type World = Readonly<{ desk: ConsoleDesk; ana: Person; phone: Person; long: string; hostile: string }>;
 type Case = Readonly<{ name: string; run(world: World): Promise<readonly Violation[]> }>;
 const wrong = (isSo: boolean, what: string): readonly Violation[] => (isSo ? [] : [what]);
 const past = z.object({ session: z.string() });
+const many = z.object({ items: z.array(z.looseObject({})), next: z.string().nullable() });
 
 /** A journal with a past, made by another process. Returns its long session. */
 export function makePast(desk: ConsoleDesk, entries: number, schedules = 0): string {
@@ -29,14 +30,14 @@ export function makePast(desk: ConsoleDesk, entries: number, schedules = 0): str
 
 const CASES: readonly Case[] = [
   {
-    name: "O55 O62 a session is gone through by keyboard: entry by entry, turn by turn, its state and its raw form; the address says where one is",
+    name: "O55 O62 O92 a session is gone through by keyboard, its list being one stop: entry by entry, turn by turn, its state and its raw form; the address says where one is",
     async run({ desk, ana }) {
       const { page } = ana;
       await go(ana, desk, "/sessions?agent=billing");
       await page.getByRole("link", { name: /s_past100000/ }).click();
       await page.getByText(/^State at/).waitFor();
       await page.getByRole("img", { name: /^Timeline: / }).waitFor();
-      const found = await sound(ana, "a session");
+      const found = [...(await sound(ana, "a session")), ...(await reached(ana, "a session"))];
       await go(ana, desk, "/sessions/s_past100000?at=1");
       await page.getByText("State at 1", { exact: true }).waitFor();
       await blur(ana);
@@ -51,8 +52,20 @@ const CASES: readonly Case[] = [
         .first()
         .textContent();
       const stored: unknown = await (await ana.context.request.get(`${desk.url()}/api/v1/sessions/s_past100000/entries/${at}`)).json();
-      const raw = await sound(ana, "a raw entry");
+      const raw = [...(await sound(ana, "a raw entry"))];
+      const code = page.getByRole("textbox", { name: "Payload of the entry" });
+      const coloured = await code
+        .locator("span[class]")
+        .filter({ hasText: /^"\w+"$/ })
+        .count();
+      const isFixed = (await code.getAttribute("contenteditable")) === "false";
+      raw.push(...(await reached(ana, "a raw entry")));
+      await page.getByRole("region", { name: "Entries" }).focus();
+      for (const key of ["ArrowDown", "ArrowDown", "ArrowUp"]) await page.keyboard.press(key);
+      await page.waitForURL(new RegExp(`at=${at + 1}&`));
       return [
+        ...wrong(coloured > 0, "the code has no colours"),
+        ...wrong(isFixed, "what is stored can be typed over"),
         ...wrong(at > 4, `the keys led to entry ${at}`),
         ...wrong(JSON.stringify(stored).includes(`"entryHash":"${hash}"`), "the hash on the page is another than the journal's"),
         ...found,
@@ -117,7 +130,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O57 the fleet: who works, waits and costs what at one look; a run is started, an agent halted and let go on, its definition opened",
+    name: "O57 O12 O96 the fleet: who works, waits and costs what at one look; a run is started, an agent halted and let go on, its definition opened",
     async run({ desk, ana }) {
       const { page } = ana;
       await execute(ana, desk, "stage", "pay judy");
@@ -129,7 +142,7 @@ const CASES: readonly Case[] = [
         .getByText(/% ?$|^\d+ %$/)
         .first()
         .waitFor();
-      const found = await sound(ana, "the fleet");
+      const found = [...(await sound(ana, "the fleet")), ...(await reached(ana, "the fleet"))];
       await page.getByRole("button", { name: "Halt work" }).click();
       await page.getByLabel(/^What/).fill("agent:reporter");
       await page.getByLabel("Why").fill("a drill");
@@ -140,7 +153,10 @@ const CASES: readonly Case[] = [
       await page.getByText("Halted: a drill").waitFor({ state: "detached" });
       await card.getByRole("button", { name: "Definition" }).click();
       await page.getByRole("dialog").getByText("slow_work").first().waitFor();
+      const definition = await sound(ana, "a definition");
       await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      const back = await focused(ana);
       await card.getByRole("button", { name: "Start a run" }).click();
       await page.getByLabel("What is it to do?").fill("what do you know?");
       await page.getByRole("button", { name: "Start", exact: true }).click();
@@ -149,38 +165,58 @@ const CASES: readonly Case[] = [
         .getByText(/ended: completed/)
         .first()
         .waitFor();
-      return [...found, ...dialog, ...ana.errors()];
+      await page.route("**/api/v1/agents?*", async (route) => {
+        const answer = await route.fetch();
+        const { items, next } = many.parse(await answer.json());
+        const others = Array.from({ length: 495 }, (_, i) => ({ ...items[0], name: `one-of-many-${i}` }));
+        await route.fulfill({ response: answer, json: { items: [...items, ...others], next } });
+      });
+      await go(ana, desk, "/fleet");
+      await page.getByRole("button", { name: /agents more/ }).waitFor();
+      const nodes = await page.evaluate<number>("document.querySelectorAll('*').length");
+      await page.unroute("**/api/v1/agents?*");
+      return [
+        ...wrong(nodes <= 2_000, `${nodes} elements for five hundred agents`),
+        ...wrong(back === "Definition", `a dialog gives the focus back to ${back}`),
+        ...found,
+        ...dialog,
+        ...definition,
+        ...ana.errors(),
+      ];
     },
   },
   {
-    name: "O58 policies: an error stands in its line and cannot be applied; tables hold; what would be decided is told with its policy",
+    name: "O58 O90 policies: what is typed into a draft is no shortcut, and what hides in it is seen; an error stands in its line and cannot be applied; tables hold; what would be decided is told with its policy",
     async run({ desk, ana }) {
       const { page } = ana;
       await go(ana, desk, "/policies?policy=desk/find-charges");
       await page.getByRole("heading", { name: "policies/desk.cedar" }).waitFor();
-      const found = await sound(ana, "policies");
+      const found = [...(await sound(ana, "policies")), ...(await reached(ana, "policies"))];
       await page.getByRole("button", { name: "Edit a draft" }).click();
       const editor = page.getByRole("textbox", { name: "Draft of policies/desk.cedar" });
       await editor.click();
       await page.keyboard.press("Control+Home");
-      await page.keyboard.type("permit(nonsense);\n");
+      await page.keyboard.type("permit(nonsense); // gaps, login\u202e\n"); // `g a` and `g i` lead elsewhere, where nobody types
+      const mark = await editor.locator("mark").textContent();
       await page.getByRole("button", { name: "Check", exact: true }).click();
       await page.getByText(/things are wrong/).waitFor();
       const isHeld = await page.getByRole("button", { name: "Apply" }).isDisabled();
       const draft = await sound(ana, "a draft");
       await go(ana, desk, "/policies?show=cases");
       await page.getByText("holds").first().waitFor();
-      const tables = await sound(ana, "decision tables");
+      const tables = [...(await sound(ana, "decision tables")), ...(await reached(ana, "decision tables"))];
       await go(ana, desk, "/policies?show=evaluate&agent=billing");
       await page.getByLabel(/arguments/).fill('{"charge": "ch_1"}');
       await page.getByRole("button", { name: "What would be decided?" }).click();
       await page.getByRole("link", { name: "desk/find-charges" }).waitFor();
       return [
         ...wrong(isHeld, "a set that does not load could be applied"),
+        ...wrong(mark === "\\u{202e}", `what hides in a draft is shown as ${mark}`),
         ...found,
         ...draft,
         ...tables,
         ...(await sound(ana, "a decision")),
+        ...(await reached(ana, "a decision")),
       ];
     },
   },
@@ -200,7 +236,7 @@ const CASES: readonly Case[] = [
         .first()
         .waitFor();
       const others = await entries.getByText(/^allowed/).count();
-      const found = await sound(ana, "the journal");
+      const found = [...(await sound(ana, "the journal")), ...(await reached(ana, "the journal"))];
       await go(ana, desk, "/journal?person=bo");
       await entries
         .getByText(/user:bo answered/)
@@ -228,11 +264,15 @@ const CASES: readonly Case[] = [
         await go(person, desk, "/cost?days=7");
         await person.page.getByRole("img", { name: /^Cost by day/ }).waitFor();
         const rows = await person.page.getByRole("row").filter({ hasText: "offline/billing" }).count();
-        found.push(...wrong(rows === 1, `${rows} rows for one model`), ...(await sound(person, "cost")));
+        found.push(
+          ...wrong(rows === 1, `${rows} rows for one model`),
+          ...(await sound(person, "cost")),
+          ...(await reached(person, "cost")),
+        );
         await go(person, desk, "/health");
         await person.page.getByText("The server can do its work.").waitFor();
         await person.page.getByText("journal-write").waitFor();
-        found.push(...(await sound(person, "health")));
+        found.push(...(await sound(person, "health")), ...(await reached(person, "health")));
       }
       return found;
     },

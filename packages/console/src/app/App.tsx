@@ -49,9 +49,6 @@ function Frame() {
   }, [isHome]);
   const found = screenAt(path);
   const Screen = found === null ? undefined : LOADED[found.screen.id];
-  useEffect(() => {
-    document.title = found === null ? "Orgate" : `${found.screen.title} · Orgate`;
-  }, [found]);
   const glance = useGlance();
   return (
     <GlanceContext value={glance}>
@@ -61,7 +58,7 @@ function Frame() {
         </a>
         <Rail at={found?.screen.id ?? null} />
         <main id="main" className={css.main} tabIndex={-1}>
-          <Fence key={path}>
+          <Fence key={found?.screen.id ?? ""} at={path}>
             <Suspense fallback={<Loading />}>
               {found === null || Screen === undefined ? (
                 isHome ? null : (

@@ -4,7 +4,8 @@ import { Button } from "../parts/Button.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Empty } from "../parts/States.tsx";
 
-type Props = Readonly<{ children: ReactNode }>;
+/** `at`: another place is tried anew. */
+type Props = Readonly<{ at: string; children: ReactNode }>;
 type State = Readonly<{ error: Error | null }>;
 
 export class Fence extends Component<Props, State> {
@@ -12,6 +13,10 @@ export class Fence extends Component<Props, State> {
 
   static getDerivedStateFromError(error: unknown): State {
     return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  override componentDidUpdate(before: Props): void {
+    if (before.at !== this.props.at && this.state.error !== null) this.setState({ error: null });
   }
 
   override render(): ReactNode {

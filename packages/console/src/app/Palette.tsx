@@ -1,11 +1,13 @@
 /** Find anything, do anything: screens, agents, sessions, schedules, colours. `Ctrl K`. */
+import { escapeHidden, isSessionId } from "@orgate/core/vocab";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { cell, useCell } from "../link/cell.ts";
+import { serverNow } from "../link/clock.ts";
 import { useCalled } from "../link/use.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { Icon, type IconName } from "../parts/Icon.tsx";
 import { shortTime } from "../parts/time.ts";
-import { scheduleAt } from "../places.ts";
+import { scheduleAt, sessionAt } from "../places.ts";
 import { go, pathTo } from "../router.ts";
 import { SCREENS } from "../screens/index.ts";
 import { isHelpOpen } from "./Help.tsx";
@@ -108,7 +110,7 @@ function useChoices(text: string): readonly Choice[] {
       ({ name, description }): Choice => ({
         id: `agent ${name}`,
         icon: "fleet",
-        text: `Talk with ${name}${description === "" ? "" : `: ${description}`}`,
+        text: escapeHidden(`Talk with ${name}${description === "" ? "" : `: ${description}`}`),
         aside: "agent",
         run: () => go(pathTo("/chat/with/{agent}", { agent: name })),
       }),
@@ -118,7 +120,7 @@ function useChoices(text: string): readonly Choice[] {
         id: `session ${session}`,
         icon: "sessions",
         text: `${agent} · ${session}`,
-        aside: `${state}, ${shortTime(lastAt, Date.now())}`,
+        aside: `${state}, ${shortTime(lastAt, serverNow())}`,
         run: () => go(pathTo("/chat/{session}", { session })),
       }),
     ),
@@ -136,6 +138,9 @@ function useChoices(text: string): readonly Choice[] {
     ),
     { id: "help", icon: "guide", text: "Keyboard shortcuts", aside: "?", run: () => isHelpOpen.set(true) },
   ];
+  const named = text.trim();
+  if (isSessionId(named))
+    all.unshift({ id: `named ${named}`, icon: "sessions", text: `Session ${named}`, aside: "", run: () => go(sessionAt(named)) });
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return all.filter((choice) => words.every((word) => `${choice.text} ${choice.id}`.toLowerCase().includes(word))).slice(0, MOST);
 }

@@ -1,13 +1,14 @@
 /**
  * Keys that do something, registered by whoever is on screen, so that the list of them (`?`) is always the true one.
  * O8 a key that is typed into a field, or pressed with a modifier that the shortcut does not name, is no shortcut; all single keys can be switched off.
+ * O90 a key that is held down does once what it does, unless it only leads on; what is typed into an editor, a menu or a dialog is theirs.
  */
 import { useEffect, useRef } from "react";
 import { cell } from "../link/cell.ts";
 import { singleKeys } from "./kept.ts";
 
 /** `keys`: one key (`a`, `?`, `Enter`), two in a row (`g c`), or with the command key (`mod+k`). */
-export type Shortcut = Readonly<{ keys: string; says: string; run(): void; group?: string }>;
+export type Shortcut = Readonly<{ keys: string; says: string; run(): void; group?: string; repeats?: boolean }>;
 
 export const shortcuts = cell<readonly Shortcut[]>([]);
 
@@ -25,6 +26,7 @@ export function useShortcuts(given: readonly Shortcut[]): void {
 }
 
 const FIELDS = "input, textarea, select, [contenteditable], [role=textbox]";
+const OVER = "[role=dialog], [role=menu], [role=listbox]";
 const BETWEEN_MS = 1_200;
 
 /** Where a key goes is told by the event alone. */
@@ -40,25 +42,18 @@ export function listenToKeys(): () => void {
     const key = keyOf(event);
     if (key === null || event.defaultPrevented || event.isComposing) return;
     const isBare = !key.startsWith("mod+");
-    const { target } = event;
-    const inField = target instanceof Element && target.matches(FIELDS);
-    const inDialog = target instanceof Element && target.closest("[role=dialog]") !== null;
-    if (isBare && (inField || inDialog || singleKeys.get() === "off")) return;
-    if (
-      isBare &&
-      target instanceof Element &&
-      (key === "Enter" || key === " ") &&
-      target.closest("button, a, summary, [role=button]") !== null
-    )
-      return;
+    const [target] = event.composedPath(); // in an editor that has a tree of its own, too
+    const within = (of: string): boolean => target instanceof Element && target.closest(of) !== null;
+    if (isBare && (within(FIELDS) || within(OVER) || singleKeys.get() === "off")) return;
+    if (isBare && (key === "Enter" || key === " ") && within("button, a, summary, [role=button]")) return;
     const now = event.timeStamp;
     const pair = first !== null && now - first.at < BETWEEN_MS ? `${first.key} ${key}` : null;
     first = null;
     const found = shortcuts.get().findLast(({ keys }) => keys === pair) ?? shortcuts.get().findLast(({ keys }) => keys === key);
     if (found !== undefined) {
       event.preventDefault();
-      found.run();
-    } else if (isBare && shortcuts.get().some(({ keys }) => keys.startsWith(`${key} `))) first = { key, at: now };
+      if (!event.repeat || found.repeats === true) found.run();
+    } else if (isBare && !event.repeat && shortcuts.get().some(({ keys }) => keys.startsWith(`${key} `))) first = { key, at: now };
   };
   window.addEventListener("keydown", heard);
   return () => window.removeEventListener("keydown", heard);

@@ -1,6 +1,7 @@
 /** What a browser has to reach the server with: `fetch` and its cookie, and a socket. */
 import type { Dial, HttpTransport, Problem } from "@orgate/core/wire";
 import { problemSchema, wireProblem } from "@orgate/core/wire";
+import { clock } from "./clock.ts";
 
 /** The word of this sign-in that only this site's pages can read; what changes something carries it. */
 function csrfWord(): string {
@@ -11,6 +12,7 @@ function csrfWord(): string {
 }
 
 export const transport: HttpTransport = async ({ method, path, headers, body, signal }) => {
+  const sentAt = Date.now();
   const answer = await fetch(path, {
     method,
     headers: { ...headers, ...(method === "GET" ? {} : { "x-orgate-csrf": csrfWord() }) },
@@ -19,6 +21,7 @@ export const transport: HttpTransport = async ({ method, path, headers, body, si
     credentials: "same-origin",
     redirect: "error",
   });
+  clock.heard(answer.headers.get("date"), sentAt, Date.now());
   return { status: answer.status, mediaType: answer.headers.get("content-type") ?? "", text: () => answer.text() };
 };
 

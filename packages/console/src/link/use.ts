@@ -1,5 +1,5 @@
 /** The hub, as components use it. */
-import type { SessionId } from "@orgate/core/vocab";
+import { principalName, type SessionId } from "@orgate/core/vocab";
 import type { CallableRoute, Item, Problem, RouteInput, RouteOutput } from "@orgate/core/wire";
 import { createContext, use, useCallback, useEffect, useRef, useState } from "react";
 import { cell, useCell, type Watched } from "./cell.ts";
@@ -12,6 +12,12 @@ export function useHub(): Hub {
   const hub = use(HubContext);
   if (hub === null) throw new Error("there is no hub above this component");
   return hub;
+}
+
+/** As votes and entries have it. Empty for whoever is not signed in. */
+export function useMyName(): string {
+  const who = useCell(useHub().who);
+  return who.kind === "in" ? principalName(who.me.principal) : "";
 }
 
 export type Called<T> = Readonly<{ value: T | null; problem: Problem | null; isLoading: boolean; reload(): void }>;

@@ -1,8 +1,9 @@
 /** CodeMirror in a shadow root: its styles are adopted sheets there, which the content policy allows. */
 import { HighlightStyle, StreamLanguage, type StreamParser, syntaxHighlighting } from "@codemirror/language";
 import { EditorState, type Extension, StateField } from "@codemirror/state";
-import { Decoration, EditorView, lineNumbers, WidgetType } from "@codemirror/view";
+import { Decoration, EditorView, highlightSpecialChars, lineNumbers, WidgetType } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { escapeHidden } from "@orgate/core/vocab";
 import { useEffect, useRef } from "react";
 import css from "./CodeView.module.css";
 import type { CodeMark, CodeProps } from "./CodeView.tsx";
@@ -64,7 +65,19 @@ const LOOK = EditorView.theme({
   ".cm-gutters": { color: "var(--ink-3)", backgroundColor: "var(--sunken)", borderRight: "1px solid var(--line)" },
   ".cm-here": { backgroundColor: "color-mix(in srgb, var(--gate) 16%, transparent)" },
   ".cm-wrong": { textDecoration: "underline wavy var(--bad)", textUnderlineOffset: "3px" },
+  mark: { color: "var(--surface)", backgroundColor: "var(--bad)", borderRadius: "2px", padding: "0 0.15em" },
   ".cm-told": { color: "var(--bad)", fontFamily: "var(--sans)", paddingLeft: "1rem" },
+});
+
+/** What hides in a text that can be changed stands there as its escape, and is still one character. */
+const HIDDEN = highlightSpecialChars({
+  specialChars: /(?!\t)[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
+  render(code) {
+    const mark = document.createElement("mark");
+    mark.textContent = escapeHidden(String.fromCodePoint(code));
+    mark.title = "A character that would not be seen";
+    return mark;
+  },
 });
 
 class Told extends WidgetType {
@@ -123,6 +136,7 @@ export default function CodeMirror({ text, language, label, marks = NO_MARKS, li
         doc: written.current,
         extensions: [
           lineNumbers(),
+          HIDDEN,
           LANGUAGES[language],
           COLOURS,
           LOOK,

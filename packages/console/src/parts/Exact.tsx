@@ -1,16 +1,20 @@
 import { escapeHidden, type Json, type JsonObject } from "@orgate/core/vocab";
+import { useState } from "react";
 import css from "./Exact.module.css";
-import { piecesOf } from "./exact.ts";
+import { piecesOf, wellCut } from "./exact.ts";
 
 /** So much is shown at once; the rest on demand. */
 const MOST = 4_000;
+/** It may have to be scrolled. */
+const isLong = (text: string): boolean => text.length > 300 || text.includes("\n");
 
-/** Text as it is, hidden characters marked as escapes. */
+/** Text as it is, hidden characters marked as escapes. O89 nothing of it is out of reach: the rest of a long one is a click away. */
 export function Exact({ text }: Readonly<{ text: string }>) {
-  const shown = text.length > MOST ? text.slice(0, MOST) : text;
+  const [isWhole, setWhole] = useState(false);
+  const isCut = text.length > MOST && !isWhole;
   return (
     <span className={css.exact} dir="auto">
-      {piecesOf(shown).map(({ text: piece, hidden }, i) =>
+      {piecesOf(isCut ? wellCut(text, MOST) : text).map(({ text: piece, hidden }, i) =>
         hidden ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: a piece is what it is by its place
           <mark key={i} title="A character that would not be seen">
@@ -20,7 +24,11 @@ export function Exact({ text }: Readonly<{ text: string }>) {
           piece
         ),
       )}
-      {text.length > MOST ? <span className={css.more}>… and {text.length - MOST} characters more</span> : null}
+      {isCut ? (
+        <button type="button" className={css.more} onClick={() => setWhole(true)}>
+          Show the other {text.length - MOST} characters
+        </button>
+      ) : null}
     </span>
   );
 }
@@ -36,7 +44,7 @@ export function Arguments({ args }: Readonly<{ args: JsonObject }>) {
           <dt>
             <code>{escapeHidden(name)}</code>
           </dt>
-          <dd>
+          <dd tabIndex={isLong(textOf(value)) ? 0 : undefined}>
             <Exact text={textOf(value)} />
           </dd>
         </div>

@@ -22,9 +22,12 @@ export const Markdown = memo(function Markdown({ text }: Readonly<{ text: string
   );
 });
 
+/** It may have to be scrolled, on a phone at the latest: then keys must come to it. */
+const isLong = (text: string): boolean => text.length > 1_000 || text.split("\n", 21).length > 20;
+
 export function PlainText({ text }: Readonly<{ text: string }>) {
   return (
-    <div className={css.plain} dir="auto">
+    <div className={css.plain} dir="auto" tabIndex={isLong(text) ? 0 : undefined}>
       {text}
     </div>
   );

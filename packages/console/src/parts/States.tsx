@@ -1,4 +1,5 @@
 /** What stands where there is nothing to show: nothing yet, nothing any more, or something went wrong. Each says what to do next. */
+import { escapeHidden } from "@orgate/core/vocab";
 import type { Problem } from "@orgate/core/wire";
 import type { ReactNode } from "react";
 import { Button } from "./Button.tsx";
@@ -55,9 +56,9 @@ export function Sentence({ text }: Readonly<{ text: string }>) {
   );
 }
 
-/** Faults speak in lower case and without a full stop: on a page they are sentences. */
+/** Faults speak in lower case and without a full stop: on a page they are sentences. What they quote may be anybody's words. */
 export function sentence(text: string): string {
-  const trimmed = text.trim();
+  const trimmed = escapeHidden(text.trim());
   if (trimmed === "") return "";
   const first = trimmed.startsWith("`") ? trimmed : trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
   return /[.!?…]$/.test(first) ? first : `${first}.`;

@@ -1,13 +1,14 @@
 import { useSyncExternalStore } from "react";
 import { cell } from "../link/cell.ts";
+import { serverNow } from "../link/clock.ts";
 import { dueTime, exactTime, shortTime, zoneTime } from "./time.ts";
 
 /** One clock for the whole page, so that its times change together. */
-const minute = cell(Date.now());
-const second = cell(Date.now());
+const minute = cell(serverNow());
+const second = cell(serverNow());
 if (typeof window !== "undefined") {
-  setInterval(() => second.set(Date.now()), 1_000);
-  setInterval(() => minute.set(Date.now()), 15_000);
+  setInterval(() => second.set(serverNow()), 1_000);
+  setInterval(() => minute.set(serverNow()), 15_000);
 }
 export const useNow = (each: "second" | "minute" = "minute"): number => {
   const watched = each === "second" ? second : minute;

@@ -3,7 +3,8 @@
  * A list that follows its end stays there while it grows, and stays where it is once somebody has scrolled away; nothing above jumps.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { keyOf } from "../app/shortcuts.ts";
 import css from "./VirtualList.module.css";
 
 type Props = Readonly<{
@@ -20,6 +21,8 @@ type Props = Readonly<{
   /** Scrolls there once it is set. */
   goTo?: number | null;
   after?: ReactNode;
+  /** Its rows are gone through with the arrows, by one; then it is one stop for Tab. */
+  onStep?(by: number): void;
 }>;
 
 const NEAR = 80;
@@ -35,6 +38,7 @@ export function VirtualList({
   className,
   goTo = null,
   after,
+  onStep,
 }: Props) {
   const box: RefObject<HTMLDivElement | null> = useRef(null);
   const isAtEnd = useRef(true);
@@ -60,6 +64,13 @@ export function VirtualList({
     if (goTo !== null) list.scrollToIndex(goTo, { align: "start" });
   }, [goTo, list]);
 
+  const pressed = (event: KeyboardEvent): void => {
+    const { key } = event;
+    if (onStep === undefined || keyOf(event) !== key || (key !== "ArrowDown" && key !== "ArrowUp")) return;
+    event.preventDefault();
+    box.current?.focus({ preventScroll: true }); // a row may be gone by the next key
+    onStep(key === "ArrowDown" ? 1 : -1);
+  };
   const scrolled = (): void => {
     const element = box.current;
     if (element === null) return;
@@ -69,7 +80,7 @@ export function VirtualList({
   return (
     <div className={`${css.outer} ${className ?? ""}`}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
-      <section ref={box} className={css.box} onScroll={scrolled} aria-label={label} tabIndex={0}>
+      <section ref={box} className={css.box} onScroll={scrolled} onKeyDown={pressed} aria-label={label} tabIndex={0}>
         <div className={css.inner} style={{ height }}>
           <div className={css.rows} style={{ transform: `translateY(${list.getVirtualItems()[0]?.start ?? 0}px)` }}>
             {list.getVirtualItems().map(({ key, index }) => (

@@ -3,6 +3,9 @@ import { escapeHidden } from "@orgate/core/vocab";
 
 export type Piece = Readonly<{ text: string; hidden: boolean }>;
 
+/** No half of a character at its end. */
+export const wellCut = (text: string, most: number): string => text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+
 export function piecesOf(text: string): readonly Piece[] {
   const isPlain = (c: string): boolean => c === "\n" || c === "\t" || escapeHidden(c) === c;
   if (escapeHidden(text.replaceAll(/[\n\t]/g, " ")) === text.replaceAll(/[\n\t]/g, " ")) return [{ text, hidden: false }];

@@ -12,7 +12,8 @@ import { type Completion, completed, completionOf } from "./complete.ts";
 import { type Edited, type Editor, edit, newEditor, withLine } from "./editor.ts";
 import { folded } from "./folding.ts";
 import { type Footer, regionOf } from "./frame.ts";
-import type { History } from "./history.ts";
+import { type History, HOLDS_SECRET } from "./history.ts";
+import { inert } from "./inert.ts";
 import type { Key } from "./keys.ts";
 import { liveRegion } from "./live-region.ts";
 import { type Bound, boundTo, type Choice, type Panel, panelFor, press } from "./panel.ts";
@@ -103,7 +104,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     const talks = shell?.talks.all().flatMap((talk) => (talk.isCaughtUp() ? [{ view: talk.view, settled: talk.settled() }] : [])) ?? [];
     const question = hidden?.question ?? null;
     const picture = { talks, editor, panel, completion, modal, question, hint, now: now(), footer: shell?.footer() ?? STARTING };
-    terminal.write(region.draw(settled, regionOf(picture, look(), terminal.rows())));
+    const { rows, cursor } = regionOf(picture, look(), terminal.rows());
+    terminal.write(region.draw(settled.map(inert), { rows: rows.map(inert), cursor }));
   }
   /** Draws again when keys begin to count. */
   function armed(): void {
@@ -225,7 +227,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     }
   }
   async function submit(to: Shell, text: string): Promise<void> {
-    if (text.startsWith("/")) face.print(["", paint("accent", `› ${text}`)]);
+    if (text.startsWith("/"))
+      face.print(["", paint("accent", `› ${HOLDS_SECRET.test(text) ? `${text.split(/\s/, 1)[0] ?? ""} …` : text}`)]);
     const isTaken = await to.submit(text);
     // what was refused comes back to be mended, unless something else is being written
     if (!isTaken && editor.line.text === "") editor = withLine(editor, { text, at: text.length });

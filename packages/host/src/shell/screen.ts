@@ -22,6 +22,7 @@ import {
   width,
 } from "@orgate/core/journal/view";
 import type { Paint, Tone } from "../cli/paint.ts";
+import { visible } from "../cli/visible.ts";
 import { isCalledOff, memberTitle } from "./members.ts";
 
 export type Look = Readonly<{ columns: number; paint: Paint; showThinking: boolean }>;
@@ -229,7 +230,7 @@ export function streamingLines({ streaming, state }: SessionView, look: Look, ro
   return [
     ...lines,
     ...streaming.calls.map(
-      ({ tool, text }) => `${look.paint("dim", "●")} ${shortened(`${tool}(${text.replace(/\s+/g, " ")}`, look.columns - 3)}`,
+      ({ tool, text }) => `${look.paint("dim", "●")} ${shortened(visible(`${tool}(${text.replace(/\s+/g, " ")}`), look.columns - 3)}`,
     ),
   ];
 }

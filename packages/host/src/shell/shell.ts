@@ -11,7 +11,7 @@ import type { Answer, SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem, RouteOutput } from "@orgate/core/wire";
 import { visible } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
-import { authorsOf } from "./authors.ts";
+import { authorsOf, type Consented } from "./authors.ts";
 import type { Taking } from "./command.ts";
 import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
@@ -93,12 +93,12 @@ export type Shell = Readonly<{
   close(): Promise<void>;
 }>;
 
-/** `move`: to another server, or to one's own (null); what cannot be done is said. `yes`: saving what is authored was consented to beforehand. */
+/** `move`: to another server, or to one's own (null); what cannot be done is said. `consented`: saving what is authored was consented to beforehand (`--yes`), and in which conversations that was used up. */
 export async function openShell(
   reach: Reach,
   face: Face,
   move: Shell["move"],
-  { yes }: Readonly<{ yes: boolean }> = { yes: false },
+  { consented }: Readonly<{ consented: Consented | null }> = { consented: null },
 ): Promise<Shell> {
   let state: LinkState = { kind: "connecting", attempt: 1 };
   let wasOpen = false;
@@ -121,7 +121,8 @@ export async function openShell(
     face.changed();
   });
   let opened: Shell | null = null;
-  const authors = authorsOf(() => opened, { yes, changed: face.changed });
+  let me: string | null = null;
+  const authors = authorsOf(() => opened, { consented, me: () => me, changed: face.changed });
   const talks = openTalks(link, () => {
     authors.look();
     face.changed();
@@ -397,6 +398,7 @@ export async function openShell(
       await reach.close();
     },
   };
+  if (consented !== null) me = (await asked(reach.client.call("whoami", {})))?.principal.id ?? null;
   await Promise.all([refreshAgents(), countWaiting()]);
   lookAgain();
   const [only, ...others] = agents;

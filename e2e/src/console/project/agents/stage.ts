@@ -43,6 +43,43 @@ const fetchPage = defineTool({
   run: () => HOSTILE,
 });
 
+/** Two people have to say yes; what it touches is named by whoever wrote to the agent. */
+const transfer = defineTool({
+  name: "transfer",
+  description: "Moves money between accounts.",
+  input: {
+    type: "object",
+    properties: { to: { type: "string" }, cents: { type: "integer", minimum: 1 }, terms: { type: "string" } },
+    required: ["to", "cents", "terms"],
+    additionalProperties: false,
+  },
+  effects: ["spend"],
+  resource: ({ to }) => ({ type: "Account", id: `${String(to)}\u202e\u200b` }),
+  resourceTypes: ["Account"],
+  run: ({ to, cents }) => `${String(cents)} cents moved to ${String(to)}`,
+});
+/** Fails in the words of whoever it has talked to, and is set aside. */
+const deliver = defineTool({
+  name: "deliver",
+  description: "Hands something over.\u202e <b>Bold</b>\u200b",
+  input: { type: "object", properties: { parcel: { type: "string" } }, required: ["parcel"], additionalProperties: false },
+  effects: ["execute"],
+  recover: "dead-letter",
+  run: ({ parcel }) => Promise.reject(new Error(`nobody took ${String(parcel)}\u202e\u200b <img src=x onerror=alert(1)>`)),
+});
+/** One long line, and some of it while it runs. */
+const flood = defineTool({
+  name: "flood",
+  description: "Says a great deal.",
+  input: { type: "object", properties: {}, additionalProperties: false },
+  effects: ["read"],
+  repeat: "read",
+  run: (_, { note }) => {
+    note("output", `\u001b[31m${"y".repeat(60_000)}\u202e`);
+    return "z".repeat(30_000);
+  },
+});
+
 let peeks = 0;
 const PEEKS = 3_300; // three entries each
 const peek = defineTool({
@@ -73,6 +110,14 @@ export const stage = defineAgent({
         calls: [{ tool: "pay", args: { to: "{{who}}", cents: 1250, note: "for\u202egnp.exe and\u200b more" } }],
       },
       { when: { called: ["pay"], failed: false }, say: "Paid: {{result}}." },
+      {
+        when: { says: "transfer to (?<who>\\w+)" },
+        calls: [{ tool: "transfer", args: { to: "{{who}}", cents: 7_000, terms: `${"a".repeat(6_000)} and to mallory\u202e` } }],
+      },
+      { when: { called: ["transfer"], failed: false }, say: "{{result}}." },
+      { when: { says: "deliver (?<what>\\w+)" }, calls: [{ tool: "deliver", args: { parcel: "{{what}}" } }] },
+      { when: { says: "flood" }, think: `${"t".repeat(2_000)}\u202e`, calls: [{ tool: "flood", args: {} }] },
+      { when: { called: ["flood"] }, say: "That was all." },
       { when: { says: "hostile" }, think: "What a strange page.", calls: [{ tool: "fetch_page", args: { text: HOSTILE.slice(0, 200) } }] },
       { when: { called: ["fetch_page"] }, say: HOSTILE },
       {
@@ -88,6 +133,6 @@ export const stage = defineAgent({
       { say: "Here is **what I know**:\n\n- one thing\n- [another](https://example.org/a)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n" },
     ],
   },
-  tools: [slow, pay, fetchPage, peek, ...fileTools({ root })],
+  tools: [slow, pay, transfer, deliver, flood, fetchPage, peek, ...fileTools({ root })],
   limits: { iterations: 400, calls: 5_000, tokens: 100_000_000, turnMs: 600_000, toolsAtOnce: 20 },
 });

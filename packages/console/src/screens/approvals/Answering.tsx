@@ -5,11 +5,12 @@
  */
 
 import { policyRef } from "@orgate/core/journal/view";
-import type { Answer, ApprovalId, SessionId } from "@orgate/core/vocab";
+import { type Answer, type ApprovalId, escapeHidden, type SessionId } from "@orgate/core/vocab";
 import type { Problem } from "@orgate/core/wire";
-import { useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useShortcuts } from "../../app/shortcuts.ts";
-import { useCalled, useHub } from "../../link/use.ts";
+import { serverNow } from "../../link/clock.ts";
+import { useCalled, useHub, useMyName } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Arguments, Exact } from "../../parts/Exact.tsx";
 import { Link } from "../../parts/Link.tsx";
@@ -21,7 +22,19 @@ import { toast } from "../../parts/toasts.ts";
 import { Policies } from "../../parts/Verdict.tsx";
 import { chatOf } from "../../places.ts";
 import css from "./Answering.module.css";
-import { DONE, grantFor, type Question, readEdited, scopesWithin, scopeText, type Until, untilsWithin, untilText } from "./answers.ts";
+import {
+  editable,
+  grantFor,
+  type Question,
+  readEdited,
+  scopesWithin,
+  scopeText,
+  taken,
+  type Until,
+  untilsWithin,
+  untilText,
+  yesOf,
+} from "./answers.ts";
 
 /** `version`: whoever shows the question knows when it is another; asking for one that is gone would only be refused. */
 type Props = Readonly<{ approval: ApprovalId; session: SessionId; version: string; keys?: boolean; inChat?: boolean }>;
@@ -54,6 +67,10 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
   const [busy, setBusy] = useState<Answer["kind"] | null>(null);
   const [wrong, setWrong] = useState<string | null>(null);
   const { approval, digest, args, widest } = question;
+  const me = useMyName();
+  const hasSaidYes = question.votes.some(({ by }) => by === me);
+  const mayNot = busy !== null || question.expired;
+  const choices = useChoices(mode);
 
   const answer = async (given: Answer): Promise<void> => {
     if (busy !== null) return;
@@ -66,17 +83,17 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
       setWrong(reply.kind === "error" ? `${sentence(reply.problem.detail)} ${sentence(reply.problem.hint)}` : sentence(refused ?? ""));
       reload();
     } else {
-      toast({ tone: "ok", title: DONE[given.kind], detail: `${question.agent}: ${question.tool}` });
+      toast({ tone: "ok", ...taken(given, question) });
       setMode("choose");
     }
   };
   useShortcuts(
-    keys
+    keys && mode === "choose" && !mayNot
       ? [
-          { keys: "a", says: "Approve once", run: () => void answer({ kind: "approve" }) },
+          ...(hasSaidYes ? [] : [{ keys: "a", says: "Approve once", run: () => void answer({ kind: "approve" }) }]),
           { keys: "d", says: "Deny, with a reason", run: () => setMode("deny") },
-          ...(args === null ? [] : [{ keys: "e", says: "Edit and approve", run: () => setMode("edit") }]),
-          ...(widest === null ? [] : [{ keys: "r", says: "Approve and remember", run: () => setMode("grant") }]),
+          ...(args === null || hasSaidYes ? [] : [{ keys: "e", says: "Edit and approve", run: () => setMode("edit") }]),
+          ...(widest === null || hasSaidYes ? [] : [{ keys: "r", says: "Approve and remember", run: () => setMode("grant") }]),
         ]
       : [],
   );
@@ -91,27 +108,27 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
         </p>
       )}
       {mode === "choose" ? (
-        <div className={css.choices}>
-          <Button
-            tone="good"
-            icon="check"
-            busy={busy === "approve"}
-            disabled={busy !== null || question.expired}
-            onClick={() => void answer({ kind: "approve" })}
-          >
-            Approve once
-          </Button>
-          {args === null ? null : (
-            <Button icon="edit" disabled={busy !== null || question.expired} onClick={() => setMode("edit")}>
-              Edit and approve
-            </Button>
+        <div className={css.choices} ref={choices}>
+          {hasSaidYes ? (
+            <p className={css.aside}>You have said yes. The others have to be different people.</p>
+          ) : (
+            <>
+              <Button tone="good" icon="check" busy={busy === "approve"} disabled={mayNot} onClick={() => void answer({ kind: "approve" })}>
+                Approve once
+              </Button>
+              {args === null ? null : (
+                <Button icon="edit" data-mode="edit" disabled={mayNot} onClick={() => setMode("edit")}>
+                  Edit and approve
+                </Button>
+              )}
+              {widest === null ? null : (
+                <Button icon="undo" data-mode="grant" disabled={mayNot} onClick={() => setMode("grant")}>
+                  Approve and remember
+                </Button>
+              )}
+            </>
           )}
-          {widest === null ? null : (
-            <Button icon="undo" disabled={busy !== null || question.expired} onClick={() => setMode("grant")}>
-              Approve and remember
-            </Button>
-          )}
-          <Button tone="bad" icon="deny" disabled={busy !== null || question.expired} onClick={() => setMode("deny")}>
+          <Button tone="bad" icon="deny" data-mode="deny" disabled={mayNot} onClick={() => setMode("deny")}>
             Deny
           </Button>
         </div>
@@ -123,11 +140,23 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
   );
 }
 
+/** Whoever comes back from a form stands at what opened it. */
+function useChoices(mode: Mode) {
+  const box = useRef<HTMLDivElement>(null);
+  const before = useRef<Mode>(mode);
+  useEffect(() => {
+    const from = before.current;
+    before.current = mode;
+    if (mode === "choose" && from !== "choose") box.current?.querySelector<HTMLElement>(`[data-mode=${from}]`)?.focus();
+  }, [mode]);
+  return box;
+}
+
 function Why({ question }: Readonly<{ question: Question }>) {
   return (
     <div className={css.why}>
       {question.asks.map(({ policy, question: text, terms }) => {
-        const yes = question.votes.filter(({ counts }) => counts.includes(policy)).length;
+        const yes = yesOf(question, policy);
         return (
           <div key={policy}>
             <p className={css.question}>
@@ -135,13 +164,15 @@ function Why({ question }: Readonly<{ question: Question }>) {
             </p>
             <p className={css.aside}>
               Asked <Policies of={[policyRef(policy)]} /> ·{" "}
-              {terms.approvers.length === 0 ? "whoever the policies let approve" : `for ${terms.approvers.join(" or ")} to answer`}
-              {terms.quorum > 1 ? ` · ${yes} of ${terms.quorum} have said yes` : ""}
+              {terms.approvers.length === 0
+                ? "whoever the policies let approve"
+                : `for ${terms.approvers.map(escapeHidden).join(" or ")} to answer`}
+              {terms.quorum > 1 ? ` · ${yes.length} of ${terms.quorum} have said yes${yes.length === 0 ? "" : `: ${yes.join(", ")}`}` : ""}
             </p>
           </div>
         );
       })}
-      {question.again === null ? null : <p className={css.aside}>Asked again: {question.again}</p>}
+      {question.again === null ? null : <p className={css.aside}>Asked again: {escapeHidden(question.again)}</p>}
       <Countdown expiresAt={question.expiresAt} onExpiry={question.onExpiry} expired={question.expired} />
     </div>
   );
@@ -165,13 +196,13 @@ function What({ question, session }: Readonly<{ question: Question; session: Ses
     <dl className={css.what}>
       <dt>Action</dt>
       <dd>
-        <strong>{agent}</strong> wants <code>{tool}</code>
-        {lineage.length === 0 ? "" : `, asked by ${lineage.join(" → ")}`}
+        <strong>{escapeHidden(agent)}</strong> wants <code>{escapeHidden(tool)}</code>
+        {lineage.length === 0 ? "" : `, asked by ${lineage.map(escapeHidden).join(" → ")}`}
       </dd>
       <dt>Touches</dt>
       <dd>{resource === null ? "nothing that has a name" : <Exact text={`${resource.type} ${resource.id}`} />}</dd>
       <dt>For</dt>
-      <dd>{requester.id}</dd>
+      <dd>{escapeHidden(requester.id)}</dd>
       <dt>Asked</dt>
       <dd>
         <Time at={askedAt} /> in <Link to={chatOf(session)}>its conversation</Link>
@@ -180,7 +211,7 @@ function What({ question, session }: Readonly<{ question: Question; session: Ses
         <>
           <dt>Edited</dt>
           <dd>
-            <Tag tone="note">by {editedBy}</Tag>
+            <Tag tone="note">by {escapeHidden(editedBy)}</Tag>
           </dd>
         </>
       )}
@@ -205,6 +236,13 @@ function Exactly({ question: { args, text } }: Readonly<{ question: Question }>)
 
 type More = Readonly<{ busy: boolean; send(answer: Answer): Promise<void>; back(): void }>;
 
+/** Escape leaves a form as Back does. */
+const leaving = (back: () => void) => (event: KeyboardEvent) => {
+  if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+  event.stopPropagation();
+  back();
+};
+
 function Denying({ busy, send, back }: More) {
   const [reason, setReason] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
@@ -212,6 +250,7 @@ function Denying({ busy, send, back }: More) {
   return (
     <form
       className={css.form}
+      onKeyDown={leaving(back)}
       onSubmit={(event) => {
         event.preventDefault();
         void send({ kind: "deny", reason: reason.trim() });
@@ -225,13 +264,14 @@ function Denying({ busy, send, back }: More) {
 }
 
 function Editing({ question, busy, send, back }: More & Readonly<{ question: Question }>) {
-  const [text, setText] = useState(JSON.stringify(question.args, null, 2));
+  const [text, setText] = useState(() => editable(question.args ?? {}));
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
   const read = readEdited(text);
   return (
     <form
       className={css.form}
+      onKeyDown={leaving(back)}
       onSubmit={(event) => {
         event.preventDefault();
         if (read.kind === "args") void send({ kind: "edit", args: read.args });
@@ -261,20 +301,24 @@ function Granting({ question, busy, send, back }: More & Readonly<{ question: Qu
   const { widest } = question;
   const [scope, setScope] = useState<ReturnType<typeof scopesWithin>[number]>("digest");
   const [until, setUntil] = useState<Until>("turn");
+  const first = useRef<HTMLInputElement>(null);
+  useEffect(() => first.current?.focus(), []);
   if (widest === null) return null;
   return (
     <form
       className={css.form}
+      onKeyDown={leaving(back)}
       onSubmit={(event) => {
         event.preventDefault();
-        void send(grantFor(scope, until, widest, Date.now()));
+        void send(grantFor(scope, until, widest, serverNow()));
       }}
     >
       <fieldset>
         <legend>Do not ask again for</legend>
-        {scopesWithin(widest).map((one) => (
+        {scopesWithin(widest).map((one, i) => (
           <label key={one}>
-            <input type="radio" name="scope" checked={scope === one} onChange={() => setScope(one)} /> {scopeText(one, question)}
+            <input ref={i === 0 ? first : null} type="radio" name="scope" checked={scope === one} onChange={() => setScope(one)} />{" "}
+            {scopeText(one, question)}
           </label>
         ))}
       </fieldset>

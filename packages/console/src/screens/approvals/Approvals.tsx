@@ -5,7 +5,7 @@
 import { approvalRow } from "@orgate/core/journal/view";
 import { type ApprovalId, approvalId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
-import { useEffect } from "react";
+import { useEffect, useRef, useState } from "react";
 import { QUESTION_TOPICS, UNKNOWN_TOPICS } from "../../app/glance.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import { useCalled } from "../../link/use.ts";
@@ -68,20 +68,23 @@ export default function Approvals({ params, query }: ScreenProps) {
 }
 
 type Asked = ReturnType<typeof useCalled<"approvals">>;
+/** So many are in the page at first: a heap of questions does not make it slow. */
+const FEW = 40;
 const isWide = (): boolean => window.matchMedia("(min-width: 62rem)").matches;
 
 function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalId | null }>) {
   const items = asked.value?.items ?? [];
   const at = items.findIndex(({ approval }) => approval === chosen);
+  const [most, setMost] = useState(FEW);
   const step = (by: number): void => {
     const next = items[Math.min(items.length - 1, Math.max(0, at === -1 ? 0 : at + by))];
     if (next !== undefined) go(approvalAt(next.approval), { replace: chosen !== null });
   };
   useShortcuts([
-    { keys: "j", says: "Next question", run: () => step(1) },
-    { keys: "k", says: "Question before", run: () => step(-1) },
-    { keys: "ArrowDown", says: "Next question", run: () => step(1) },
-    { keys: "ArrowUp", says: "Question before", run: () => step(-1) },
+    { keys: "j", says: "Next question", run: () => step(1), repeats: true },
+    { keys: "k", says: "Question before", run: () => step(-1), repeats: true },
+    { keys: "ArrowDown", says: "Next question", run: () => step(1), repeats: true },
+    { keys: "ArrowUp", says: "Question before", run: () => step(-1), repeats: true },
   ]);
   const first = items[0]?.approval ?? null;
   useEffect(() => {
@@ -99,14 +102,24 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
       </Empty>
     );
   const here = items[at] ?? null;
+  const shown = items.slice(0, Math.max(most, at + FEW / 2));
   return (
     <div className={`${css.panes} ${chosen === null ? "" : css.chosen}`}>
       <ol className={css.list} aria-label="Questions">
-        {items.map((item) => (
-          <li key={item.approval}>
-            <Row item={item} isHere={item.approval === chosen} />
-          </li>
+        {shown.map((item) => (
+          <Row key={item.approval} item={item} isHere={item.approval === chosen} />
         ))}
+        {shown.length === items.length && asked.value.next === null ? null : (
+          <li className={css.rest}>
+            {shown.length < items.length ? (
+              <Button size="small" onClick={() => setMost(shown.length + FEW)}>
+                {items.length - shown.length} more
+              </Button>
+            ) : (
+              <span>There are more than these {items.length}: the others come once some are answered.</span>
+            )}
+          </li>
+        )}
       </ol>
       {chosen === null ? null : (
         <section className={css.detail} aria-label="The question">
@@ -127,13 +140,21 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
 }
 
 function Done({ left, next }: Readonly<{ left: number; next: ApprovalId | null }>) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (document.activeElement === document.body) box.current?.querySelector("button")?.focus(); // what had the focus has gone
+  }, []);
   return (
     <Empty icon="check" title="This question is not open any more">
       <p>Somebody has answered it, its time was up, or its turn has ended.</p>
       {next === null ? (
         <p>Nothing else waits.</p>
       ) : (
-        <Button onClick={() => go(approvalAt(next), { replace: true })}>{left === 1 ? "The one that waits" : `The next of ${left}`}</Button>
+        <div ref={box}>
+          <Button onClick={() => go(approvalAt(next), { replace: true })}>
+            {left === 1 ? "The one that waits" : `The next of ${left}`}
+          </Button>
+        </div>
       )}
     </Empty>
   );
@@ -141,18 +162,26 @@ function Done({ left, next }: Readonly<{ left: number; next: ApprovalId | null }
 
 function Row({ item, isHere }: Readonly<{ item: Listed; isHere: boolean }>) {
   const row = approvalRow(item);
+  const box = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isHere) box.current?.scrollIntoView({ block: "nearest" }); // keys may lead beyond what is seen
+  }, [isHere]);
   return (
-    <Link to={approvalAt(item.approval)} className={css.row} aria-current={isHere ? "true" : undefined}>
-      <span className={css.top}>
-        <strong>{row.tool}</strong>
-        <Left expiresAt={row.expiresAt} />
-      </span>
-      <span className={css.touches}>{row.touches ?? "—"}</span>
-      <span className={css.foot}>
-        {row.agent} · <Time at={row.askedAt} />
-        {row.missing > 1 ? <Tag tone="wait">{row.missing} more have to say yes</Tag> : null}
-      </span>
-    </Link>
+    <li ref={box}>
+      <Link to={approvalAt(item.approval)} className={css.row} aria-current={isHere ? "true" : undefined}>
+        <span className={css.top}>
+          <strong>{row.tool}</strong>
+          <Left expiresAt={row.expiresAt} />
+        </span>
+        <span className={css.touches}>{row.touches ?? "—"}</span>
+        <span className={css.foot}>
+          {row.agent} · <Time at={row.askedAt} />
+          {row.missing > 1 || row.votes.length > 0 ? (
+            <Tag tone="wait">{row.missing === 1 ? "1 more has" : `${row.missing} more have`} to say yes</Tag>
+          ) : null}
+        </span>
+      </Link>
+    </li>
   );
 }
 

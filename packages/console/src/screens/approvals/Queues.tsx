@@ -1,6 +1,6 @@
 /** The queues beside the questions: outcomes that nobody can tell, calls that were set aside, and remembered answers. */
 import { policyRef, resourceText } from "@orgate/core/journal/view";
-import type { CallId, GrantId, Resource, SessionId } from "@orgate/core/vocab";
+import { type CallId, escapeHidden, type GrantId, type Resource, type SessionId } from "@orgate/core/vocab";
 import { type ReactNode, useState } from "react";
 import { type Called, type useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -42,7 +42,7 @@ function Queue<T>({ asked, empty, idOf, card }: QueueProps<T>) {
         return (
           <li key={idOf(item)} className={css.card}>
             <p className={css.head}>
-              <strong>{tool}</strong> <code>{resourceText(resource)}</code> {tag}
+              <strong>{escapeHidden(tool)}</strong> <code>{resourceText(resource)}</code> {tag}
             </p>
             <p className={css.aside}>{about}</p>
             <div className={css.choices}>{choices}</div>
@@ -78,7 +78,7 @@ export function Unknowns({ asked }: Asked<"unknowns">) {
         tag: <Tag tone="wait">outcome unknown</Tag>,
         about: (
           <>
-            {agent}, <Time at={at} />: {CAUSES[cause] ?? cause}. Did it take effect? Look where it would have, and say so.{" "}
+            {escapeHidden(agent)}, <Time at={at} />: {CAUSES[cause] ?? cause}. Did it take effect? Look where it would have, and say so.{" "}
             <Link to={chatOf(session)}>Its conversation</Link>
           </>
         ),
@@ -140,7 +140,7 @@ export function SetAside({ asked }: Asked<"deadLetters">) {
         tag: <Tag tone="bad">failed</Tag>,
         about: (
           <>
-            {agent}, <Time at={at} />: {error} <Link to={chatOf(session)}>Its conversation</Link>
+            {escapeHidden(agent)}, <Time at={at} />: {escapeHidden(error)} <Link to={chatOf(session)}>Its conversation</Link>
           </>
         ),
         choices: (
@@ -187,7 +187,8 @@ export function Grants({ asked }: Asked<"grants">) {
         tag: <Tag tone="ok">granted</Tag>,
         about: (
           <>
-            By {item.by.id}, <Time at={item.givenAt} />, to {item.agent} for {item.onBehalfOf.id}: {SCOPES[item.scope]}
+            By {escapeHidden(item.by.id)}, <Time at={item.givenAt} />, to {escapeHidden(item.agent)} for {escapeHidden(item.onBehalfOf.id)}:{" "}
+            {SCOPES[item.scope]}
             {item.until === null ? (item.turn === null ? ", for the session" : ", for the turn") : ", until "}
             {item.until === null ? null : <Time at={item.until} />}. Answers the question <Policies of={item.policies.map(policyRef)} />.
           </>

@@ -1,5 +1,17 @@
+import { actionId, approvalId, digest, hiddenAt, millis, policyId, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
-import { grantFor, readEdited, scopesWithin, untilsWithin, type Widest } from "./answers.ts";
+import {
+  editable,
+  grantFor,
+  type Question,
+  readEdited,
+  scopesWithin,
+  scopeText,
+  taken,
+  untilsWithin,
+  type Widest,
+  yesOf,
+} from "./answers.ts";
 
 const widest = (scope: Widest["scope"], lifetime: Widest["lifetime"]): Widest => ({ scope, lifetime });
 
@@ -18,4 +30,52 @@ test("O14 a grant is offered no wider and no longer than the policy lets it be",
 test("O14 edited arguments are a JSON object or they are not sent", () => {
   expect(readEdited('{"cents": 5}')).toEqual({ kind: "args", args: { cents: 5 } });
   for (const text of ["", "[]", "null", "3", "{"]) expect(readEdited(text).kind).toBe("wrong");
+});
+
+test("O87 arguments to edit show what hides in them, and are the same when they are read back", () => {
+  const args = { to: "bob\u202e\u200b", emoji: "👩‍👩‍👧 ok", tag: "\u{e0041}", lines: "a\nb\tc", "na\u00adme": [1, null, "é ß 中"] };
+  const text = editable(args);
+  expect(hiddenAt(text)).toBeNull();
+  expect(text).toContain("bob\\u202e\\u200b");
+  expect(text).toContain("é ß 中");
+  expect(readEdited(text)).toEqual({ kind: "args", args });
+});
+
+const asked = (quorum: number, ...yes: readonly string[]): Question => ({
+  approval: approvalId("a_1"),
+  session: sessionId("s_1"),
+  agent: "stage",
+  action: actionId("tool:transfer"),
+  tool: "transfer",
+  resource: { type: "Account", id: "zoe\u202e" },
+  digest: digest("0".repeat(64)),
+  asks: [{ policy: policyId("p/a"), question: "?", terms: { approvers: [], quorum, expiresMs: null, grant: null, onExpiry: "deny" } }],
+  again: null,
+  askedAt: millis(1),
+  expiresAt: null,
+  votes: yes.map((by) => ({ by, counts: [policyId("p/a")], grant: null })),
+  lineage: [],
+  requester: { kind: "user", id: "ana" },
+  args: {},
+  editedBy: null,
+  text: null,
+  onExpiry: "deny",
+  expired: false,
+  widest: null,
+});
+
+test("O88 a yes that is not enough by itself is told as counted, with how many are missing; who said yes counts once", () => {
+  expect(taken({ kind: "approve" }, asked(1)).title).toBe("Approved once");
+  expect(taken({ kind: "approve" }, asked(3))).toMatchObject({
+    title: "Your yes is counted",
+    detail: expect.stringMatching(/2 more have/),
+  });
+  expect(taken({ kind: "approve" }, asked(3, "user:bo")).detail).toMatch(/1 more has/);
+  expect(taken({ kind: "approve" }, asked(2, "user:bo")).title).toBe("Approved once");
+  expect(taken({ kind: "deny", reason: "" }, asked(2)).title).toBe("Denied");
+  expect(yesOf(asked(2, "user:bo", "user:bo"), policyId("p/a"))).toEqual(["bo"]);
+});
+
+test("O12 what a grant would be for is told with its hidden characters escaped", () => {
+  expect(scopeText("resource", asked(1))).toBe("transfer on Account zoe\\u{202e}");
 });

@@ -1,5 +1,5 @@
 /** What may be answered, and how it is told. Pure. */
-import { type Answer, type GrantWish, type JsonObject, millis } from "@orgate/core/vocab";
+import { type Answer, escapeHidden, type GrantWish, hiddenAt, type JsonObject, millis, type PolicyId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { span } from "../../parts/time.ts";
 
@@ -13,7 +13,7 @@ export const scopeText = (scope: GrantWish["scope"], { tool, resource }: Pick<Qu
     case "digest":
       return "exactly this action";
     case "resource":
-      return resource === null ? `${tool} on this` : `${tool} on ${resource.type} ${resource.id}`;
+      return resource === null ? `${tool} on this` : escapeHidden(`${tool} on ${resource.type} ${resource.id}`);
     case "tool":
       return `${tool}, whatever it touches`;
   }
@@ -59,9 +59,35 @@ export function readEdited(text: string): Edited {
   }
 }
 
-export const DONE: Readonly<Record<Answer["kind"], string>> = {
+/**
+ * O87 what is put before somebody to be edited shows what hides in it too, in JSON's own escapes: read back, it is what was proposed.
+ */
+export function editable(args: JsonObject): string {
+  const text = JSON.stringify(args, null, 2);
+  return hiddenAt(text) === null ? text : text.replace(/[^\n -~]/gu, (c) => (hiddenAt(c) === null ? c : asUnits(c)));
+}
+const asUnits = (c: string): string =>
+  c
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+
+/** Who has said yes to the question of one policy, each once. */
+export const yesOf = ({ votes }: Pick<Question, "votes">, policy: PolicyId): readonly string[] => [
+  ...new Set(votes.filter(({ counts }) => counts.includes(policy)).map(({ by }) => escapeHidden(by.replace(/^user:/, "")))),
+];
+
+const DONE: Readonly<Record<Answer["kind"], string>> = {
   approve: "Approved once",
   deny: "Denied",
   edit: "Approved as edited",
   grant: "Approved and remembered",
 };
+
+/** O88 a yes that is not enough by itself is not told as an approval. */
+export function taken({ kind }: Answer, question: Question): Readonly<{ title: string; detail: string }> {
+  const about = `\`${question.tool}\` of \`${question.agent}\``;
+  const missing = Math.max(...question.asks.map(({ policy, terms }) => terms.quorum - yesOf(question, policy).length)) - 1;
+  if (kind === "deny" || missing <= 0) return { title: DONE[kind], detail: about };
+  return { title: "Your yes is counted", detail: `${about}: ${missing} more ${missing === 1 ? "has" : "have"} to say yes` };
+}

@@ -1,6 +1,6 @@
 /** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
 import type { ViewItem } from "@orgate/core/journal/view";
-import { type Attachment, type SessionId, sessionId } from "@orgate/core/vocab";
+import { type Attachment, escapeHidden, type SessionId, sessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { type ReactNode, use, useCallback, useState } from "react";
 import { GlanceContext, wrongWords } from "../../app/glance.ts";
@@ -205,7 +205,7 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
             <p>
               {agent === COORDINATOR
                 ? "It tells what the agents do, what waits and what went wrong, and starts, steers and cancels work for you, as far as the policies let you."
-                : found.description}
+                : escapeHidden(found.description)}
             </p>
             <Starters agent={found} send={send} />
             <p>
@@ -271,7 +271,7 @@ const STARTERS: readonly string[] = [
 ];
 function Starters({ agent, send }: Readonly<{ agent: Agent; send(text: string): Promise<boolean> }>) {
   const [busy, setBusy] = useState<string | null>(null);
-  if (agent.name !== COORDINATOR) return agent.tools.length === 0 ? null : <p>It has {agent.tools.join(", ")}.</p>;
+  if (agent.name !== COORDINATOR) return agent.tools.length === 0 ? null : <p>It has {agent.tools.map(escapeHidden).join(", ")}.</p>;
   const start = async (text: string): Promise<void> => {
     setBusy(text);
     await send(text);

@@ -4,6 +4,7 @@
  */
 import { type Counts, dayOf, HOUR_MS, hourOf, sumUsage, type UsageRow, type UsageSum } from "@orgate/core/journal/view";
 import { useEffect, useMemo } from "react";
+import { serverNow } from "../../link/clock.ts";
 import { useCalled } from "../../link/use.ts";
 import { type Bar, Bars, Share } from "../../parts/Bars.tsx";
 import { Fields, Select } from "../../parts/Fields.tsx";
@@ -27,7 +28,7 @@ export default function Cost({ query }: ScreenProps) {
   const days = RANGES.find((one) => String(one) === query.get("days")) ?? 7;
   const agent = query.get("agent") ?? "";
   const by = query.get("by") === "model" ? "model" : "agent";
-  const end = hourOf(Date.now()) + 1;
+  const end = hourOf(serverNow()) + 1;
   const starts = useMemo(() => dayStarts(days), [days]);
   const [start = end] = starts;
   const asked = useCalled("usage", { query: { from: start, to: end, days: starts.join(","), ...(agent === "" ? {} : { agent }) } }, [

@@ -1,3 +1,4 @@
+import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 import type { Problem } from "@orgate/core/wire";
 import { useState } from "react";
 import { useCalled, useHub } from "../../link/use.ts";
@@ -57,7 +58,7 @@ function Definition({ agent }: Readonly<{ agent: string }>) {
     <div className={css.form}>
       <Facts
         of={[
-          ["Model", [model, ...fallbacks].join(", then ")],
+          ["Model", escapeHidden([model, ...fallbacks].join(", then "))],
           ["Delegates to", delegates.length === 0 ? "nobody" : delegates.join(", ")],
           [
             "Limits",
@@ -70,22 +71,22 @@ function Definition({ agent }: Readonly<{ agent: string }>) {
       />
       {warnings.map((warning) => (
         <p key={warning}>
-          <Tag tone="wait">warning</Tag> {warning}
+          <Tag tone="wait">warning</Tag> {escapeHidden(warning)}
         </p>
       ))}
       <h3>Instructions</h3>
-      <PlainText text={instructions} />
+      <PlainText text={escapeHiddenLines(instructions)} />
       <h3>Tools</h3>
       <ul className={css.tools}>
         {tools.map(({ name, description, repeat, effects }) => (
           <li key={name}>
-            <code>{name}</code> <Tag>{repeat}</Tag>{" "}
+            <code>{escapeHidden(name)}</code> <Tag>{repeat}</Tag>{" "}
             {effects.map((effect) => (
               <Tag key={effect} tone={effect === "read" ? "observe" : "act"}>
                 {effect}
               </Tag>
             ))}
-            <p>{description}</p>
+            <p>{escapeHidden(description)}</p>
           </li>
         ))}
       </ul>

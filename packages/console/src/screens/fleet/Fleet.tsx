@@ -7,13 +7,14 @@ import { millis } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { use, useEffect, useMemo, useState } from "react";
 import { BREAKER_TOPICS, GlanceContext, HALT_TOPICS, wrongWords } from "../../app/glance.ts";
+import { serverNow } from "../../link/clock.ts";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { type Figure, Figures } from "../../parts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Sparkline } from "../../parts/Sparkline.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty, Failing, Loading, Sentence } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { useNow } from "../../parts/Time.tsx";
 import { costText, span } from "../../parts/time.ts";
@@ -23,6 +24,8 @@ import css from "./Fleet.module.css";
 import { Breakers, Halts } from "./Switches.tsx";
 
 const HOURS = 24;
+/** O96 so many agents are in the page at first, those that need somebody before all others: five hundred do not make it slow. */
+const FEW = 24;
 const HOUR_MS = 3_600_000;
 /** What was counted here since is counted by the server too: asked for anew now and then. */
 const REFRESH_MS = 60_000;
@@ -40,7 +43,8 @@ export default function Fleet() {
   const halts = useCalled("halts", { query: {} }, HALT_TOPICS);
   const breakers = useCalled("breakers", { query: {} }, BREAKER_TOPICS);
   const { stopped } = use(GlanceContext);
-  const { standing, problem, reload } = useStanding(agents.value);
+  const { standing, problem, uncounted, reload } = useStanding(agents.value);
+  const [most, setMost] = useState(FEW);
   const view = useFleet(standing, now);
   const isCounted = standing?.isCounted === true;
   const wrong = agents.problem ?? problem;
@@ -56,6 +60,7 @@ export default function Fleet() {
     );
   const open = (breakers.value?.items ?? []).filter(({ state }) => state !== "closed");
   const halted = halts.value?.items ?? [];
+  const rows = [...view.agents].sort(byNeed((agent) => haltOf(halted, agent)));
   return (
     <Page
       title="Fleet"
@@ -63,7 +68,12 @@ export default function Fleet() {
       aside={<Halts halts={halted} reload={halts.reload} />}
     >
       <Figures label="At a glance" of={figures(view, { broken: open.length, halted: halted.length, stopped, isCounted })} />
-      {view.agents.length === 0 ? (
+      {uncounted === null ? null : (
+        <p role="status">
+          How it went could not be counted: <Sentence text={uncounted.detail} /> It is tried again by itself.
+        </p>
+      )}
+      {rows.length === 0 ? (
         <Empty icon="fleet" title="No agents yet">
           <p>
             An agent is a file in <code>agents/</code>. <code>orgate init</code> makes a project with one.
@@ -71,7 +81,7 @@ export default function Fleet() {
         </Empty>
       ) : (
         <ul className={css.agents} aria-label="Agents">
-          {[...view.agents].sort(byNeed((agent) => haltOf(halted, agent))).map((row) => (
+          {rows.slice(0, most).map((row) => (
             <Agent
               key={row.agent}
               row={row}
@@ -84,6 +94,11 @@ export default function Fleet() {
           ))}
         </ul>
       )}
+      {rows.length > most ? (
+        <div>
+          <Button onClick={() => setMost(most + 4 * FEW)}>{count(rows.length - most, "agent")} more, which need nothing now</Button>
+        </div>
+      ) : null}
       <Breakers breakers={breakers.value?.items ?? []} reload={breakers.reload} />
     </Page>
   );
@@ -97,11 +112,12 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
   const hub = useHub();
   const [standing, setStanding] = useState<Standing | null>(null);
   const [problem, setProblem] = useState<Parameters<typeof Failing>[0]["problem"] | null>(null);
+  const [uncounted, setUncounted] = useState<typeof problem>(null);
   const [round, setRound] = useState(0);
   useEffect(() => {
     if (agents === null) return;
     let isGone = false;
-    const hour = Math.floor(Date.now() / HOUR_MS);
+    const hour = Math.floor(serverNow() / HOUR_MS);
     const inState = (state: "running" | "waiting") => hub.call("sessions", { query: { limit: 500, state } });
     const stand = async (usage: RouteOutput<"usage">, isCounted: boolean): Promise<void> => {
       const [running, waiting] = await Promise.all([inState("running"), inState("waiting")]);
@@ -115,9 +131,11 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
     const all = async (): Promise<void> => {
       if (round === 0) await stand({ rows: [], behind: 0, cut: false }, false);
       const usage = await hub.call("usage", { query: { from: hour - HOURS + 1, to: hour + 1 } });
-      if (isGone || usage.kind === "problem") return;
-      await stand(usage.value, true);
-      timer = setTimeout(() => setRound((n) => n + 1), usage.value.behind > 0 ? 1_000 : REFRESH_MS);
+      if (isGone) return;
+      setUncounted(usage.kind === "problem" ? usage.problem : null);
+      if (usage.kind === "ok") await stand(usage.value, true);
+      const isNear = usage.kind === "ok" && usage.value.behind > 0;
+      timer = setTimeout(() => setRound((n) => n + 1), isNear ? 1_000 : REFRESH_MS);
     };
     let timer: ReturnType<typeof setTimeout> | undefined;
     void all();
@@ -126,7 +144,7 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
       clearTimeout(timer);
     };
   }, [hub, agents, round]);
-  return { standing, problem, reload: () => setRound((n) => n + 1) };
+  return { standing, problem, uncounted, reload: () => setRound((n) => n + 1) };
 }
 
 function useFleet(standing: Standing | null, now: number): FleetView | null {

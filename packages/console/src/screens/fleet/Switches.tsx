@@ -1,4 +1,5 @@
 /** The halt switch, and breakers: what stops work, and lets it go on. Both are asked for with a reason, and are on record. */
+import { escapeHidden } from "@orgate/core/vocab";
 import type { Problem, RouteOutput } from "@orgate/core/wire";
 import { useState } from "react";
 import { useHub } from "../../link/use.ts";
@@ -25,7 +26,7 @@ export function Halts({ halts, reload }: HaltsProps) {
     <>
       {halts.map(({ scope, by, at }) => (
         <span key={scope} className={css.halt}>
-          <Tag tone="bad">halted: {scope}</Tag> by {by.id}, <Time at={at} />
+          <Tag tone="bad">halted: {escapeHidden(scope)}</Tag> by {escapeHidden(by.id)}, <Time at={at} />
           <Button size="small" onClick={() => void resume(scope)}>
             Let it go on
           </Button>
@@ -86,10 +87,10 @@ export function Breakers({ breakers, reload }: BreakersProps) {
       <ul>
         {breakers.map(({ breaker, state, failures, reason, at, until }) => (
           <li key={breaker}>
-            <code>{breaker}</code>
+            <code>{escapeHidden(breaker)}</code>
             <Tag tone={state === "closed" ? "ok" : state === "open" ? "bad" : "wait"}>{state}</Tag>
             <span>
-              {reason}
+              {escapeHidden(reason)}
               {failures > 0 ? `, ${failures} failures` : ""}, <Time at={at} />
               {until !== null && state === "open" ? (
                 <>

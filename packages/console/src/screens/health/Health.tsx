@@ -2,6 +2,7 @@
  * Whether the server can do its work.
  * O61 what fails is named with what is known of it, and stands before what is well; the figures are those of the last few seconds.
  */
+import { escapeHidden } from "@orgate/core/vocab";
 import { API, ROUTES, type RouteOutput } from "@orgate/core/wire";
 import { useEffect, useState } from "react";
 import { unreachable } from "../../link/browser.ts";
@@ -59,7 +60,7 @@ export default function Health() {
           <li key={name}>
             <Tag tone={ok ? "ok" : "bad"}>{ok ? "well" : "failing"}</Tag>
             <strong>{name}</strong>
-            <span>{detail === "" ? (WELL[name] ?? "") : detail}</span>
+            <span>{detail === "" ? (WELL[name] ?? "") : escapeHidden(detail)}</span>
           </li>
         ))}
         <li>
@@ -72,7 +73,7 @@ export default function Health() {
         metrics.problem === null ? (
           <Loading />
         ) : (
-          <p>Figures cannot be shown: {metrics.problem.detail}.</p>
+          <p>Figures cannot be shown: {escapeHidden(metrics.problem.detail)}.</p>
         )
       ) : (
         <Told metrics={metrics.value.metrics} />

@@ -1,3 +1,4 @@
+import { escapeHidden } from "@orgate/core/vocab";
 import type { VerifyLine } from "@orgate/core/wire";
 import { useState } from "react";
 import { Button } from "../../parts/Button.tsx";
@@ -45,7 +46,7 @@ function Said({ state }: Readonly<{ state: State }>) {
     case "failed":
       return (
         <>
-          <Tag tone="bad">could not be verified</Tag> <span>{state.detail}</span>
+          <Tag tone="bad">could not be verified</Tag> <span>{escapeHidden(state.detail)}</span>
         </>
       );
     case "result": {
@@ -58,7 +59,7 @@ function Said({ state }: Readonly<{ state: State }>) {
           </span>
           {problems.slice(0, 20).map((problem) => (
             <span key={problem} className={css.problem}>
-              {problem}
+              {escapeHidden(problem)}
             </span>
           ))}
           <span>

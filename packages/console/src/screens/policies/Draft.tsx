@@ -1,4 +1,5 @@
 import { diffLines, withContext } from "@orgate/core/journal/view";
+import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
 import { useHub } from "../../link/use.ts";
@@ -26,7 +27,7 @@ export function Draft({ file, files, done }: Props) {
     () =>
       (checked === null ? [] : [...checked.report.problems, ...checked.report.warnings])
         .filter((one) => below(one.file) === below(file.path) || one.file.endsWith(`/${below(file.path)}`))
-        .map(({ line, column, detail, hint }) => ({ line, column, message: `${detail} (${hint})` })),
+        .map(({ line, column, detail, hint }) => ({ line, column, message: escapeHidden(`${detail} (${hint})`) })),
     [checked, file.path],
   );
   const check = async (): Promise<void> => {
@@ -73,14 +74,14 @@ export function Draft({ file, files, done }: Props) {
           {report.problems.map(({ file: path, line, column, detail, hint }) => (
             <li key={`${path}:${line}:${column}:${detail}`}>
               <code>
-                {path}:{line}:{column}
+                {escapeHidden(path)}:{line}:{column}
               </code>{" "}
-              {detail}. {hint}
+              {escapeHidden(`${detail}. ${hint}`)}
             </li>
           ))}
           {failing.map(({ name, detail }) => (
             <li key={name}>
-              <Tag tone="bad">fails</Tag> {name}: {detail}
+              <Tag tone="bad">fails</Tag> {escapeHidden(`${name}: ${detail}`)}
             </li>
           ))}
         </ul>
@@ -88,11 +89,11 @@ export function Draft({ file, files, done }: Props) {
       {isChanged ? (
         <Diff
           edit={{
-            path: file.path,
+            path: escapeHidden(file.path),
             added: lines.filter(({ kind }) => kind === "added").length,
             removed: lines.filter(({ kind }) => kind === "removed").length,
             whole: true,
-            lines: withContext(lines, 3),
+            lines: withContext(lines, 3).map((one) => (one === null ? null : { ...one, text: escapeHiddenLines(one.text) })),
             newly: [],
           }}
         />

@@ -1,6 +1,6 @@
 /** One action, and what would be decided about it. Nothing is done, and nothing is recorded. */
 import { policyRef } from "@orgate/core/journal/view";
-import { type Json, type JsonObject, policyId } from "@orgate/core/vocab";
+import { escapeHiddenLines, type Json, type JsonObject, policyId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { type FormEvent, useId, useState } from "react";
 import { useCalled, useHub } from "../../link/use.ts";
@@ -136,12 +136,12 @@ function Decided({ told: { verdict, read } }: Readonly<{ told: RouteOutput<"eval
       </p>
       {reason === null ? null : <p>{sentence(reason)}</p>}
       <h2>The verdict</h2>
-      <CodeView text={JSON.stringify(verdict, null, 2)} language="json" label="The verdict" />
+      <CodeView text={escapeHiddenLines(JSON.stringify(verdict, null, 2))} language="json" label="The verdict" />
       <h2>What it read</h2>
       {Object.keys(read).length === 0 ? (
         <p>Nothing: it was decided by who wants what alone.</p>
       ) : (
-        <CodeView text={JSON.stringify(read, null, 2)} language="json" label="What it read" />
+        <CodeView text={escapeHiddenLines(JSON.stringify(read, null, 2))} language="json" label="What it read" />
       )}
     </>
   );

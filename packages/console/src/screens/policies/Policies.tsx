@@ -3,7 +3,7 @@
  * O58 an error stands in its line; a draft is checked by the server's own loader before it can be applied, and is applied whole, as the diff that is shown.
  */
 import { count, policyRef } from "@orgate/core/journal/view";
-import { escapeHiddenLines, policyId } from "@orgate/core/vocab";
+import { escapeHidden, escapeHiddenLines, policyId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
 import { useCalled } from "../../link/use.ts";
@@ -126,7 +126,7 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
       <div className={css.file}>
         {agent === null ? null : <About agent={agent} policies={about.length} files={new Set(about.map((one) => one.file)).size} />}
         <div className={css.head}>
-          <h2>{file.path}</h2>
+          <h2>{escapeHidden(file.path)}</h2>
           {file.shadow ? <Tag tone="note">shadow: recorded, never enforced</Tag> : null}
           {file.surface === null ? <Tag>everywhere</Tag> : <Tag>sessions of {file.surface}</Tag>}
           <Button size="small" icon={isEditing ? "close" : "edit"} onClick={() => setEditing(!isEditing)}>
@@ -203,7 +203,7 @@ function Reading({ file, files, line }: Readonly<{ file: File; files: Files; lin
     () =>
       [...files.problems, ...files.warnings]
         .filter((one) => one.file === file.path)
-        .map(({ line: at, column, detail, hint }) => ({ line: at, column, message: `${detail} (${hint})` })),
+        .map(({ line: at, column, detail, hint }) => ({ line: at, column, message: escapeHidden(`${detail} (${hint})`) })),
     [files, file.path],
   );
   return (
@@ -228,7 +228,7 @@ function FileList({ files, at, choose }: Readonly<{ files: Files; at: string; ch
       {files.files.map(({ path, table }) => (
         <li key={path}>
           <button type="button" aria-current={path === at} onClick={() => choose(path)}>
-            <span className={table ? css.table : ""}>{path.replace(/^policies\//, "")}</span>
+            <span className={table ? css.table : ""}>{escapeHidden(path.replace(/^policies\//, ""))}</span>
             {wrong.has(path) ? (
               <Tag tone="bad">error</Tag>
             ) : failing.has(path) ? (
@@ -261,7 +261,7 @@ function InFile({ inForce, policy, agent }: Readonly<{ inForce: InForce; policy:
               .map(([name, value]) => (
                 <code key={name}>
                   @{name}
-                  {value === null ? "" : `("${value}")`}
+                  {value === null ? "" : escapeHidden(`("${value}")`)}
                 </code>
               ))}
           </li>
@@ -277,9 +277,9 @@ function Problems({ of }: Readonly<{ of: Files["problems"] }>) {
       {of.map(({ file, line, column, detail, hint }) => (
         <li key={`${file}:${line}:${column}:${detail}`}>
           <code>
-            {file}:{line}:{column}
+            {escapeHidden(file)}:{line}:{column}
           </code>{" "}
-          {detail}. {hint}
+          {escapeHidden(`${detail}. ${hint}`)}
         </li>
       ))}
     </ul>
@@ -300,7 +300,7 @@ function Cases({ cases }: Readonly<{ cases: Files["cases"] }>) {
   return [...byFile].map(([file, rows]) => (
     <section key={file} className={css.cases}>
       <h2>
-        {file}{" "}
+        {escapeHidden(file)}{" "}
         <Tag tone={rows.every(({ passed }) => passed) ? "ok" : "bad"}>
           {rows.filter(({ passed }) => passed).length} of {rows.length} hold
         </Tag>
@@ -310,9 +310,9 @@ function Cases({ cases }: Readonly<{ cases: Files["cases"] }>) {
           <li key={`${line}:${name}`}>
             <Tag tone={passed ? "ok" : "bad"}>{passed ? "holds" : "fails"}</Tag>
             <button type="button" className={css.go} onClick={() => goQuery({ show: null, file, policy: null })}>
-              {name}
+              {escapeHidden(name)}
             </button>
-            {passed ? null : <span>{detail}</span>}
+            {passed ? null : <span>{escapeHidden(detail)}</span>}
           </li>
         ))}
       </ul>

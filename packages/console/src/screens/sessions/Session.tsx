@@ -15,7 +15,7 @@ import { Empty, Failing, Loading } from "../../parts/States.tsx";
 import { Tabs } from "../../parts/Tabs.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
-import { countText, moneyText } from "../../parts/time.ts";
+import { countText, exactTime, moneyText } from "../../parts/time.ts";
 import { toast, toastProblem } from "../../parts/toasts.ts";
 import tones from "../../parts/tones.module.css";
 import { VirtualList } from "../../parts/VirtualList.tsx";
@@ -63,10 +63,10 @@ function Told({ session, wanted, tab }: Given) {
     if (found !== undefined) step(found.seq);
   };
   useShortcuts([
-    { keys: "j", says: "Next entry", run: () => by(1) },
-    { keys: "k", says: "Entry before", run: () => by(-1) },
-    { keys: "n", says: "Next turn", run: () => toTurn(1) },
-    { keys: "p", says: "Turn before", run: () => toTurn(-1) },
+    { keys: "j", says: "Next entry", run: () => by(1), repeats: true },
+    { keys: "k", says: "Entry before", run: () => by(-1), repeats: true },
+    { keys: "n", says: "Next turn", run: () => toTurn(1), repeats: true },
+    { keys: "p", says: "Turn before", run: () => toTurn(-1), repeats: true },
     { keys: "e", says: "State or raw entry", run: () => goQuery({ show: tab === "entry" ? null : "entry" }) },
   ]);
 
@@ -89,6 +89,7 @@ function Told({ session, wanted, tab }: Given) {
             keyAt={(i) => String(rows[i]?.seq ?? i)}
             estimate={30}
             goTo={goTo ?? (wanted >= 1 ? at - 1 : null)}
+            onStep={by}
             row={(i) => {
               const one = rows[i];
               return one === undefined ? null : (
@@ -227,8 +228,9 @@ const EntryLine = memo(function EntryLine({ row, isHere, start, choose }: LinePr
       type="button"
       className={`${css.line} ${phase === null ? "" : tones[phase]} ${css[line.tone]}`}
       aria-current={isHere}
+      tabIndex={isHere ? 0 : -1} // the list is one stop for Tab, however long it is; arrows go through it
       onClick={() => choose(toSeq(seq), false)}
-      title={kind}
+      title={`${kind} · ${exactTime(at)}`}
     >
       <span className={css.seq}>{seq}</span>
       <span className={css.when}>{clockAfter(at - start)}</span>

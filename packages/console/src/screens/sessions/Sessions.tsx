@@ -1,5 +1,5 @@
 /** All sessions, newest first; and one of them, at an address of its own. */
-import type { SessionId } from "@orgate/core/vocab";
+import { escapeHidden, type SessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { memo } from "react";
 import { usePages } from "../../link/pages.ts";
@@ -105,12 +105,12 @@ const SessionRow = memo(function SessionRow({ of }: Readonly<{ of: Summary }>) {
       <span className={css.state}>
         <Tag tone={STATE_TONES[of.state]}>{of.openQuestions > 0 ? `${of.openQuestions} waiting` : of.state}</Tag>
       </span>
-      <span className={css.agent}>{of.agent}</span>
+      <span className={css.agent}>{escapeHidden(of.agent)}</span>
       <span className={css.id}>
-        <code>{of.external === null || MADE.test(of.external) ? of.session : of.external}</code>
+        <code>{of.external === null || MADE.test(of.external) ? of.session : escapeHidden(of.external)}</code>
       </span>
       <span className={css.who}>
-        {of.principal.id} · {of.surface}
+        {escapeHidden(of.principal.id)} · {of.surface}
       </span>
       <span className={css.turns}>
         {of.turns} {of.turns === 1 ? "turn" : "turns"}, {countText(of.usage.input + of.usage.output)} tokens

@@ -1,0 +1,23 @@
+/**
+ * The server's clock, as far as this browser can tell. How long there is for an answer is decided there: a browser whose clock is wrong must not say
+ * otherwise.
+ * O85 times are told by the server's clock: every answer says what time it is there, to the second, and the least correction that fits them all is taken.
+ */
+export type Clock = Readonly<{ heard(date: string | null, sentAt: number, heardAt: number): void; aheadMs(): number }>;
+
+export function openClock(): Clock {
+  let [least, most] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  return {
+    heard(date, sentAt, heardAt) {
+      const said = date === null ? Number.NaN : Date.parse(date);
+      if (Number.isNaN(said)) return;
+      const [from, to] = [said - heardAt, said + 1_000 - sentAt]; // it said so some time between the two, and leaves the rest of the second out
+      const isSame = from <= most && to >= least; // otherwise one of the clocks was set
+      [least, most] = isSame ? [Math.max(least, from), Math.min(most, to)] : [from, to];
+    },
+    aheadMs: () => (least > 0 ? least : most < 0 ? most : 0),
+  };
+}
+
+export const clock = openClock();
+export const serverNow = (): number => Date.now() + clock.aheadMs();
