@@ -10,6 +10,7 @@ import { type JsonObject, millis } from "@orgate/core/vocab";
 import type { Paint } from "../cli/paint.ts";
 import { type Completion, completed, completionOf } from "./complete.ts";
 import { type Edited, type Editor, edit, newEditor, withLine } from "./editor.ts";
+import { folded } from "./folding.ts";
 import { type Footer, regionOf } from "./frame.ts";
 import { type History, HOLDS_SECRET } from "./history.ts";
 import { inert } from "./inert.ts";
@@ -173,6 +174,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     completion = null;
     if (edited.kind === "sent") sent(edited.text);
     else if (edited.kind === "passed") passed(edited.key, at);
+    else if (editor.search !== null)
+      return; // Enter, Tab and Esc are the search's
     else if (shell !== null && (panel === null || panel.writing === null) && OFFERED.test(editor.line.text.slice(0, editor.line.at)))
       completion = completionOf(editor.line, shell.choices());
   }
@@ -275,7 +278,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   const face: Face = {
     look,
     print(lines) {
-      printed.push(...lines);
+      const columns = terminal.columns();
+      for (const line of lines) printed.push(...folded(line, columns));
       changed();
     },
     changed,
@@ -304,6 +308,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     face,
     begin(to) {
       shell = to;
+      hint = ""; // what it said of what was kept is over
       for (const text of kept.splice(0)) void submit(to, text);
       draw();
     },
