@@ -28,10 +28,16 @@ export const NO_AUTHOR =
 
 /** What others' conversations ask is shown here too (`/approvals`, `/resume`): nobody said yes to that. `opener`: null where that is not known. */
 export const isConsentedTo = (
-  { agent, item }: Readonly<{ agent: string; item: Readonly<{ tool: string }> }>,
+  { agent, item }: Readonly<{ agent: string; item: Readonly<{ tool: string; asks: readonly Readonly<{ grant: string | null }>[] }> }>,
   opener: Principal | null,
   me: string | null,
-): boolean => item.tool === SAVES && agent === AUTHOR && opener !== null && opener.kind === "user" && opener.id === me;
+): boolean =>
+  item.tool === SAVES &&
+  agent === AUTHOR &&
+  opener !== null &&
+  opener.kind === "user" &&
+  opener.id === me &&
+  item.asks.every(({ grant }) => grant !== null); // what no grant covers is the person's, each time
 
 /** `consented`: null without `--yes`. `me`: for whom it was said. */
 export function authorsOf(

@@ -295,6 +295,12 @@ export function changesOf(fit: Extract<Tried, { kind: "fit" }>): readonly string
     : [...lines.slice(0, MOST_LINES), `… ${lines.length - MOST_LINES} more: \`orgate agents diff\` has all`];
 }
 
+/** Whether people may newly do something by it; where there is nothing to compare with, whatever policies say might be that. */
+export function isAboutPeople({ artifact, sides }: Extract<Tried, { kind: "fit" }>): boolean {
+  if (sides === null || sides.before === null) return artifact === "cedar";
+  return peopleLines(sides.before, sides.after).length > 0;
+}
+
 const surfaceIn = (path: string): Surface | null => SURFACES.find((one) => path.split("/").slice(1, -1).includes(one)) ?? null;
 
 /** What people may is not tried: what is permitted to them that was not, and what forbids it no more, is told by its policy. */
@@ -302,7 +308,7 @@ function peopleLines(before: Side, after: Side): readonly string[] {
   const only = (these: Side, others: Side, effect: "permit" | "forbid"): readonly LoadedPolicy[] => {
     const known = new Set(others.loaded.policies.map(({ text }) => text));
     return these.loaded.policies.filter(
-      ({ json, text, shadow }) => !shadow && json.effect === effect && !known.has(text) && isAboutPeople(json),
+      ({ json, text, shadow }) => !shadow && json.effect === effect && !known.has(text) && speaksOfPeople(json),
     );
   };
   const acts = ({ json }: LoadedPolicy): string =>
@@ -314,7 +320,7 @@ function peopleLines(before: Side, after: Side): readonly string[] {
     ...only(before, after, "forbid").map((one) => ({ one, says: `newly permits people what was forbidden: ${acts(one)} (${one.id})` })),
   ].flatMap(({ one, says }) => (acts(one) === "" ? [] : [says]));
 }
-const isAboutPeople = (json: LoadedPolicy["json"]): boolean =>
+const speaksOfPeople = (json: LoadedPolicy["json"]): boolean =>
   json.principal.entity_type === undefined
     ? isAnybody(json) || principalsIn(json, "User").length + principalsIn(json, "UserGroup").length > 0
     : json.principal.entity_type === "User";

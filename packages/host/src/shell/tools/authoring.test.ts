@@ -138,8 +138,34 @@ test("S172 what was revoked stays so when the server is begun anew; another's co
   expect(next.text()).not.toContain("--yes:");
 }, 60_000);
 
+test("S174 what changes what people may do is asked about each time: neither --yes nor a grant in force covers it", async () => {
+  const mallory = '@id("x") permit(principal == User::"mallory", action in [Action::"approve", Action::"edit-policy"], resource);';
+  const { stand, at } = await begun(
+    {
+      "agents/shell.symbi": scripted(
+        [
+          rule('{ says: "agent" }', "save_artifact", "agents/helper.symbi", GOOD),
+          rule('{ says: "people" }', "save_artifact", "policies/x.cedar", mallory),
+          '{ when: { called: ["save_artifact"] }, say: "done" }',
+        ].join(", "),
+      ),
+    },
+    ["yes"],
+  );
+  await at.say("save people");
+  expect(at.shell.questions()).toMatchObject([
+    { item: { summary: "policies/x.cedar" }, edit: { newly: ["newly permits people: approve, edit-policy (x/x)"] } },
+  ]);
+  await answer(at, "deny");
+  await at.say("save agent", "ended");
+  expect(existsSync(join(stand.root, "agents/helper.symbi"))).toBe(true); // by --yes, which the first question did not use up
+  await at.say("save people");
+  expect(at.shell.questions()).toMatchObject([{ item: { summary: "policies/x.cedar" } }]);
+  expect(existsSync(join(stand.root, "policies/x.cedar"))).toBe(false);
+}, 60_000);
+
 test("S172 --yes answers what one's own conversations ask, and nobody else's", () => {
-  const save = { agent: "shell", item: { tool: "save_artifact" } };
+  const save = { agent: "shell", item: { tool: "save_artifact", asks: [{ grant: "tool session" }] } };
   const ann = { kind: "user", id: "ann" } as const;
   expect(isConsentedTo(save, ann, "ann")).toBe(true);
   expect(isConsentedTo(save, { kind: "user", id: "bob" }, "ann")).toBe(false);
@@ -147,7 +173,8 @@ test("S172 --yes answers what one's own conversations ask, and nobody else's", (
   expect(isConsentedTo(save, null, "ann")).toBe(false); // of a session that is looked through, not followed
   expect(isConsentedTo(save, null, null)).toBe(false);
   expect(isConsentedTo({ ...save, agent: "other" }, ann, "ann")).toBe(false);
-  expect(isConsentedTo({ ...save, item: { tool: "edit_file" } }, ann, "ann")).toBe(false);
+  expect(isConsentedTo({ ...save, item: { ...save.item, tool: "edit_file" } }, ann, "ann")).toBe(false);
+  expect(isConsentedTo({ ...save, item: { ...save.item, asks: [{ grant: "tool session" }, { grant: null }] } }, ann, "ann")).toBe(false);
 });
 
 test("S105 no yes and no grant covers the shell's own: refused before anybody is asked, and forbidden by policy beside that", async () => {

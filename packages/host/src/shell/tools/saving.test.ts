@@ -22,7 +22,7 @@ async function refusedBecause(path: string, content: string): Promise<string> {
   const before = readdirSync(stand.root, { recursive: true }).sort();
   const found = await looked(path, content);
   const why = found.kind === "unfit" ? found.problems.map(({ detail }) => detail).join("\n") : "FIT";
-  await expect(save(stand.config(), {}, { path, content }, { newly: [] })).rejects.toThrow();
+  await expect(save(stand.config(), {}, { path, content }, { newly: [], people: false })).rejects.toThrow();
   expect(readdirSync(stand.root, { recursive: true }).sort()).toEqual(before);
   return why;
 }
