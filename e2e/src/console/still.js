@@ -12,7 +12,8 @@ window.still ??= (() => {
   };
   return {
     /** `isAway`: the reader has scrolled up, so that what is read must not move at all; else it may go up, as what follows grows, and never back down. */
-    begin(isAway) {
+    async begin(isAway) {
+      for (let i = 0; i < 3; i += 1) await new Promise((done) => requestAnimationFrame(done)); // what was done before has come to rest
       const composer = document.querySelector("form:has(#said)");
       const [row, at] = [read(), { composer: topOf(composer), height: composer.offsetHeight }];
       const state = { found: new Set(), score: 0, frames: 0, goes: true, last: row === null ? null : topOf(row), observer: null };
