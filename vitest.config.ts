@@ -28,6 +28,6 @@ export default defineConfig({
     // Tests start hundreds of processes from source: Node keeps what it has stripped and compiled, by the text of each file.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), `orgate-compile-cache-${process.getuid?.() ?? 0}`) },
     maxWorkers: 3, // of two cores: many tests wait, for a process, a time-out or the disk
-    testTimeout: 60_000, // the longest compute for ten seconds where nobody else does
+    testTimeout: 30_000,
   },
 });

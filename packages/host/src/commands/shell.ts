@@ -6,6 +6,7 @@ import { FaultError } from "@orgate/core/vocab";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { openTerminalFace } from "../shell/face-terminal.ts";
+import { folded } from "../shell/folding.ts";
 import { historyFile, openHistory } from "../shell/history.ts";
 import { inProfile } from "../shell/profile.ts";
 import { reached, type Seat, takeSeat } from "../shell/seat.ts";
@@ -44,7 +45,8 @@ async function onTerminal(given: Given, screen: Screen): Promise<number> {
     const last = seat.shell()?.current()?.session ?? null;
     terminal.close();
     await seat.close();
-    if (last !== null) screen.line(screen.paint("dim", `orgate shell --resume ${last} goes on here`));
+    if (last !== null)
+      for (const line of folded(`orgate shell --resume ${last} goes on here`, screen.columns)) screen.line(screen.paint("dim", line));
   }
 }
 const FRAME_MS = 16;
@@ -69,9 +71,8 @@ async function begun(given: Given, seat: Seat): Promise<void> {
   const opened = await seat.moveTo(given.text("attach"));
   const resume = given.text("resume");
   if (resume === null) return;
-  const { sessionNamed } = await import("../shell/table-session.ts");
-  const found = await sessionNamed(opened, resume);
-  if (found !== null) opened.take(found.session, found.agent);
+  const { takeNamed } = await import("../shell/table-session.ts");
+  await takeNamed(opened, resume);
 }
 
 async function listed(given: Given, screen: Screen): Promise<number> {

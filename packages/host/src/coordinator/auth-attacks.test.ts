@@ -52,6 +52,7 @@ async function thingsOf(agent: string, user: string): Promise<Things> {
 const BODIES: Partial<Record<RouteName, unknown>> = {
   say: { text: "look" },
   steer: { text: "look" },
+  chooseModel: { model: "offline/echo" },
   answer: { digest: "0".repeat(64), answer: { kind: "approve" } },
   resolve: { as: "happened" },
 };

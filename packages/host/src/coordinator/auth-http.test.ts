@@ -137,6 +137,7 @@ const BODIES: Partial<Record<RouteName, (of: Things) => unknown>> = {
   openSession: ({ agent }) => ({ agent }),
   say: () => ({ text: "look" }),
   steer: () => ({ text: "look" }),
+  chooseModel: () => ({ model: "offline/echo" }),
   answer: () => ({ digest: "0".repeat(64), answer: { kind: "approve" } }),
   resolve: () => ({ as: "happened" }),
   setBreaker: () => ({ breaker: "tool:look", to: "open" }),

@@ -136,6 +136,39 @@ test("W63 a question that has expired ends its turn without anybody asking for i
   expect(at.runs.pay).toBe(0);
 });
 
+test("S185 what was said to an agent while it was halted begins when the halt is lifted; another's halt holds it back no longer", async () => {
+  const at = await place();
+  const session = await opened(at, "one");
+  await at.runtime.halt("agent:clerk", "too fast", at.ann);
+  const sent = await at.floor.send({ session, wish: { kind: "follow-up", text: "hello" }, as: at.ann });
+  expect(sent.entry?.event.kind).toBe("input.queued");
+  await turnOfLoop();
+  expect(await kinds(at, session)).not.toContain("turn.started");
+  await at.runtime.resumeWork("agent:clerk", "", at.ann);
+  expect((await ended(at, session)).event).toMatchObject({ ending: "completed", output: "You said: hello" });
+});
+
+test("S185 also where it was lifted while no server was there, and where a turn was ended by the halt before what was said to follow it", async () => {
+  const hold = latch();
+  const before = await place({ hold, keep: true });
+  const [idle, busy] = [await opened(before, "one"), await opened(before, "two")];
+  const say = (session: SessionId, text: string) => before.floor.send({ session, wish: { kind: "follow-up", text }, as: before.ann });
+  await say(busy, "wait");
+  await hold.reached;
+  await say(busy, "and then");
+  await before.runtime.halt("all", "stop", before.ann);
+  hold.open();
+  expect((await ended(before, busy)).event).toMatchObject({ ending: "halted" });
+  await say(idle, "hello");
+  await before.floor.leave(0, 5_000);
+  await before.runtime.resumeWork("all", "", before.ann);
+  await open.pop()?.close();
+
+  const after = await place({ folder: before.folder });
+  expect((await ended(after, idle)).event).toMatchObject({ output: "You said: hello" });
+  expect((await ended(after, busy, 2)).event).toMatchObject({ output: "You said: and then" });
+});
+
 test("W64 no more than the limit are driven at a time, and all are", async () => {
   const hold = latch();
   const at = await place({ hold, atOnce: 2 });

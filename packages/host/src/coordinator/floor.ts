@@ -26,6 +26,7 @@ import type { SessionSummary } from "@orgate/core/journal";
 import { NODE, type Person, signIntent } from "../compose.ts";
 import { intentOf } from "../delivery.ts";
 import type { Runtime } from "../runtime.ts";
+import { openLifting } from "./lifting.ts";
 
 export type FloorOptions = Readonly<{
   runtime: Runtime;
@@ -84,6 +85,9 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
     else queue.add(session);
     next();
   };
+
+  /** Whoever drives it now may have seen what stood before, and be leaving. */
+  const wakeAfter = (session: SessionId): void => void (driven.get(session) ?? Promise.resolve()).then(() => wake(session));
 
   function next(): void {
     for (const session of queue) {
@@ -257,10 +261,12 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
       });
   };
   const stopWatching = inbox.watchChanges(() => sweepSoon());
+  const lifting = openLifting({ runtime, wake: wakeAfter, failed: (error) => told({ kind: "failed", session: null, error }) });
   const timer = setInterval(() => sweepSoon("interrupted"), SWEEP_MS).unref();
 
   function stop(): void {
     stopWatching();
+    lifting.stop();
     clearInterval(timer);
   }
 

@@ -6,10 +6,12 @@
  * S116 what was saved is taken up when the turn has ended and nothing else runs: a server of the shell's own is begun anew with it, and every conversation goes on.
  */
 import type { CallItem } from "@orgate/core/journal/view";
-import type { SessionId } from "@orgate/core/vocab";
+import type { Principal, SessionId } from "@orgate/core/vocab";
 import { visible } from "../cli/visible.ts";
 import type { Shell } from "./shell.ts";
 
+/** S172 conversations in which `--yes` was used up: one answer each, whichever server is in front, so that what was revoked stays so. */
+export type Consented = Set<SessionId>;
 /** What it needs of a shell. */
 type Desk = Pick<Shell, "talks" | "questions" | "answer" | "say" | "move" | "reach">;
 export type Authors = Readonly<{
@@ -24,17 +26,34 @@ const AUTHOR = "shell";
 export const NO_AUTHOR =
   "this project has no agent of the shell's own: `/init shell` writes agents/shell.symbi and policies/shell/, yours to edit";
 
-export function authorsOf(desk: () => Desk | null, { yes, changed }: Readonly<{ yes: boolean; changed(): void }>): Authors {
-  const consented = new Set<SessionId>();
+/** What others' conversations ask is shown here too (`/approvals`, `/resume`): nobody said yes to that. `opener`: null where that is not known. */
+export const isConsentedTo = (
+  { agent, item }: Readonly<{ agent: string; item: Readonly<{ tool: string; asks: readonly Readonly<{ grant: string | null }>[] }> }>,
+  opener: Principal | null,
+  me: string | null,
+): boolean =>
+  item.tool === SAVES &&
+  agent === AUTHOR &&
+  opener !== null &&
+  opener.kind === "user" &&
+  opener.id === me &&
+  item.asks.every(({ grant }) => grant !== null); // what no grant covers is the person's, each time
+
+/** `consented`: null without `--yes`. `me`: for whom it was said. */
+export function authorsOf(
+  desk: () => Desk | null,
+  { consented, me, changed }: Readonly<{ consented: Consented | null; me(): string | null; changed(): void }>,
+): Authors {
   let taken: number | null = null;
   let isMoving = false;
   /** Answered from here, and not yet gone. */
   const answered = new Set<string>();
 
-  function consent({ questions, answer, say }: Desk): void {
-    for (const { session, agent, item } of questions()) {
-      if (item.tool !== SAVES || agent !== AUTHOR || consented.has(session)) continue;
-      consented.add(session);
+  function consent({ talks, questions, answer, say }: Desk, given: Consented): void {
+    for (const asked of questions()) {
+      const { session, item } = asked;
+      if (given.has(session) || !isConsentedTo(asked, talks.of(session)?.view.principal ?? null, me())) continue;
+      given.add(session);
       answered.add(item.approval);
       void answer(
         { session, approval: item.approval, digest: item.digest },
@@ -79,7 +98,7 @@ export function authorsOf(desk: () => Desk | null, { yes, changed }: Readonly<{ 
     look() {
       const shell = desk();
       if (shell === null) return;
-      if (yes) consent(shell);
+      if (consented !== null) consent(shell, consented);
       renew(shell);
     },
     isSettling: () => isMoving || (desk()?.questions() ?? []).some(({ item }) => answered.has(item.approval)),

@@ -37,8 +37,9 @@ afterAll(() => {
 
 test("S70 talking: an agent is chosen, started, asked, told; what it is shown is cleared and compacted; another model is asked", async () => {
   await at.sees("nobody addressed");
-  await does("/help", /\/agent use NAME \| clear/);
-  await does("/help compact", /Prints before → after/);
+  await does("/help", /conversation +\/ask[\s\S]*Ctrl-C twice\s+leaves/);
+  await does("/help all", /\/agent use NAME \| clear/);
+  await does("/help compact", /Prints before →\s+after/);
   await does("/agents", /desk +offline\/desk/);
   await does("/agent use desk", "you talk to desk");
   await does("/context", "nothing has been said");
@@ -124,7 +125,7 @@ test("S68 S72 the fleet and what belongs to it: live, halted, let go on, its too
   at.keys("-l", "@other hello");
   at.keys("Enter");
   await at.sees("other is halted (too fast): it hears this when it goes on");
-  await does("/resume-agent other", "nothing is halted any more");
+  await does("/resume-agent other", /nothing is halted any more[\s\S]*You said: hello/);
   await does("/halt tool look", "halted tool:look");
   await does("/resume-work tool look", "nothing is halted any more");
   await does("/theme mauve", "there are: colour, contrast, plain");

@@ -30,6 +30,7 @@ test.each([
   ["/agent use ops o", []],
   ["/quit src/m", ["src/main.ts"]],
   ["hello", []],
+  ["see rea", ["readme.md"]],
 ])("S50 %j offers %j", (text, words) => expect(offered(text)).toEqual(words));
 
 test("S50 what is taken stands where the word stood, and leaves the rest of the line", () => {

@@ -1,5 +1,5 @@
 /**
- * What the line could go on to be: commands after `/`, agents after `@`, files of the folder in any other word with a slash or after `@`. Pure: what there
+ * What the line could go on to be: commands after `/`, agents after `@`, files of the folder in any other word, and after `@`. Pure: what there
  * is to choose from comes in.
  * S50 what is offered holds the letters that were written, in their order; those that begin with them come first, then the shorter.
  */
@@ -66,7 +66,7 @@ export function completionOf({ text, at }: Line, choices: Choices): Completion |
     const taken = choices.taking(command.toLowerCase(), between.split(/\s+/).length - 1);
     if (taken !== null && taken.length > 0) return offered(from, fitting(word, taken));
   }
-  return word.includes("/") && word.length > 1
+  return word !== "" && word !== "/"
     ? offered(
         from,
         filesFor(word, choices).map((file) => ({ word: file, about: "" })),

@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { Paint } from "../cli/paint.ts";
 import type { AskHidden } from "../secrets.ts";
+import { inert } from "./inert.ts";
 import { diffLine, type Look } from "./screen.ts";
 import type { Face, Shell } from "./shell.ts";
 import { paintOf, type Theme } from "./themes.ts";
@@ -22,9 +23,10 @@ export type PlainFace = Readonly<{
 
 export function openPlainFace(
   input: Readable,
-  write: (line: string) => void,
+  writeRow: (line: string) => void,
   { columns, paint: own, theme, ask, cwd }: Readonly<{ columns: number; paint: Paint; theme: Theme; ask: AskHidden; cwd: string }>,
 ): PlainFace {
+  const write = (line: string): void => writeRow(inert(line));
   let look: Look = { columns, paint: paintOf(theme, own), showThinking: false };
   const asked = new Set<string>();
   let shell: Shell | null = null;

@@ -10,8 +10,10 @@ import { type JsonObject, millis } from "@orgate/core/vocab";
 import type { Paint } from "../cli/paint.ts";
 import { type Completion, completed, completionOf } from "./complete.ts";
 import { type Edited, type Editor, edit, newEditor, withLine } from "./editor.ts";
+import { folded } from "./folding.ts";
 import { type Footer, regionOf } from "./frame.ts";
-import type { History } from "./history.ts";
+import { type History, HOLDS_SECRET } from "./history.ts";
+import { inert } from "./inert.ts";
 import type { Key } from "./keys.ts";
 import { liveRegion } from "./live-region.ts";
 import { type Bound, boundTo, type Choice, type Panel, panelFor, press } from "./panel.ts";
@@ -102,7 +104,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     const talks = shell?.talks.all().flatMap((talk) => (talk.isCaughtUp() ? [{ view: talk.view, settled: talk.settled() }] : [])) ?? [];
     const question = hidden?.question ?? null;
     const picture = { talks, editor, panel, completion, modal, question, hint, now: now(), footer: shell?.footer() ?? STARTING };
-    terminal.write(region.draw(settled, regionOf(picture, look(), terminal.rows())));
+    const { rows, cursor } = regionOf(picture, look(), terminal.rows());
+    terminal.write(region.draw(settled.map(inert), { rows: rows.map(inert), cursor }));
   }
   /** Draws again when keys begin to count. */
   function armed(): void {
@@ -171,6 +174,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     completion = null;
     if (edited.kind === "sent") sent(edited.text);
     else if (edited.kind === "passed") passed(edited.key, at);
+    else if (editor.search !== null)
+      return; // Enter, Tab and Esc are the search's
     else if (shell !== null && (panel === null || panel.writing === null) && OFFERED.test(editor.line.text.slice(0, editor.line.at)))
       completion = completionOf(editor.line, shell.choices());
   }
@@ -222,7 +227,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     }
   }
   async function submit(to: Shell, text: string): Promise<void> {
-    if (text.startsWith("/")) face.print(["", paint("accent", `› ${text}`)]);
+    if (text.startsWith("/"))
+      face.print(["", paint("accent", `› ${HOLDS_SECRET.test(text) ? `${text.split(/\s/, 1)[0] ?? ""} …` : text}`)]);
     const isTaken = await to.submit(text);
     // what was refused comes back to be mended, unless something else is being written
     if (!isTaken && editor.line.text === "") editor = withLine(editor, { text, at: text.length });
@@ -272,7 +278,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   const face: Face = {
     look,
     print(lines) {
-      printed.push(...lines);
+      const columns = terminal.columns();
+      for (const line of lines) printed.push(...folded(line, columns));
       changed();
     },
     changed,
@@ -301,6 +308,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     face,
     begin(to) {
       shell = to;
+      hint = ""; // what it said of what was kept is over
       for (const text of kept.splice(0)) void submit(to, text);
       draw();
     },

@@ -150,7 +150,7 @@ function panelRows(
       : focus === "panel" && now < armedAt
         ? "a moment: what is typed now is no answer"
         : focus === "panel"
-          ? `y once · e edit · ${item.asks.some(({ grant }) => grant !== null) ? "g grant · " : ""}n no · ? why · Esc later`
+          ? `y once · e edit · ${item.asks.every(({ grant }) => grant !== null) ? "g grant · " : ""}n no · ? why · Esc later`
           : "Tab answers it";
   const head = [
     paint("warn", shortened(`── ${agent} asks · ${item.approval} ${"─".repeat(columns)}`, columns - 1)),

@@ -9,6 +9,7 @@ import { Worker } from "node:worker_threads";
 import { FaultError } from "@orgate/core/vocab";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
+import { visibleLines } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
 import { type FromServer, type Setup, type ToServer, textOf } from "./here-frames.ts";
 import { type Reach, reachAt } from "./reach.ts";
@@ -109,6 +110,6 @@ function passOn(stream: Readable, screen: Screen): void {
   stream.setEncoding("utf8").on("data", (piece: string) => {
     const lines = (rest + piece).split("\n");
     rest = lines.pop() ?? "";
-    if (lines.length > 0) screen.aside(lines.join("\n"));
+    if (lines.length > 0) screen.aside(visibleLines(lines.join("\n")));
   });
 }

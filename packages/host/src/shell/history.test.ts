@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -41,4 +41,38 @@ test("S65 it lies in the project's state, wherever below it the shell is started
   writeFileSync(join(folder, "orgate.toml"), "");
   expect(historyFile(join(folder, "a", "b"), {}, null)).toBe(file);
   expect(historyFile(folder, {}, "work")).toBe(`${file}-work`);
+});
+
+test("S176 what is typed is written through no link, and nothing is read through one; a file that others could read is one's own from then on", () => {
+  mkdirSync(join(folder, ".orgate"));
+  const target = join(folder, ".orgate", "profile");
+  writeFileSync(target, '"theirs"\n');
+  symlinkSync(target, file);
+  const linked = openHistory(file);
+  linked.add("curl evil");
+  expect([linked.lines, readFileSync(target, "utf8")]).toEqual([[], '"theirs"\n']);
+  rmSync(file);
+  symlinkSync("/dev/zero", file);
+  expect(openHistory(file).lines).toEqual([]);
+  rmSync(file);
+  writeFileSync(file, '"old"\n', { mode: 0o644 });
+  const own = openHistory(file);
+  own.add("new");
+  expect(openHistory(file).lines).toEqual(["old", "new"]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("S176 a value that was typed where none belongs is not kept", () => {
+  const one = openHistory(file);
+  const held = [
+    "/secrets set KEY sk-live-1",
+    "/secret set KEY sk-live-1",
+    "/SECRETS  set KEY sk-live-1",
+    "/attach https://me:sk-live-1@host",
+    "/attach https://host sk-live-1",
+  ];
+  for (const text of held) one.add(text);
+  expect(existsSync(file)).toBe(false);
+  for (const text of ["/secrets set KEY", "/attach https://host"]) one.add(text);
+  expect(openHistory(file).lines).toEqual(["/secrets set KEY", "/attach https://host"]);
 });

@@ -9,8 +9,8 @@ const ending: (() => void)[] = [];
 afterEach(() => {
   for (const end of ending.splice(0).reverse()) end();
 });
-function pane(desk: Desk): Pane {
-  const made = openPane(desk);
+function pane(desk: Desk, env: Readonly<Record<string, string>> = {}): Pane {
+  const made = openPane(desk, env);
   ending.push(made.close);
   return made;
 }
@@ -128,7 +128,7 @@ test("S62 without a terminal it speaks in lines, in front of a server of its own
   expect(stdout).not.toContain("\u001b");
 });
 
-test("S1 attached, the same: a server that is killed and started again is talked to as before", async () => {
+test("S1 S66 S67 attached, the same: a server that is killed and started again is talked to as before; left for one's own and gone back to; nothing is coloured where nobody wants it", async () => {
   const desk = makeDesk();
   ending.push(desk.remove);
   const served = async (port: string): Promise<Readonly<{ port: string; kill(): void }>> => {
@@ -139,7 +139,7 @@ test("S1 attached, the same: a server that is killed and started again is talked
   };
   const first = await served("0");
   const { token } = (await desk.json("keys", "create", "ann", "--api")) as { token: string };
-  const { tmux, keys, sees, orgate } = pane(desk);
+  const { tmux, keys, sees, does, orgate } = pane(desk, { NO_COLOR: "1" });
   tmux("send-keys", `export ORGATE_API_KEY=${token}; clear`, "Enter");
   orgate(`shell --attach http://127.0.0.1:${first.port}`);
   await sees("@desk");
@@ -152,4 +152,12 @@ test("S1 attached, the same: a server that is killed and started again is talked
   await served(first.port);
   await sees("You said: after");
   expect(((await desk.json("sessions", "list")) as unknown[]).length).toBe(1);
+
+  // to a server of one's own, which knows nothing of the conversation there; and back
+  await does("/detach", /local · @desk/);
+  await does("on my own", /You said: on my own[\s\S]*local · @desk/);
+  await does(`/attach http://127.0.0.1:${first.port}`, new RegExp(`127\\.0\\.0\\.1:${first.port} · @desk`));
+  await does("there again", /You said: there again/);
+  await does("/nonsense", "there is no command");
+  expect(tmux("capture-pane", "-p", "-e", "-S", "-3000")).not.toMatch(/\u001b\[[\d;]*[34][0-7]/); // not even what is wrong
 }, 120_000);

@@ -97,3 +97,14 @@ test("S122 a turn that stopped early says why and what to do; one that said noth
   expect(ended("completed", false)).not.toContain("/compact");
   expect(ended("cancelled", false)).not.toContain("✗"); // somebody wanted that
 });
+
+test("S186 what goes on of a point in a list goes on below its words", () => {
+  const look = { ...LOOK, columns: 30 };
+  expect(wrapped("I can\n- author an agent NAME that reads notes\n10. ask before it saves anything", look)).toEqual([
+    "I can",
+    "- author an agent NAME that",
+    "  reads notes",
+    "10. ask before it saves",
+    "    anything",
+  ]);
+});

@@ -22,6 +22,7 @@ import {
   width,
 } from "@orgate/core/journal/view";
 import type { Paint, Tone } from "../cli/paint.ts";
+import { visible } from "../cli/visible.ts";
 import { isCalledOff, memberTitle } from "./members.ts";
 
 export type Look = Readonly<{ columns: number; paint: Paint; showThinking: boolean }>;
@@ -229,7 +230,7 @@ export function streamingLines({ streaming, state }: SessionView, look: Look, ro
   return [
     ...lines,
     ...streaming.calls.map(
-      ({ tool, text }) => `${look.paint("dim", "●")} ${shortened(`${tool}(${text.replace(/\s+/g, " ")}`, look.columns - 3)}`,
+      ({ tool, text }) => `${look.paint("dim", "●")} ${shortened(visible(`${tool}(${text.replace(/\s+/g, " ")}`), look.columns - 3)}`,
     ),
   ];
 }
@@ -252,27 +253,35 @@ export function wrapped(
     .map((line, i) => `${i === 0 ? margin.first : margin.rest}${paint(tone, line)}`);
 }
 
-function broken(line: string, room: number): readonly string[] {
+/** What goes on of a point in a list goes on below its words. */
+function hangOf(line: string, room: number): string {
+  const mark = /^\s*(?:[-*•]|\d{1,3}[.)])\s+/.exec(line)?.[0] ?? "";
+  return mark.length <= room / 2 ? " ".repeat(mark.length) : "";
+}
+
+function broken(text: string, room: number): readonly string[] {
   const rows: string[] = [];
   let now = "";
   let used = 0;
-  for (const word of line.replaceAll("\t", "  ").match(/\s+|\S+/g) ?? []) {
+  const line = text.replaceAll("\t", "  ");
+  const hang = hangOf(line, room);
+  for (const word of line.match(/\s+|\S+/g) ?? []) {
     const wide = width(word);
     if (used + wide <= room) {
       now += word;
       used += wide;
     } else if (word.trim() === "") {
       rows.push(now); // blanks at a break are not shown
-      [now, used] = ["", 0];
-    } else if (wide <= room) {
+      [now, used] = [hang, hang.length];
+    } else if (wide <= room - hang.length) {
       rows.push(now.trimEnd());
-      [now, used] = [word, wide];
+      [now, used] = [hang + word, hang.length + wide];
     } else
       for (const c of word) {
         const more = width(c);
         if (used + more > room) {
           rows.push(now);
-          [now, used] = ["", 0];
+          [now, used] = [hang, hang.length];
         }
         now += c;
         used += more;

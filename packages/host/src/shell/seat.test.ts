@@ -1,9 +1,13 @@
+import { createServer } from "node:http";
+import { Readable } from "node:stream";
+import { wireProblem } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { plain } from "../cli/paint.ts";
 import { openGuarded } from "../coordinator/fixtures/guarded.ts";
+import { openPlainFace } from "./face-plain.ts";
 import { quietScreen } from "./fixtures/screen.ts";
 import { givenFrom } from "./here-frames.ts";
-import { takeSeat } from "./seat.ts";
+import { reached, takeSeat } from "./seat.ts";
 import type { Face } from "./shell.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -51,4 +55,48 @@ test("S67 from one server to another under the same face; one that is not there,
   expect(lines.join("\n")).toContain("no address of a server");
   expect(begun).toEqual(["clerk", "other"]);
   expect(seat.shell()?.addressee()).toBe("other");
+});
+
+test.each([
+  "http://192.0.2.1:4680",
+  "http://localhost.example",
+  "http://127.0.0.1.example:80",
+  "https://me:pw@127.0.0.1:1",
+  "ftp://127.0.0.1",
+])("S175 no key goes to %s, and none is asked for", async (url) => {
+  let asked = 0;
+  const given = givenFrom({ texts: {}, flags: [], project: null, cwd: ".", env: { ORGATE_API_KEY: "key" } });
+  const ask = async (): Promise<string> => {
+    asked += 1;
+    return "key";
+  };
+  await expect(reached(url, given, quietScreen(), ask)).rejects.toMatchObject({ fault: { kind: "usage" } });
+  expect(asked).toBe(0);
+});
+
+test("S175 what a server says in refusing is shown, and obeyed by no terminal", async () => {
+  const hostile = createServer((_, answer) => {
+    answer.writeHead(401, { "content-type": "application/problem+json" });
+    answer.end(JSON.stringify(wireProblem("unauthenticated", "\u001b]52;c;eA==\u0007no", "\u202eno")));
+  });
+  await new Promise<void>((resolve) => hostile.listen(0, "127.0.0.1", resolve));
+  closing.push(async () => void hostile.close());
+  const at = hostile.address();
+  const server = await openGuarded({ names: ["clerk"] });
+  closing.push(() => server.stop());
+  const lines: string[] = [];
+  const own = await server.give();
+  const { face } = openPlainFace(Readable.from([]), (line) => lines.push(line), {
+    columns: 80,
+    paint: plain,
+    theme: "plain",
+    ask: async () => own,
+    cwd: ".",
+  });
+  const seat = takeSeat(givenFrom({ texts: {}, flags: [], project: null, cwd: ".", env: {} }), quietScreen(), face, () => {});
+  closing.push(() => seat.close());
+  await seat.moveTo(server.at.url);
+  await seat.shell()?.submit(`/attach http://127.0.0.1:${typeof at === "object" ? at?.port : 0}`);
+  expect(lines.join("\n")).toContain("\\e]52;c;");
+  expect(lines.join("")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });

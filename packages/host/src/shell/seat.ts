@@ -1,14 +1,16 @@
 /**
  * Where a person sits: one face, and whichever server they are in front of.
  * S116 to one's own anew is to the same project with what was saved in it: every conversation goes on.
+ * S175 a key goes to another machine over TLS alone; what a server says in refusing is shown like anything of a stranger's.
  * S67 `/attach URL` and `/detach` change the server under the same face: the new one is reached first, so that one that cannot be reached costs nothing.
  */
 import { FaultError, describe as sentencesOf } from "@orgate/core/vocab";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
+import { visible } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
 import { SHELL } from "../shell-agent.ts";
-import { carry, NO_AUTHOR, takenUp } from "./authors.ts";
+import { type Consented, carry, NO_AUTHOR, takenUp } from "./authors.ts";
 import type { Reach } from "./reach.ts";
 import type { Face, Shell } from "./shell.ts";
 
@@ -25,6 +27,7 @@ export type Seat = Readonly<{
 export function takeSeat(given: Given, screen: Screen, face: Face, begin: (shell: Shell) => void): Seat {
   const { promise: lost, resolve } = Promise.withResolvers<FaultError>();
   let current: Shell | null = null;
+  const consented: Consented | null = given.flag("yes") ? new Set() : null;
 
   async function moveTo(url: string | null): Promise<Shell> {
     const reach = await reached(url, given, screen, face.askHidden);
@@ -38,10 +41,10 @@ export function takeSeat(given: Given, screen: Screen, face: Face, begin: (shell
         } catch (error) {
           if (!(error instanceof FaultError)) throw error;
           const { message, hint } = sentencesOf(error.fault);
-          next.say(`${message}${hint === "" ? "" : `: ${hint}`}`);
+          next.say(visible(`${message}${hint === "" ? "" : `: ${hint}`}`));
         }
       },
-      { yes: given.flag("yes") },
+      { consented },
     );
     void reach.lost?.then((fault) => {
       if (current === next) resolve(fault);
@@ -59,6 +62,9 @@ export function takeSeat(given: Given, screen: Screen, face: Face, begin: (shell
   return { shell: () => current, moveTo, lost, close: async () => current?.close() };
 }
 
+/** By what it is called: a name that leads here today may lead elsewhere tomorrow. */
+const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+
 const namesOf = (shell: Shell): readonly string[] => shell.agents().map(({ name }) => name);
 
 export async function reached(url: string | null, given: Given, screen: Screen, ask: AskHidden): Promise<Reach> {
@@ -66,6 +72,18 @@ export async function reached(url: string | null, given: Given, screen: Screen, 
   const address = URL.canParse(url) ? new URL(url) : null;
   if (address === null || !/^https?:$/.test(address.protocol))
     throw new FaultError({ kind: "usage", detail: `\`${url}\` is no address of a server`, hint: "write one: http://127.0.0.1:4680" });
+  if (address.protocol === "http:" && !isLoopback(address.hostname))
+    throw new FaultError({
+      kind: "usage",
+      detail: `${address.origin} is another machine, and everybody on the way could read the key and what is said`,
+      hint: `use https://${address.host}, or a tunnel: ssh -L 4680:127.0.0.1:4680 HOST, then http://127.0.0.1:4680`,
+    });
+  if (address.username !== "" || address.password !== "")
+    throw new FaultError({
+      kind: "usage",
+      detail: "an address of a server holds no name and no password",
+      hint: "leave them out: $ORGATE_API_KEY says who you are, or the key is asked for, hidden",
+    });
   const token = given.env.ORGATE_API_KEY || (ask === null ? "" : await ask(`API key for ${address.host}: `).catch(() => ""));
   if (token === "")
     throw new FaultError({

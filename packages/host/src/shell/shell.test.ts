@@ -12,6 +12,7 @@ import { QUIET_MS } from "./panel.ts";
 import { type Reach, reachAt } from "./reach.ts";
 import { waitingWords } from "./screen.ts";
 import { openShell, type Shell } from "./shell.ts";
+import { takeNamed } from "./table-session.ts";
 import type { TerminalEvents } from "./terminal.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -91,6 +92,70 @@ test("S5 the prompt is there before anything else, and what was sent meanwhile i
   closing.push(() => shell.close());
   one.terminal.begin(shell);
   await one.sees("You said: good morning");
+});
+
+test("S188 what was said of a line that is kept goes when it is sent, and nobody is called away who is only starting", async () => {
+  const one = person();
+  one.type("@clerk good morning\r");
+  await one.sees("it is sent as soon as everything is loaded");
+  const { reach } = await served();
+  const shell = await openShell(reach, one.terminal.face, async () => {});
+  closing.push(() => shell.close());
+  one.terminal.begin(shell);
+  const seen: string[] = [];
+  const stop = setInterval(() => seen.push(one.text()), 1).unref();
+  await one.sees("You said: good morning");
+  clearInterval(stop);
+  await one.sees("iteration");
+  expect([...seen, one.text()].join("")).not.toMatch(/as soon as|is away/);
+});
+
+test("S189 schedules complete by name, also one that was made a moment ago", async () => {
+  const { reach } = await served();
+  const { type, sees, shell } = await begun(reach);
+  type('/cron add daily clerk "0 8 * * *" look\r');
+  await sees("daily is active");
+  while (shell.choices().taking("cron", 1)?.length === 0) await new Promise((done) => setImmediate(done));
+  expect(shell.choices().taking("cron", 1)).toEqual([{ word: "daily", about: "clerk, active" }]);
+});
+
+test("S190 while the lines before are searched nothing is offered: Esc, Enter and Tab are the search's", async () => {
+  const { reach } = await served();
+  const { type, sees, text } = await begun(reach);
+  type("/help\r");
+  await sees("twice leaves");
+  type("\u0012hel");
+  await sees("search `hel`: /help");
+  expect(text()).not.toContain("▸");
+  type("\r");
+  await sees("twice leaves");
+});
+
+test("S191 a session that is named to go on in is that one or none", async () => {
+  const { reach } = await served();
+  const { type, sees, shell } = await begun(reach);
+  shell.address("clerk");
+  type("one\r");
+  await sees("You said: one");
+  type("/snapshot here\r");
+  await sees("here is");
+  await expect(takeNamed(shell, "nowhere")).rejects.toMatchObject({ fault: { kind: "session-unknown", session: "nowhere" } });
+  await expect(takeNamed(shell, "s_0000000000")).rejects.toMatchObject({ fault: { kind: "session-unknown" } });
+  await takeNamed(shell, "here");
+  expect(shell.current()?.session).not.toBe(shell.talks.all()[0]?.session);
+});
+
+test("S192 a halt of what nobody knows is said to be that; one of an agent or a tool that is there is not", async () => {
+  const { reach } = await served();
+  const { type, sees, text } = await begun(reach);
+  type("/pause clrek too fast\r");
+  await sees("nothing here is called that: agent:clrek is halted all the same");
+  await sees("until `/resume-agent clrek`");
+  for (const line of ["/pause clerk", "/halt tool look", "/halt all"]) {
+    type(`${line}\r`);
+    await sees("nothing of it begins any more");
+  }
+  expect(text()).not.toContain("nothing here");
 });
 
 test("S31 each agent has its own conversation, and whoever is addressed hears what is said to nobody", async () => {

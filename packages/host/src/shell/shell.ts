@@ -11,7 +11,7 @@ import type { Answer, SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem, RouteOutput } from "@orgate/core/wire";
 import { visible } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
-import { authorsOf } from "./authors.ts";
+import { authorsOf, type Consented } from "./authors.ts";
 import type { Taking } from "./command.ts";
 import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
@@ -93,18 +93,20 @@ export type Shell = Readonly<{
   close(): Promise<void>;
 }>;
 
-/** `move`: to another server, or to one's own (null); what cannot be done is said. `yes`: saving what is authored was consented to beforehand. */
+/** `move`: to another server, or to one's own (null); what cannot be done is said. `consented`: saving what is authored was consented to beforehand (`--yes`), and in which conversations that was used up. */
 export async function openShell(
   reach: Reach,
   face: Face,
   move: Shell["move"],
-  { yes }: Readonly<{ yes: boolean }> = { yes: false },
+  { consented }: Readonly<{ consented: Consented | null }> = { consented: null },
 ): Promise<Shell> {
   let state: LinkState = { kind: "connecting", attempt: 1 };
+  let wasOpen = false;
   let agents: Agents = [];
   let addressee: string | null = null;
   let waiting: Waiting = [];
   let recent: Sessions = [];
+  let schedules: readonly Offer[] = [];
   let isReviewing = false;
   const details = new Map<string, AgentDetail>();
   /** Where the first item stands that was printed of a session. */
@@ -115,10 +117,12 @@ export async function openShell(
 
   const link = reach.open((now) => {
     state = now;
+    wasOpen ||= now.kind === "open";
     face.changed();
   });
   let opened: Shell | null = null;
-  const authors = authorsOf(() => opened, { yes, changed: face.changed });
+  let me: string | null = null;
+  const authors = authorsOf(() => opened, { consented, me: () => me, changed: face.changed });
   const talks = openTalks(link, () => {
     authors.look();
     face.changed();
@@ -158,6 +162,9 @@ export async function openShell(
   async function lookAround(): Promise<void> {
     const found = await reach.client.call("sessions", { query: { limit: 100 } }).catch(() => null);
     if (found?.kind === "ok") recent = found.value.items;
+    const planned = await reach.client.call("schedules", { query: { limit: 100 } }).catch(() => null);
+    if (planned?.kind === "ok")
+      schedules = planned.value.items.map(({ schedule, state: now, spec }) => ({ word: schedule, about: `${spec.agent}, ${now}` }));
   }
   async function detail(agent: string): Promise<AgentDetail | null> {
     const known = details.get(agent);
@@ -190,7 +197,7 @@ export async function openShell(
     entries(items) {
       const kinds = items.flatMap((item) => (item.kind === "entry" ? [item.entry.event.kind] : []));
       if (kinds.some((kind) => kind.startsWith("approval."))) countAgain();
-      if (kinds.includes("session.opened")) lookAgain();
+      if (kinds.some((kind) => kind === "session.opened" || kind.startsWith("schedule."))) lookAgain();
     },
   });
 
@@ -207,9 +214,10 @@ export async function openShell(
     return talks.follow(session);
   }
 
-  /** It is kept, and sent when there is somebody: but that is said. */
+  /** It is kept, and sent when there is somebody: but that is said, unless it has not even begun to be there. */
   const ask: Link["ask"] = (frame) => {
-    if (state.kind !== "open") say(`${reach.name} is away: it is sent as soon as it is back`);
+    if (state.kind !== "open" && (wasOpen || state.kind !== "connecting" || state.attempt > 1))
+      say(`${reach.name} is away: it is sent as soon as it is back`);
     return link.ask(frame);
   };
 
@@ -344,13 +352,15 @@ export async function openShell(
         const [from, upTo] = [talk.settled(), settledUpTo(talk.view, talk.settled())];
         if (upTo === from) return [];
         talk.settle(upTo);
+        if (from === 0) firstShown.set(talk.session, Math.max(0, upTo - MOST_EARLIER));
+        const lines = itemsFrom(talk, from, upTo, look);
+        if (lines.length === 0) return []; // what waits for later is shown below
         const heading =
           last === talk.session || (last === null && talks.all().length === 1)
             ? []
             : ["", look.paint("dim", `── ${visible(talk.view.agent)} ──`)];
         last = talk.session;
-        if (from === 0) firstShown.set(talk.session, Math.max(0, upTo - MOST_EARLIER));
-        return [...heading, ...itemsFrom(talk, from, upTo, look)];
+        return [...heading, ...lines];
       });
     },
     footer() {
@@ -388,6 +398,7 @@ export async function openShell(
       await reach.close();
     },
   };
+  if (consented !== null) me = (await asked(reach.client.call("whoami", {})))?.principal.id ?? null;
   await Promise.all([refreshAgents(), countWaiting()]);
   lookAgain();
   const [only, ...others] = agents;
@@ -415,6 +426,7 @@ export async function openShell(
       case "command":
         return OFFERS;
       case "schedule":
+        return schedules;
       case "anything":
         return [];
       case "file":

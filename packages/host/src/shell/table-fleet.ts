@@ -69,14 +69,17 @@ function scopeIn(rest: string): Readonly<{ scope: string; reason: string }> | nu
   if (what === "all") return { scope: "all", reason };
   return named === undefined ? null : { scope: `${rest.startsWith("tool") ? "tool" : "agent"}:${named}`, reason };
 }
-async function halt(rest: string, shell: Shell): Promise<void> {
+/** S192 a name that nobody knows is halted all the same, as by `orgate halt`, and said to be unknown: it may be misspelt. */
+function isKnown(scope: string, shell: Shell): boolean {
+  if (scope === "all") return true;
+  return shell.agents().some(({ name, tools: has }) => scope === `agent:${name}` || has.some((tool) => scope === `tool:${tool}`));
+}
+async function halt(rest: string, shell: Shell, back = `/resume-work ${rest.split(/\s+/).slice(0, 2).join(" ")}`): Promise<void> {
   const wish = scopeIn(rest);
   if (wish === null) return shell.say("`/halt all`, `/halt agent NAME` or `/halt tool NAME`, and why");
   const made = await shell.asked(shell.reach.client.call("halt", { body: wish }));
-  if (made !== null)
-    shell.say(
-      `halted ${visible(made.scope)}: nothing of it begins any more, until \`/resume-work ${visible(rest.split(/\s+/).slice(0, 2).join(" "))}\``,
-    );
+  if (made !== null && !isKnown(made.scope, shell)) shell.say(`nothing here is called that: ${visible(made.scope)} is halted all the same`);
+  if (made !== null) shell.say(`halted ${visible(made.scope)}: nothing of it begins any more, until \`${visible(back)}\``);
 }
 async function resumeWork(rest: string, shell: Shell): Promise<void> {
   const wish = scopeIn(rest);
@@ -118,7 +121,7 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     takes: [["all", "agent", "tool"], "agent"],
     summary: "the kill switch: nothing new begins, what runs is stopped",
     more: ["As `orgate halt`."],
-    run: halt,
+    run: (rest, shell) => halt(rest, shell),
   },
   {
     name: "resume-work",
@@ -134,14 +137,15 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     takes: ["agent", "anything"],
     summary: "halt one agent",
     more: ["As `orgate halt agent NAME`."],
-    run: (rest, shell) => (rest === "" ? Promise.resolve(shell.say("`/pause AGENT`")) : halt(`agent ${rest}`, shell)),
+    run: (rest, shell) =>
+      rest === "" ? Promise.resolve(shell.say("`/pause AGENT`")) : halt(`agent ${rest}`, shell, `/resume-agent ${rest.split(/\s+/, 1)[0]}`),
   },
   {
     name: "resume-agent",
     usage: "AGENT",
     takes: ["agent", "anything"],
-    summary: "let it go on",
-    more: [],
+    summary: "let one agent go on; what was said to it meanwhile begins",
+    more: ["As `orgate resume-work agent NAME`."],
     run: (rest, shell) => (rest === "" ? Promise.resolve(shell.say("`/resume-agent AGENT`")) : resumeWork(`agent ${rest}`, shell)),
   },
   {

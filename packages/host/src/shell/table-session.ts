@@ -1,6 +1,6 @@
 /** Commands about the conversation, and with whom it is. */
 import { count, duration, tokensOf } from "@orgate/core/journal/view";
-import { isSessionId, seq } from "@orgate/core/vocab";
+import { FaultError, isSessionId, seq } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { age } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
@@ -38,6 +38,19 @@ export async function sessionNamed({ asked, reach, say }: Pick<Shell, "asked" | 
       : `\`${visible(text)}\` means ${found.length} sessions: write more of it`,
   );
   return null;
+}
+
+/** S191 who names a session to go on in gets that one or none: nothing is said in another by mistake. */
+export async function takeNamed(shell: Shell, text: string): Promise<void> {
+  const said: string[] = [];
+  const found = await sessionNamed({ asked: shell.asked, reach: shell.reach, say: (why) => said.push(why) }, text);
+  if (found !== null) return void shell.take(found.session, found.agent);
+  const [several] = said.filter((why) => why.includes(" means "));
+  throw new FaultError(
+    several === undefined
+      ? { kind: "session-unknown", session: text }
+      : { kind: "usage", detail: several, hint: "`orgate shell --list` shows them" },
+  );
 }
 
 export function sessionTable(items: readonly Summary[], now: number, look: Pick<Look, "paint" | "columns">): readonly string[] {
@@ -192,8 +205,20 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
       if (!(await shell.cancel(rest))) shell.say("nothing is running");
     },
   },
-  { name: "cost", usage: "", summary: "what this conversation has used", more: [], run: figures },
-  { name: "tokens", usage: "", summary: "the same", more: [], run: figures },
+  {
+    name: "cost",
+    usage: "",
+    summary: "what this conversation has cost: turns, calls, tokens, money",
+    more: ["As `orgate sessions show` ends."],
+    run: figures,
+  },
+  {
+    name: "tokens",
+    usage: "",
+    summary: "how many tokens this conversation has used: in, from the cache, out",
+    more: ["The same figures as `/cost`."],
+    run: figures,
+  },
   {
     name: "debug",
     usage: "[ID]",

@@ -3,12 +3,15 @@
  *
  * S51 a line that begins with `/` and a name is a command or is refused with the nearest one: it is never sent to an agent.
  * S52 every command has help: `/help NAME`, `/NAME help`, `/NAME --help`.
+ * S187 `/help` lists all commands by group, on one screen; `/help GROUP` and `/help all` say what each is for.
  */
 import { nearest } from "../cli/parse.ts";
 import { visible } from "../cli/visible.ts";
 import type { ShellCommand } from "./command.ts";
+import { type Look, wrapped } from "./screen.ts";
 import { AUTHOR_COMMANDS } from "./table-author.ts";
 import { FLEET_COMMANDS } from "./table-fleet.ts";
+import { GROUPS } from "./table-groups.ts";
 import { KEEP_COMMANDS } from "./table-keep.ts";
 import { ORCHESTRATE_COMMANDS } from "./table-orchestrate.ts";
 import { PEOPLE_COMMANDS } from "./table-people.ts";
@@ -17,15 +20,24 @@ import { TALK_COMMANDS } from "./table-talk.ts";
 
 const HELP: ShellCommand = {
   name: "help",
-  usage: "[COMMAND]",
+  usage: "[COMMAND | GROUP | all]",
   takes: ["command"],
   summary: "what there is, or one command in full",
-  more: [],
-  async run(rest, { face }) {
-    const one = SHELL_COMMANDS.find(({ name }) => name === rest.replace(/^\//, ""));
-    face.print(one === undefined ? overview(face.look().paint) : helpOf(one));
+  more: [`Groups: ${GROUPS.map(({ name }) => name).join(", ")}.`],
+  async run(rest, { face, say }) {
+    const asked = rest.replace(/^\//, "").toLowerCase();
+    const command = SHELL_COMMANDS.find(({ name }) => name === asked);
+    const groups = asked === "all" ? GROUPS : GROUPS.filter(({ name }) => isMeant(name, asked));
+    if (asked === "") face.print(overview(face.look()));
+    else if (command !== undefined || groups.length > 0)
+      face.print([
+        ...(command === undefined ? [] : helpOf(command, face.look())),
+        ...groups.flatMap((group) => helpOfGroup(group, face.look())),
+      ]);
+    else say(`there is no command and no group \`${visible(rest)}\`: \`/help\` lists them`);
   },
 };
+const isMeant = (group: string, asked: string): boolean => group === asked || group.endsWith(` ${asked}`);
 
 export const SHELL_COMMANDS: readonly ShellCommand[] = [
   HELP,
@@ -62,21 +74,44 @@ export function commandIn(text: string): Read {
     : { kind: "command", command, rest: rest.trim() };
 }
 
-function overview(paint: (tone: "dim" | "accent", text: string) => string): readonly string[] {
-  const wide = Math.max(...SHELL_COMMANDS.map(({ name, usage }) => name.length + usage.length)) + 3;
+type Group = (typeof GROUPS)[number];
+const LEFT = 16;
+function overview(look: Look): readonly string[] {
+  const rest = " ".repeat(LEFT);
   return [
     "",
-    ...SHELL_COMMANDS.map(({ name, usage, summary }) => {
-      const left = `/${name}${usage === "" ? "" : ` ${usage}`}`;
-      return `${paint("accent", left)}${" ".repeat(Math.max(1, Math.min(wide, 34) - left.length))}${summary}`;
-    }),
+    ...GROUPS.flatMap(({ name, commands }) =>
+      wrapped(commands.map((one) => `/${one}`).join(" "), look, {
+        first: look.paint("accent", name.padEnd(LEFT)),
+        rest,
+        indent: LEFT,
+      }),
+    ),
     "",
-    paint("dim", "@agent message tells one agent · Tab completes · Alt-Enter breaks the line · Esc cancels · Ctrl-C twice leaves"),
+    ...[
+      "`/help COMMAND` says all of one, `/help GROUP` what each of a group is for, `/help all` of all",
+      "@agent message tells one agent · Tab completes · Alt-Enter breaks the line · Ctrl-R searches · Esc cancels · Ctrl-C twice leaves",
+    ].flatMap((line) => wrapped(line, look, undefined, "dim")),
   ];
 }
-const helpOf = ({ name, usage, summary, more }: ShellCommand): readonly string[] => [
+
+const NARROW = 70;
+function helpOfGroup({ name: group, about, commands }: Group, look: Look): readonly string[] {
+  const { paint, columns } = look;
+  const indent = columns < NARROW ? 4 : 34;
+  return [
+    "",
+    ...wrapped(`${group}: ${about}`, look, undefined, "strong"),
+    ...SHELL_COMMANDS.filter(({ name }) => commands.includes(name)).flatMap(({ name, usage, summary }) => {
+      const left = `/${name}${usage === "" ? "" : ` ${usage}`}`;
+      const rest = " ".repeat(indent);
+      if (left.length < indent) return wrapped(summary, look, { first: paint("accent", left.padEnd(indent)), rest, indent });
+      return [...wrapped(left, look, undefined, "accent"), ...wrapped(summary, look, { first: rest, rest, indent })];
+    }),
+  ];
+}
+const helpOf = ({ name, usage, summary, more }: ShellCommand, look: Look): readonly string[] => [
   "",
-  `/${name}${usage === "" ? "" : ` ${usage}`}`,
-  `  ${summary}`,
-  ...more.map((line) => `  ${line}`),
+  ...wrapped(`/${name}${usage === "" ? "" : ` ${usage}`}`, look),
+  ...[summary, ...more].flatMap((line) => wrapped(line, look, { first: "  ", rest: "  ", indent: 2 })),
 ];

@@ -44,7 +44,7 @@ export async function tryArtifact(config: Config, artifact: Artifact, env: Env, 
   const looked = await lookedAt(config, artifact, env, kind);
   if (Array.isArray(looked)) return unfit(looked, path);
   const before = await loaded(config, env, null).catch(() => null);
-  const gains = before === null ? [] : shellsGain(before, looked, path);
+  const gains = before === null || before.side === null ? mightLetShell(looked, path) : shellsGain(before.side, looked, path);
   if (gains.length > 0) return unfit(gains, path);
   return {
     kind: "fit",
@@ -143,7 +143,9 @@ function judge(
   const drafted = symbi === null ? [] : agents.filter(({ name }) => symbi.agents.some((one) => one.name === name));
   return [
     ...judgePolicies(policies, { constraints, tools, warnings: warnings.filter(({ file }) => file === path) }),
-    ...(manifest === undefined ? [] : [...judgeManifest(manifest, constraints), ...takesName(manifest, project)]),
+    ...(manifest === undefined
+      ? []
+      : [...judgeManifest(manifest, constraints), ...takesName(manifest, project), ...behindShell(manifest, agents)]),
     ...(symbi === null ? [] : drafted.flatMap((agent) => [...judgeAgent({ agent, symbi }, ground), ...takesFromShell(agent, path)])),
     ...(symbi === null
       ? []
@@ -168,6 +170,22 @@ function takesName({ shown, contract }: ManifestFile, { desk }: ProjectAgents): 
       ]
     : [];
 }
+
+/** S171 what a person gave the shell to use is not another thing under the same name. */
+const behindShell = ({ shown, contract }: ManifestFile, agents: readonly Agent[]): readonly Finding[] => {
+  const { name } = contract.manifest.tool;
+  return agents.find((agent) => agent.name === SHELL)?.tools.some((tool) => tool.name === name)
+    ? [
+        {
+          file: shown,
+          line: 1,
+          column: 1,
+          detail: `\`${name}\` is a tool that the shell itself uses`,
+          hint: "a person writes what it does",
+        },
+      ]
+    : [];
+};
 
 const takesFromShell = (agent: Agent, file: string): readonly Finding[] => {
   const at = (detail: string): Finding => ({ file, line: 1, column: 1, detail, hint: "take it out" });
@@ -196,14 +214,31 @@ const namesShell = (policies: readonly LoadedPolicy[]): readonly Finding[] =>
 
 const RANK = { deny: 0, defer: 1, ask: 2, modify: 3, allow: 4 } as const;
 
-/** Whatever it is called: requests that would be decided more kindly for the shell, in the shell. */
-function shellsGain(before: Loaded, after: Loaded, file: string): readonly Finding[] {
-  if (before.side === null || after.side === null || !after.agents.some(({ name }) => name === SHELL)) return [];
+/**
+ * Whatever it is called: requests that would be decided more kindly for the shell, in the shell.
+ * S170 and what is the shell's alone at every surface: a session that was opened elsewhere is gone on with here, and `policies/shell/` is no part of it.
+ */
+function shellsGain(was: Side, after: Loaded, file: string): readonly Finding[] {
+  const is = after.side;
+  if (is === null || !after.agents.some(({ name }) => name === SHELL)) return [];
   // the shell as it would be, on both sides: that there is one more whom it may ask to have do something is no gain
-  const agents = after.side.agents.filter(({ name }) => name === SHELL);
-  const inShell = (side: Side): Side => ({ ...side, agents, loaded: { ...side.loaded, gateFor: () => side.loaded.gateFor("shell") } });
-  const found = differencesOf(inShell(before.side), inShell(after.side), [], SHELL);
-  const kinder = [...found.permits, ...found.asks].filter(({ before: was, after: is }) => RANK[is.verdict] > RANK[was.verdict]);
+  const agents = is.agents.filter(({ name }) => name === SHELL);
+  const alone = agents.map((agent) => ({ ...agent, tools: agent.tools.filter(({ name }) => SHELL_TOOLS.some((own) => own === name)) }));
+  const kinderAt = (surface: Surface): readonly Change[] => {
+    const at = (side: Side): Side => ({
+      ...side,
+      agents: surface === "shell" ? agents : alone,
+      loaded: { ...side.loaded, gateFor: () => side.loaded.gateFor(surface) },
+    });
+    const found = differencesOf(at(was), at(is), [], SHELL);
+    return [...found.permits, ...found.asks]
+      .filter((one) => RANK[one.after.verdict] > RANK[one.before.verdict])
+      .filter(({ action }) => surface === "shell" || SHELL_TOOLS.some((own) => action === `tool:${own}`));
+  };
+  // surfaces without policies of their own are decided on by the same gate
+  const isAlike = (a: Surface, b: Surface): boolean => [was, is].every(({ loaded: one }) => one.gateFor(a) === one.gateFor(b));
+  const surfaces = SURFACES.filter((one, i) => one === "shell" || SURFACES.findIndex((other) => isAlike(one, other)) === i);
+  const kinder = surfaces.flatMap(kinderAt);
   return kinder.slice(0, 3).map(({ action, before: was, after: is }) => ({
     file,
     line: 1,
@@ -212,6 +247,19 @@ function shellsGain(before: Loaded, after: Loaded, file: string): readonly Findi
     hint: "policies/shell/ says what it may, and a person writes that",
   }));
 }
+
+/** S170 where there is nothing to compare with, a permit that names neither people nor another agent might be about the shell. */
+const mightLetShell = ({ loading }: Loaded, file: string): readonly Finding[] =>
+  (loading.kind === "loaded" ? loading.loaded.policies : [])
+    .filter((one) => one.file === file && !one.shadow && one.json.effect === "permit")
+    .filter(({ json }) => (isAnybody(json) && json.principal.entity_type !== "User") || principalsIn(json, "AgentGroup").length > 0)
+    .map(({ id, line }) => ({
+      file,
+      line,
+      column: 1,
+      detail: `${id} might let the shell itself do more, and the project does not load as it is: nobody can tell`,
+      hint: "name the agent that it is for, or have a person mend the project first",
+    }));
 
 // ── what it changes ──
 
@@ -247,6 +295,12 @@ export function changesOf(fit: Extract<Tried, { kind: "fit" }>): readonly string
     : [...lines.slice(0, MOST_LINES), `… ${lines.length - MOST_LINES} more: \`orgate agents diff\` has all`];
 }
 
+/** Whether people may newly do something by it; where there is nothing to compare with, whatever policies say might be that. */
+export function isAboutPeople({ artifact, sides }: Extract<Tried, { kind: "fit" }>): boolean {
+  if (sides === null || sides.before === null) return artifact === "cedar";
+  return peopleLines(sides.before, sides.after).length > 0;
+}
+
 const surfaceIn = (path: string): Surface | null => SURFACES.find((one) => path.split("/").slice(1, -1).includes(one)) ?? null;
 
 /** What people may is not tried: what is permitted to them that was not, and what forbids it no more, is told by its policy. */
@@ -254,7 +308,7 @@ function peopleLines(before: Side, after: Side): readonly string[] {
   const only = (these: Side, others: Side, effect: "permit" | "forbid"): readonly LoadedPolicy[] => {
     const known = new Set(others.loaded.policies.map(({ text }) => text));
     return these.loaded.policies.filter(
-      ({ json, text, shadow }) => !shadow && json.effect === effect && !known.has(text) && isAboutPeople(json),
+      ({ json, text, shadow }) => !shadow && json.effect === effect && !known.has(text) && speaksOfPeople(json),
     );
   };
   const acts = ({ json }: LoadedPolicy): string =>
@@ -266,7 +320,7 @@ function peopleLines(before: Side, after: Side): readonly string[] {
     ...only(before, after, "forbid").map((one) => ({ one, says: `newly permits people what was forbidden: ${acts(one)} (${one.id})` })),
   ].flatMap(({ one, says }) => (acts(one) === "" ? [] : [says]));
 }
-const isAboutPeople = (json: LoadedPolicy["json"]): boolean =>
+const speaksOfPeople = (json: LoadedPolicy["json"]): boolean =>
   json.principal.entity_type === undefined
     ? isAnybody(json) || principalsIn(json, "User").length + principalsIn(json, "UserGroup").length > 0
     : json.principal.entity_type === "User";

@@ -4,7 +4,7 @@ import { actionOf, caseSchema, factsOf } from "@orgate/core/gate";
 import { afterEach, expect, test } from "vitest";
 import { openPolicies } from "../../policies.ts";
 import { loadProjectAgents } from "../../project-agents.ts";
-import { carry } from "../authors.ts";
+import { type Consented, carry, isConsentedTo } from "../authors.ts";
 import { BASE, layOut, type ProjectStand } from "../fixtures/project.ts";
 import { type AuthorStand, openAuthor } from "../fixtures/serving.ts";
 
@@ -117,6 +117,65 @@ test("S115 --yes is a session grant for save_artifact alone: listed, used by the
   expect(at.shell.questions()[0]?.item.summary).toBe("tools/say.clad.toml");
   expect(existsSync(join(stand.root, "tools/say.clad.toml"))).toBe(false);
 }, 60_000);
+
+test("S172 what was revoked stays so when the server is begun anew; another's conversation is asked about, whoever looks at it with --yes", async () => {
+  const stand = layOut();
+  closing.push(async () => stand.remove());
+  const consented: Consented = new Set();
+  const first = await openAuthor(stand, ["yes"], consented);
+  await first.say('/spawn "one that reads notes"', "ended");
+  expect(first.moves()).toBe(1); // the server is to be begun anew with it
+  const session = first.shell.current()?.session;
+  const grants = await first.shell.asked(first.shell.reach.client.call("grants", { query: { limit: 10 } }));
+  await first.shell.submit(`/revoke ${grants?.items[0]?.grant} enough`);
+  await first.close();
+  const next = await openAuthor(stand, ["yes"], consented);
+  closing.push(next.close);
+  if (session !== undefined) next.shell.take(session, "shell");
+  await next.say('/tool "say that runs `echo {text}`"');
+  expect(next.shell.questions()[0]?.item.summary).toBe("tools/say.clad.toml");
+  expect(next.shell.isSettling()).toBe(false);
+  expect(next.text()).not.toContain("--yes:");
+}, 60_000);
+
+test("S174 what changes what people may do is asked about each time: neither --yes nor a grant in force covers it", async () => {
+  const mallory = '@id("x") permit(principal == User::"mallory", action in [Action::"approve", Action::"edit-policy"], resource);';
+  const { stand, at } = await begun(
+    {
+      "agents/shell.symbi": scripted(
+        [
+          rule('{ says: "agent" }', "save_artifact", "agents/helper.symbi", GOOD),
+          rule('{ says: "people" }', "save_artifact", "policies/x.cedar", mallory),
+          '{ when: { called: ["save_artifact"] }, say: "done" }',
+        ].join(", "),
+      ),
+    },
+    ["yes"],
+  );
+  await at.say("save people");
+  expect(at.shell.questions()).toMatchObject([
+    { item: { summary: "policies/x.cedar" }, edit: { newly: ["newly permits people: approve, edit-policy (x/x)"] } },
+  ]);
+  await answer(at, "deny");
+  await at.say("save agent", "ended");
+  expect(existsSync(join(stand.root, "agents/helper.symbi"))).toBe(true); // by --yes, which the first question did not use up
+  await at.say("save people");
+  expect(at.shell.questions()).toMatchObject([{ item: { summary: "policies/x.cedar" } }]);
+  expect(existsSync(join(stand.root, "policies/x.cedar"))).toBe(false);
+}, 60_000);
+
+test("S172 --yes answers what one's own conversations ask, and nobody else's", () => {
+  const save = { agent: "shell", item: { tool: "save_artifact", asks: [{ grant: "tool session" }] } };
+  const ann = { kind: "user", id: "ann" } as const;
+  expect(isConsentedTo(save, ann, "ann")).toBe(true);
+  expect(isConsentedTo(save, { kind: "user", id: "bob" }, "ann")).toBe(false);
+  expect(isConsentedTo(save, { kind: "agent", id: "ann" }, "ann")).toBe(false);
+  expect(isConsentedTo(save, null, "ann")).toBe(false); // of a session that is looked through, not followed
+  expect(isConsentedTo(save, null, null)).toBe(false);
+  expect(isConsentedTo({ ...save, agent: "other" }, ann, "ann")).toBe(false);
+  expect(isConsentedTo({ ...save, item: { ...save.item, tool: "edit_file" } }, ann, "ann")).toBe(false);
+  expect(isConsentedTo({ ...save, item: { ...save.item, asks: [{ grant: "tool session" }, { grant: null }] } }, ann, "ann")).toBe(false);
+});
 
 test("S105 no yes and no grant covers the shell's own: refused before anybody is asked, and forbidden by policy beside that", async () => {
   const own = ["agents/shell.symbi", "policies/shell/shell.cedar", ".orgate/constraints.toml"];

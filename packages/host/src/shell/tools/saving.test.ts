@@ -22,7 +22,7 @@ async function refusedBecause(path: string, content: string): Promise<string> {
   const before = readdirSync(stand.root, { recursive: true }).sort();
   const found = await looked(path, content);
   const why = found.kind === "unfit" ? found.problems.map(({ detail }) => detail).join("\n") : "FIT";
-  await expect(save(stand.config(), {}, { path, content }, { newly: [] })).rejects.toThrow();
+  await expect(save(stand.config(), {}, { path, content }, { newly: [], people: false })).rejects.toThrow();
   expect(readdirSync(stand.root, { recursive: true }).sort()).toEqual(before);
   return why;
 }
@@ -211,4 +211,26 @@ test("S120 what people may newly do is told by its policy, and policies of a sur
   expect(
     await newly("policies/webhook/x.cedar", '@id("x") forbid(principal == Agent::"reader", action == Action::"tool:read_note", resource);'),
   ).toMatch(/newly forbids: reader · tool:read_note .*allow → deny \(webhook\/x\/x\)/);
+});
+
+test("S170 nothing authored lets the shell save unasked at another surface, nor where nobody can tell what it lets it do", async () => {
+  const wide = '@id("x") permit(principal, action == Action::"tool:save_artifact", resource);';
+  expect(await refusedBecause("policies/x.cedar", wide)).toContain("let the shell itself do more: tool:save_artifact, deny → allow");
+  expect(await refusedBecause("policies/api/x.cedar", wide)).toContain("let the shell itself do more: tool:save_artifact");
+  expect(await refusedBecause("policies/x.cedar", '@id("x") permit(principal, action in Action::"govern", resource);')).toContain(
+    "let the shell itself do more",
+  );
+  stand.put("policies/broken.cedar", "permit(");
+  const mended = (more: string): string => `@id("a") permit(principal == Agent::"reader", action == Action::"recall", resource);\n${more}`;
+  expect(await refusedBecause("policies/broken.cedar", mended(wide))).toContain("might let the shell itself do more");
+  expect((await looked("policies/broken.cedar", mended(""))).kind).toBe("fit");
+});
+
+test("S171 the manifest behind a tool that a person gave the shell is not rewritten by it", async () => {
+  stand.put("tools/say.clad.toml", MANIFEST);
+  const other = MANIFEST.replace('template = "echo {text}"', 'template = "echo -n {text}"');
+  expect((await looked("tools/say.clad.toml", other)).kind).toBe("fit");
+  const shell = readFileSync(join(stand.root, "agents/shell.symbi"), "utf8");
+  stand.put("agents/shell.symbi", shell.replace("list_agents, run_agent", "list_agents, say, run_agent"));
+  expect(await refusedBecause("tools/say.clad.toml", other)).toContain("`say` is a tool that the shell itself uses");
 });

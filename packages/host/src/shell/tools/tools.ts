@@ -147,6 +147,7 @@ function saver(config: Config, env: Env, desk: Pick<CoordinatorTools, "speaking"
       content,
       before: z.string().max(MAX_ARTIFACT).optional().describe("Set by the shell: what lies there now"),
       newly: z.array(z.string()).optional().describe("Set by the shell: what would be decided otherwise"),
+      people: z.boolean().optional().describe("Set by the shell: whether it changes what people may do"),
     }),
     repeat: "idempotent",
     effects: ["govern"],
@@ -155,14 +156,19 @@ function saver(config: Config, env: Env, desk: Pick<CoordinatorTools, "speaking"
     edits: true,
     resource: ({ path: id }) => ({ type: "Artifact", id }),
     resourceTypes: ["Artifact"],
-    async run({ path: at, content: text, before, newly }, { session, evidence }) {
+    async run({ path: at, content: text, before, newly, people = true }, { session, evidence }) {
       const { act } = await import("../../coordinator/access.ts");
       const { agent, voices } = await desk.speaking(session);
       if (agent !== SHELL) throw new Error("only the shell's own agent saves artifacts");
       const why = voices.refuses(act("edit-policy", "policies", { id: surfaceOf(at) }));
       if (why !== null) throw new Error(`\`${voices.speaker.principal.id}\` may not change what decides: ${why}`);
       if (newly === undefined) throw new Error("nobody was shown what it changes: propose it again");
-      const { edit, tried } = await save(config, env, { path: at, content: text }, { ...(before === undefined ? {} : { before }), newly });
+      const { edit, tried } = await save(
+        config,
+        env,
+        { path: at, content: text },
+        { ...(before === undefined ? {} : { before }), newly, people },
+      );
       evidence({ edit });
       return { saved: at, kind: tried.artifact, agents: tried.agents, next: nextFor(at, tried.agents) };
     },
