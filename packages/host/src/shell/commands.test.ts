@@ -39,7 +39,7 @@ test("S70 talking: an agent is chosen, started, asked, told; what it is shown is
   await at.sees("nobody addressed");
   await does("/help", /conversation +\/ask[\s\S]*Ctrl-C twice\s+leaves/);
   await does("/help all", /\/agent use NAME \| clear/);
-  await does("/help compact", /Prints before → after/);
+  await does("/help compact", /Prints before →\s+after/);
   await does("/agents", /desk +offline\/desk/);
   await does("/agent use desk", "you talk to desk");
   await does("/context", "nothing has been said");
