@@ -16,7 +16,7 @@ import { type History, HOLDS_SECRET } from "./history.ts";
 import { inert } from "./inert.ts";
 import type { Key } from "./keys.ts";
 import { liveRegion } from "./live-region.ts";
-import { type Bound, boundTo, type Choice, type Panel, panelFor, press } from "./panel.ts";
+import { type Bound, boundTo, type Choice, type Panel, panelFor, press, rearmed } from "./panel.ts";
 import type { Look } from "./screen.ts";
 import type { Face, Modal, Shell } from "./shell.ts";
 import type { Terminal, TerminalEvents } from "./terminal.ts";
@@ -125,6 +125,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   function pressed(key: Key): void {
     const at = now();
     hint = "";
+    // S177 what is typed into something else is typing too, and while that has the keys the question may not even be on screen
+    if (panel !== null && (hidden !== null || modal !== null)) panel = rearmed(panel, at);
     if (hidden !== null) {
       hidden = typedHidden(hidden, key);
       return;

@@ -111,7 +111,7 @@ test.each([6, 10, 24, 60])(
     const { rows: shown } = regionOf({ ...picture(""), panel }, look(80), rows);
     const text = shown.join("\n");
     expect(shown.length).toBeLessThan(rows);
-    expect(text).toContain("y once · e edit · g grant · n no");
+    expect(text).toContain("y once · e edit · g grant (tool session) · n no");
     if (rows >= 10) expect(text).toContain("newly permits: x · tool:pay");
     if (rows === 10 || rows === 24) expect(text).toContain("more: /why shows all");
     if (rows === 60) expect(text).toContain("+ line 39");

@@ -150,7 +150,7 @@ function panelRows(
       : focus === "panel" && now < armedAt
         ? "a moment: what is typed now is no answer"
         : focus === "panel"
-          ? `y once · e edit · ${item.asks.every(({ grant }) => grant !== null) ? "g grant · " : ""}n no · ? why · Esc later`
+          ? `y once · e edit · ${grantKey(item.asks)}n no · ? why · Esc later`
           : "Tab answers it";
   const head = [
     paint("warn", shortened(`── ${agent} asks · ${item.approval} ${"─".repeat(columns)}`, columns - 1)),
@@ -162,6 +162,12 @@ function panelRows(
   ];
   const about = edit === null ? [] : editRows(edit, look, Math.max(most - head.length - foot.length, 0));
   return [...head, ...about, ...foot].slice(-Math.max(most, 1));
+}
+
+/** S177 how far an answer would reach stands beside its key; where one of those that ask lets nothing be remembered there is no such key. */
+function grantKey(asks: Panel["asked"]["item"]["asks"]): string {
+  const widths = [...new Set(asks.map(({ grant }) => grant))];
+  return widths.some((one) => one === null) ? "" : `g grant (${widths.join(", ")}) · `;
 }
 
 /** What it newly permits has the first claim to the room. */

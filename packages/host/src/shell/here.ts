@@ -5,11 +5,12 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
+import { shortened, visible } from "../cli/visible.ts";
 import { personOf, projectOf } from "../commands/project.ts";
 import { loadedFor, openServing } from "../commands/serving.ts";
 import type { Access, Asking } from "../coordinator/access.ts";
 import type { Identity } from "../coordinator/auth.ts";
-import { openLog } from "../coordinator/logs.ts";
+import type { Log } from "../coordinator/logs.ts";
 import type { AskHidden } from "../secrets.ts";
 
 export type OwnServer = Readonly<{ url: string; token: string; name: string; close(): Promise<void> }>;
@@ -18,7 +19,7 @@ export async function serveHere(given: Given, screen: Screen, ask: AskHidden): P
   const config = { ...projectOf(given), allowShell: given.flag("allow-shell") };
   const loaded = await loadedFor(config, given.env, "shell", ask);
   const token = randomBytes(32).toString("base64url");
-  const log = openLog({ write: (line) => screen.aside(line.trimEnd()), now: Date.now, least: "error" });
+  const log = logAside(screen.aside);
   const served = await openServing(given, screen, {
     loaded,
     person: personOf(given, screen),
@@ -39,6 +40,17 @@ export async function serveHere(given: Given, screen: Screen, ask: AskHidden): P
     },
   };
 }
+
+const MOST_SAID = 500;
+/** S193 what goes wrong in a server of one's own is said beside the conversation, in one line for a person: what, why, and what it is about. */
+export const logAside =
+  (say: (line: string) => void): Log =>
+  (level, what, { error = "", ...about } = {}) => {
+    if (level !== "error") return;
+    const known = Object.entries(about).flatMap(([name, value]) => (value === null || value === "" ? [] : [`${name} ${value}`]));
+    const why = error === null || error === "" ? "" : `: ${error}`;
+    say(`✗ ${shortened(visible(`${what}${why}${known.length === 0 ? "" : ` (${known.join(", ")})`}`), MOST_SAID)}`);
+  };
 
 /** Beside what the project's identities let in. */
 export async function withOwnKey(identity: Identity, person: string, token: string): Promise<Access> {

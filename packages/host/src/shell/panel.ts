@@ -45,6 +45,9 @@ export const openPanel = (asked: Asked, drawnAt: number, lastKeyAt: number, isLi
   writing: null,
 });
 
+/** Keys that went elsewhere keep it waiting like those of the line. */
+export const rearmed = (panel: Panel, now: number): Panel => ({ ...panel, armedAt: Math.max(panel.armedAt, now + QUIET_MS) });
+
 /** The first that is open; null closes. One that was put aside is not shown again unless there is no other. */
 export function panelFor(
   current: Panel | null,

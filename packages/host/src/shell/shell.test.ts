@@ -196,6 +196,37 @@ test("S40 an approval while the turn runs: what was being typed is no answer, a 
   expect(at.stand.runs.pay).toBe(1);
 });
 
+test("S177 a question that came while something else had the keys is answered by none of them, nor by the next before it was seen", async () => {
+  const { at, reach } = await served();
+  const { type, sees, later, terminal, shell } = await begun(reach);
+  let isLeft = false;
+  terminal.face.show({
+    rows: () => ["the fleet"],
+    pressed: () => {
+      isLeft = true;
+      terminal.face.show(null);
+    },
+  });
+  await sees("the fleet");
+  await shell.submit("@clerk pay");
+  while (shell.questions().length === 0) await new Promise((done) => setImmediate(done));
+  terminal.face.changed();
+  await new Promise((done) => setImmediate(done));
+  later(QUIET_MS * 10); // it is long since it came, and nobody has seen it
+  type("q");
+  type("y");
+  expect(isLeft).toBe(true);
+  await sees("clerk asks");
+  await sees("› y"); // it went to the line
+  expect(shell.questions()).toHaveLength(1);
+  expect(at.stand.runs.pay).toBe(0);
+  type("\u0015\t");
+  later(QUIET_MS + 1);
+  type("y");
+  await sees("pay answered: paid");
+  expect(at.stand.runs.pay).toBe(1);
+});
+
 test("S41 no with a reason: the agent is told, and nothing runs", async () => {
   const { at, reach } = await served();
   const { type, sees, later } = await begun(reach);
