@@ -10,7 +10,7 @@ import { type Agent, describe, FaultError, SURFACES, type Surface } from "@orgat
 import { type LoadedPolicy, USER_ACTIONS } from "@orgate/core/gate";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import { type Change, type Differences, differencesOf, type Side } from "../../agents-diff.ts";
-import { type ManifestFile, openCalendar } from "../../compose.ts";
+import { type ManifestFile, openCalendar, sha256 } from "../../compose.ts";
 import type { Config } from "../../config.ts";
 import { type Loading, policyPlace, tryFolder } from "../../policies.ts";
 import { casesOf } from "../../policy-cases.ts";
@@ -290,9 +290,14 @@ export function changesOf(fit: Extract<Tried, { kind: "fit" }>): readonly string
     ...(found.cut.length === 0 ? [] : [`not all was tried: there is more at the turning points of ${found.cut.slice(0, 5).join(", ")}`]),
   ];
   if (lines.length === 0) return ["nothing is decided otherwise"];
-  return lines.length <= MOST_LINES
-    ? lines
-    : [...lines.slice(0, MOST_LINES), `… ${lines.length - MOST_LINES} more: \`orgate agents diff\` has all`];
+  return shownOf(lines);
+}
+
+/** S178 those for which there is no room are told apart all the same: what was said yes to is held against what would be saved. */
+export function shownOf(lines: readonly string[]): readonly string[] {
+  const rest = lines.slice(MOST_LINES);
+  if (rest.length === 0) return lines;
+  return [...lines.slice(0, MOST_LINES), `… ${rest.length} more (${sha256(rest.join("\n")).slice(0, 12)}): \`orgate agents diff\` has all`];
 }
 
 /** Whether people may newly do something by it; where there is nothing to compare with, whatever policies say might be that. */

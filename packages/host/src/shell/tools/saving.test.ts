@@ -2,6 +2,7 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
+import { shownOf } from "../authoring/trying.ts";
 import { BASE, layOut, MANIFEST, type ProjectStand } from "../fixtures/project.ts";
 import { lookAt, save, shelfOf } from "./saving.ts";
 
@@ -233,4 +234,14 @@ test("S171 the manifest behind a tool that a person gave the shell is not rewrit
   const shell = readFileSync(join(stand.root, "agents/shell.symbi"), "utf8");
   stand.put("agents/shell.symbi", shell.replace("list_agents, run_agent", "list_agents, say, run_agent"));
   expect(await refusedBecause("tools/say.clad.toml", other)).toContain("`say` is a tool that the shell itself uses");
+});
+
+test("S178 what is newly permitted beyond what there is room for is told apart as well", () => {
+  const lines = Array.from({ length: 60 }, (_, i) => `newly permits: x · tool:t${i}`);
+  const other = lines.with(50, "newly permits: x · tool:pay");
+  expect(shownOf(lines)).toHaveLength(41);
+  expect(shownOf(lines).at(-1)).toMatch(/^… 20 more \([0-9a-f]{12}\)/);
+  expect(shownOf(other)).not.toEqual(shownOf(lines));
+  expect(shownOf([...lines])).toEqual(shownOf(lines));
+  expect(shownOf(lines.slice(0, 40))).toEqual(lines.slice(0, 40));
 });
