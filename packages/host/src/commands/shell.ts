@@ -45,8 +45,9 @@ async function onTerminal(given: Given, screen: Screen): Promise<number> {
     const last = seat.shell()?.current()?.session ?? null;
     terminal.close();
     await seat.close();
+    const columns = process.stdout.columns ?? screen.columns; // as wide as it is by now
     if (last !== null)
-      for (const line of folded(`orgate shell --resume ${last} goes on here`, screen.columns)) screen.line(screen.paint("dim", line));
+      for (const line of folded(`orgate shell --resume ${last} goes on here`, columns)) screen.line(screen.paint("dim", line));
   }
 }
 const FRAME_MS = 16;
