@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Entry, type EventKind, fold, type JournalEvent, seq, sessionId } from "@orgate/core";
-import { verify } from "@orgate/core/journal";
+import { readExport, verify } from "@orgate/core/journal";
 import { checkSignature, ed25519, nameKey, openReadStore, type ReadStore, sha256 } from "orgate";
 import { TOOLS } from "./stand/script.ts";
 import type { Line } from "./stand/wire.ts";
@@ -38,10 +38,17 @@ export const entriesOf = (store: ReadStore, session: string): Promise<readonly E
 
 /** The whole journal, proved as an auditor would: stored form and root key. */
 export function provedClean(store: ReadStore, directory: string): readonly Violation[] {
-  const root = ed25519.read(readFileSync(join(directory, "keys", "root.key"), "utf8"))?.publicKey ?? "";
-  const ports = { hash: sha256, checkSignature, nameKey };
-  const { problems } = verify({ records: store.records, root, ports, head: null, progress: () => {}, torn: null });
+  const { problems } = verify({ records: store.records, root: rootOf(directory), ports, head: null, progress: () => {}, torn: null });
   return problems.map((p) => `J33 the journal does not verify: ${JSON.stringify(p)}`);
+}
+const ports = { hash: sha256, checkSignature, nameKey };
+const rootOf = (directory: string): string => ed25519.read(readFileSync(join(directory, "keys", "root.key"), "utf8"))?.publicKey ?? "";
+
+/** A file that was taken away, proved as `orgate journal verify FILE` does. */
+export function exportedClean(text: string, directory: string): readonly Violation[] {
+  const { problems, torn, what } = readExport(text, rootOf(directory), ports);
+  const found = problems.map((p) => `O100 the export does not verify: ${JSON.stringify(p)}`);
+  return torn || what !== "journal" ? [...found, `O100 the export is ${torn ? "torn" : `a ${what}`}`] : found;
 }
 
 /** `lines` are those of every process that had the session in hand. */

@@ -7,7 +7,7 @@ import type { Violation } from "../checks.ts";
 import type { Suite } from "../suite.ts";
 import { openBrowser } from "./browser.ts";
 import { type ConsoleDesk, openDesk } from "./desk.ts";
-import { blur, DESKTOP, enter, focused, go, misfits, type Person, PHONE, reached, sound } from "./kit.ts";
+import { blur, DESKTOP, enter, focused, go, misfits, type Person, PHONE, reached, sound, still } from "./kit.ts";
 import { deliver, execute } from "./seed.ts";
 
 type Case = Readonly<{ name: string; run(world: World): Promise<readonly Violation[]> }>;
@@ -69,6 +69,40 @@ const CASES: readonly Case[] = [
       await expectText(page, /tokens · /);
       const cards = await page.getByRole("article", { name: "Call of find_charge" }).count();
       return [...wrong(cards === 1, `${cards} cards for one call`), ...(await sound(ana, "a turn")), ...(await reached(ana, "a turn"))];
+    },
+  },
+  {
+    name: "O97 nothing jumps while a turn thinks, streams, calls, asks and ends: neither for whoever follows it nor for whoever has scrolled up, also on a phone",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      const told = page.getByRole("region", { name: "Conversation" });
+      const turn = (who: string, then: () => Promise<void>) => async (): Promise<void> => {
+        await composer(page).fill(`tell ${who} at length`);
+        await composer(page).press("Enter");
+        await told.getByText(`tell ${who} at length`).first().waitFor({ state: "attached" });
+        await then();
+        await page.getByRole("button", { name: "Cancel" }).waitFor({ state: "detached" });
+      };
+      const approved = async (): Promise<void> => page.getByRole("button", { name: "Approve once" }).click();
+      await say(ana, desk, "stage", "what do you know?");
+      await expectText(page, /completed/);
+      const found = [...(await still(ana, "at the end", false, turn("ann", approved)))];
+      await page.setViewportSize(PHONE);
+      found.push(...(await still(ana, "at the end on a phone", false, turn("ben", approved))));
+      await page.setViewportSize(DESKTOP);
+      await page.evaluate("document.querySelector('section[aria-label=Conversation]').scrollTop -= 60"); // by however little
+      found.push(
+        ...(await still(
+          ana,
+          "scrolled up",
+          true,
+          turn("cal", async () => {
+            await page.locator("main header").getByText("waiting", { exact: true }).waitFor();
+            await page.getByRole("button", { name: "Cancel" }).click();
+          }),
+        )),
+      );
+      return [...found, ...ana.errors()];
     },
   },
   {
@@ -331,7 +365,7 @@ const CASES: readonly Case[] = [
       await go(ana, desk, `/chat/${flood.session}`);
       const told = page.getByRole("region", { name: "Conversation" });
       await told.getByText("completed").waitFor();
-      await told.evaluate("(box) => { box.scrollTop = 0; }");
+      await page.evaluate("document.querySelector('section[aria-label=Conversation]').scrollTop = 0");
       await page.getByRole("button", { name: "Arguments, result, evidence" }).click();
       await expectText(page, /characters more are in the journal/);
       found.push(...(await sound(ana, "a line of a hundred thousand letters")));

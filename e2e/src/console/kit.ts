@@ -7,6 +7,7 @@ import type { ConsoleDesk, Operator } from "./desk.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const MISFITS = readFileSync(join(import.meta.dirname, "misfits.js"), "utf8");
+const STILL = readFileSync(join(import.meta.dirname, "still.js"), "utf8");
 const REACH = readFileSync(join(import.meta.dirname, "reach.js"), "utf8");
 export const DESKTOP = { width: 1280, height: 800 } as const;
 export const PHONE = { width: 390, height: 844 } as const;
@@ -94,6 +95,18 @@ export async function reached({ page }: Person, what: string): Promise<readonly 
   const count = await page.evaluate<number>("reach.begin()");
   await Promise.all(Array.from({ length: count + 12 }, () => page.keyboard.press("Tab")));
   const found = await page.evaluate<readonly string[]>("reach.end()");
+  return found.map((one) => `${what}: ${one}`);
+}
+
+/**
+ * O97 what is looked at stays where it is while `turn` goes on: the field always, and what somebody has scrolled up to; what is read at the end only goes
+ * up. `isAway`: scrolled up to the first that was said.
+ */
+export async function still({ page }: Person, what: string, isAway: boolean, turn: () => Promise<unknown>): Promise<readonly string[]> {
+  await page.evaluate(STILL);
+  await page.evaluate(`still.begin(${isAway})`);
+  await turn();
+  const found = await page.evaluate<readonly string[]>("still.end()");
   return found.map((one) => `${what}: ${one}`);
 }
 

@@ -1,8 +1,9 @@
 /** The screens that one watches with, in a real browser against the real server: cases of the suite `console-watch`, over one server with a past. */
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import type { Violation } from "../checks.ts";
+import { exportedClean, type Violation } from "../checks.ts";
 import type { Suite } from "../suite.ts";
 import { openBrowser } from "./browser.ts";
 import { type ConsoleDesk, openDesk } from "./desk.ts";
@@ -186,7 +187,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O58 O90 policies: what is typed into a draft is no shortcut, and what hides in it is seen; an error stands in its line and cannot be applied; tables hold; what would be decided is told with its policy",
+    name: "O58 O90 O99 policies: what is typed into a draft is no shortcut, what hides in it is seen, and it is there again when one comes back; an error stands in its line and cannot be applied; tables hold; what would be decided is told with its policy",
     async run({ desk, ana }) {
       const { page } = ana;
       await go(ana, desk, "/policies?policy=desk/find-charges");
@@ -205,12 +206,19 @@ const CASES: readonly Case[] = [
       await go(ana, desk, "/policies?show=cases");
       await page.getByText("holds").first().waitFor();
       const tables = [...(await sound(ana, "decision tables")), ...(await reached(ana, "decision tables"))];
+      await page.getByRole("tab", { name: "Files" }).click();
+      await page.getByRole("button", { name: /^desk\.cedar.*draft$/ }).click();
+      await page.getByRole("button", { name: "Go on with the draft" }).click();
+      const keeps = (await editor.textContent()) ?? "";
+      await page.getByRole("button", { name: "Throw the draft away" }).click();
+      await page.getByRole("button", { name: "Edit a draft" }).waitFor();
       await go(ana, desk, "/policies?show=evaluate&agent=billing");
       await page.getByLabel(/arguments/).fill('{"charge": "ch_1"}');
       await page.getByRole("button", { name: "What would be decided?" }).click();
       await page.getByRole("link", { name: "desk/find-charges" }).waitFor();
       return [
         ...wrong(isHeld, "a set that does not load could be applied"),
+        ...wrong(keeps.includes("permit(nonsense); // gaps"), "a draft is lost by leaving it"),
         ...wrong(mark === "\\u{202e}", `what hides in a draft is shown as ${mark}`),
         ...found,
         ...draft,
@@ -221,12 +229,14 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O59 the journal is verified with its progress and its head, and entries are found by verdict, tool and person",
+    name: "O59 O98 O100 the journal is verified with its progress and its head; what is exported is a file that proves itself; entries are found by verdict, tool and person, and each has an address, also one that is no session's",
     async run({ desk, ana, phone }) {
       const { page } = ana;
       await go(ana, desk, "/journal");
       await page.getByRole("button", { name: "Verify the journal" }).click();
       await page.getByText("everything holds").waitFor({ timeout: 60_000 });
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export all of it" }).click()]);
+      const exported = exportedClean(readFileSync(await download.path(), "utf8"), join(desk.root, ".orgate"));
       const entries = page.getByRole("region", { name: "Entries" });
       await page.getByLabel("Verdict").selectOption("deny");
       await page.getByLabel("Tool").fill("refund");
@@ -236,7 +246,23 @@ const CASES: readonly Case[] = [
         .first()
         .waitFor();
       const others = await entries.getByText(/^allowed/).count();
-      const found = [...(await sound(ana, "the journal")), ...(await reached(ana, "the journal"))];
+      const found: Violation[] = [...(await sound(ana, "the journal")), ...(await reached(ana, "the journal"))];
+      await go(ana, desk, "/journal?kind=work.halted");
+      await entries
+        .getByRole("link", { name: /^halt · \d+$/ })
+        .first()
+        .click();
+      await page.waitForURL(/\/journal\/halt\/\d+$/);
+      await page.reload();
+      await page.getByText("a drill").waitFor();
+      await ana.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+      await page.getByRole("button", { name: "Copy the hash" }).click();
+      await page.getByText("The hash is copied").waitFor();
+      const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+      const halt: unknown = await (
+        await ana.context.request.get(`${desk.url()}/api/v1/journal/entries/halt/${page.url().split("/").at(-1)}`)
+      ).json();
+      found.push(...(await sound(ana, "an entry")), ...(await reached(ana, "an entry")));
       await go(ana, desk, "/journal?person=bo");
       await entries
         .getByText(/user:bo answered/)
@@ -250,6 +276,8 @@ const CASES: readonly Case[] = [
         .first()
         .waitFor();
       return [
+        ...wrong(JSON.stringify(halt).includes(`"entryHash":"${copied}"`), `what was copied is ${copied}`),
+        ...exported,
         ...wrong(others === 0, "what was allowed is among what was denied"),
         ...found,
         ...(await sound(phone, "the journal on a phone")),

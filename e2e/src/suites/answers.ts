@@ -147,10 +147,14 @@ async function sameQuestion(desk: Desk): Promise<readonly Violation[]> {
 
 // time
 
+async function dueOf(desk: Desk, session: string): Promise<number> {
+  const entries = await looking(desk.directory, (store) => entriesOf(store, session));
+  return entries.flatMap(({ event }) => (event.kind === "approval.asked" ? [event.expiresAt ?? 0] : [])).at(-1) ?? 0;
+}
+
 /** Until the hour that the question names has passed, by the clock that everybody here has. */
 async function pastDue(desk: Desk, session: string): Promise<void> {
-  const entries = await looking(desk.directory, (store) => entriesOf(store, session));
-  const due = entries.flatMap(({ event }) => (event.kind === "approval.asked" ? [event.expiresAt ?? 0] : [])).at(-1) ?? 0;
+  const due = await dueOf(desk, session);
   while (Date.now() <= due) await new Promise((resume) => setTimeout(resume, due + 1 - Date.now()));
 }
 
@@ -190,12 +194,23 @@ async function tooLate(desk: Desk): Promise<readonly Violation[]> {
   return [...found, ...(await unlessIn(desk, question.session, "approval.expired", "intent.refused"))];
 }
 
-export async function inTime(desk: Desk): Promise<readonly Violation[]> {
-  const question = await hurrying(desk);
-  await ended(await answerRow(desk, question), 0);
+/** On a machine with much else to do a process may start after the question's time: then nothing was put in time, and the scene is set again. */
+async function answeredInTime(fresh: () => Desk): Promise<Readonly<{ desk: Desk; question: Awaited<ReturnType<typeof hurrying>> }>> {
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    const desk = fresh();
+    const question = await hurrying(desk);
+    const due = await dueOf(desk, question.session);
+    await ended(await answerRow(desk, question), 0);
+    if (Date.now() < due) return { desk, question };
+  }
+  throw new Error(`five times no answer could be put within ${HURRY_MS} ms`);
+}
+
+export async function inTime(fresh: () => Desk): Promise<readonly Violation[]> {
+  const { desk, question } = await answeredInTime(fresh);
   await pastDue(desk, question.session);
-  const fresh = await ended(await resume(desk, question.session), 0);
-  const found = await deskFindings(desk, [...question.lines, ...fresh.lines], { effects: ["hurry 1"] });
+  const after = await ended(await resume(desk, question.session), 0);
+  const found = await deskFindings(desk, [...question.lines, ...after.lines], { effects: ["hurry 1"] });
   return [...found, ...(await unlessIn(desk, question.session, "approval.answered", "approval.consumed"))];
 }
 
@@ -222,7 +237,7 @@ export const answers: Suite = {
     await Promise.all([
       judge(`Q11 a question of ${HURRY_MS} ms expires while no process runs: denied on resume`, () => expiredWhileDown(desk.copy())),
       judge("Q11 an answer put too late is refused, whenever it is read", () => tooLate(desk.copy())),
-      judge("Q11 an answer put in time counts, though nobody reads it before the time is up", () => inTime(desk.copy())),
+      judge("Q11 an answer put in time counts, though nobody reads it before the time is up", () => inTime(() => desk.copy())),
     ]);
   },
 };

@@ -49,7 +49,10 @@ const ANSWERING: readonly Answering[] = [
   },
   {
     broken: "expires-by-reading",
-    put: async (stand) => inTime((await makeDesk(stand)).copy("expires-by-reading")),
+    put: async (stand) => {
+      const desk = await makeDesk(stand);
+      return inTime(() => desk.copy("expires-by-reading"));
+    },
     finds: /^Q11 there is no `approval.answered`/,
   },
   { broken: "forgets-grants", put: (stand) => killedBeforeGrant(stand, "forgets-grants"), finds: /^Q8 the grant was given 0 times/ },

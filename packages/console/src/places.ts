@@ -1,5 +1,5 @@
 /** Where things are looked at. Every link to a thing is made here, so that a screen can move. */
-import type { ApprovalId, PolicyId, Seq, SessionId } from "@orgate/core/vocab";
+import type { ApprovalId, PolicyId, Seq, SessionId, StreamId } from "@orgate/core/vocab";
 import { pathTo } from "./router.ts";
 
 export const chatWith = (agent: string): string => pathTo("/chat/with/{agent}", { agent });
@@ -8,4 +8,6 @@ export const sessionAt = (session: SessionId, at?: Seq): string =>
   `${pathTo("/sessions/{session}", { session })}${at === undefined ? "" : `?at=${at}`}`;
 export const approvalAt = (approval: ApprovalId): string => pathTo("/approvals/{approval}", { approval });
 export const policyAt = (policy: PolicyId): string => `/policies?${new URLSearchParams({ policy })}`;
+/** An entry by itself, of whatever stream. */
+export const entryAt = (stream: StreamId, seq: number): string => pathTo("/journal/{stream}/{seq}", { stream, seq: String(seq) });
 export const scheduleAt = (schedule: string): string => pathTo("/schedules/{schedule}", { schedule });

@@ -1,6 +1,6 @@
 /**
  * A list of any length, of which only what is on screen is in the page.
- * A list that follows its end stays there while it grows, and stays where it is once somebody has scrolled away; nothing above jumps.
+ * O97 a list that follows its end stays there while it grows, and stays where it is once somebody has scrolled up, by however little; nothing above jumps.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type ReactNode, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
@@ -42,6 +42,7 @@ export function VirtualList({
 }: Props) {
   const box: RefObject<HTMLDivElement | null> = useRef(null);
   const isAtEnd = useRef(true);
+  const seen = useRef(0); // where it was scrolled to when it was looked at last
   const [isAway, setAway] = useState(false);
   const list = useVirtualizer({
     count,
@@ -52,14 +53,27 @@ export function VirtualList({
   });
   const toEnd = useCallback(() => {
     const element = box.current;
-    if (element !== null) element.scrollTop = element.scrollHeight;
+    if (element === null) return;
+    element.scrollTop = element.scrollHeight;
+    seen.current = element.scrollTop;
+  }, []);
+  /** What grew or shrank does not scroll up and leave something below: a person does. Also asked before it is scrolled: what grows is drawn before one is told of the scrolling. */
+  const look = useCallback(() => {
+    const element = box.current;
+    if (element === null) return;
+    const below = element.scrollHeight - element.scrollTop - element.clientHeight;
+    if (element.scrollTop < seen.current - 1 && below > 1) isAtEnd.current = false;
+    else if (element.scrollTop > seen.current + 1 && below < NEAR) isAtEnd.current = true;
+    seen.current = element.scrollTop;
   }, []);
 
   const height = list.getTotalSize();
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever anything may have grown
   useLayoutEffect(() => {
-    if (follow && isAtEnd.current) toEnd();
-  }, [follow, count, version, height, toEnd]);
+    if (!follow) return;
+    look();
+    if (isAtEnd.current) toEnd();
+  }, [follow, count, version, height, look, toEnd]);
   useEffect(() => {
     if (goTo !== null) list.scrollToIndex(goTo, { align: "start" });
   }, [goTo, list]);
@@ -72,9 +86,7 @@ export function VirtualList({
     onStep(key === "ArrowDown" ? 1 : -1);
   };
   const scrolled = (): void => {
-    const element = box.current;
-    if (element === null) return;
-    isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
+    look();
     setAway(!isAtEnd.current);
   };
   return (

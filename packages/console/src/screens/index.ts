@@ -84,7 +84,7 @@ export const SCREENS: readonly Screen[] = [
   },
   {
     id: "journal",
-    paths: ["/journal"],
+    paths: ["/journal", "/journal/{stream}/{seq}"],
     title: "Journal",
     says: "Verify, export, find entries",
     icon: "journal",

@@ -76,6 +76,20 @@ test("O51 an entry is shown as it is stored: its hash is that of what is shown, 
   expect((await at.get(`/api/v1/sessions/${session}/entries/0`)).status).toBe(400);
 });
 
+test("O98 an entry of any stream is told as it is stored, to whom may read the whole journal", async () => {
+  const at = await serve();
+  const session = await run(at, "clerk", "look");
+  const { items } = await told(at, "journalEntries", "/journal/entries?limit=500");
+  const own = items.find(({ stream }) => !stream.startsWith("s_"));
+  const one = await told(at, "journalEntry", `/journal/entries/${own?.stream}/${own?.seq}`);
+  expect([one.stream, one.seq, one.at]).toEqual([own?.stream, own?.seq, own?.at]);
+  expect(await told(at, "journalEntry", `/journal/entries/${session}/2`)).toEqual(
+    await told(at, "storedEntry", `/sessions/${session}/entries/2`),
+  );
+  expect((await at.get("/api/v1/journal/entries/nothing/1")).status).toBe(404);
+  expect((await at.get(`/api/v1/journal/entries/${session}/2`, "scoped")).status).toBe(403);
+});
+
 test("O52 a verification tells how far it is, and two at once are one", async () => {
   const at = await serve();
   await run(at, "clerk", "look");

@@ -75,6 +75,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   let arming = Number.NEGATIVE_INFINITY;
   const printed: string[] = [];
   const kept: string[] = []; // sent before there was anybody
+  let isCatchingUp = false;
 
   const terminal = open({
     keys: (keys) => {
@@ -223,9 +224,18 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     else if (panel?.writing === "arguments") editedTo(panel, text);
     else {
       history.add(text);
-      if (shell !== null) return void submit(shell, text);
+      if (shell !== null && !isCatchingUp) return void submit(shell, text);
       kept.push(text);
-      hint = "it is sent as soon as everything is loaded";
+      if (shell === null) hint = "it is sent as soon as everything is loaded";
+    }
+  }
+  /** S194 one after the other: what is said after `/agent use` is for that agent. */
+  async function catchUp(to: Shell): Promise<void> {
+    isCatchingUp = true;
+    try {
+      for (let text = kept.shift(); text !== undefined; text = kept.shift()) await submit(to, text);
+    } finally {
+      isCatchingUp = false;
     }
   }
   async function submit(to: Shell, text: string): Promise<void> {
@@ -311,7 +321,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     begin(to) {
       shell = to;
       hint = ""; // what it said of what was kept is over
-      for (const text of kept.splice(0)) void submit(to, text);
+      void catchUp(to);
       draw();
     },
     left,

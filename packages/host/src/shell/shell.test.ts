@@ -158,6 +158,20 @@ test("S192 a halt of what nobody knows is said to be that; one of an agent or a 
   expect(text()).not.toContain("nothing here");
 });
 
+test("S194 what was sent before there was anybody is done in its order", async () => {
+  const one = person();
+  one.type("/agent use other\r");
+  one.type("one\r");
+  one.type("/agent use clerk\r");
+  one.type("two\r");
+  const { reach } = await served();
+  const shell = await openShell(reach, one.terminal.face, async () => {});
+  closing.push(() => shell.close());
+  one.terminal.begin(shell);
+  await one.sees("You said: two");
+  expect(shell.talks.all().map(({ view }) => view.agent)).toEqual(["other", "clerk"]);
+});
+
 test("S31 each agent has its own conversation, and whoever is addressed hears what is said to nobody", async () => {
   const { reach } = await served();
   const { type, sees, shell } = await begun(reach);

@@ -105,6 +105,15 @@ export const stage = defineAgent({
     rules: [
       { when: { says: "work" }, say: "I will work on it.", calls: [{ tool: "slow_work" }] },
       {
+        when: { says: "tell (?<who>\\w+) at length" },
+        think: "They want to hear all of it, and to be paid.",
+        say: Array.from({ length: 24 }, (_, i) => `## ${i + 1}`).join("\n\n"),
+        calls: [
+          { tool: "peek", args: { place: "a shelf" } },
+          { tool: "pay", args: { to: "{{who}}", cents: 1250 } },
+        ],
+      },
+      {
         when: { says: "pay (?<who>\\w+)" },
         say: "I will pay.",
         calls: [{ tool: "pay", args: { to: "{{who}}", cents: 1250, note: "for\u202egnp.exe and\u200b more" } }],

@@ -161,8 +161,13 @@ function shownOf(items: readonly ViewItem[]): readonly ViewItem[] {
   return items.filter((item) => item.kind !== "said" || item.how !== "queued" || !begun.has(`${item.by}\n${item.text}`));
 }
 
+/** As wide as the widest of them, so that nothing beside it moves. */
 function State({ state }: Readonly<{ state: "idle" | "running" | "waiting" | "closed" }>) {
-  return <Tag tone={state === "running" ? "act" : state === "waiting" ? "wait" : "plain"}>{state}</Tag>;
+  return (
+    <span className={css.state}>
+      <Tag tone={state === "running" ? "act" : state === "waiting" ? "wait" : "plain"}>{state}</Tag>
+    </span>
+  );
 }
 
 /** `files` are left out where there are none. */

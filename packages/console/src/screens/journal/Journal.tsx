@@ -1,9 +1,10 @@
 /**
  * The journal as a whole: whether it is what was written, all of it to take away, and what is in it about whom and what.
  * O59 a verification shows how far it is and what it found, with the head to keep elsewhere; entries are found by any of their facets, which stand in the address.
+ * O98 every entry has an address of its own, of whatever stream it is.
  */
 import { narrator, phaseOf } from "@orgate/core/journal/view";
-import { isSessionStream } from "@orgate/core/vocab";
+import { isSessionStream, streamId } from "@orgate/core/vocab";
 import { type RouteOutput, shapes } from "@orgate/core/wire";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
@@ -14,13 +15,13 @@ import { Link } from "../../parts/Link.tsx";
 import { Listed } from "../../parts/Listed.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { Empty } from "../../parts/States.tsx";
-import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
 import tones from "../../parts/tones.module.css";
-import { sessionAt } from "../../places.ts";
+import { entryAt, sessionAt } from "../../places.ts";
 import { goQuery } from "../../router.ts";
 import { AgentSelect } from "../AgentSelect.tsx";
 import type { ScreenProps } from "../index.ts";
+import { Entry } from "./Entry.tsx";
 import css from "./Journal.module.css";
 import { Verify } from "./Verify.tsx";
 
@@ -45,7 +46,11 @@ function queryOf(query: URLSearchParams): Query {
   return { limit: PAGE, ...text, ...(verdict === undefined ? {} : { verdict }) };
 }
 
-export default function Journal({ query }: ScreenProps) {
+export default function Journal({ params, query }: ScreenProps) {
+  return params.stream === undefined ? <All query={query} /> : <Entry stream={streamId(params.stream)} seq={Number(params.seq)} />;
+}
+
+function All({ query }: Pick<ScreenProps, "query">) {
   const asked = queryOf(query);
   const first = useCalled("journalEntries", { query: asked });
   const hub = useHub();
@@ -140,9 +145,9 @@ const Row = memo(function Row({ of }: Readonly<{ of: Found }>) {
             {of.stream} · {of.seq}
           </Link>
         ) : (
-          <Tag>
+          <Link to={entryAt(of.stream, of.seq)}>
             {of.stream} · {of.seq}
-          </Tag>
+          </Link>
         )}
       </span>
       <span className={css.kind}>{kind}</span>

@@ -8,6 +8,7 @@ import { CodeView } from "../../parts/CodeView.tsx";
 import { Diff } from "../../parts/Diff.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { toast, toastProblem } from "../../parts/toasts.ts";
+import { drafts } from "./drafts.ts";
 import css from "./Policies.module.css";
 import type { File } from "./Policies.tsx";
 
@@ -18,7 +19,8 @@ type Props = Readonly<{ file: File; files: readonly File[]; done(): void }>;
 /** A text that is nobody's yet: checked with all the other files, and put in their place only as a whole. */
 export function Draft({ file, files, done }: Props) {
   const hub = useHub();
-  const [text, setText] = useState(file.text);
+  const [begun] = useState(() => drafts.of(file.path) ?? { text: file.text, base: file.text });
+  const [text, setText] = useState(begun.text);
   const [checked, setChecked] = useState<Readonly<{ text: string; report: RouteOutput<"checkPolicies"> }> | null>(null);
   const [busy, setBusy] = useState<"check" | "apply" | null>(null);
   const all = files.map((one) => ({ path: below(one.path), text: one.path === file.path ? text : one.text }));
@@ -30,6 +32,10 @@ export function Draft({ file, files, done }: Props) {
         .map(({ line, column, detail, hint }) => ({ line, column, message: escapeHidden(`${detail} (${hint})`) })),
     [checked, file.path],
   );
+  const typed = (now: string): void => {
+    setText(now);
+    drafts.keep(file.path, { text: now, base: begun.base });
+  };
   const check = async (): Promise<void> => {
     setBusy("check");
     const came = await hub.call("checkPolicies", { body: { files: all } });
@@ -42,6 +48,7 @@ export function Draft({ file, files, done }: Props) {
     const came = await hub.call("applyPolicies", { body: { files: all, reason: "edited in the console" } });
     setBusy(null);
     if (came.kind === "problem") return toastProblem("It was not applied", came.problem);
+    drafts.drop(file.path);
     toast({ tone: "ok", title: "Applied", detail: came.value.changes.map(({ path, change }) => `${path} ${change}`).join(", ") });
     done();
   };
@@ -50,7 +57,7 @@ export function Draft({ file, files, done }: Props) {
   const failing = report?.cases.filter(({ passed }) => !passed) ?? [];
   return (
     <div className={css.draft}>
-      <CodeView text={text} language={file.table ? "json" : "cedar"} label={`Draft of ${file.path}`} marks={marks} onChange={setText} />
+      <CodeView text={text} language={file.table ? "json" : "cedar"} label={`Draft of ${file.path}`} marks={marks} onChange={typed} />
       <div className={css.doing}>
         <Button onClick={() => void check()} busy={busy === "check"}>
           Check
@@ -58,7 +65,20 @@ export function Draft({ file, files, done }: Props) {
         <Button tone="first" disabled={!isChanged || report?.ok !== true} busy={busy === "apply"} onClick={() => void apply()}>
           Apply
         </Button>
+        {isChanged ? (
+          <Button
+            onClick={() => {
+              drafts.drop(file.path);
+              done();
+            }}
+          >
+            Throw the draft away
+          </Button>
+        ) : null}
         <span role="status">
+          {isChanged && begun.base !== file.text
+            ? "The file has changed since this draft was begun: the diff is to what it says now. "
+            : null}
           {!isChanged
             ? "Nothing is changed yet."
             : report === null

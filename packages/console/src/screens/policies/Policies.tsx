@@ -16,6 +16,7 @@ import { Tag } from "../../parts/Tag.tsx";
 import { goQuery } from "../../router.ts";
 import type { ScreenProps } from "../index.ts";
 import { Draft } from "./Draft.tsx";
+import { drafts, useDraft } from "./drafts.ts";
 import { Evaluate } from "./Evaluate.tsx";
 import css from "./Policies.module.css";
 
@@ -102,6 +103,7 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
     files.files.find(({ table }) => !table) ??
     files.files[0];
   const [isEditing, setEditing] = useState(false);
+  const hasDraft = useDraft(file?.path ?? "");
   if (at === null && found !== undefined && !files.files.some(({ path }) => path === found.file)) return <OwnRule of={found} />;
   if (file === undefined)
     return files.problems.length > 0 ? (
@@ -130,7 +132,7 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
           {file.shadow ? <Tag tone="note">shadow: recorded, never enforced</Tag> : null}
           {file.surface === null ? <Tag>everywhere</Tag> : <Tag>sessions of {file.surface}</Tag>}
           <Button size="small" icon={isEditing ? "close" : "edit"} onClick={() => setEditing(!isEditing)}>
-            {isEditing ? "Leave the draft" : "Edit a draft"}
+            {isEditing ? "Leave the draft" : hasDraft ? "Go on with the draft" : "Edit a draft"}
           </Button>
         </div>
         {isEditing ? (
@@ -236,6 +238,7 @@ function FileList({ files, at, choose }: Readonly<{ files: Files; at: string; ch
             ) : odd.has(path) ? (
               <Tag tone="wait">warning</Tag>
             ) : null}
+            {drafts.of(path) === null ? null : <Tag tone="note">draft</Tag>}
           </button>
         </li>
       ))}

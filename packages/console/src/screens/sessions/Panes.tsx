@@ -1,15 +1,15 @@
 /** What stood at an entry, and the entry itself as it is stored. */
 import { type SessionView, tokensOf } from "@orgate/core/journal/view";
-import { escapeHiddenLines, type SessionId } from "@orgate/core/vocab";
+import type { SessionId } from "@orgate/core/vocab";
 import type { Item } from "@orgate/core/wire";
 import { useDeferredValue, useMemo } from "react";
 import { useCalled } from "../../link/use.ts";
-import { CodeView } from "../../parts/CodeView.tsx";
 import { Facts } from "../../parts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Failing, Loading } from "../../parts/States.tsx";
+import { Stored } from "../../parts/Stored.tsx";
 import { Tag } from "../../parts/Tag.tsx";
-import { countText, exactTime, moneyText, span } from "../../parts/time.ts";
+import { countText, moneyText, span } from "../../parts/time.ts";
 import { approvalAt } from "../../places.ts";
 import { type EntryRow, stepper } from "./account.ts";
 import css from "./Session.module.css";
@@ -115,45 +115,8 @@ function lately(item: SessionView["items"][number]): string {
   }
 }
 
-/** As it is stored: whoever has this and the root's public key can check it by themselves. */
 export function EntryPane({ session, row }: Readonly<{ session: SessionId; row: EntryRow }>) {
   const asked = useCalled("storedEntry", { params: { session, seq: row.seq } });
   if (asked.problem !== null && asked.value === null) return <Failing problem={asked.problem} again={asked.reload} />;
-  if (asked.value === null) return <Loading />;
-  const { kind, at, previous, payloadHash, entryHash, payload, commit } = asked.value;
-  return (
-    <div className={css.pane}>
-      <Facts
-        of={[
-          ["Kind", <code key="k">{kind}</code>],
-          ["When", exactTime(at)],
-          ["Hash", <Hash key="h" of={entryHash} />],
-          ["Payload's hash", <Hash key="p" of={payloadHash} />],
-          ["Entry before", <Hash key="b" of={previous} />],
-          ["Sealed in", `commit ${commit.number} of ${commit.writer}, key ${commit.key}`],
-          ["Commit's hash", <Hash key="c" of={commit.hash} />],
-        ]}
-      />
-      <h2>Payload</h2>
-      {payload === null ? (
-        <p>Erased on request. Its hash stands, so that the chain can still be checked.</p>
-      ) : (
-        <CodeView text={pretty(payload)} language="json" label="Payload of the entry" />
-      )}
-    </div>
-  );
-}
-
-function Hash({ of }: Readonly<{ of: string }>) {
-  return <code className={css.hash}>{of}</code>;
-}
-
-const MOST = 200_000;
-function pretty(payload: string): string {
-  if (payload.length > MOST) return `${escapeHiddenLines(payload.slice(0, MOST))}… (${payload.length - MOST} characters more)`;
-  try {
-    return escapeHiddenLines(JSON.stringify(JSON.parse(payload), null, 2));
-  } catch {
-    return escapeHiddenLines(payload);
-  }
+  return asked.value === null ? <Loading /> : <Stored of={asked.value} />;
 }

@@ -64,6 +64,14 @@ export const journalRoutes = {
     tag: "journal",
     says: "One entry of a session as it is stored: its text, its hashes, the commit that seals it.",
   }),
+  journalEntry: get({
+    path: "/journal/entries/{stream}/{seq}",
+    params: z.strictObject({ stream: s.streamId, seq: z.coerce.number().int().min(1) }),
+    answers: as(storedEntry),
+    act: { kind: "read-journal", on: "project" },
+    tag: "journal",
+    says: "One entry of any stream as it is stored, also of those that are no session's: `halt`, `grants`, `policy` and the like.",
+  }),
   usage: get({
     path: "/usage",
     /** Hours since 1970; `to` is not among them. */

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { seq } from "@orgate/core";
+import { type StreamId, seq } from "@orgate/core";
 import { exportJournal, exportSession } from "@orgate/core/journal";
 import { type VerifyLine, wireProblem } from "@orgate/core/wire";
 import { proof } from "../../compose.ts";
@@ -10,12 +10,18 @@ import type { Handlers } from "../api.ts";
 import type { Front } from "./front.ts";
 import { json } from "./paging.ts";
 
-type Names = "verify" | "verifying" | "journalEntries" | "storedEntry" | "usage" | "export";
+type Names = "verify" | "verifying" | "journalEntries" | "storedEntry" | "journalEntry" | "usage" | "export";
 
 export function journalHandlers({ runtime, views }: Front): Pick<Handlers, Names> {
   const { store, keys } = runtime.place;
   const { journal } = store;
   const verification = verifications(dirname(keys.dir));
+  const stored = (stream: StreamId, at: number) => {
+    const found = store.stored(stream, seq(at));
+    if (found === null) return null;
+    const { writer, number, at: committed, hash, root, key, signature } = found.commit;
+    return { ...found.entry, commit: { writer, number, at: committed, hash, root, key, signature } };
+  };
   return {
     /** In a thread of its own: a long journal does not keep the others waiting. */
     verify: async () => json(await verification(() => {})),
@@ -39,13 +45,13 @@ export function journalHandlers({ runtime, views }: Front): Pick<Handlers, Names
       for (const position of positions) items.push(...(await journal.tail(position - 1, 1)));
       return json({ items, next: positions.length < limit ? null : (positions.at(-1) ?? null), behind });
     },
-    storedEntry: async ({ params }) => {
-      const found = store.stored(params.session, seq(params.seq));
-      if (found === null)
-        throw refusal(wireProblem("not-found", `the session has no entry ${params.seq}`, "its last one is `seq` of the session"));
-      const { writer, number, at, hash, root, key, signature } = found.commit;
-      return json({ ...found.entry, commit: { writer, number, at, hash, root, key, signature } });
-    },
+    storedEntry: async ({ params }) =>
+      json(stored(params.session, params.seq) ?? missing(`the session has no entry ${params.seq}`, "its last one is `seq` of the session")),
+    journalEntry: async ({ params }) =>
+      json(
+        stored(params.stream, params.seq) ??
+          missing(`the journal has no such entry ${params.seq}`, "the journal's entries name their stream and number"),
+      ),
     usage: async ({ query, sees }) => {
       const { rows, behind, cut } = await views.usage({ from: query.from, to: query.to, days: query.days ?? null });
       const seen = new Map<string, boolean>();
@@ -75,6 +81,10 @@ export function journalHandlers({ runtime, views }: Front): Pick<Handlers, Names
       },
     }),
   };
+}
+
+function missing(detail: string, hint: string): never {
+  throw refusal(wireProblem("not-found", detail, hint));
 }
 
 type Progress = (entries: number, of: number) => void;

@@ -1,0 +1,46 @@
+/** An entry as it is stored: whoever has this and the root's public key can check it by themselves. */
+import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
+import type { RouteOutput } from "@orgate/core/wire";
+import { CodeView } from "./CodeView.tsx";
+import { Facts } from "./Figures.tsx";
+import css from "./Stored.module.css";
+import { exactTime } from "./time.ts";
+
+export function Stored({ of }: Readonly<{ of: RouteOutput<"storedEntry"> }>) {
+  const { kind, at, previous, payloadHash, entryHash, payload, commit } = of;
+  return (
+    <div className={css.stored}>
+      <Facts
+        of={[
+          ["Kind", <code key="k">{escapeHidden(kind)}</code>],
+          ["When", exactTime(at)],
+          ["Hash", <Hash key="h" of={entryHash} />],
+          ["Payload's hash", <Hash key="p" of={payloadHash} />],
+          ["Entry before", <Hash key="b" of={previous} />],
+          ["Sealed in", `commit ${commit.number} of ${commit.writer}, key ${commit.key}`],
+          ["Commit's hash", <Hash key="c" of={commit.hash} />],
+        ]}
+      />
+      <h2>Payload</h2>
+      {payload === null ? (
+        <p>Erased on request. Its hash stands, so that the chain can still be checked.</p>
+      ) : (
+        <CodeView text={pretty(payload)} language="json" label="Payload of the entry" />
+      )}
+    </div>
+  );
+}
+
+function Hash({ of }: Readonly<{ of: string }>) {
+  return <code className={css.hash}>{of}</code>;
+}
+
+const MOST = 200_000;
+function pretty(payload: string): string {
+  if (payload.length > MOST) return `${escapeHiddenLines(payload.slice(0, MOST))}… (${payload.length - MOST} characters more)`;
+  try {
+    return escapeHiddenLines(JSON.stringify(JSON.parse(payload), null, 2));
+  } catch {
+    return escapeHiddenLines(payload);
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * One entry by itself, of whatever stream: what halts, grants, schedules and policies left in the journal can be pointed at as well as what a session did.
+ * O98 as it is stored, with its hash, at an address that can be sent to somebody.
+ */
+import { escapeHidden, isSessionStream, type StreamId } from "@orgate/core/vocab";
+import { useCalled } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Link } from "../../parts/Link.tsx";
+import { Page } from "../../parts/Page.tsx";
+import { Failing, Loading } from "../../parts/States.tsx";
+import { Stored } from "../../parts/Stored.tsx";
+import { toast } from "../../parts/toasts.ts";
+import { entryAt, sessionAt } from "../../places.ts";
+
+export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number }>) {
+  const asked = useCalled("journalEntry", { params: { stream, seq } });
+  const stored = asked.value;
+  return (
+    <Page
+      title={`${escapeHidden(stream)} · ${seq}`}
+      lead={
+        <>
+          <Link to="/journal">All of the journal</Link>
+          {seq > 1 ? <Link to={entryAt(stream, seq - 1)}>The one before</Link> : null}
+          {stored !== null ? <Link to={entryAt(stream, seq + 1)}>The one after</Link> : null}
+          {isSessionStream(stream) && stored !== null ? <Link to={sessionAt(stream, stored.seq)}>In its session</Link> : null}
+        </>
+      }
+      aside={
+        stored === null ? undefined : (
+          <>
+            <Button onClick={() => void copied("The link", location.href)}>Copy the link</Button>
+            <Button onClick={() => void copied("The hash", stored.entryHash)}>Copy the hash</Button>
+          </>
+        )
+      }
+    >
+      {stored !== null ? (
+        <Stored of={stored} />
+      ) : asked.problem !== null ? (
+        <Failing problem={asked.problem} again={asked.reload} />
+      ) : (
+        <Loading what="Reading the entry" />
+      )}
+    </Page>
+  );
+}
+
+async function copied(what: string, text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast({ tone: "ok", title: `${what} is copied`, detail: text });
+  } catch {
+    toast({ tone: "bad", title: `${what} was not copied`, detail: `the browser does not allow it; it reads ${text}` });
+  }
+}
