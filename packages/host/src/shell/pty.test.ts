@@ -82,7 +82,7 @@ test("S3 S10 S50 S64 S65 a paste sends nothing, a killed shell goes on where it 
   // S64 its server's thread ends by an error that nobody caught
   keys("crash now", "Enter");
   await sees("unreachable: the shell's own server: nobody caught it");
-  await sees(/goes on here\nerror: [\s\S]*hint: start `orgate shell` again/);
+  await sees(/goes on\s+here\nerror: [\s\S]*hint: start `orgate shell` again/);
   keys("echo code $?; stty -a | tr ' ' '\\n' | grep -x 'icanon;*\\|echo;*'", "Enter");
   await sees(/code 1\nicanon\necho/);
 
