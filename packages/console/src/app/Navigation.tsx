@@ -8,6 +8,7 @@ import { Link } from "../parts/Link.tsx";
 import { toastProblem } from "../parts/toasts.ts";
 import { go } from "../router.ts";
 import { SCREENS, type Screen } from "../screens/index.ts";
+import { drafts } from "../screens/policies/drafts.ts";
 import { Connection } from "./Connection.tsx";
 import { useWaiting } from "./glance.ts";
 import { isHelpOpen } from "./Help.tsx";
@@ -132,7 +133,10 @@ function useLeave(): () => void {
   return () =>
     void signOut().then((problem) => {
       if (problem !== null) toastProblem("You are still signed in", problem);
-      else hub.leave();
+      else {
+        drafts.clear();
+        hub.leave();
+      }
     });
 }
 

@@ -7,6 +7,10 @@ function storage() {
     getItem: (name: string) => kept.get(name) ?? null,
     setItem: (name: string, value: string) => void kept.set(name, value),
     removeItem: (name: string) => void kept.delete(name),
+    key: (i: number) => [...kept.keys()][i] ?? null,
+    get length() {
+      return kept.size;
+    },
     kept,
   };
 }
@@ -34,4 +38,14 @@ test("O99 where the browser keeps nothing a draft holds until the page is closed
   tab.setItem("orgate.draft.a", "{nonsense");
   tab.setItem("orgate.draft.b", '["one"]');
   expect(["a", "b"].map((path) => draftsIn(() => tab).of(path))).toEqual([null, null]);
+});
+
+test("O99 whoever signs out leaves no draft behind: none of this page, none that an earlier one kept", () => {
+  const tab = storage();
+  tab.setItem("orgate.theme", "dark");
+  draftsIn(() => tab).keep("policies/a.cedar", { text: "new", base: "old" });
+  const later = draftsIn(() => tab);
+  later.keep("policies/b.cedar", { text: "new", base: "old" });
+  later.clear();
+  expect([later.of("policies/a.cedar"), later.of("policies/b.cedar"), [...tab.kept.keys()]]).toEqual([null, null, ["orgate.theme"]]);
 });

@@ -1,12 +1,12 @@
 /**
  * Drafts of policies, kept in this tab until they are applied or thrown away: whoever looks something up elsewhere, or loads the page again, finds them.
- * O99 a draft is never lost by leaving it.
+ * O99 a draft is never lost by leaving it; whoever signs out leaves none to the next person at the screen.
  */
 import { cell, useCell } from "../../link/cell.ts";
 
 /** `base`: what the file said when it was begun. */
 export type Kept = Readonly<{ text: string; base: string }>;
-type Keeps = Pick<Storage, "getItem" | "setItem" | "removeItem">;
+type Keeps = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
 
 const PREFIX = "orgate.draft.";
 
@@ -37,8 +37,22 @@ export function draftsIn(storage: () => Keeps) {
     /** What is as it was is no draft. */
     keep: (path: string, kept: Kept): void => set(path, kept.text === kept.base ? null : kept),
     drop: (path: string): void => set(path, null),
+    clear: (): void => {
+      for (const path of [...here.keys(), ...pathsIn(storage)]) set(path, null);
+    },
     changes: count,
   };
+}
+
+function pathsIn(storage: () => Keeps): readonly string[] {
+  try {
+    const at = storage();
+    return Array.from({ length: at.length }, (_, i) => at.key(i) ?? "").flatMap((name) =>
+      name.startsWith(PREFIX) ? [name.slice(PREFIX.length)] : [],
+    );
+  } catch {
+    return [];
+  }
 }
 
 function readKept(stored: string | null): Kept | null {
