@@ -90,7 +90,18 @@ const CASES: readonly Case[] = [
       await page.setViewportSize(PHONE);
       found.push(...(await still(ana, "at the end on a phone", false, turn("ben", approved))));
       await page.setViewportSize(DESKTOP);
-      await page.evaluate("document.querySelector('section[aria-label=Conversation]').scrollTop -= 60"); // by however little
+      await page.evaluate(`(async () => {
+        // Wider, its lines are fewer: the list is at its new end first, then somebody scrolls up, by however little.
+        const box = document.querySelector("section[aria-label=Conversation]");
+        for (let [calm, was] = [0, ""]; calm < 10; ) {
+          await new Promise((done) => requestAnimationFrame(done));
+          const now = [innerWidth, box.scrollTop, box.scrollHeight].join();
+          const isThere = innerWidth === ${DESKTOP.width} && box.scrollHeight - box.scrollTop - box.clientHeight <= 1;
+          calm = isThere && now === was ? calm + 1 : 0;
+          was = now;
+        }
+        box.scrollTop -= 60;
+      })()`);
       found.push(
         ...(await still(
           ana,
