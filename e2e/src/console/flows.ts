@@ -7,7 +7,7 @@ import type { Violation } from "../checks.ts";
 import type { Suite } from "../suite.ts";
 import { openBrowser } from "./browser.ts";
 import { type ConsoleDesk, openDesk } from "./desk.ts";
-import { blur, DESKTOP, enter, focused, go, misfits, type Person, PHONE, reached, sound, still } from "./kit.ts";
+import { blur, chord, comesTo, DESKTOP, enter, focused, go, misfits, type Person, PHONE, reached, settled, sound, still } from "./kit.ts";
 import { deliver, execute } from "./seed.ts";
 
 type Case = Readonly<{ name: string; run(world: World): Promise<readonly Violation[]> }>;
@@ -186,21 +186,22 @@ const CASES: readonly Case[] = [
       await page.locator("main").focus();
       await page.keyboard.press("Escape");
       await blur(ana);
-      await page.keyboard.press("g");
-      await page.keyboard.press("a");
+      await chord(ana, "g", "a");
       await page.getByRole("heading", { name: "Approvals" }).waitFor();
       await page.getByRole("region", { name: "The question" }).getByRole("button", { name: "Approve once" }).waitFor();
+      await settled(ana);
       const marks = await page.locator("mark").allTextContents();
       const found = [...(await sound(ana, "the inbox")), ...(await reached(ana, "the inbox"))];
       await blur(ana);
       await page.keyboard.press("e");
       const edited = await page.getByLabel(/Arguments to approve/).inputValue();
       await page.keyboard.press("Escape");
-      const back = await focused(ana);
+      const back = await focused(ana, "Edit and approve");
       await page.keyboard.press("r");
       await page.getByLabel("exactly this action").waitFor();
-      const radio = await focused(ana);
+      const radio = await focused(ana, "scope");
       await page.keyboard.press("Escape");
+      await focused(ana, "Approve and remember");
       const isHeld = await page.evaluate<boolean>(`(async () => {
         document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", repeat: true, bubbles: true, composed: true }));
         await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
@@ -233,7 +234,7 @@ const CASES: readonly Case[] = [
       await page.getByRole("button", { name: "Edit and approve" }).click();
       const field = page.getByLabel(/Arguments to approve/);
       await field.fill("[]");
-      const isHeld = await page.getByRole("button", { name: "Approve as edited" }).isDisabled();
+      const isHeld = await comesTo(() => page.getByRole("button", { name: "Approve as edited" }).isDisabled(), Boolean);
       await field.fill('{"to": "bob", "cents": 99}');
       await page.getByRole("button", { name: "Approve as edited" }).click();
       await expectText(page, "99 cents paid to bob");
@@ -323,7 +324,10 @@ const CASES: readonly Case[] = [
       await go(bo, desk, place);
       await bo.page.getByRole("button", { name: "Approve once" }).click();
       await ana.page.getByText("1250 cents paid to grace").first().waitFor();
-      const by = await ana.page.getByRole("article", { name: "Question about pay" }).textContent();
+      const by = await comesTo(
+        () => ana.page.getByRole("article", { name: "Question about pay" }).textContent(),
+        (now) => /approved/.test(now ?? ""),
+      );
 
       const large = await say(ana, desk, "stage", "transfer to zoe");
       const card = ana.page.getByRole("article", { name: "Question about transfer" });
@@ -336,8 +340,8 @@ const CASES: readonly Case[] = [
         await ana.page.keyboard.press("Escape");
       }
       await ana.page.setViewportSize({ width: 320, height: 256 });
-      const told = (await ana.page.getByRole("region", { name: "Conversation" }).boundingBox())?.height ?? 0;
       forms.push(...(await misfits(ana)));
+      const told = (await ana.page.getByRole("region", { name: "Conversation" }).boundingBox())?.height ?? 0;
       await ana.page.setViewportSize(DESKTOP);
       await card.getByRole("button", { name: "Approve once" }).click();
       await expectText(ana.page, "Your yes is counted");
@@ -365,6 +369,7 @@ const CASES: readonly Case[] = [
       await say(ana, desk, "stage", "show me something hostile");
       await expectText(page, /completed/);
       await page.getByRole("button", { name: "Arguments, result, evidence" }).first().click();
+      await settled(ana);
       const title = await page.title();
       const made = await page.locator("main :is(img, iframe, script, style, a[href*=evil], a[href^=javascript], a[href^='http'])").count();
       await page.getByRole("button", { name: "the bank" }).click();
@@ -430,7 +435,7 @@ const CASES: readonly Case[] = [
       const other = await late.newPage();
       await other.clock.install({ time: Date.now() + 3 * 3_600_000 });
       await other.goto(`${desk.url()}/approvals`);
-      const left = (await other.getByRole("list", { name: "Questions" }).textContent()) ?? "";
+      const left = (await other.getByRole("list", { name: "Questions" }).textContent()) ?? ""; // comes with the answer that tells the time
       await late.close();
       const height = (await approve.boundingBox())?.height ?? 0;
       await approve.tap();
@@ -458,8 +463,9 @@ const CASES: readonly Case[] = [
       await expectText(page, "At 07:00 Monday to Friday");
       const found = [...(await sound(ana, "schedules")), ...(await reached(ana, "schedules"))];
       await page.getByRole("button", { name: "Add a schedule" }).click();
-      await page.getByLabel("Name", { exact: true }).last().fill("noon");
-      await page.getByLabel("Agent", { exact: true }).last().selectOption("reporter");
+      const adding = page.getByRole("dialog");
+      await adding.getByLabel("Name", { exact: true }).fill("noon");
+      await adding.getByLabel("Agent", { exact: true }).selectOption("reporter");
       await page.getByLabel(/^Cron/).fill("0 0 30 2 *");
       await page.getByRole("button", { name: "Add", exact: true }).click();
       await page
@@ -484,17 +490,18 @@ const CASES: readonly Case[] = [
       const session = (await past.getByRole("link").first().getAttribute("href")) ?? "";
       await page.getByRole("button", { name: "Pause" }).click();
       await page.getByLabel(/^Why/).fill("a holiday");
-      await page.getByRole("button", { name: "Pause", exact: true }).last().click();
+      await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
       await past.getByText(/paused by user:ana: a holiday/).waitFor();
       await page.getByRole("button", { name: "Resume" }).click();
       await page.getByRole("button", { name: "Pause" }).waitFor();
       const looking = await enter(browser, desk, "bo", { phone: true, actions: "observe,read-journal" });
       await go(looking, desk, "/schedules/noon");
       await expectText(looking.page, "You may look at it");
+      await settled(looking);
       const offered = await looking.page.getByRole("button", { name: /^(?:Run now|Pause|Remove)$/ }).count();
       found.push(...(await sound(looking, "a schedule on a phone")));
       await page.getByRole("button", { name: "Remove" }).click();
-      await page.getByRole("button", { name: "Remove", exact: true }).last().click();
+      await page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).click();
       await page.waitForURL(/\/schedules$/);
       await go(looking, desk, "/schedules?tab=webhooks");
       const sent = [
@@ -504,7 +511,10 @@ const CASES: readonly Case[] = [
       ];
       const hook = looking.page.getByRole("article", { name: "Webhook builds" });
       await hook.getByText("build-1").waitFor();
-      const sessions = await hook.getByRole("link", { name: /^s_/ }).count();
+      const sessions = await comesTo(
+        () => hook.getByRole("link", { name: /^s_/ }).count(),
+        (now) => now === 1,
+      );
       await go(looking, desk, "/schedules?tab=webhooks");
       await hook.getByText(/^1 not signed with its secret/).waitFor();
       found.push(...(await misfits(looking)), ...looking.errors());
@@ -528,15 +538,17 @@ const CASES: readonly Case[] = [
       const palette = await sound(ana, "the palette");
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/chat\/with\/billing/);
+      await composer(page).waitFor(); // it takes the focus when it comes
       await blur(ana);
       await page.keyboard.press("?");
       await page.getByRole("dialog").getByText("Go to Approvals").waitFor();
       const help = await sound(ana, "the shortcuts");
       await page.getByRole("checkbox").uncheck();
       await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
       await blur(ana);
-      await page.keyboard.press("g");
-      await page.keyboard.press("a");
+      await chord(ana, "g", "a");
+      await settled(ana);
       const isStill = page.url().includes("/chat/");
       await page.evaluate("localStorage.clear()");
       await go(ana, desk, "/nowhere/at/all");
@@ -558,6 +570,7 @@ export const consoleFlows: Suite = {
       for (const { name, run } of CASES) {
         const began = performance.now();
         await judge(name, () => run(world));
+        await ana.page.setViewportSize(DESKTOP); // one that failed midway is not the next one's matter
         ana.errors(); // each case tells its own
         if (performance.now() - began > 12_000) told(`${name.split(" ")[0]} took ${Math.round((performance.now() - began) / 100) / 10} s`);
       }

@@ -7,7 +7,7 @@ import { exportedClean, type Violation } from "../checks.ts";
 import type { Suite } from "../suite.ts";
 import { openBrowser } from "./browser.ts";
 import { type ConsoleDesk, openDesk } from "./desk.ts";
-import { blur, enter, focused, go, type Person, reached, sound } from "./kit.ts";
+import { blur, comesTo, enter, focused, go, type Person, reached, settled, sound } from "./kit.ts";
 import { execute } from "./seed.ts";
 
 type World = Readonly<{ desk: ConsoleDesk; ana: Person; phone: Person; long: string; hostile: string }>;
@@ -43,7 +43,7 @@ const CASES: readonly Case[] = [
       await page.getByText("State at 1", { exact: true }).waitFor();
       await blur(ana);
       for (const key of ["j", "j", "n", "k", "j", "j"]) await page.keyboard.press(key);
-      const at = Number(new URL(page.url()).searchParams.get("at"));
+      const at = await page.evaluate<number>("Number(new URL(location.href).searchParams.get('at'))");
       await page.getByText(`State at ${at}`, { exact: true }).waitFor();
       await page.keyboard.press("e");
       await page.getByText("Sealed in").waitFor();
@@ -55,10 +55,14 @@ const CASES: readonly Case[] = [
       const stored: unknown = await (await ana.context.request.get(`${desk.url()}/api/v1/sessions/s_past100000/entries/${at}`)).json();
       const raw = [...(await sound(ana, "a raw entry"))];
       const code = page.getByRole("textbox", { name: "Payload of the entry" });
-      const coloured = await code
-        .locator("span[class]")
-        .filter({ hasText: /^"\w+"$/ })
-        .count();
+      const coloured = await comesTo(
+        () =>
+          code
+            .locator("span[class]")
+            .filter({ hasText: /^"\w+"$/ })
+            .count(),
+        (now) => now > 0,
+      );
       const isFixed = (await code.getAttribute("contenteditable")) === "false";
       raw.push(...(await reached(ana, "a raw entry")));
       await page.getByRole("region", { name: "Entries" }).focus();
@@ -104,11 +108,16 @@ const CASES: readonly Case[] = [
         for (const at of places) {
           await go(person, desk, `/sessions/${long}${at}`);
           await person.page.getByText(/ of 100\d\d$/).waitFor();
+          await settled(person);
           const nodes = await person.page.evaluate<number>("document.querySelectorAll('*').length");
           found.push(...wrong(nodes <= 600, `${nodes} elements at ${at}`));
         }
       const line = phone.page.locator("button[aria-current=true]");
-      found.push(...wrong((await line.count()) === 1, "the entry that one stands at is not on the page"));
+      const lines = await comesTo(
+        () => line.count(),
+        (now) => now === 1,
+      );
+      found.push(...wrong(lines === 1, "the entry that one stands at is not on the page"));
       return [...found, ...(await sound(ana, "a long session")), ...(await sound(phone, "a long session on a phone"))];
     },
   },
@@ -120,6 +129,7 @@ const CASES: readonly Case[] = [
       for (const show of ["state", "entry"]) {
         await go(ana, desk, `/sessions/${hostile}?show=${show}`);
         await page.getByRole("img", { name: /^Timeline: / }).waitFor();
+        await settled(ana);
         const made = await page.locator("main :is(img, iframe, script, style, a[href^='http'], a[href^=javascript])").count();
         const shown = (await page.locator("main").textContent()) ?? "";
         found.push(...wrong(made === 0, `${made} elements were made of it`));
@@ -157,7 +167,7 @@ const CASES: readonly Case[] = [
       const definition = await sound(ana, "a definition");
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
-      const back = await focused(ana);
+      const back = await focused(ana, "Definition");
       await card.getByRole("button", { name: "Start a run" }).click();
       await page.getByLabel("What is it to do?").fill("what do you know?");
       await page.getByRole("button", { name: "Start", exact: true }).click();
@@ -174,6 +184,7 @@ const CASES: readonly Case[] = [
       });
       await go(ana, desk, "/fleet");
       await page.getByRole("button", { name: /agents more/ }).waitFor();
+      await settled(ana);
       const nodes = await page.evaluate<number>("document.querySelectorAll('*').length");
       await page.unroute("**/api/v1/agents?*");
       return [
@@ -201,6 +212,7 @@ const CASES: readonly Case[] = [
       const mark = await editor.locator("mark").textContent();
       await page.getByRole("button", { name: "Check", exact: true }).click();
       await page.getByText(/things are wrong/).waitFor();
+      await settled(ana);
       const isHeld = await page.getByRole("button", { name: "Apply" }).isDisabled();
       const draft = await sound(ana, "a draft");
       await go(ana, desk, "/policies?show=cases");
@@ -209,7 +221,10 @@ const CASES: readonly Case[] = [
       await page.getByRole("tab", { name: "Files" }).click();
       await page.getByRole("button", { name: /^desk\.cedar.*draft$/ }).click();
       await page.getByRole("button", { name: "Go on with the draft" }).click();
-      const keeps = (await editor.textContent()) ?? "";
+      const keeps = await comesTo(
+        async () => (await editor.textContent()) ?? "",
+        (now) => now.includes("permit(nonsense); // gaps"),
+      );
       await page.getByRole("button", { name: "Throw the draft away" }).click();
       await page.getByRole("button", { name: "Edit a draft" }).waitFor();
       await go(ana, desk, "/policies?show=evaluate&agent=billing");
@@ -245,6 +260,7 @@ const CASES: readonly Case[] = [
         .getByText(/more than 200.00 is not paid back/)
         .first()
         .waitFor();
+      await settled(ana);
       const others = await entries.getByText(/^allowed/).count();
       const found: Violation[] = [...(await sound(ana, "the journal")), ...(await reached(ana, "the journal"))];
       await go(ana, desk, "/journal?kind=work.halted");
@@ -254,7 +270,7 @@ const CASES: readonly Case[] = [
         .click();
       await page.waitForURL(/\/journal\/halt\/\d+$/);
       await page.reload();
-      await page.getByText("a drill").waitFor();
+      await page.getByText("a drill").first().waitFor();
       await ana.context.grantPermissions(["clipboard-read", "clipboard-write"]);
       await page.getByRole("button", { name: "Copy the hash" }).click();
       await page.getByText("The hash is copied").waitFor();
@@ -291,6 +307,7 @@ const CASES: readonly Case[] = [
       for (const person of [ana, phone]) {
         await go(person, desk, "/cost?days=7");
         await person.page.getByRole("img", { name: /^Cost by day/ }).waitFor();
+        await settled(person);
         const rows = await person.page.getByRole("row").filter({ hasText: "offline/billing" }).count();
         found.push(
           ...wrong(rows === 1, `${rows} rows for one model`),
