@@ -8,7 +8,7 @@ import type { Suite } from "../suite.ts";
 import { openBrowser } from "./browser.ts";
 import { type ConsoleDesk, openDesk } from "./desk.ts";
 import { blur, comesTo, enter, focused, go, type Person, reached, settled, sound } from "./kit.ts";
-import { execute } from "./seed.ts";
+import { breakerSet, execute } from "./seed.ts";
 
 type World = Readonly<{ desk: ConsoleDesk; ana: Person; phone: Person; long: string; hostile: string }>;
 type Case = Readonly<{ name: string; run(world: World): Promise<readonly Violation[]> }>;
@@ -29,7 +29,7 @@ export function makePast(desk: ConsoleDesk, entries: number, schedules = 0): str
   return past.parse(JSON.parse(made.stdout)).session;
 }
 
-const CASES: readonly Case[] = [
+export const WATCHES: readonly Case[] = [
   {
     name: "O55 O62 O92 a session is gone through by keyboard, its list being one stop: entry by entry, turn by turn, its state and its raw form; the address says where one is",
     async run({ desk, ana }) {
@@ -141,7 +141,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "O57 O12 O96 the fleet: who works, waits and costs what at one look; a run is started, an agent halted and let go on, its definition opened",
+    name: "O57 O105 O12 O96 the fleet: who works, waits and costs what at one look; a breaker is closed and opened, a run is started, an agent halted and let go on, its definition opened",
     async run({ desk, ana }) {
       const { page } = ana;
       await execute(ana, desk, "stage", "pay judy");
@@ -162,6 +162,25 @@ const CASES: readonly Case[] = [
       await page.getByText("Halted: a drill").waitFor();
       await page.getByRole("button", { name: "Let it go on" }).click();
       await page.getByText("Halted: a drill").waitFor({ state: "detached" });
+      const breaker = page.getByRole("region", { name: "Breakers" }).getByRole("listitem").filter({ hasText: "tool:deliver" });
+      await breakerSet(ana, desk, "tool:deliver", "open");
+      await breaker.getByText("open", { exact: true }).waitFor();
+      await page
+        .getByRole("list", { name: "At a glance" })
+        .getByText(/1 breaker/)
+        .waitFor();
+      await page.getByRole("button", { name: "Put this notice away" }).click(); // that work goes on
+      const open = [...(await sound(ana, "an open breaker")), ...(await reached(ana, "an open breaker"))];
+      await breaker.getByRole("button", { name: "Close it" }).click();
+      await breaker.getByText("closed", { exact: true }).waitFor();
+      await page
+        .getByRole("list", { name: "At a glance" })
+        .getByText(/1 breaker/)
+        .waitFor({ state: "detached" });
+      await breaker.getByRole("button", { name: "Open it" }).click();
+      await breaker.getByText("open", { exact: true }).waitFor();
+      await breaker.getByRole("button", { name: "Close it" }).click();
+      await breaker.getByText("closed", { exact: true }).waitFor();
       await card.getByRole("button", { name: "Definition" }).click();
       await page.getByRole("dialog").getByText("slow_work").first().waitFor();
       const definition = await sound(ana, "a definition");
@@ -189,6 +208,7 @@ const CASES: readonly Case[] = [
       await page.unroute("**/api/v1/agents?*");
       return [
         ...wrong(nodes <= 2_000, `${nodes} elements for five hundred agents`),
+        ...open,
         ...wrong(back === "Definition", `a dialog gives the focus back to ${back}`),
         ...found,
         ...dialog,
@@ -335,7 +355,7 @@ export const consoleWatch: Suite = {
       const ana = await enter(browser, desk, "ana");
       const phone = await enter(browser, desk, "ana", { phone: true, scheme: "dark" });
       const hostile = (await execute(ana, desk, "stage", "show me something hostile")).session;
-      for (const { name, run } of CASES) {
+      for (const { name, run } of WATCHES) {
         const began = performance.now();
         await judge(name, () => run({ desk, ana, phone, long, hostile }));
         for (const person of [ana, phone]) person.errors(); // each case tells its own
@@ -344,7 +364,7 @@ export const consoleWatch: Suite = {
     } finally {
       await browser.close();
       await desk.close();
-      told(`${CASES.length} cases in ${Math.round((performance.now() - from) / 1_000)} s`);
+      told(`${WATCHES.length} cases in ${Math.round((performance.now() - from) / 1_000)} s`);
     }
   },
 };
