@@ -65,10 +65,18 @@ export function rememberedIn({ home, root, stamp, hash }: RememberedOptions): Re
         writeFileSync(draft, `${JSON.stringify({ stamp: hash(stamp), sum: hash(lines) })}\n${lines}`, { mode: 0o600 });
         renameSync(draft, file); // whole or not at all: others read it at the same time
       } catch {
-        rmSync(draft, { force: true }); // a disk that takes no file costs time alone
+        drop(draft); // a disk that takes no file costs time alone
       }
     },
   };
+}
+
+function drop(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // there is not even a folder for it
+  }
 }
 
 /** Nobody but the person, and whoever is everybody's master, can have put there what lies in it. */
