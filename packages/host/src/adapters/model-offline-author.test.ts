@@ -1,7 +1,9 @@
 import { formatSymbi } from "@orgate/core/symbi";
 import { expect, test } from "vitest";
+import * as z from "zod";
 import { authored } from "./model-offline-author.ts";
 
+const saved = z.object({ content: z.string() });
 const TOOLS = JSON.stringify({
   tools: ["read_note", "save_note"].map((name) => ({ name, description: "", effects: ["read"] })),
 });
@@ -30,8 +32,8 @@ test.each([
 test("S200 the same words as a request are saved, in the language's one layout", () => {
   for (const request of ["write an agent keeper that reads notes", "author a behavior summary(text) that sums up a text"]) {
     const [call] = asked(request, "valid: it").calls;
-    const { path, content } = call?.args as { path: string; content: string };
     expect(call?.tool).toBe("save_artifact");
-    expect(formatSymbi(content, path)).toEqual({ kind: "text", text: content });
+    const { content } = saved.parse(call?.args);
+    expect(formatSymbi(content, "x.symbi")).toEqual({ kind: "text", text: content });
   }
 });
