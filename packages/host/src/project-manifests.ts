@@ -8,7 +8,6 @@ import {
   type FileProblem,
   type FoundServer,
   hostRunning,
-  isManifest,
   type ManifestFile,
   mcpServers,
   orgateHome,
@@ -90,8 +89,6 @@ export function projectManifests(place: ManifestPlace): ProjectManifests {
   };
   return { read, tools, broken, problems, ground, servers: named, connect };
 }
-
-export const hasManifests = (patterns: readonly string[]): boolean => patterns.some(isManifest);
 
 export function problemFault({ file, line, column, detail, hint }: FileProblem, more: number): FaultError {
   const others = more === 0 ? "" : ` (and ${more} more: \`orgate tools validate\` shows all)`;

@@ -15,7 +15,6 @@ export const CONSTRAINTS = ".orgate/constraints.toml";
 
 /** Weakest first. Those behind `process` are known by name and not supported yet: nothing can have one. */
 export const TIERS = ["none", "process", "docker", "gvisor", "firecracker"] as const;
-export type SandboxTier = (typeof TIERS)[number];
 export const RISKS = ["low", "medium", "high"] as const;
 /** `changes`: every tool that does more than read; `all`: every tool. */
 export const AUDITS = ["none", "changes", "all"] as const;

@@ -90,12 +90,14 @@ test("S111 two validations that failed are enough: a third is refused, nothing i
 
 test("S113 the offline author turns a sentence into a valid agent; a refusal is final; what it does not know saves nothing", async () => {
   const { stand, at } = await begun();
-  await at.say('/spawn "an agent that reads notes and asks before it saves notes, but may not run tests"');
+  await at.say('/spawn "an agent that reads notes and asks before it saves notes, but may not run tests, and never send mail"');
+  expect(at.text()).toContain("It is given no way to run_tests.");
   expect(at.shell.questions()[0]?.item.summary).toBe("agents/reads-notes.symbi");
   await answer(at, "deny");
   expect(at.text()).toContain("Nothing was saved:");
   await at.say("what could an agent do here?");
   expect(at.text()).toContain("fixed rules, no language");
+  expect(at.text()).toMatch(/No tool here has the name\s+of: send mail\./);
   expect(agentsIn(stand.root)).toEqual(["reader.symbi", "shell.symbi"]);
   await at.say('/spawn "keeper that reads notes and asks before it saves notes, but may not run tests"');
   await answer(at, "approve");
