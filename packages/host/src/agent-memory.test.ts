@@ -9,6 +9,7 @@ import { openProject } from "./adapters/project-toml.ts";
 import { type Remembered, rememberedIn } from "./adapters/remembered-file.ts";
 import { agentMemory, projectMemory } from "./agent-memory.ts";
 import { loadProjectAgents } from "./project-agents.ts";
+import { seenBy } from "./symbi-seen.ts";
 
 let root = "";
 beforeEach(() => {
@@ -77,6 +78,7 @@ test.each([
   ["an argument of the tool", () => write("tools/echo.clad.toml", ECHO.replace("[command]", '[args.z]\ntype = "string"\n\n[command]')), 2],
   ["what the tool may be used for", () => write("tools/echo.clad.toml", `${ECHO}\n[tool.orgate]\neffects = ["read"]\n`), 2],
   ["a group of people", () => write("orgate.toml", TOML.replace("ops", "leads")), 2],
+  ["who is in a group", () => write("orgate.toml", TOML.replace("ann", "ben")), 2],
 ])("R19 with %s changed, the agents are what they are without any memory", async (_, change, made) => {
   await load();
   change();
@@ -133,7 +135,6 @@ test("R19 what a compiled file is known by holds all that is read of a tool", as
     keep: () => {},
     save: () => {},
   });
-  const groups = { agents: {}, users: {} };
   const variants: readonly Partial<Tool>[] = [
     {},
     { name: "other" },
@@ -143,11 +144,7 @@ test("R19 what a compiled file is known by holds all that is read of a tool", as
     { outgoing: ["x"] },
     { resourceTypes: ["Host"] },
   ];
-  for (const variant of variants)
-    memory.compiled({
-      agent: { ...one, tools: [{ ...tool, ...variant }] },
-      origin: { source: { symbi: read.symbi, path: "" }, draft },
-      groups,
-    });
+  const origin = { source: { symbi: read.symbi, path: "" }, draft };
+  for (const variant of variants) memory.compiled(origin, seenBy({ tools: [{ ...tool, ...variant }] }, { users: {} }));
   expect(asked.size).toBe(variants.length);
 });

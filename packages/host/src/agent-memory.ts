@@ -7,23 +7,21 @@
  */
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
-import type { Agent, Tool } from "@orgate/core";
 import type { Compiled, SymbiFile } from "@orgate/core/symbi";
 import { codeFiles, NOTHING_REMEMBERED, orgateHome, type Remembered, rememberedIn, sha256 } from "./compose.ts";
 import type { Config } from "./config.ts";
 import type { SymbiOrigin } from "./project-symbi.ts";
 import type { Env } from "./secrets.ts";
+import type { Seen, SeenTool } from "./symbi-seen.ts";
 import { version } from "./version.ts";
 
 export type Made = Extract<Compiled, { kind: "compiled" }>;
-/** Of one agent: what its rules may speak of. */
-export type Compiling = Readonly<{ agent: Agent; origin: SymbiOrigin; groups: Config["groups"] }>;
 
 export type AgentMemory = Readonly<{
   read(text: string, file: string): SymbiFile | null;
   keepRead(text: string, symbi: SymbiFile): void;
-  compiled(of: Compiling): Made | null;
-  keepCompiled(of: Compiling, made: Made): void;
+  compiled(origin: SymbiOrigin, seen: Seen): Made | null;
+  keepCompiled(origin: SymbiOrigin, seen: Seen, made: Made): void;
 }>;
 
 /** What is remembered of this project by the person who runs it. */
@@ -36,22 +34,20 @@ export const projectMemory = (config: Pick<Config, "root">, env: Env): Remembere
   });
 
 export function agentMemory(remembered: Remembered = NOTHING_REMEMBERED): AgentMemory {
-  const shapes = new WeakMap<Tool, string>();
-  const shape = (tool: Tool): string => {
-    const known = shapes.get(tool) ?? shapeText(tool);
-    shapes.set(tool, known);
+  const digests = new WeakMap<SeenTool, string>();
+  const digestOf = (tool: SeenTool): string => {
+    const known = digests.get(tool) ?? sha256(JSON.stringify(tool));
+    digests.set(tool, known);
     return known;
   };
   const readKey = (text: string, file: string) => sha256(JSON.stringify(["read", file, text]));
-  const compiledKey = ({ agent, origin: { source, draft }, groups }: Compiling) =>
-    sha256(
-      JSON.stringify(["compiled", source.symbi.file, source.symbi.text, draft.name, agent.tools.map(shape), Object.keys(groups.users)]),
-    );
+  const compiledKey = ({ source: { symbi }, draft }: SymbiOrigin, { tools, ...rest }: Seen) =>
+    sha256(JSON.stringify(["compiled", symbi.file, symbi.text, draft.name, tools.map(digestOf), rest]));
   return {
     read: (text, file) => opened(remembered.find(readKey(text, file)), symbiFrom),
     keepRead: (text, symbi) => kept(readKey(text, symbi.file), symbi, symbiText(symbi), symbiFrom),
-    compiled: (of) => opened(remembered.find(compiledKey(of)), madeFrom),
-    keepCompiled: (of, made) => kept(compiledKey(of), made, JSON.stringify(made), madeFrom),
+    compiled: (origin, seen) => opened(remembered.find(compiledKey(origin, seen)), madeFrom),
+    keepCompiled: (origin, seen, made) => kept(compiledKey(origin, seen), made, JSON.stringify(made), madeFrom),
   };
 
   /** Only what comes back as it was. */
@@ -61,10 +57,6 @@ export function agentMemory(remembered: Remembered = NOTHING_REMEMBERED): AgentM
 }
 
 const opened = <T>(json: string | null, from: (json: string) => T): T | null => (json === null ? null : from(json));
-
-/** All of a tool that `shapeOf` reads. */
-const shapeText = ({ name, effects, inputSchema, targets, outgoing, resourceTypes }: Tool): string =>
-  sha256(JSON.stringify([name, effects, inputSchema, Object.keys(targets), outgoing, resourceTypes]));
 
 // the sum of the file was right, and it lies where nobody else can write: these are our own words
 const madeFrom = (json: string): Made => JSON.parse(json) as Made;

@@ -14,7 +14,7 @@ import {
   TRUST,
 } from "@orgate/core";
 import type { Compiled, CompiledPolicy, SymbiProblem } from "@orgate/core/symbi";
-import { type AgentMemory, agentMemory, type Compiling } from "./agent-memory.ts";
+import { type AgentMemory, agentMemory } from "./agent-memory.ts";
 import {
   buildAgent,
   foldTrust,
@@ -44,6 +44,7 @@ import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.
 import { type Finished, finishAgent, lacksAny, openDelegates, type SymbiOrigin } from "./project-symbi.ts";
 import type { AskHidden, Env } from "./secrets.ts";
 import { hasShellAgent } from "./shell-agent.ts";
+import { type Seen, seenBy } from "./symbi-seen.ts";
 
 /** `symbi`: where it comes from such a file. */
 export type ProjectAgent = Readonly<{
@@ -167,11 +168,11 @@ export async function loadProjectAgents(
 
 const NOTHING_MADE: Compiled = { kind: "compiled", policies: [], files: [] };
 
-async function compiled(of: Compiling, memory: AgentMemory): Promise<Compiled> {
-  const known = memory.compiled(of);
+async function compiled(origin: SymbiOrigin, seen: Seen, memory: AgentMemory): Promise<Compiled> {
+  const known = memory.compiled(origin, seen);
   if (known !== null) return known;
-  const made = (await import("./symbi-compiling.ts")).compileAgent(of.agent, of.origin, of.groups);
-  if (made.kind === "compiled") memory.keepCompiled(of, made);
+  const made = (await import("./symbi-compiling.ts")).compileAgent(origin, seen);
+  if (made.kind === "compiled") memory.keepCompiled(origin, seen, made);
   return made;
 }
 
@@ -237,7 +238,7 @@ async function symbiAgents(
   return { agents, origins, sources, finish };
 
   async function finish(agent: Agent, origin: SymbiOrigin): Promise<Finished> {
-    const made = lacksAny(agent) ? NOTHING_MADE : await compiled({ agent, origin, groups: config.groups }, memory);
+    const made = lacksAny(agent) ? NOTHING_MADE : await compiled(origin, seenBy(agent, config.groups), memory);
     return finishAgent(agent, origin, () => made);
   }
 }
@@ -247,6 +248,7 @@ export const manifestsOf = (config: Config, env: Env, ask: AskHidden): ProjectMa
   projectManifests({
     root: config.root,
     tools: config.tools,
+    agents: config.agents,
     directory: config.journal.directory,
     env,
     ask,

@@ -6,6 +6,7 @@ import { type Agent, type Equipment, equipAgent, NO_EQUIPMENT, type Skill, type 
 import { buildAgent, mustHaveSkills, readSymbiFiles, refuseAll, type SymbiSource, symbiProblemAt } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { finishAgent, openDelegates, type SymbiOrigin } from "./project-symbi.ts";
+import { seenBy } from "./symbi-seen.ts";
 
 export type SymbiAgentsOptions = Readonly<{
   /** The folder they lie in: a verdict names a file by its path below it. */
@@ -39,7 +40,7 @@ export async function symbiAgents(options: SymbiAgentsOptions): Promise<readonly
     if (built.kind === "problems") throw refuseAll(source.path, built.problems, built.cause);
     const agent = equipAgent(built.agent, { ...NO_EQUIPMENT, skills, prices });
     mustHaveSkills(agent);
-    const made = finishAgent(agent, origin, () => compileAgent(agent, origin, { agents: {}, users: {}, ...groups }));
+    const made = finishAgent(agent, origin, () => compileAgent(origin, seenBy(agent, { users: {}, ...groups })));
     if (made.kind === "problems") throw refuseAll(source.path, made.problems);
     return made.agent;
   });

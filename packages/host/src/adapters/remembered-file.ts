@@ -4,7 +4,7 @@
  *
  * R18 a cache and never the truth: what is damaged, of other code or of another project, or lies where others may write, is not used, and made anew.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Hash } from "@orgate/core";
@@ -36,7 +36,7 @@ const MOST = 20_000;
 const headSchema = z.strictObject({ stamp: z.string(), sum: z.string() });
 
 export function rememberedIn({ home, root, stamp, hash }: RememberedOptions): Remembered {
-  if (!isOwn(home)) return NOTHING_REMEMBERED;
+  if (!isOwn(home, statSync)) return NOTHING_REMEMBERED;
   const folder = join(home, "cache");
   const file = join(folder, `project-${hash(root).slice(0, 32)}`);
   const known = readLines(folder, file, hash(stamp), hash);
@@ -79,10 +79,10 @@ function drop(file: string): void {
   }
 }
 
-/** Nobody but the person, and whoever is everybody's master, can have put there what lies in it. */
-function isOwn(path: string): boolean {
+/** Nobody but the person, and whoever is everybody's master, can have put there what lies in it. `look`: a link would lie with others. */
+function isOwn(path: string, look = lstatSync): boolean {
   try {
-    const { uid, mode } = statSync(path);
+    const { uid, mode } = look(path);
     return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
   } catch {
     return false;
