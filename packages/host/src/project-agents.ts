@@ -219,6 +219,7 @@ export const manifestsOf = (config: Config, env: Env, ask: AskHidden): ProjectMa
   projectManifests({
     root: config.root,
     tools: config.tools,
+    agents: config.agents,
     directory: config.journal.directory,
     env,
     ask,

@@ -32,9 +32,14 @@ test("Y70 every piece of the language in the guide is read, checked, compiled, a
     for (const draft of read.symbi.agents) {
       const built = buildAgent(source, draft, { box, broken: new Map(), prices: {} });
       if (built.kind === "problems") throw new Error(JSON.stringify(built.problems));
-      const finished = finishAgent(built.agent, { source, draft }, { agents: {}, users: { operators: [] } });
+      const finished = finishAgent(built.agent, { source, draft }, { agents: {}, users: { operators: ["ann"] } });
       if (finished.kind === "problems") throw new Error(JSON.stringify(finished.problems));
     }
-    expect(formatSymbi(text, "x").kind).toBe("text");
+    expect(formatSymbi(text, "x")).toEqual({ kind: "text", text });
   }
+});
+
+test.each(["agents/shell.symbi", "examples/src/symbi-30/agents/payer.symbi"])("Y70 %s, which is handed out, is in its layout", (file) => {
+  const text = readFileSync(join(root, file), "utf8");
+  expect(formatSymbi(text, file)).toEqual({ kind: "text", text });
 });
