@@ -32,7 +32,7 @@ export function finishAgent(agent: Agent, { source: { symbi }, draft }: SymbiOri
     });
     return { kind: "agent", agent: lacking, policies: [] };
   }
-  const made = compilePolicies(symbi, draft, { tools: agent.tools.map(shapeOf), userGroups: Object.keys(groups.users) });
+  const made = compilePolicies(symbi, draft, { tools: agent.tools.map(shapeOf), userGroups: groups.users });
   if (made.kind === "problems") return made;
   const basis = { tree: withoutPlaces(symbi.tree) } as JsonObject;
   return {

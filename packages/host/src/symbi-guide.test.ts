@@ -32,7 +32,7 @@ test("Y70 every piece of the language in the guide is read, checked, compiled, a
     for (const draft of read.symbi.agents) {
       const built = buildAgent(source, draft, { box, broken: new Map(), prices: {} });
       if (built.kind === "problems") throw new Error(JSON.stringify(built.problems));
-      const finished = finishAgent(built.agent, { source, draft }, { agents: {}, users: { operators: [] } });
+      const finished = finishAgent(built.agent, { source, draft }, { agents: {}, users: { operators: ["ann"] } });
       if (finished.kind === "problems") throw new Error(JSON.stringify(finished.problems));
     }
     expect(formatSymbi(text, "x")).toEqual({ kind: "text", text });
