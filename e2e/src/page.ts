@@ -33,7 +33,9 @@ used once and in the very commit that starts what it was for, a grant is given o
 2. **Random moments.** Each process resumes what the one before it left, starts a session of its own, and is killed in the midst of it. Where a kill
    fell is read from the last thing the process said. A window that lags behind is aimed at; fewer than 20 kills in one of the four fail the run.
 3. **Broken builds.** Sources changed while they are loaded: the append after the effect, \`once\` taken for repeatable, a reply forgotten, an answer
-   not used up, time-outs by the time of reading, a grant forgotten in a crash. The same checks have to find each of them out.
+   not used up, time-outs by the time of reading, a grant forgotten in a crash. Of due times: the session in a commit
+   before its \`schedule.fired\`, or in one after it; what another process fired not remembered, with the due time still claimed and with neither.
+   The same checks have to find each of them out.
 4. **SIGSTOP.** A stopped holder keeps its session; a wish waits in the inbox and is taken when the holder goes on. Killed, it frees the session at once.
 5. **Neighbours.** Two processes on one project; one is killed, also inside a transaction while the other wants to write.
 6. **A full disk**, on a small file system of its own where one may be mounted, and with a database that may not grow.
@@ -49,6 +51,9 @@ used once and in the very commit that starts what it was for, a grant is given o
 10. **Ten thousand parked sessions**, against ten. A fresh process has the same memory (medians, within 5 MB, without the runtime's own threads);
     opening, listing, showing and answering run the same statements as often and get as many rows, and SQLite's plan of none of them scans a table
     that grows. \`orgate halt\` looks at every parked session to say whom it reached: told here, not judged.
+11. **What happens by itself.** A server that fires is killed before and after the commit of its firing, once the model was asked, and before it tells
+    that the turn is over: another comes, and the due time is one session with one turn. A night without a server, then two at once. A delivery
+    whose server dies before or after it is durable, and that is sent again.
 
 Seen by a holder and not by the commit: a revoked grant. A process that is driving looks at standing orders every 50 ms, so that a call which it
 starts within that time may still use the grant; halts are checked in the commit itself, and have no such gap.

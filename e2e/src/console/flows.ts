@@ -517,7 +517,14 @@ export const FLOWS: readonly Case[] = [
       const { page } = ana;
       await go(ana, desk, "/approvals");
       await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("nothing has such a name");
+      await page.getByRole("status").getByText("Nothing of that name").waitFor();
+      const none = await sound(ana, "the palette that found nothing");
       await page.getByRole("combobox").fill("talk billing");
+      await page
+        .getByRole("option", { name: /billing/ })
+        .first()
+        .waitFor();
       const palette = await sound(ana, "the palette");
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/chat\/with\/billing/);
@@ -536,7 +543,7 @@ export const FLOWS: readonly Case[] = [
       await page.evaluate("localStorage.clear()");
       await go(ana, desk, "/nowhere/at/all");
       await expectText(page, "There is nothing at this address");
-      return [...palette, ...help, ...wrong(isStill, "a key that was switched off did something")];
+      return [...none, ...palette, ...help, ...wrong(isStill, "a key that was switched off did something")];
     },
   },
 ];

@@ -8,7 +8,19 @@ import type { Broken } from "./wire.ts";
 
 type Break = Readonly<{ file: string; from: string; to: string }>;
 
-const BREAKS: Readonly<Record<Broken, Break>> = {
+/** By the time of the process, and not by what it wrote itself: a build that fired for ever would be too easily found. */
+const FORGETS: Break = {
+  file: "/core/src/journal/schedules.ts",
+  from: 'case "schedule.fired": {',
+  to: 'case "schedule.fired": {\n      if (at < performance.timeOrigin) return n;',
+};
+/** The session of a firing, in a commit of its own: an entry that changes nothing brings it. */
+const opensAlone = (after: string, s: string): string =>
+  `if (planned.opens !== undefined) await journal.append({ stream: scheduleStream(name), after: ${after}, hold: null, consumes: [], unlessHalted: [], tells: [],
+    opens: planned.opens, events: [{ at, event: { ...${s}, kind: "schedule.declared", after: ${s}.through, carried: standingOf(${s}) } }] });`;
+const OPENS_NOTHING = "const { tells = [], unlessHalted = [] } = planned, opens = [];";
+
+const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   // What starts calls is kept back until the next append, which is the one that tells how they ended.
   "append-after-effect": {
     file: "/core/src/loop/drive.ts",
@@ -69,18 +81,51 @@ const BREAKS: Readonly<Record<Broken, Break>> = {
     from: "for (const entry of chunk) evolve(state, entry);\n  }",
     to: "for (const entry of chunk) evolve(state, entry);\n  }\n  state.grantsDue.length = 0;",
   },
+  // The session is there before its firing is: who dies between the two leaves a turn that no due time knows of.
+  "opens-before-firing": [
+    {
+      file: "/host/src/schedules/book.ts",
+      from: "const { opens = [], tells = [], unlessHalted = [] } = planned;",
+      to: `${OPENS_NOTHING}\n${opensAlone("standing.seq", "standing")}`,
+    },
+    {
+      file: "/host/src/schedules/book.ts",
+      from: "after: standing?.seq ?? seq(0),",
+      to: "after: seq((standing?.seq ?? 0) + (planned.opens === undefined ? 0 : 1)),",
+    },
+  ],
+  // The firing is there before its session is: who dies between the two leaves a due time without a turn.
+  "opens-after-firing": [
+    { file: "/host/src/schedules/book.ts", from: "const { opens = [], tells = [], unlessHalted = [] } = planned;", to: OPENS_NOTHING },
+    {
+      file: "/host/src/schedules/book.ts",
+      from: "if (after === null) throw",
+      to: `${opensAlone("after.seq", "after")}\nif (after === null) throw`,
+    },
+  ],
+  // What another process has fired is not remembered. The due time's claim still lets no second session open.
+  "forgets-firings": FORGETS,
+  // Nor is the due time claimed by the session that it opened.
+  "fires-again": [
+    FORGETS,
+    { file: "/host/src/adapters/sqlite-claims.ts", from: "for (const external of opens)", to: "for (const external of [])" },
+  ],
 };
 
 const { broken } = orders;
 if (broken !== null) {
-  const { file, from, to } = BREAKS[broken];
+  const edits = [BREAKS[broken]].flat();
   registerHooks({
     load(url, context, next) {
       const loaded = next(url, context);
-      if (!url.endsWith(file)) return loaded;
-      const source = String(loaded.source);
-      if (!source.includes(from)) throw new Error(`the break \`${broken}\` finds no place in ${file}`);
-      return { ...loaded, source: source.replace(from, () => to) };
+      const here = edits.filter(({ file }) => url.endsWith(file));
+      if (here.length === 0) return loaded;
+      let source = String(loaded.source);
+      for (const { file, from, to } of here) {
+        if (!source.includes(from)) throw new Error(`the break \`${broken}\` finds no place in ${file}`);
+        source = source.replace(from, () => to);
+      }
+      return { ...loaded, source };
     },
   });
 }

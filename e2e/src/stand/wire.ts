@@ -40,7 +40,11 @@ export type Broken =
   | "ignores-halts"
   | "uses-up-nothing"
   | "expires-by-reading"
-  | "forgets-grants";
+  | "forgets-grants"
+  | "opens-before-firing"
+  | "opens-after-firing"
+  | "forgets-firings"
+  | "fires-again";
 
 /** One statement: how often it was run, and how many rows came of it. */
 export type Query = Readonly<{ sql: string; times: number; rows: number }>;

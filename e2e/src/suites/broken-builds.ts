@@ -4,11 +4,12 @@ import { seeded } from "../seeded.ts";
 import { makeDesk } from "../stand/desk.ts";
 import type { Stand } from "../stand/stand.ts";
 import type { Broken } from "../stand/wire.ts";
-import { type Bench, lanes, type Suite } from "../suite.ts";
+import { type Bench, inLanes, lanes, type Suite } from "../suite.ts";
 import { killedBeforeGrant } from "./answer-crashes.ts";
 import { inTime, otherWayRound } from "./answers.ts";
 import { findings, type KillPoint, killAt, resumeAll } from "./kill-points.ts";
 import { hunt, measured, type Toll } from "./random-kills.ts";
+import { dueSoon, killedFiring } from "./served.ts";
 
 /** About one in five of them makes an effect take place twice. */
 const KILLS = 40;
@@ -58,22 +59,50 @@ const ANSWERING: readonly Answering[] = [
   { broken: "forgets-grants", put: (stand) => killedBeforeGrant(stand, "forgets-grants"), finds: /^Q8 the grant was given 0 times/ },
 ];
 
+type Firing = Readonly<{ broken: Broken; event: string; step: "commit" | "committed"; finds: readonly RegExp[] }>;
+
+/** Builds that go wrong with due times, killed at the points of the real one. */
+const FIRING: readonly Firing[] = [
+  {
+    broken: "opens-before-firing",
+    event: "schedule.fired",
+    step: "commit",
+    finds: [/^Z6 it was fired 0 times/, /^Z6 sessions .+ and firings .* are not the same/],
+  },
+  { broken: "opens-after-firing", event: "schedule.fired", step: "committed", finds: [/^Z6 it was fired 1 times, and ended lost/] },
+  { broken: "forgets-firings", event: "schedule.ended", step: "commit", finds: [/^Z6 it was fired 1 times, and ended never/] },
+  {
+    broken: "fires-again",
+    event: "schedule.fired",
+    step: "committed",
+    finds: [/^Z6 a due time of tick was fired twice/, /^Z6 the model was asked 2 times/],
+  },
+];
+
+/** What was not found that has to be. */
+const missing = (found: readonly Violation[], finds: readonly RegExp[]): readonly Violation[] =>
+  finds
+    .filter((pattern) => !found.some((f) => pattern.test(f)))
+    .map((pattern) => `nothing like ${pattern} was found, but: ${found.join("; ")}`);
+
 export const brokenBuilds: Suite = {
   name: "broken builds are found out",
   async run(bench) {
     const { stand, seed, judge, say } = bench;
+    const due = await dueSoon(stand); // by the time it is wanted, its time has come
     for (const { broken, point, finds } of EXPECTED)
       await judge(`L8 the build \`${broken}\`, killed at ${point}, fails the checks`, async () => {
-        const found = await verdictOn(bench, broken, { kind: "frozen", point });
-        return finds
-          .filter((pattern) => !found.some((f) => pattern.test(f)))
-          .map((pattern) => `nothing like ${pattern} was found, but: ${found.join("; ")}`);
+        return missing(await verdictOn(bench, broken, { kind: "frozen", point }), finds);
       });
     for (const { broken, put, finds } of ANSWERING)
       await judge(`Q3 the build \`${broken}\` fails the checks of answers`, async () => {
-        const found = await put(stand);
-        return found.some((f) => finds.test(f)) ? [] : [`nothing like ${finds} was found, but: ${found.join("; ")}`];
+        return missing(await put(stand), [finds]);
       });
+    await inLanes(FIRING, ({ broken, event, step, finds }) =>
+      judge(`Z6 the build \`${broken}\`, killed at the ${step} of ${event}, fails the checks of due times`, async () =>
+        missing(await killedFiring(due.copy(broken), { kind: "writes", event, step }), finds),
+      ),
+    );
     await judge(`L8 the build \`append-after-effect\` fails the random kills as well (seed ${seed})`, async () => {
       const toll: Toll = { kills: 0, aimed: 0, survived: 0, histogram: new Map(), lengthMs: await measured(stand, seed) };
       const goOn = (): boolean => toll.kills < KILLS;

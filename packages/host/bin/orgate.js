@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript on purpose: an older Node must be able to read it far enough to say what is wrong.
-import { existsSync, statSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, statSync } from "node:fs";
 import module from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -24,15 +24,20 @@ if (major < 24) {
 
 /**
  * R17 V8's code of these files is kept beside a person's keys, and read instead of being made at every start (decision 0064). Only where that folder is there
- * and nobody else may write to it: what lies in the cache is run. Whatever is wrong with it, the start is slower and nothing else.
+ * and nobody else may write to it or to the cache in it: what lies in the cache is run. Whatever is wrong with it, the start is slower and nothing else.
  */
 function keepCompiled() {
   const home = process.env.ORGATE_HOME || join(homedir(), ".orgate");
+  const cache = join(home, "cache");
   try {
-    const { uid, mode } = statSync(home);
-    if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0)) return;
-    module.enableCompileCache?.(join(home, "cache"));
+    if (!isOursAlone(statSync(home))) return;
+    if (!existsSync(cache)) mkdirSync(cache, { mode: 0o700 }); // Node would make it as open as the person's umask
+    if (isOursAlone(lstatSync(cache))) module.enableCompileCache?.(cache);
   } catch {
-    // no such folder yet
+    // no such folder yet, or none to write to
   }
+}
+
+function isOursAlone(found) {
+  return found.isDirectory() && (process.getuid === undefined || (found.uid === process.getuid() && (found.mode & 0o022) === 0));
 }

@@ -30,12 +30,17 @@ export function Palette() {
 }
 
 const MOST = 12;
+const SAYS = {
+  looking: "Looking…",
+  nothing: "Nothing of that name.",
+  partly: "Nothing of that name in what the server could tell; some of it, it could not.",
+};
 
 function Finder() {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const list = useId();
-  const choices = useChoices(text);
+  const { choices, found } = useChoices(text);
   useEffect(() => setAt((now) => Math.min(now, Math.max(0, choices.length - 1))), [choices.length]);
   const take = (choice: Choice | undefined): void => {
     if (choice === undefined) return;
@@ -58,7 +63,7 @@ function Finder() {
         className={css.field}
         role="combobox"
         aria-label="Find a screen, an agent, a session or a schedule"
-        aria-expanded="true"
+        aria-expanded={choices.length > 0}
         aria-controls={list}
         aria-activedescendant={choices[at] === undefined ? undefined : `${list}-${at}`}
         placeholder="Find a screen, an agent, a session or a schedule"
@@ -69,7 +74,7 @@ function Finder() {
         }}
         onKeyDown={press}
       />
-      <div id={list} role="listbox" aria-label="Found" className={css.list}>
+      <div id={list} role="listbox" aria-label="Found" className={css.list} hidden={choices.length === 0}>
         {choices.map((choice, i) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's, as in every combobox
           <div
@@ -86,13 +91,15 @@ function Finder() {
             <span className={css.aside}>{choice.aside}</span>
           </div>
         ))}
-        {choices.length === 0 ? <p className={css.none}>Nothing of that name.</p> : null}
       </div>
+      <p role="status" className={css.none}>
+        {choices.length > 0 ? "" : SAYS[found]}
+      </p>
     </>
   );
 }
 
-function useChoices(text: string): readonly Choice[] {
+function useChoices(text: string): Readonly<{ choices: readonly Choice[]; found: keyof typeof SAYS }> {
   const agents = useCalled("agents", { query: { limit: 500 } });
   const sessions = useCalled("sessions", { query: { limit: 50 } });
   const schedules = useCalled("schedules", { query: { limit: 100 } });
@@ -138,9 +145,13 @@ function useChoices(text: string): readonly Choice[] {
     ),
     { id: "help", icon: "guide", text: "Keyboard shortcuts", aside: "?", run: () => isHelpOpen.set(true) },
   ];
+  const asked = [agents, sessions, schedules];
   const named = text.trim();
   if (isSessionId(named))
     all.unshift({ id: `named ${named}`, icon: "sessions", text: `Session ${named}`, aside: "", run: () => go(sessionAt(named)) });
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return all.filter((choice) => words.every((word) => `${choice.text} ${choice.id}`.toLowerCase().includes(word))).slice(0, MOST);
+  return {
+    choices: all.filter((choice) => words.every((word) => `${choice.text} ${choice.id}`.toLowerCase().includes(word))).slice(0, MOST),
+    found: asked.some(({ isLoading }) => isLoading) ? "looking" : asked.some(({ problem }) => problem !== null) ? "partly" : "nothing",
+  };
 }

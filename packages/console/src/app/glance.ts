@@ -5,8 +5,12 @@
 import { count } from "@orgate/core/journal/view";
 import { createContext, use } from "react";
 import { useCalled } from "../link/use.ts";
+import type { Figure } from "../parts/Figures.tsx";
 
-export type Glance = Readonly<{ questions: number; unknowns: number; stopped: number; broken: number; halted: number }>;
+/** Null: the server has not said, or would not. That is never told as nothing. */
+type Counted = number | null;
+export type Glance = Readonly<{ questions: Counted; unknowns: Counted; stopped: Counted; broken: Counted; halted: Counted }>;
+type Wrong = Pick<Glance, "broken" | "halted" | "stopped">;
 
 export const QUESTION_TOPICS = [
   "approval.asked",
@@ -28,24 +32,70 @@ export function useGlance(): Glance {
   const breakers = useCalled("breakers", { query: {} }, BREAKER_TOPICS);
   const halts = useCalled("halts", { query: {} }, HALT_TOPICS);
   return {
-    questions: questions.value?.items.length ?? 0,
-    unknowns: unknowns.value?.items.length ?? 0,
-    stopped: schedules.value?.items.length ?? 0,
-    broken: breakers.value?.items.filter(({ state }) => state !== "closed").length ?? 0,
-    halted: halts.value?.items.length ?? 0,
+    questions: questions.value?.items.length ?? null,
+    unknowns: unknowns.value?.items.length ?? null,
+    stopped: schedules.value?.items.length ?? null,
+    broken: breakers.value?.items.filter(({ state }) => state !== "closed").length ?? null,
+    halted: halts.value?.items.length ?? null,
   };
 }
 
+/** What is known to be there is told, whatever else is not known; nothing is told of only when all of it is known. */
+function sum(counts: readonly Counted[]): Counted {
+  const known = counts.reduce<number>((total, one) => total + (one ?? 0), 0);
+  return known === 0 && counts.includes(null) ? null : known;
+}
+
 /** `2 breakers, 1 schedule`. */
-export const wrongWords = ({ broken, halted, stopped }: Pick<Glance, "broken" | "halted" | "stopped">): string =>
-  [broken > 0 ? count(broken, "breaker") : "", halted > 0 ? count(halted, "halt") : "", stopped > 0 ? count(stopped, "schedule") : ""]
-    .filter((text) => text !== "")
+const wrongWords = ({ broken, halted, stopped }: Wrong): string =>
+  (
+    [
+      [broken, "breaker"],
+      [halted, "halt"],
+      [stopped, "schedule"],
+    ] as const
+  )
+    .flatMap(([n, word]) => (n === null || n === 0 ? [] : [count(n, word)]))
     .join(", ");
 
-export const GlanceContext = createContext<Glance>({ questions: 0, unknowns: 0, stopped: 0, broken: 0, halted: 0 });
+/** Until it is counted. */
+export const NOT_YET = "…";
+/** Lists are asked for a hundred at a time. */
+const many = (n: Counted): string => (n === null ? NOT_YET : n >= 100 ? "100+" : String(n));
+
+/** The three that every look begins with. */
+export function figuresNow(working: Counted, waiting: Counted, wrong: Wrong): Readonly<Record<"working" | "waiting" | "wrong", Figure>> {
+  const all = sum([wrong.broken, wrong.halted, wrong.stopped]);
+  return {
+    working: {
+      name: "Working",
+      value: many(working),
+      says: working === 1 ? "turn in progress" : "turns in progress",
+      to: "/sessions?state=running",
+    },
+    waiting: {
+      name: "Waiting for people",
+      value: many(waiting),
+      says: waiting === null ? "not known yet" : waiting === 0 ? "nothing to answer" : "answer them in Approvals",
+      tone: waiting === null ? "plain" : waiting > 0 ? "wait" : "ok",
+      to: "/approvals",
+    },
+    wrong: {
+      name: "Broken or stopped",
+      value: many(all),
+      says: all === null ? "not known yet" : all === 0 ? "all runs" : wrongWords(wrong),
+      tone: all === null ? "plain" : all > 0 ? "bad" : "ok",
+      to: all !== null && all > 0 && all === wrong.stopped ? "/schedules" : "/fleet",
+    },
+  };
+}
+
+export const waitingOf = ({ questions, unknowns }: Glance): Counted => sum([questions, unknowns]);
+
+export const GlanceContext = createContext<Glance>({ questions: null, unknowns: null, stopped: null, broken: null, halted: null });
 
 /** How much stands at a screen's name. */
 export function useWaiting(): Readonly<Record<string, number>> {
-  const { questions, unknowns, stopped, broken, halted } = use(GlanceContext);
-  return { approvals: questions + unknowns, schedules: stopped, fleet: broken + halted };
+  const glance = use(GlanceContext);
+  return { approvals: waitingOf(glance) ?? 0, schedules: glance.stopped ?? 0, fleet: sum([glance.broken, glance.halted]) ?? 0 };
 }

@@ -100,7 +100,7 @@ const later = (a: Millis, b: Millis): Millis => millis(Math.max(a, b));
 
 /** Declared anew at other times, it counts from then on; with other words or limits it goes on where it was. */
 function begun(s: StandingSchedule | null, spec: ScheduleSpec, at: Millis): ScheduleStanding {
-  if (s === null) return { ...NEW, through: at, declaredAt: at };
+  if (s === null) return justDeclared(at);
   const { when, oneShot, enabled } = s.spec;
   const goesOn = s.state !== "removed" && enabled && JSON.stringify([when, oneShot]) === JSON.stringify([spec.when, spec.oneShot]);
   const isTheirs = s.state !== "removed" && s.spec.agent === spec.agent && s.spec.owner === spec.owner && spec.session === "shared";
@@ -114,7 +114,23 @@ function begun(s: StandingSchedule | null, spec: ScheduleSpec, at: Millis): Sche
     declaredAt: at,
   };
 }
-const NEW = { state: "active", queue: [], open: [], retry: [], setAside: [], failures: 0, shared: null, fired: 0, last: null } as const;
+
+/** Nothing has become of it yet. */
+export function justDeclared(at: Millis): ScheduleStanding {
+  return {
+    state: "active",
+    through: at,
+    declaredAt: at,
+    queue: [],
+    open: [],
+    retry: [],
+    setAside: [],
+    failures: 0,
+    shared: null,
+    fired: 0,
+    last: null,
+  };
+}
 
 /** Without what is not carried. */
 export function standingOf(s: ScheduleStanding): ScheduleStanding {

@@ -1,6 +1,6 @@
 /** Schedules: looked at, added, paused, resumed, fired by hand. `orgate up` is what fires them at their times. */
 import { type FaultError, isFault, millis, type ScheduleSpec, type SessionId, seq } from "@orgate/core";
-import type { StandingSchedule } from "@orgate/core/journal";
+import { justDeclared, type StandingSchedule } from "@orgate/core/journal";
 import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
 import { mayAct } from "../approvals.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -62,26 +62,8 @@ async function views(given: Given, screen: Screen): Promise<readonly ScheduleVie
 
 /** As it would stand were it declared now. */
 function notYet({ name, spec, from }: Declared): StandingSchedule {
-  const now = NODE.clock.now();
-  return {
-    schedule: name,
-    spec,
-    from,
-    by: { kind: "user", id: spec.owner },
-    seq: seq(0),
-    since: 0,
-    state: "active",
-    through: now,
-    declaredAt: now,
-    queue: [],
-    open: [],
-    retry: [],
-    setAside: [],
-    failures: 0,
-    shared: null,
-    fired: 0,
-    last: null,
-  };
+  const by = { kind: "user", id: spec.owner } as const;
+  return { schedule: name, spec, from, by, seq: seq(0), since: 0, ...justDeclared(NODE.clock.now()) };
 }
 
 export const list: Run = async (given, screen) => {

@@ -4,6 +4,7 @@
  */
 import { FaultError } from "@orgate/core/vocab";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
+import { plain } from "../cli/paint.ts";
 import type { Screen } from "../cli/screen.ts";
 import { openTerminalFace } from "../shell/face-terminal.ts";
 import { folded } from "../shell/folding.ts";
@@ -18,7 +19,7 @@ export const shell: Run = async (asGiven, screen) => {
   if (given.flag("list")) return listed(given, screen);
   const { stdin, stdout } = process;
   return given.flag("plain") || !stdin.isTTY || !stdout.isTTY || given.env.TERM === "dumb"
-    ? inLines(given, screen)
+    ? inLines(given, given.flag("plain") ? { ...screen, paint: plain, paintAside: plain } : screen)
     : onTerminal(given, screen);
 };
 
@@ -55,15 +56,19 @@ const FRAME_MS = 16;
 async function inLines(given: Given, screen: Screen): Promise<number> {
   const { openPlainFace } = await import("../shell/face-plain.ts");
   const { hiddenPrompt } = await import("../compose.ts");
-  const how = { columns: screen.columns, paint: screen.paint, theme: themeOf(given), ask: hiddenPrompt(), cwd: given.cwd };
-  const { face, begin, run } = openPlainFace(process.stdin, screen.line, how);
+  const isTyped = process.stdin.isTTY === true && process.stdout.isTTY === true;
+  const prompt = isTyped ? screen.write : null;
+  const how = { columns: screen.columns, paint: screen.paint, theme: themeOf(given), ask: hiddenPrompt(), cwd: given.cwd, prompt };
+  const { face, begin, run, interrupt } = openPlainFace(process.stdin, screen.line, how);
   const seat = takeSeat(given, screen, face, begin);
+  if (isTyped) process.on("SIGINT", interrupt);
   try {
     await begun(given, seat);
     const waits = await Promise.race([run(), seat.lost]);
     if (typeof waits !== "boolean") throw waits;
     return waits ? EXIT.waiting : EXIT.success;
   } finally {
+    process.off("SIGINT", interrupt);
     await seat.close();
   }
 }

@@ -1,6 +1,7 @@
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { type ApprovalId, type Entry, intentId, isFault, type JournalEvent, type SessionId, seq } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
+import { eraseEntries } from "../erasing.ts";
 import { type Latch, latch, openStand, type Stand, type StandOptions } from "./fixtures/stand.ts";
 import { type Drove, type Floor, openFloor } from "./floor.ts";
 
@@ -167,6 +168,27 @@ test("S185 also where it was lifted while no server was there, and where a turn 
   const after = await place({ folder: before.folder });
   expect((await ended(after, idle)).event).toMatchObject({ output: "You said: hello" });
   expect((await ended(after, busy, 2)).event).toMatchObject({ output: "You said: and then" });
+});
+
+test("S195 what was erased holds back nobody else's words when a halt is lifted, and is named", async () => {
+  const at = await place();
+  const [gone, other] = [await opened(at, "one"), await opened(at, "two")];
+  await at.runtime.halt("agent:clerk", "too fast", at.ann);
+  for (const session of [gone, other]) await at.floor.send({ session, wish: { kind: "follow-up", text: "hello" }, as: at.ann });
+  await eraseEntries(at.runtime.place, {
+    session: gone,
+    first: seq(2),
+    last: seq(2),
+    by: { kind: "user", id: "ann" },
+    reason: "asked for",
+  });
+  await at.runtime.resumeWork("agent:clerk", "", at.ann);
+  expect((await ended(at, other)).event).toMatchObject({ output: "You said: hello" });
+  expect(at.told).toContainEqual({
+    kind: "failed",
+    session: gone,
+    error: expect.objectContaining({ fault: expect.objectContaining({ kind: "entry-erased" }) }),
+  });
 });
 
 test("W64 no more than the limit are driven at a time, and all are", async () => {

@@ -261,7 +261,7 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
       });
   };
   const stopWatching = inbox.watchChanges(() => sweepSoon());
-  const lifting = openLifting({ runtime, wake: wakeAfter, failed: (error) => told({ kind: "failed", session: null, error }) });
+  const lifting = openLifting({ runtime, wake: wakeAfter, failed: (error, session) => told({ kind: "failed", session, error }) });
   const timer = setInterval(() => sweepSoon("interrupted"), SWEEP_MS).unref();
 
   function stop(): void {

@@ -3,6 +3,7 @@
  * left in the inbox, and no turn wants driving, so nothing else would look at it again.
  *
  * S185 when a halt is lifted, by whichever process, what was said to those it held begins; also when the server was not there at that moment.
+ * S195 a session that cannot be read (erased, damaged) holds back none of the others.
  */
 import { type Entry, HALT, isSessionStream, type Millis, millis, type Seq, type SessionId, seq } from "@orgate/core";
 import type { Runtime } from "../runtime.ts";
@@ -17,7 +18,11 @@ const MOST_AT_START = 20_000;
 /** Clocks of several writers differ a little. */
 const SLACK_MS = 60_000;
 
-type Ports = Readonly<{ runtime: Pick<Runtime, "place" | "inspect">; wake(session: SessionId): void; failed(error: unknown): void }>;
+type Ports = Readonly<{
+  runtime: Pick<Runtime, "place" | "inspect">;
+  wake(session: SessionId): void;
+  failed(error: unknown, session: SessionId | null): void;
+}>;
 
 export function openLifting({ runtime, wake, failed }: Ports): Lifting {
   const { journal } = runtime.place.store;
@@ -48,10 +53,18 @@ export function openLifting({ runtime, wake, failed }: Ports): Lifting {
 
   async function letGo({ scope, since }: Lift, least: number): Promise<void> {
     for (const session of await heldSince(millis(since - SLACK_MS), least)) {
-      const summary = await journal.session(session);
-      if (summary?.state !== "idle" || (scope !== "all" && scope !== `agent:${summary.agent}`)) continue;
-      if ((await runtime.inspect.state(session)).followUps.length > 0) wake(session);
+      try {
+        if (await isHeldBack(session, scope)) wake(session);
+      } catch (error) {
+        failed(error, session);
+      }
     }
+  }
+
+  async function isHeldBack(session: SessionId, scope: string): Promise<boolean> {
+    const summary = await journal.session(session);
+    if (summary?.state !== "idle" || (scope !== "all" && scope !== `agent:${summary.agent}`)) return false;
+    return (await runtime.inspect.state(session)).followUps.length > 0;
   }
 
   /** Those to which something was said since then, or whose turn was ended by a halt. */
@@ -88,7 +101,7 @@ export function openLifting({ runtime, wake, failed }: Ports): Lifting {
     if (isLooking) return;
     isLooking = true;
     void look()
-      .catch(failed)
+      .catch((error: unknown) => failed(error, null))
       .finally(() => {
         isLooking = false;
         if (isDue) soon();

@@ -2,26 +2,10 @@ import { createHmac } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { seq } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
-import type { Webhook } from "../schedules/declaring.ts";
+import { hook } from "./fixtures/hooks.ts";
 import { raw, type Serving, serving } from "./fixtures/serving.ts";
 
 const SECRET = "shh";
-const hook = (name: string, more: Partial<Webhook> = {}): Webhook => ({
-  name,
-  path: `/hooks/${name}`,
-  provider: "github",
-  secret: { kind: "secret", name: "x" },
-  agent: "clerk",
-  input: "Look into this:",
-  owner: "ann",
-  filter: [],
-  maxBytes: 262_144,
-  contentTypes: ["application/json", "application/x-www-form-urlencoded"],
-  windowMs: 300_000,
-  headers: { signature: "x-signature-256", id: null, timestamp: null },
-  from: "orgate.toml",
-  ...more,
-});
 const by = { kind: "user", id: "ann" } as const;
 const declares = { schedules: [], webhooks: [hook("in")], secrets: new Map([["in", SECRET]]), by };
 const mac = (body: string): string => `sha256=${createHmac("sha256", SECRET).update(body).digest("hex")}`;

@@ -1,38 +1,24 @@
 import { execFileSync } from "node:child_process";
 import { type Json, type SessionId, seq } from "@orgate/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Webhook } from "../schedules/declaring.ts";
+import { hook } from "./fixtures/hooks.ts";
 import { raw, type Serving, serving } from "./fixtures/serving.ts";
 import type { Log } from "./logs.ts";
 import { holds } from "./webhooks.ts";
 
 const SECRET = "a secret of the project";
-const hook = (name: string, more: Partial<Webhook> = {}): Webhook => ({
-  name,
-  path: `/hooks/${name}`,
-  provider: "github",
-  secret: { kind: "secret", name: "x" },
-  agent: "clerk",
-  input: "Look into this:",
-  owner: "ann",
-  filter: [],
-  maxBytes: 2_000,
-  contentTypes: ["application/json"],
-  windowMs: 300_000,
-  headers: { signature: "x-signature-256", id: null, timestamp: null },
-  from: "orgate.toml",
-  ...more,
-});
+const SMALL = { maxBytes: 2_000, contentTypes: ["application/json"] };
 const HOOKS = [
-  hook("all"),
+  hook("all", SMALL),
   hook("opened", {
+    ...SMALL,
     filter: [
       { path: ["action"], equals: "opened" },
       { path: ["labels", "0"], contains: "bug" },
     ],
   }),
-  hook("slack", { provider: "slack", contentTypes: ["application/json", "application/x-www-form-urlencoded"] }),
-  hook("waits", { input: "wait" }),
+  hook("slack", { ...SMALL, provider: "slack", contentTypes: ["application/json", "application/x-www-form-urlencoded"] }),
+  hook("waits", { ...SMALL, input: "wait" }),
 ];
 /** By another program than the one that checks it. */
 const mac = (text: string): string =>

@@ -1,16 +1,19 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 
 const entry = join(import.meta.dirname, "..", "..", "bin", "orgate.js");
-const leftBehind = () => readdirSync(tmpdir()).filter((name) => name.startsWith("orgate-demo-"));
+/** Its own: another demo on this machine is none of ours. */
+const temporary = mkdtempSync(join(tmpdir(), "orgate-demos-"));
+afterAll(() => rmSync(temporary, { recursive: true, force: true }));
+const env = { ...process.env, TMPDIR: temporary };
+const leftBehind = () => readdirSync(temporary).filter((name) => name.startsWith("orgate-demo-"));
 
 test("A30 the demo's numbers hold: one process killed, nothing twice, the flipped byte found where it was flipped", () => {
-  const before = leftBehind();
-  const { status, stdout, stderr } = spawnSync(process.execPath, [entry, "demo", "--json"], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [entry, "demo", "--json"], { env, encoding: "utf8" });
   expect([status, stderr]).toEqual([0, ""]);
   const told = JSON.parse(stdout);
   expect(told).toMatchObject({
@@ -27,21 +30,20 @@ test("A30 the demo's numbers hold: one process killed, nothing twice, the flippe
   });
   expect(told.tamperFoundAt).toMatch(/^s_\w+#\d+$/);
   expect(told.tamperFoundAt).toBe(told.tamperedAt);
-  expect(leftBehind()).toEqual(before);
+  expect(leftBehind()).toEqual([]);
 });
 
 test("A30 whoever stops it in the middle finds nothing left behind", async () => {
-  const before = leftBehind();
-  const child = spawn(process.execPath, [entry, "demo"], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [entry, "demo"], { env, stdio: ["ignore", "pipe", "inherit"] });
   await once(child.stdout, "data");
-  expect(leftBehind()).toHaveLength(before.length + 1);
+  expect(leftBehind()).toHaveLength(1);
   child.kill("SIGINT");
   expect(await once(child, "exit")).toEqual([130, null]);
-  expect(leftBehind()).toEqual(before);
+  expect(leftBehind()).toEqual([]);
 });
 
 test("A30 without a terminal it is plain: no colour, no folded line, and it says that all holds", () => {
-  const { status, stdout } = spawnSync(process.execPath, [entry, "demo"], { encoding: "utf8" });
+  const { status, stdout } = spawnSync(process.execPath, [entry, "demo"], { env, encoding: "utf8" });
   expect(status).toBe(0);
   expect(stdout).not.toContain(String.fromCodePoint(27));
   expect(stdout).toMatch(/^ {2}✗ denied: send_file .* · by desk\/customer-data-stays: files of customers do not leave this desk$/m);

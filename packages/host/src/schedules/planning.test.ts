@@ -1,5 +1,5 @@
 import { millis, type ScheduleSpec, seq, sessionId } from "@orgate/core";
-import type { StandingSchedule } from "@orgate/core/journal";
+import { justDeclared, type StandingSchedule } from "@orgate/core/journal";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { openCalendar } from "../adapters/calendar.ts";
@@ -34,17 +34,7 @@ const standing = (more: Partial<StandingSchedule> = {}, changed: Partial<Schedul
   by: { kind: "user", id: "ana" },
   seq: seq(1),
   since: 0,
-  state: "active",
-  through: at(0),
-  queue: [],
-  open: [],
-  retry: [],
-  setAside: [],
-  failures: 0,
-  shared: null,
-  fired: 0,
-  last: null,
-  declaredAt: at(0),
+  ...justDeclared(at(0)),
   ...more,
 });
 const step = (now: number, more: Partial<StandingSchedule> = {}, changed: Partial<ScheduleSpec> = {}) =>

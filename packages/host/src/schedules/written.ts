@@ -71,6 +71,3 @@ const webhook = {
 export const ownWebhook = z.strictObject(webhook);
 export const projectWebhook = z.strictObject({ agent: name, ...webhook });
 export type WrittenWebhook = z.output<typeof projectWebhook>;
-
-export const SCHEDULE_KEYS: readonly string[] = Object.freeze(["agent", ...Object.keys(schedule)]);
-export const WEBHOOK_KEYS: readonly string[] = Object.freeze(["agent", ...Object.keys(webhook)]);

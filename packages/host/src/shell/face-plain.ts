@@ -2,11 +2,13 @@
  * A shell without a terminal's ways: lines in, lines out. For pipes, for screen readers, for terminals that can do nothing.
  *
  * S60 nothing is written but lines, in the order in which they are settled; no cursor is moved and nothing is written over.
+ * S207 on a terminal a prompt says whose turn it is: it stands last, in the person's turn alone, and it is text. Ctrl-C cancels what runs; where nothing does, or once more, it leaves.
  * S61 at the end of the input the turns in progress are waited for; then it leaves, and says by its exit code whether something waits for a person.
  */
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { Paint } from "../cli/paint.ts";
+import { visible } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
 import { inert } from "./inert.ts";
 import { diffLine, type Look } from "./screen.ts";
@@ -19,14 +21,40 @@ export type PlainFace = Readonly<{
   begin(shell: Shell): void;
   /** Resolves at the end: true when a question waits. */
   run(): Promise<boolean>;
+  /** Ctrl-C. */
+  interrupt(): void;
+}>;
+export type PlainLook = Readonly<{
+  columns: number;
+  paint: Paint;
+  theme: Theme;
+  ask: AskHidden;
+  cwd: string;
+  /** Writes a text as it is where a person types the lines; null: nobody does. */
+  prompt: ((text: string) => void) | null;
 }>;
 
 export function openPlainFace(
   input: Readable,
   writeRow: (line: string) => void,
-  { columns, paint: own, theme, ask, cwd }: Readonly<{ columns: number; paint: Paint; theme: Theme; ask: AskHidden; cwd: string }>,
+  { columns, paint: own, theme, ask, cwd, prompt }: PlainLook,
 ): PlainFace {
-  const write = (line: string): void => writeRow(inert(line));
+  let isPrompted = false; // it stands in the last row
+  let isListening = false;
+  let lines: Interface | null = null;
+  let interrupts = 0; // since the last line
+  const write = (line: string): void => {
+    if (isPrompted) prompt?.("\n");
+    if (isPrompted) setImmediate(listen); // once all that is written with this line has been
+    isPrompted = false;
+    writeRow(inert(line));
+  };
+  function listen(): void {
+    if (prompt === null || isPrompted || !isListening) return;
+    isPrompted = true;
+    const addressee = shell?.addressee() ?? null;
+    prompt(`${addressee === null ? "" : `@${visible(addressee)}`}> `);
+  }
   let look: Look = { columns, paint: paintOf(theme, own), showThinking: false };
   const asked = new Set<string>();
   let shell: Shell | null = null;
@@ -52,17 +80,20 @@ export function openPlainFace(
   const untilQuiet = (): Promise<void> =>
     new Promise((resolve) => {
       quiet = () => {
-        if (isQuiet()) resolve();
+        if (isLeaving || isQuiet()) resolve();
       };
       quiet();
     });
+  function leave(): void {
+    isLeaving = true;
+    lines?.close();
+    quiet();
+  }
   const face: Face = {
     look: () => look,
     print: (lines) => lines.forEach(write),
     changed: flush,
-    leave: () => {
-      isLeaving = true;
-    },
+    leave,
     cwd,
     files: () => [],
     show: () => false,
@@ -78,15 +109,31 @@ export function openPlainFace(
       flush();
     },
     async run() {
-      for await (const line of createInterface({ input, terminal: false })) {
+      isListening = true;
+      setImmediate(listen);
+      lines = createInterface({ input, terminal: false });
+      for await (const line of lines) {
+        isListening = isPrompted = false; // what was typed has ended its row
+        interrupts = 0;
         if (line.trim() !== "") await shell?.submit(line);
         // what is written next may be about what comes of this
-        if (!isLeaving) await untilQuiet();
+        await untilQuiet();
         if (isLeaving) break;
+        isListening = true;
+        setImmediate(listen); // not before what was typed ahead
       }
+      isListening = false;
       await untilQuiet();
       flush();
+      if (isPrompted) prompt?.("\n");
       return (shell?.questions().length ?? 0) > 0;
+    },
+    interrupt() {
+      interrupts += 1;
+      if (shell === null || interrupts > 1) return leave();
+      void shell.cancel("Ctrl-C").then((isCancelled) => {
+        if (!isCancelled) leave();
+      });
     },
   };
 }

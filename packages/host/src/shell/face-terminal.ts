@@ -98,6 +98,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   function draw(): void {
     isDue = false;
     if (isOver) return;
+    if (kept.length > 0 && shell !== null) void catchUp(shell);
     const isLineEmpty = editor.line.text === "";
     panel = panelFor(panel, shell?.questions() ?? [], { now: now(), lastKeyAt, isLineEmpty });
     armed();
@@ -224,16 +225,22 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     else if (panel?.writing === "arguments") editedTo(panel, text);
     else {
       history.add(text);
-      if (shell !== null && !isCatchingUp) return void submit(shell, text);
+      if (shell !== null && !isCatchingUp && !shell.isMoving()) return void submit(shell, text);
       kept.push(text);
       if (shell === null) hint = "it is sent as soon as everything is loaded";
+      else if (shell.isMoving()) hint = "it is sent as soon as the server is there";
     }
   }
-  /** S194 one after the other: what is said after `/agent use` is for that agent. */
+  /** S194 one after the other: what is said after `/agent use` is for that agent. S206 and after a save, or `/attach`, for the server that comes of it. */
   async function catchUp(to: Shell): Promise<void> {
+    if (isCatchingUp) return;
     isCatchingUp = true;
     try {
-      for (let text = kept.shift(); text !== undefined; text = kept.shift()) await submit(to, text);
+      while (shell === to && !to.isMoving()) {
+        const text = kept.shift();
+        if (text === undefined) break;
+        await submit(to, text);
+      }
     } finally {
       isCatchingUp = false;
     }

@@ -92,6 +92,7 @@ test("S175 what a server says in refusing is shown, and obeyed by no terminal", 
     theme: "plain",
     ask: async () => own,
     cwd: ".",
+    prompt: null,
   });
   const seat = takeSeat(givenFrom({ texts: {}, flags: [], project: null, cwd: ".", env: {} }), quietScreen(), face, () => {});
   closing.push(() => seat.close());

@@ -1,4 +1,4 @@
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { afterEach, expect, test } from "vitest";
 import { plain } from "../cli/paint.ts";
 import { type Guarded, openGuarded } from "../coordinator/fixtures/guarded.ts";
@@ -296,6 +296,7 @@ async function inLines(...given: readonly string[]) {
     theme: "plain",
     ask: null,
     cwd: ".",
+    prompt: null,
   });
   const shell = await openShell(reach, face, async () => {});
   closing.push(() => shell.close());
@@ -315,6 +316,48 @@ test("S61 at the end of the input the turn has gone as far as it can, and a ques
   const { isWaiting, text } = await inLines("@clerk pay");
   expect(isWaiting).toBe(true);
   expect(text).toMatch(/clerk asks: pay\(\)[\s\S]*\/approve a_\w+/);
+});
+
+test("S207 typed in lines, a prompt says whose turn it is and to whom one talks: after all that is written, and not while a turn runs; Ctrl-C cancels that, and leaves where nothing runs", async () => {
+  const hold = latch();
+  const { reach } = await served({ hold });
+  const input = new PassThrough();
+  let text = "";
+  let tell = (): void => {};
+  const add = (more: string): void => {
+    text += more;
+    tell();
+  };
+  const sees = async (end: string | RegExp): Promise<void> => {
+    while (!(typeof end === "string" ? text.endsWith(end) : end.test(text))) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      tell = resolve;
+      await promise;
+    }
+  };
+  const look = { columns: 80, paint: plain, theme: "plain", ask: null, cwd: ".", prompt: add } as const;
+  const { face, begin, run, interrupt } = openPlainFace(input, (line) => add(`${line}\n`), look);
+  const shell = await openShell(reach, face, async () => {});
+  closing.push(() => shell.close());
+  begin(shell);
+  const ended = run();
+  await sees("> ");
+  expect(text).toBe("> ");
+  input.write("/agent use clerk\n");
+  await sees("you talk to clerk\n@clerk> ");
+  input.write("hello\n");
+  await sees(/You said: hello\n.*1 iteration.*\n@clerk> $/);
+  face.print(["something happened", "elsewhere"]); // it is not written behind the prompt, and the prompt comes again
+  await sees("\nsomething happened\nelsewhere\n@clerk> ");
+  const before = text.length;
+  input.write("wait\n");
+  await hold.reached;
+  interrupt();
+  await sees(/cancelled.*\n@clerk> $/s);
+  expect(text.slice(before).match(/> $/gm)).toHaveLength(1);
+  expect(text).not.toContain("\u001b");
+  interrupt();
+  expect(await ended).toBe(false);
 });
 
 test("S28 what is said while a turn runs waits below, and stands in the scrollback once", async () => {

@@ -90,6 +90,8 @@ export type Shell = Readonly<{
   /** What was asked for, or null when it was refused, which has been said then. */
   asked<T>(called: Promise<Called<T>>): Promise<T | null>;
   move(to: string | null): Promise<void>;
+  /** What is said now is for the server that it moves to. */
+  isMoving(): boolean;
   close(): Promise<void>;
 }>;
 
@@ -108,6 +110,7 @@ export async function openShell(
   let recent: Sessions = [];
   let schedules: readonly Offer[] = [];
   let isReviewing = false;
+  let moves = 0; // on their way
   const details = new Map<string, AgentDetail>();
   /** Where the first item stands that was printed of a session. */
   const firstShown = new Map<SessionId, number>();
@@ -392,7 +395,16 @@ export async function openShell(
     problem,
     say,
     asked,
-    move,
+    async move(to) {
+      moves += 1;
+      try {
+        await move(to);
+      } finally {
+        moves -= 1;
+        face.changed();
+      }
+    },
+    isMoving: () => moves > 0,
     async close() {
       link.close();
       await reach.close();

@@ -3,7 +3,7 @@ import type { ViewItem } from "@orgate/core/journal/view";
 import { type Attachment, escapeHidden, type SessionId, sessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { type ReactNode, use, useCallback, useState } from "react";
-import { GlanceContext, wrongWords } from "../../app/glance.ts";
+import { figuresNow, GlanceContext, waitingOf } from "../../app/glance.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";
 import type { FeedState } from "../../link/feed.ts";
 import type { Hub } from "../../link/hub.ts";
@@ -243,37 +243,9 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
 /** O71 what works, what waits, what is wrong, before anything is asked. */
 function Now() {
   const running = useCalled("sessions", { query: { limit: 100, state: "running" } }, SESSION_TOPICS);
-  const { questions, unknowns, stopped, broken, halted } = use(GlanceContext);
-  const working = running.value?.items.length ?? null;
-  const [waiting, wrong] = [questions + unknowns, stopped + broken + halted];
-  const many = (n: number): string => (n >= 100 ? "100+" : String(n));
-  return (
-    <Figures
-      label="Now"
-      of={[
-        {
-          name: "Working",
-          value: working === null ? "…" : many(working),
-          says: working === 1 ? "turn in progress" : "turns in progress",
-          to: "/sessions?state=running",
-        },
-        {
-          name: "Waiting for people",
-          value: many(waiting),
-          says: waiting === 0 ? "nothing to answer" : "answer them in Approvals",
-          tone: waiting > 0 ? "wait" : "ok",
-          to: "/approvals",
-        },
-        {
-          name: "Broken or stopped",
-          value: many(wrong),
-          says: wrong === 0 ? "all runs" : wrongWords({ stopped, broken, halted }),
-          tone: wrong > 0 ? "bad" : "ok",
-          to: stopped > 0 && wrong === stopped ? "/schedules" : "/fleet",
-        },
-      ]}
-    />
-  );
+  const glance = use(GlanceContext);
+  const { working, waiting, wrong } = figuresNow(running.value?.items.length ?? null, waitingOf(glance), glance);
+  return <Figures label="Now" of={[working, waiting, wrong]} />;
 }
 
 const STARTERS: readonly string[] = [

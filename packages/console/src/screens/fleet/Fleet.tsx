@@ -6,7 +6,7 @@ import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } fro
 import { millis } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { use, useEffect, useMemo, useState } from "react";
-import { BREAKER_TOPICS, GlanceContext, HALT_TOPICS, wrongWords } from "../../app/glance.ts";
+import { BREAKER_TOPICS, figuresNow, GlanceContext, HALT_TOPICS, NOT_YET } from "../../app/glance.ts";
 import { serverNow } from "../../link/clock.ts";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -69,7 +69,14 @@ export default function Fleet() {
       lead="What every agent is doing now, and how it went in the last 24 hours."
       aside={<Halts halts={halted} reload={halts.reload} />}
     >
-      <Figures label="At a glance" of={figures(view, { broken: open.length, halted: halted.length, stopped, isCounted })} />
+      <Figures
+        label="At a glance"
+        of={figures(
+          view,
+          { broken: breakers.value === null ? null : open.length, halted: halts.value?.items.length ?? null, stopped },
+          isCounted,
+        )}
+      />
       {uncounted === null ? null : (
         <p role="status">
           How it went could not be counted: <Sentence text={uncounted.detail} /> It is tried again by itself.
@@ -184,29 +191,14 @@ function useFleet(standing: Standing | null, now: number): FleetView | null {
   return useMemo(() => fold?.view(millis(now)) ?? null, [fold, version, now]);
 }
 
-type Besides = Readonly<{ broken: number; halted: number; stopped: number; isCounted: boolean }>;
-/** Until it is counted. */
-const NOT_YET = "…";
-
-function figures({ agents, running, waiting }: FleetView, { broken, halted, stopped, isCounted }: Besides): readonly Figure[] {
+function figures({ agents, running, waiting }: FleetView, wrong: Parameters<typeof figuresNow>[2], isCounted: boolean): readonly Figure[] {
   const sum = (of: (row: AgentRow) => number): number => agents.reduce((total, row) => total + of(row), 0);
   const counted = (text: string): string => (isCounted ? text : NOT_YET);
   const [turns, completed] = [sum((r) => r.counts.turns), sum((r) => r.counts.completed)];
-  const wrong = broken + halted + stopped;
+  const now = figuresNow(running, waiting, wrong);
   return [
-    {
-      name: "Working",
-      value: String(running),
-      says: running === 1 ? "turn in progress" : "turns in progress",
-      to: "/sessions?state=running",
-    },
-    {
-      name: "Waiting for people",
-      value: String(waiting),
-      says: waiting === 0 ? "nothing to answer" : "answer them in Approvals",
-      tone: waiting > 0 ? "wait" : "ok",
-      to: "/approvals",
-    },
+    now.working,
+    now.waiting,
     {
       name: "Completed",
       value: counted(turns === 0 ? "–" : percent(completed / turns)),
@@ -221,13 +213,7 @@ function figures({ agents, running, waiting }: FleetView, { broken, halted, stop
       says: "24 h",
       to: "/cost",
     },
-    {
-      name: "Broken or stopped",
-      value: String(wrong),
-      says: wrong === 0 ? "all runs" : wrongWords({ broken, halted, stopped }),
-      tone: wrong > 0 ? "bad" : "ok",
-      ...(stopped > 0 && wrong === stopped ? { to: "/schedules" } : {}),
-    },
+    now.wrong,
   ];
 }
 

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { figuresNow } from "./glance.ts";
+
+const well = { broken: 0, halted: 0, stopped: 0 };
+
+test("O101 what the server has not said is never told as well: neither that nothing waits nor that all runs", () => {
+  const { waiting, wrong, working } = figuresNow(null, null, { ...well, halted: null });
+  expect([working.value, waiting, wrong]).toMatchObject([
+    "…",
+    { value: "…", says: "not known yet", tone: "plain" },
+    { value: "…", says: "not known yet", tone: "plain" },
+  ]);
+});
+
+test("O101 what is known to be wrong is told, though the rest is not known; where all of it is schedules, it leads there", () => {
+  expect(figuresNow(1, 2, { ...well, broken: 2, halted: null }).wrong).toMatchObject({
+    value: "2",
+    says: "2 breakers",
+    tone: "bad",
+    to: "/fleet",
+  });
+  expect(figuresNow(1, 0, { ...well, stopped: 1 }).wrong).toMatchObject({ value: "1", says: "1 schedule", tone: "bad", to: "/schedules" });
+  expect(figuresNow(120, 0, well)).toMatchObject({
+    working: { value: "100+" },
+    waiting: { says: "nothing to answer", tone: "ok" },
+    wrong: { value: "0", says: "all runs", tone: "ok" },
+  });
+});

@@ -1,0 +1,69 @@
+// The commands that author, on a real terminal, in one session: typed, shown, answered by key, saved, in force. The offline author writes.
+import { afterEach, expect, test } from "vitest";
+import { makeDesk } from "../commands/fixtures/desk.ts";
+import { openPane } from "./fixtures/pane.ts";
+
+const ending: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ending.splice(0).reverse()) end();
+});
+
+const NOTES = `import { defineTool } from "orgate";
+const input = { type: "object", properties: { name: { type: "string" } }, required: ["name"], additionalProperties: false } as const;
+export const readNote = defineTool({ name: "read_note", description: "reads a note", input, repeat: "read", effects: ["read"], run: ({ name }) => "the note " + name });
+`;
+
+test("S205 S206 /init, /spawn, /policy, /tool and /behavior: the difference and what it newly permits are shown, a key answers, what was saved is in force for what is said next; what was refused is nowhere", async () => {
+  const desk = makeDesk();
+  ending.push(desk.remove);
+  desk.write("tools/notes.ts", NOTES);
+  const { tmux, close, keys, does, sees, orgate } = openPane(desk);
+  ending.push(close);
+  tmux("resize-window", "-x", "110", "-y", "50");
+  orgate("shell --theme plain");
+  await sees("`/init shell` writes agents/shell.symbi");
+  await does("/init shell", /agents\/shell\.symbi[\s\S]*in force: `shell` is there now/);
+  expect(desk.has("policies/shell/shell.cedar")).toBe(true);
+  await does("/agent use shell", "you talk to shell");
+
+  // a tool: refused, and nothing is there; asked for again, and it is
+  const tool = '/tool "say that runs `echo {text}`"';
+  await does(tool, /\+ binary = "echo"[\s\S]*Save this\?[\s\S]*y once/);
+  keys("n");
+  await sees("why not?");
+  keys("-l", "not yet");
+  keys("Enter");
+  await sees(/Nothing was saved: .*not yet/);
+  expect(desk.has("tools/say.clad.toml")).toBe(false);
+  await does(tool, /\+ binary = "echo"[\s\S]*Save this\?[\s\S]*y once/);
+  keys("y");
+  await sees(/Saved tools\/say\.clad\.toml[\s\S]*what was saved is in force/);
+  expect(desk.read("tools/say.clad.toml")).toContain('binary = "echo"');
+
+  // an agent, with it
+  await does(
+    '/spawn "keeper that reads notes and says them"',
+    /\+ agent keeper \{[\s\S]*newly permits: keeper · tool:read_note[\s\S]*y once/,
+  );
+  keys("y");
+  await sees("in force: `keeper` is there now");
+  await does("/spawn keeper", /keeper is started: s_\w+/);
+  await does('say "hello"', /● say\(text=hello\)[\s\S]*iterations/);
+  await does('read_note "today"', /● read_note\(name=today\)[\s\S]*the note today/);
+
+  // a policy, over it
+  await does(
+    '/policy "keeper may not use read_note"',
+    /\+ forbid\(principal == Agent::"keeper"[\s\S]*newly forbids: keeper · tool:read_note[\s\S]*y once/,
+  );
+  keys("y");
+  await sees("Saved policies/keeper-read_note.cedar"); // said before it is in force, and heard after (S206)
+  await does("/agent use keeper", "you talk to keeper");
+  await does('read_note "today"', /denied: keeper does not use read_note/);
+
+  // a block for others
+  await does('/behavior "summary(text) that sums up a text"', /\+ agent summary\(text: String\)[\s\S]*y once/);
+  keys("y");
+  await sees("in force: `summary` is there now");
+  await does("/spawn summary", /summary is started: s_/);
+}, 120_000);
