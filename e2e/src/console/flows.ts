@@ -6,12 +6,12 @@ import type { Violation } from "../checks.ts";
 import type { Suite } from "../suite.ts";
 import { openBrowser } from "./browser.ts";
 import { openDesk } from "./desk.ts";
-import { blur, chord, comesTo, DESKTOP, enter, focused, go, misfits, PHONE, reached, settled, sound, still } from "./kit.ts";
+import { blur, chord, comesTo, DESKTOP, enter, focused, go, misfits, PHONE, reached, settled, sound, still, told } from "./kit.ts";
 import { deliver, execute } from "./seed.ts";
 import { type Case, composer, expectText, PNG, say, updated, wrong } from "./talk.ts";
 import { TROUBLES } from "./troubles.ts";
 
-export const FLOWS: readonly Case[] = [
+const CASES: readonly Case[] = [
   {
     name: "O1 O2 a link signs in once, where one is; used again it says so, and signing out ends it",
     async run({ browser, desk }) {
@@ -550,24 +550,25 @@ export const FLOWS: readonly Case[] = [
 
 export const consoleFlows: Suite = {
   name: "console",
-  async run({ judge, say: told }) {
+  async run({ judge, say: tell }) {
     const from = performance.now();
     const desk = await openDesk();
     const browser = await openBrowser();
     try {
       const ana = await enter(browser, desk, "ana");
       const world = { browser, desk, ana };
-      for (const { name, run } of [...FLOWS, ...TROUBLES]) {
+      for (const { name, run } of [...CASES, ...TROUBLES]) {
         const began = performance.now();
-        await judge(name, () => run(world));
-        await ana.page.setViewportSize(DESKTOP); // one that failed midway is not the next one's matter
+        await judge(name, () => told(ana, () => run(world)));
+        await ana.page.unrouteAll(); // one that failed midway is not the next one's matter
+        await ana.page.setViewportSize(DESKTOP);
         ana.errors(); // each case tells its own
-        if (performance.now() - began > 12_000) told(`${name.split(" ")[0]} took ${Math.round((performance.now() - began) / 100) / 10} s`);
+        if (performance.now() - began > 12_000) tell(`${name.split(" ")[0]} took ${Math.round((performance.now() - began) / 100) / 10} s`);
       }
     } finally {
       await browser.close();
       await desk.close();
-      told(`${FLOWS.length + TROUBLES.length} cases in ${Math.round((performance.now() - from) / 1_000)} s`);
+      tell(`${CASES.length + TROUBLES.length} cases in ${Math.round((performance.now() - from) / 1_000)} s`);
     }
   },
 };

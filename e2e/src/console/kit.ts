@@ -88,10 +88,19 @@ export async function comesTo<T>(read: () => Promise<T>, isWanted: (now: T) => b
   }
 }
 
-export const go = async ({ page }: Person, desk: ConsoleDesk, path: string): Promise<void> => {
-  await page.goto(`${desk.url()}${path}`);
-  await page.locator("main h1").first().waitFor();
+/** There, and at rest: what is clicked while things still come may not be where it was. */
+export const go = async (person: Person, desk: ConsoleDesk, path: string): Promise<void> => {
+  await person.page.goto(`${desk.url()}${path}`);
+  await person.page.locator("main h1").first().waitFor();
+  await settled(person);
 };
+
+/** One case; when it breaks off, what was on the page then is told too. */
+export const told = ({ page }: Person, run: () => Promise<readonly string[]>): Promise<readonly string[]> =>
+  run().catch(async (error: unknown) => [
+    error instanceof Error ? error.message : String(error),
+    `at ${page.url()}: ${(await page.locator("body").innerText()).replaceAll(/\s+/g, " ").slice(0, 1_200)}`,
+  ]);
 
 type Violation = Readonly<{ id: string; impact: string | null; nodes: readonly Readonly<{ html: string; failureSummary: string }>[] }>;
 

@@ -22,5 +22,5 @@ test("O103 a page is loaded again once the server answers, and not before", asyn
     },
     reload: () => void did.push("reload"),
   });
-  expect(did).toEqual(["/", 1_000, "/", 2_000, "/", "reload"]);
+  expect(did).toEqual(["/livez", 1_000, "/livez", 2_000, "/livez", "reload"]);
 });

@@ -26,7 +26,7 @@ type Outside = Readonly<{
 
 const inBrowser: Outside = {
   look: (address) =>
-    fetch(address, { method: "HEAD", cache: "no-store", headers: { accept: "text/html, */*" } }).then(
+    fetch(address, { method: "HEAD", cache: "no-store" }).then(
       ({ status }) => (status === 404 ? "gone" : "there"),
       () => "away",
     ),
@@ -36,7 +36,7 @@ const inBrowser: Outside = {
 
 /** Not before the server answers: until then the page that there is says more than the browser's own. */
 export async function loadPage({ look, wait, reload }: Outside = inBrowser): Promise<void> {
-  for (let n = 1; (await look("/")) === "away"; n += 1) await wait(againMs(n));
+  for (let n = 1; (await look("/livez")) === "away"; n += 1) await wait(againMs(n));
   reload();
 }
 
@@ -48,7 +48,7 @@ export function useIsOld(isOpen: boolean): boolean {
     if (!isOpen) return;
     const isFirst = !wasOpen.current;
     wasOpen.current = true;
-    const script = document.querySelector<HTMLScriptElement>("script[src]")?.src ?? "/";
+    const script = document.querySelector<HTMLScriptElement>("script[src]")?.src ?? "/livez";
     if (!isFirst) void inBrowser.look(script).then((found) => setOld(found === "gone"));
   }, [isOpen]);
   return isOld;
