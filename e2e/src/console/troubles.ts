@@ -57,7 +57,7 @@ export const TROUBLES: readonly Case[] = [
       const line = await context.newCDPSession(page);
       await line.send("Network.emulateNetworkConditions", {
         offline: false,
-        latency: 300,
+        latency: 150,
         downloadThroughput: 200_000,
         uploadThroughput: 50_000,
       });
