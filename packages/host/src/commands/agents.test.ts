@@ -155,6 +155,8 @@ test("Z45 Z46 Y79 a webhook may name several secrets, and none that another webh
   await named("[vault://a, vault://a]", "names one twice");
   await named("[vault://a, vault://b, vault://c, vault://d]", "names more than 3 secrets");
   await named('[vault://a, "b"]', "is not the name of a secret");
+  desk.write("agents/hooks.symbi", 'schedule s {\n  cron: 5\n  agent: payer\n  input: "x"\n}\n');
+  expect(await told()).toEqual([1, expect.stringContaining("2 `cron` takes a text, and this is the number 5")]);
   hooks("vault://one");
   desk.write(
     "orgate.toml",
