@@ -26,3 +26,12 @@ test("R14 a page that a message or another page of the guide names is there", ()
   expect(named.length).toBeGreaterThan(3);
   expect(named.filter((page) => !pages.includes(page))).toEqual([]);
 });
+
+test("R14 README leads to every example, and the guide's pages are led to from README or another page", () => {
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  const examples = readdirSync(join(root, "examples/src")).filter((name) => /^\d\d-.*\.ts$/.test(name));
+  expect(examples.filter((name) => !readme.includes(`(examples/src/${name})`))).toEqual([]);
+  const pages = [readme, ...textsIn("docs/guide", ".md")];
+  const led = (name: string) => pages.some((page) => page.includes(`](${name})`) || page.includes(`](docs/guide/${name})`));
+  expect(readdirSync(join(root, "docs/guide")).filter((name) => !led(name))).toEqual([]);
+});

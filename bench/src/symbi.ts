@@ -54,7 +54,7 @@ function compiled(source: string): boolean {
   const read = readSymbi(source, "agents/worker.symbi");
   const [draft] = read.kind === "file" ? read.symbi.agents : [];
   return (
-    read.kind === "file" && draft !== undefined && compilePolicies(read.symbi, draft, { tools: TOOLS, userGroups: [] }).kind === "compiled"
+    read.kind === "file" && draft !== undefined && compilePolicies(read.symbi, draft, { tools: TOOLS, userGroups: {} }).kind === "compiled"
   );
 }
 

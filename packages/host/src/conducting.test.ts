@@ -2,7 +2,18 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, CONDUCTOR, CONDUCTOR_MODEL, defineAgent, type Gate, type Surface, tableGate } from "@orgate/core";
+import {
+  type Agent,
+  CONDUCTOR,
+  CONDUCTOR_MODEL,
+  defineAgent,
+  defineMiddleware,
+  type Gate,
+  type JsonObject,
+  type Middleware,
+  type Surface,
+  tableGate,
+} from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "./adapters/crypto-node.ts";
 import { desksOf } from "./coordinator/desk.ts";
@@ -32,7 +43,7 @@ const gate: Gate = {
   decideFor: (user, act) => (act.kind === "run" && act.agent !== "a" ? none.decideFor(user, act) : all.decideFor(user, act)),
 };
 
-async function conducted(surface: Surface, line: string) {
+async function conducted(surface: Surface, line: string, middleware: readonly Middleware[] = []) {
   const directory = mkdtempSync(join(tmpdir(), "orgate-conducting-"));
   folders.push(directory);
   const runtime = await createRuntime({
@@ -41,28 +52,41 @@ async function conducted(surface: Surface, line: string) {
     gate,
     principal: { kind: "user", id: "bob" },
     surface,
+    middleware,
     synchronous: "off",
   });
   try {
     const result = await runtime.complete(CONDUCTOR, line);
-    return { result, members: (await membersOf(runtime.place.store.journal, result.session)).map(({ agent: name }) => name) };
+    const members = await membersOf(runtime.place.store.journal, result.session);
+    return {
+      result,
+      members: members.map(({ agent: name, session, ending }) => `${name} ${session === null ? "not begun, " : ""}${ending}`),
+    };
   } finally {
     await runtime.close();
   }
 }
 
-test("S148 whoever may not run a member does not have it conducted, at whatever surface they speak", async () => {
+test("S148 S208 whoever may not run a member does not have it conducted, at whatever surface they speak; it is told among those that were to work", async () => {
   const { result, members } = await conducted("api", '/parallel a b "go"');
-  expect(members).toEqual(["a"]);
+  expect(members).toEqual(["a completed", "b not begun, denied"]);
   expect(result.output).toContain(
     "## b did not complete\n\n[denied by middleware] delegate: leave-to-conduct: `bob` may not run `b`: no policy permits run",
   );
   const chain = await conducted("shell", '/chain b a "go"');
-  expect([chain.result.ending, chain.members]).toEqual(["denied", []]);
+  expect([chain.result.ending, chain.members]).toEqual(["denied", ["b not begun, denied"]]);
+});
+
+test("S148 what is looked at is what middleware has made of a delegation", async () => {
+  const toB = defineMiddleware({
+    name: "to-b",
+    beforeTool: ({ args }) => ({ kind: "arguments", args: { ...(args as JsonObject), agent: "b" } }),
+  });
+  expect((await conducted("api", '/race a a "go"', [toB])).result.ending).toBe("denied");
 });
 
 test("S148 at the machine itself no such leave is asked for, as for `orgate run`", async () => {
-  expect((await conducted("cli", '/parallel a b "go"')).members).toEqual(["a", "b"]);
+  expect((await conducted("cli", '/parallel a b "go"')).members).toEqual(["a completed", "b completed"]);
 });
 
 test("S148 limited access speaks with no conductor: it would reach every agent", () => {

@@ -27,6 +27,8 @@ export type FileToolsOptions = Readonly<{
   root: string;
   /** Protected beside the usual places: a journal kept elsewhere, agents under another name. */
   also?: readonly string[];
+  /** Read, and not written: where else agents and tools lie. */
+  deciding?: readonly string[];
   /** What the search is called; `search_files` unless said. */
   search?: string;
 }>;
@@ -42,11 +44,11 @@ const MAX_MATCHES = 200;
 const MAX_MATCH = 300;
 const SKIPPED = new Set([".git", "node_modules"]);
 
-export function fileTools({ root, also = [], search: name = "search_files" }: FileToolsOptions): readonly Tool[] {
+export function fileTools({ root, also = [], deciding = [], search: name = "search_files" }: FileToolsOptions): readonly Tool[] {
   const files = projectFiles({
     root,
     reading: pathGuard({ root, also, places: NEVER_READ }),
-    writing: pathGuard({ root, also: [...also, ".env"] }),
+    writing: pathGuard({ root, also: [...also, ...deciding, ".env"] }),
   });
   return [readFile(files), searchFiles(files, name), writeFile(files), editFile(files)];
 }

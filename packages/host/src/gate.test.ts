@@ -279,6 +279,35 @@ test("G9 annotations that say nothing, or nothing sensible, are refused where th
   expect(problems(`@reason("see @ask") @ask("no") forbid (principal, action, resource);`)).toMatchObject([{ line: 1, column: 21 }]);
 });
 
+test("A73 a question that nobody could ever answer is refused where it stands, with who is missing", () => {
+  const told = (annotations: string, cast: Cast = CAST) => {
+    const loaded = loadPolicies(
+      [{ path: "p", name: "p", text: `\n@ask("ok")\n ${annotations} ${PERMIT}`, shadow: false }],
+      cast,
+      cedarEngine(),
+    );
+    const all = loaded.kind === "set" ? loaded.warnings : loaded.problems;
+    return [loaded.kind, ...all.map(({ line, column, detail, hint }) => `${line}:${column} ${detail} | ${hint}`)];
+  };
+  expect(told('@approvers("admins")')).toEqual(["set"]);
+  expect(told('@approvers("admins, staff") @quorum("2")')).toEqual(["set"]);
+  expect(told('@quorum("9")')).toEqual(["set"]); // for whoever may approve, and nobody counts them
+  expect(told('@approvers("admin")')).toEqual([
+    "refused",
+    "3:2 nobody is in the group of users `admin`: it could never be answered | did you mean `admins`?",
+  ]);
+  expect(told('@approvers("admins")', { ...CAST, users: [] })).toEqual([
+    "refused",
+    "3:2 nobody is in the group of users `admins`: it could never be answered | say who is in it under [groups.users] in orgate.toml",
+  ]);
+  const both = { ...CAST, users: [{ name: "ann", groups: ["admins", "staff"] }] };
+  expect(told('@approvers("admins, staff") @quorum("2")', both)).toEqual([
+    "refused",
+    "3:30 2 people have to say yes, but 1 is in `admins` or `staff`: it could never be approved | ask for 1, or name more people under [groups.users] in orgate.toml",
+  ]);
+  expect(told('@approvers("admins, crew")')).toEqual(["set", "3:2 nobody is in the group of users `crew` | known: admins, staff"]);
+});
+
 test("G9 a set is refused, not the process, when its tools cannot be described", () => {
   const odd = { ...look, name: "odd", resourceTypes: ["__cedar"] };
   expect(problems(PERMIT, { ...CAST, tools: [odd] })[0]?.detail).toContain("the tools cannot be described to Cedar");

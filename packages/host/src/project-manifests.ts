@@ -8,7 +8,6 @@ import {
   type FileProblem,
   type FoundServer,
   hostRunning,
-  isManifest,
   type ManifestFile,
   mcpServers,
   orgateHome,
@@ -20,6 +19,7 @@ import {
   sha256,
   workplace,
 } from "./compose.ts";
+import { placesOf } from "./deciding-places.ts";
 import type { Draft } from "./draft.ts";
 import { type ManifestTools, manifestTool } from "./manifest-tool.ts";
 import { type AskHidden, type Env, secretsFrom } from "./secrets.ts";
@@ -31,6 +31,8 @@ export type ManifestPlace = Readonly<{
   root: string;
   /** Paths and globs below it. */
   tools: readonly string[];
+  /** The same, of agents: no program writes there either. */
+  agents?: readonly string[];
   /** Where journal and secrets lie. */
   directory: string;
   env: Env;
@@ -88,8 +90,6 @@ export function projectManifests(place: ManifestPlace): ProjectManifests {
   return { read, tools, broken, problems, ground, servers: named, connect };
 }
 
-export const hasManifests = (patterns: readonly string[]): boolean => patterns.some(isManifest);
-
 export function problemFault({ file, line, column, detail, hint }: FileProblem, more: number): FaultError {
   const others = more === 0 ? "" : ` (and ${more} more: \`orgate tools validate\` shows all)`;
   return new FaultError({ kind: "file-bad", file, line, column, detail: `${detail}${others}`, hint });
@@ -130,7 +130,7 @@ function twice({ contract, text, file }: ManifestFile, [other]: readonly Manifes
 
 function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonly call: CallMcp | null }): ManifestTools {
   const { root, directory, env, ask } = place;
-  const guard = pathGuard({ root, also: [directory, ...place.tools.flatMap(placeOf)] });
+  const guard = pathGuard({ root, also: [directory, ...placesOf([...place.tools, ...(place.agents ?? [])])] });
   const hidden = [directory, join(root, ".orgate"), join(root, ".env"), orgateHome(env)];
   const places = projectPlaces(root, hidden);
   const programs = hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } });
@@ -176,14 +176,6 @@ export function manifestTools({
   const [problem] = found.problems;
   if (problem !== undefined) throw problemFault(problem, found.problems.length - 1);
   return [...found.tools.values()].map(({ tool }) => tool);
-}
-
-/** Where tools come from, a glob by the folder it looks into: what is put there is run the next time. */
-function placeOf(pattern: string): readonly string[] {
-  const steps = pattern.split("/");
-  const glob = steps.findIndex((step) => /[*?[{]/.test(step));
-  const fixed = (glob === -1 ? steps : steps.slice(0, glob)).join("/");
-  return fixed === "" || fixed === "." ? [] : [fixed];
 }
 
 const MAX_PROGRAM = 64 * 1024 * 1024;

@@ -627,6 +627,14 @@ test.each(REFUSED)("Y4 Y30 %s is refused where it stands", (rule, problem) => {
   expect(text).toContain(problem);
 });
 
+test("A73 an approval that nobody could ever give is refused at its word", () => {
+  const found = made(agentText("    require: approval(pay, { approvers: [operators], quorum: 9 })"));
+  expect(found).toMatchObject({ kind: "problems" });
+  expect(found.kind === "problems" && found.text).toMatch(
+    /^4:\d+ 9 people have to say yes, but \d is in `operators`: it could never be approved \| ask for 1/,
+  );
+});
+
 test("Y30 what the agent is told is no part of a condition", () => {
   const found = made(
     'agent worker(bill: String) { capabilities = [pay] policy p { allow: pay if bill == "x" } with instructions = "x" { } }',

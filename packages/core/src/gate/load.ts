@@ -2,7 +2,7 @@
  * From policy files to a set that can decide: all of them, or none (one bad file fails the whole set, and what ran before goes on).
  * G9 every error has file, line, column, and what to do; several are reported at once.
  */
-import { nearest } from "../vocab/index.ts";
+import { nearest, PLAIN_TERMS, type UserGroups, unanswered } from "../vocab/index.ts";
 import type { ArgType } from "./arg-types.ts";
 import type { LoadedPolicy, PolicySet } from "./cedar.ts";
 import type { CedarError, Engine, PolicyJson } from "./engine.ts";
@@ -42,15 +42,26 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
   });
   uniqueIds(parsed, problems);
   check(parsed, files, engine, vocabulary, problems, warnings);
+  const people = groupsIn(cast);
   for (const p of parsed) {
     problems.push(...redactions(p, cast, vocabulary.args));
     warnings.push(...strangers(p, cast));
+    for (const { of, isRefused, detail, hint } of unanswered(p.policy.duties.ask?.terms ?? PLAIN_TERMS, people))
+      (isRefused ? problems : warnings).push({ file: p.file.path, ...placeAt(p.file.text, annotated(p, of)), detail, hint });
   }
   const [first, ...rest] = problems.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line || a.column - b.column));
   if (first !== undefined) return { kind: "refused", problems: [first, ...rest] };
   const policies = parsed.map((p) => p.policy);
   return { kind: "set", set: { policies, vocabulary, cast, ...idleIn(files, parsed) }, warnings };
 }
+
+const groupsIn = ({ users }: Cast): UserGroups =>
+  Object.fromEntries(
+    [...new Set(users.flatMap(({ groups }) => groups))].map((group) => [
+      group,
+      users.flatMap(({ name, groups }) => (groups.includes(group) ? [name] : [])),
+    ]),
+  );
 
 /** In the order of the files, as if all of them had been read: whoever reads more of them knows the set by the same digest. */
 function idleIn(files: readonly PolicyFile[], parsed: readonly Parsed[]): Pick<PolicySet, "idle" | "named"> {
@@ -126,8 +137,7 @@ function parse(file: PolicyFile, piece: Piece, engine: Engine, problems: PolicyP
   const id = `${file.name}/${own ?? here.line}`;
   const read = dutiesOf(id, json.effect, json.annotations ?? {});
   if (read.kind === "wrong") {
-    const offset = piece.offset + annotationAt(piece.text, read.annotation);
-    problems.push({ file: file.path, ...placeAt(file.text, offset), detail: read.detail, hint: read.hint });
+    problems.push({ file: file.path, ...placeAt(file.text, annotated({ piece }, read.annotation)), detail: read.detail, hint: read.hint });
     return [];
   }
   return [
@@ -172,16 +182,17 @@ function uniqueIds(parsed: readonly Parsed[], problems: PolicyProblem[]): void {
   }
 }
 
+const annotated = ({ piece }: Pick<Parsed, "piece">, name: string): number => piece.offset + annotationAt(piece.text, name);
+
 /** What is redacted must be a text that some tool under this policy takes. */
 function redactions({ file, piece, policy }: Parsed, cast: Cast, args: ReadonlyMap<string, ArgType>): readonly PolicyProblem[] {
   const covered = cast.tools.filter((t) => coversTool(policy.json, t));
   return policy.duties.edits.flatMap(({ path }) => {
     if (covered.some((t) => typeAt(args.get(t.name), path)?.kind === "string")) return [];
-    const offset = piece.offset + annotationAt(piece.text, "redact");
     return [
       {
         file: file.path,
-        ...placeAt(file.text, offset),
+        ...placeAt(file.text, annotated({ piece }, "redact")),
         detail: `no tool under this policy takes a text \`args.${path.join(".")}\``,
         hint: "redact a text argument of a tool that the policy permits",
       },

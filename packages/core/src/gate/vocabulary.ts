@@ -8,7 +8,6 @@ import { mustBeGiven } from "./targets.ts";
 import { USER_ACTIONS } from "./user-acts.ts";
 
 export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
-export const AGENT_ACTIONS = ["model", "respond", "delegate", "recall", "remember"] as const;
 
 /** Who and what there is to write policies about. */
 export type Cast = Readonly<{

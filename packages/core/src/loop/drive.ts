@@ -454,6 +454,13 @@ export async function drive(
     wake = () => {};
   }
 
+  /** S196 whoever lifts a halt looks for what it held back: what became durable after that look, but was decided on before it, is looked at here. */
+  async function isLifted(): Promise<boolean> {
+    if (s.turn !== null || s.followUps.length === 0 || haltOf(p.orders.now(), s.agent.name) === null) return false;
+    await p.orders.refresh();
+    return haltOf(p.orders.now(), s.agent.name) === null;
+  }
+
   const look = () => {
     arrived = true;
     wake();
@@ -487,8 +494,8 @@ export async function drive(
       for (const launch of launches) launch?.();
       if (s.grantsDue.length > 0) await giveGrants();
       await p.breakers.settle();
-      if (flights.size === 0 && landed.length === 0 && !arrived && !isCancelDue() && nextRetry(s.turn, now) === null) return s; // parked or ended: a parked session costs nothing
-      await idle(now);
+      if (flights.size > 0 || landed.length > 0 || arrived || isCancelDue() || nextRetry(s.turn, now) !== null) await idle(now);
+      else if (!(await isLifted()) && !arrived) return s; // parked or ended: a parked session costs nothing
     }
   }
 

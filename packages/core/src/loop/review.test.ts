@@ -41,6 +41,27 @@ async function byHand(options: Partial<WorldOptions> & Pick<WorldOptions, "model
   return { w, p, held: await takeSession(p, w.session(), w.state().agent) };
 }
 
+test("S196 words that become entries at the very moment in which their halt is lifted begin", async () => {
+  let lift: (() => Promise<void>) | null = null;
+  const spoil = (p: Ports): Ports => ({
+    ...p,
+    journal: {
+      ...p.journal,
+      async append(given) {
+        if (given.events.some(({ event }) => event.kind === "input.queued")) await lift?.(); // by another process, which finds nothing held back yet
+        return p.journal.append(given);
+      },
+    },
+  });
+  const w = world({ hash: sha256, model: scriptedModel([reply.text("hi"), reply.text("on")]), spoil });
+  await w.run("hello");
+  await w.order(halt("all"));
+  await w.wish({ kind: "follow-up", text: "go" });
+  lift = () => w.order({ kind: "work.resumed", scope: "all", by: ANN, reason: "" });
+  const s = await w.go();
+  expect(s.last).toMatchObject({ turn: 2, output: "on" });
+});
+
 describe("holds and tools", () => {
   test("L70 a tool whose code outlives its call is counted until it ends: so long the hold is not to be given back", async () => {
     const stuck = Promise.withResolvers<string>();

@@ -1,3 +1,4 @@
+export * from "./answerable.ts";
 export * from "./attachment.ts";
 export * from "./base64.ts";
 export * from "./budget.ts";

@@ -4,6 +4,7 @@
  *
  * S113 the same request in the same project gets the same files; a tool is taken because the request has the words of its name, never invented.
  * S113 what it is asked in another way it answers with what it can do, and saves nothing.
+ * S200 a question shows what it would write, and saves nothing.
  */
 import type { Json } from "@orgate/core";
 import { isList } from "./model-offline-template.ts";
@@ -19,6 +20,9 @@ type Written = Readonly<{ path: string; content: string; note: string }>;
 
 const REQUEST =
   /^\s*(?:please |can you |could you )*(?:author|make|write|build|create|add)(?: me)?(?: an?| the| another)? (?<what>agent|policy|tool|behaviou?r)\b[\s:,-]*(?<rest>[\s\S]*)$/i;
+/** "How would you write an agent that …?": the same words, asked about and not asked for. */
+const QUESTION =
+  /^\s*(?:how (?:would|could|should|can|do) (?:you|i|we|one)|what would(?: you)?|show(?: me)?(?: how (?:to|you would))?|sketch)\s+(?:(?:author|make|write|build|create|add)\s+)?(?:me\s+)?/i;
 const VALIDATE = { agent: "validate_dsl", behavior: "validate_dsl", policy: "validate_cedar", tool: "validate_toolclad" } as const;
 type What = keyof typeof VALIDATE;
 
@@ -27,10 +31,13 @@ const KNOWS = `I am the offline author: fixed rules, no language. I can write
 - author a policy: AGENT may [not] use TOOL, or: ask before AGENT uses TOOL
 - author a tool NAME that runs \`echo {text}\`
 - author a behavior NAME(text) that sums up a text
+and show it first, saving nothing: how would you write an agent NAME that reads notes?
 For anything else name a model in agents/shell.symbi.`;
 
 export function authored(turn: AuthorTurn): AuthorDraft {
-  const { what: said = "", rest = "" } = REQUEST.exec(turn.input)?.groups ?? {};
+  const isQuestion = QUESTION.test(turn.input);
+  const input = isQuestion ? turn.input.replace(QUESTION, "write ").replace(/[\s?]+$/, "") : turn.input;
+  const { what: said = "", rest = "" } = REQUEST.exec(input)?.groups ?? {};
   if (said === "") return say(KNOWS);
   const what: What = /^behav/i.test(said) ? "behavior" : (said.toLowerCase() as What);
   const listed = turn.results.find(({ tool }) => tool === "list_tools");
@@ -46,10 +53,11 @@ export function authored(turn: AuthorTurn): AuthorDraft {
   );
   if ("lacks" in written) return say(`${written.lacks}\n\n${KNOWS}`);
   const { path, content, note } = written;
+  const isValid = last?.tool === VALIDATE[what] && last.text.startsWith("valid");
   if (last?.tool === "save_artifact") return say(saved(last, path));
   if (last?.isError === true && last.tool === VALIDATE[what]) return say(unsaved(written, last.text));
-  if (last?.tool === VALIDATE[what] && last.text.startsWith("valid"))
-    return call(`It is valid. ${note}`, "save_artifact", { path, content });
+  if (isValid && isQuestion) return say(shown(written));
+  if (isValid) return call(`It is valid. ${note}`, "save_artifact", { path, content });
   if (failed.length >= 2) return say(unsaved(written, last?.text ?? ""));
   return call(failed.length === 0 ? `I write ${path}.` : "It is not valid: I mend it.", VALIDATE[what], { path, content });
 }
@@ -59,6 +67,9 @@ const call = (text: string, tool: string, args: Json): AuthorDraft => ({ think: 
 
 const unsaved = ({ path, content }: Written, problems: string): string =>
   `I could not make ${path} valid, and saved nothing. This is it:\n\n${content}\n\nwhat is wrong:\n${problems}\n\nHow shall I go on? Say it in other words, or edit the file yourself.`;
+
+const shown = ({ path, content, note }: Written): string =>
+  `I would write ${path}, and have saved nothing:\n\n\`\`\`\n${content}\`\`\`\n\nIt is valid. ${note} Ask me to write it, in the same words, and I save it if you say so.`;
 
 function saved({ text, isError }: AuthorTurn["results"][number], path: string): string {
   if (isError) return `Nothing was saved: ${text}`;
@@ -110,14 +121,20 @@ ${all.length === 0 ? "" : `  capabilities = [${all.join(", ")}]\n\n`}  policy ru
 ${lines.join("\n")}${lines.length === 0 ? "" : "\n"}  }
 
   // Offline until you name a model: with model = "anthropic/claude-sonnet-5".
-  with model = "offline/${name}", iterations = 10 {
-  }
+  with model = "offline/${name}", iterations = 10 {}
 }
 `;
   const left = [...forbidden].sort();
-  const note = `${all.length === 0 ? "It has no tools." : `It has ${all.join(", ")}.`}${left.length === 0 ? "" : ` It is given no way to ${left.join(", ")}.`}`;
+  const unknown = [...asking, ...never].filter((part) => meant(part).length === 0).map(trimmed);
+  const note = [
+    all.length === 0 ? "It has no tools." : `It has ${all.join(", ")}.`,
+    ...(left.length === 0 ? [] : [`It is given no way to ${left.join(", ")}.`]),
+    ...(unknown.length === 0 ? [] : [`No tool here has the name of: ${unknown.join(", ")}.`]),
+  ].join(" ");
   return { path: `agents/${name}.symbi`, content, note };
 }
+
+const trimmed = (part: string): string => part.trim().replace(/(?:[\s.,;]|\b(?:and|but|or))+$/i, "");
 
 /** Every word of its name, one by one, give or take an ending: `read_note` is in `reads my notes`. */
 function isMeant({ name }: ToolFacts, text: string): boolean {
@@ -178,8 +195,7 @@ agent ${name.toLowerCase()}(${given.map((one) => `${one}: String`).join(", ")}) 
     allow: [model, respond]
   }
 
-  with model = "offline/${name.toLowerCase()}", iterations = 5 {
-  }
+  with model = "offline/${name.toLowerCase()}", iterations = 5 {}
 }
 `;
   return {

@@ -997,7 +997,9 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: "knowledge add",
     summary: "read documents into what is known: markdown, text, HTML, code",
-    args: [{ name: "PATH", required: true, help: "a file, or a folder with all below it", many: true }],
+    args: [
+      { name: "PATH", required: false, help: "a file, or a folder with all below it (default: the project's `knowledge/`)", many: true },
+    ],
     options: {
       ...KNOWLEDGE_PLACE,
       label: { type: "string", value: "LABEL", help: "what it carries, and gives to every session that recalls it", many: true },
@@ -1009,6 +1011,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       'Journalled. Decided by policy as Action::"edit-knowledge" on Scope::"SCOPE".',
     ],
     examples: [
+      "orgate knowledge add",
       "orgate knowledge add docs",
       "orgate knowledge add CONVENTIONS.md --trusted",
       "orgate knowledge add notes.txt --agent clerk",

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { FaultError, describe as say } from "@orgate/core";
 import { expect, test } from "vitest";
 import { COMMANDS, COMMON } from "./commands.ts";
@@ -55,6 +57,16 @@ test("A18 only what is near is proposed", () => {
   expect(nearest("verfiy", ["show", "verify", "export"])).toBe("verify");
   expect(nearest("xyz", ["show", "verify"])).toBeNull();
   expect(nearest("rot", ["rotate-key", "head"])).toBe("rotate-key");
+});
+
+test("A18 the guide's table has every command, and no other", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../../docs/guide/cli.md"), "utf8").replaceAll(/^[^|].*$/gm, "");
+  const told = [...page.matchAll(/`orgate ([a-z|\\-]+)(?: ([a-z|\\-]+))?/g)].flatMap(([, first = "", verbs = ""]) =>
+    first.split("\\|").flatMap((word) => verbs.split("\\|").map((verb) => `${word} ${verb}`.trim())),
+  );
+  const there = COMMANDS.map(({ name }) => name);
+  expect(there.filter((name) => !told.includes(name))).toEqual([]);
+  expect(told.filter((name) => name !== "help" && !there.includes(name))).toEqual([]);
 });
 
 test("A18 every command has help with its options and an example that parses", () => {

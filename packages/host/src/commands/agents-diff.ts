@@ -1,5 +1,6 @@
 /** `orgate agents diff`: this project against another version of it. */
 import { relative, resolve } from "node:path";
+import { shortened } from "@orgate/core/journal/view";
 import { type Change, differencesOf, historyOf, type Rewritten, type Side } from "../agents-diff.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
@@ -67,6 +68,8 @@ function tellRewritten(screen: Screen, rewritten: readonly Rewritten[]): void {
 }
 
 const MOST = 40;
+/** Of one request: a long argument would push all else off the screen, and --json has it whole. */
+const MOST_WITH = 80;
 function show(screen: Screen, title: string, tone: "good" | "bad" | "warn", changes: readonly Change[]): void {
   if (changes.length === 0) return;
   screen.line(screen.paint("strong", title));
@@ -75,7 +78,10 @@ function show(screen: Screen, title: string, tone: "good" | "bad" | "warn", chan
     .map((c): readonly Cell[] => [
       c.agent,
       c.action,
-      [c.args === null ? "" : JSON.stringify(c.args), ...c.labels.map((l) => `[${l}]`)].filter((t) => t !== "").join(" "),
+      shortened(
+        [c.args === null ? "" : JSON.stringify(c.args), ...c.labels.map((l) => `[${l}]`)].filter((t) => t !== "").join(" "),
+        MOST_WITH,
+      ),
       { text: `${c.before.verdict} → ${c.after.verdict}`, tone },
       c.after.because.join(", ") || (c.after.reason ?? ""),
       c.alike === 1 ? c.source : `${c.source}, ${c.alike} alike`,

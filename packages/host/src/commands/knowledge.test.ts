@@ -44,6 +44,7 @@ test(
     await expectRefusals(desk, [
       [["knowledge", "add", "docs", "--as", "eve"], 1, "`eve` may not add to what is known"],
       [["knowledge", "add", "nowhere", "--as", "ana"], 2, "there is no `nowhere`"],
+      [["knowledge", "add", "--as", "ana"], 2, "there is no folder `knowledge` in this project"],
       [["knowledge", "add", "docs", "--scope", "agent", "--as", "ana"], 2, "--agent is missing"],
       [["knowledge", "add", "docs", "--label", "BAD", "--as", "ana"], 2, "--label is `BAD`"],
       [["knowledge", "show", "x"], 2, "is no id of an item"],
@@ -54,6 +55,9 @@ test(
     expect(added).toMatchObject({ documents: 2, unchanged: 0, added: 3 });
     expect(added.skipped.map(({ path }) => path)).toEqual(["docs/picture.png"]);
     expect(await desk.json("knowledge", "add", "docs", "--as", "ana")).toMatchObject({ documents: 0, unchanged: 2, added: 0 });
+    desk.write("knowledge/house.md", "# House\n\nThe zqxkey lies under the mat.\n");
+    expect(await desk.json("knowledge", "add", "--as", "ana")).toMatchObject({ documents: 1, unchanged: 0, added: 1 });
+    expect(await hits("zqxkey")).toMatchObject([{ labels: ["untrusted"], body: { title: "House" } }]);
     const [hit] = await hits("pipeline");
     expect(hit).toMatchObject({ labels: ["untrusted"], body: { kind: "chunk", title: "Deploy" } });
     const escaped = await desk.orgate("knowledge", "search", "zqxescape");
@@ -102,6 +106,6 @@ test(
     expect((await desk.orgate("knowledge", "forget", "--document", "docs/evil.md", "--reason", "x", "--as", "ana")).stdout).toContain(
       "1 item forgotten",
     );
-    expect(await desk.json("knowledge", "stats")).toMatchObject({ forgotten: 2, documents: 1, vectors: null, embedding: null });
+    expect(await desk.json("knowledge", "stats")).toMatchObject({ forgotten: 2, documents: 2, vectors: null, embedding: null });
   },
 );

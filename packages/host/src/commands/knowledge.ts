@@ -1,6 +1,6 @@
 /** What is known: added, searched, shown, forgotten, exported and imported. */
 import { existsSync, writeFileSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { FaultError, type KnowledgeId, type KnowledgeStore, type Label, label, SCOPES, type Scope, type StoredItem } from "@orgate/core";
 import { isKnowledgeId, termsIn, textOf, toLine } from "@orgate/core/knowledge";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -67,7 +67,7 @@ function bar(screen: Screen, what: string, all: number): (done: number) => void 
 export const add: Run = async (given, screen) => {
   const placing = placingOf(given);
   const { added, skipped } = await editing(given, screen, async (editor, config) => {
-    const found = documentsAt(given.args, given.cwd, config.root);
+    const found = documentsAt(given.args.length === 0 ? [shelfOf(config.root)] : given.args, given.cwd, config.root);
     const store = editor.place.knowledgeStore();
     const now = new Set(found.documents.map(({ path }) => path));
     const isIn = (path: string): boolean => found.folders.some((folder) => folder === "" || path.startsWith(`${folder}/`));
@@ -95,6 +95,16 @@ export const add: Run = async (given, screen) => {
   }
   return EXIT.success;
 };
+
+/** What a project keeps for its agents to know lies in a folder of its own. */
+function shelfOf(root: string): string {
+  const folder = join(root, "knowledge");
+  if (existsSync(folder)) return folder;
+  throw usage(
+    "there is no folder `knowledge` in this project",
+    "put documents there, or name files or a folder: `orgate knowledge add docs`",
+  );
+}
 
 async function embedNew(given: Given, screen: Screen, config: Config, store: KnowledgeStore): Promise<number> {
   const { embedding } = config.knowledge;

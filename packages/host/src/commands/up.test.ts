@@ -163,6 +163,8 @@ test("W171 --check loads what the server would, names what is wrong with its pla
   expect(JSON.parse((await desk.orgate("up", "--check", "--json")).stdout)).toMatchObject({ loads: true, agents: 1 });
   desk.write("policies/desk.cedar", "permit (principal, action, resource)\n");
   expectRefusal(await desk.orgate("up", "--check"), 1, "policies/desk.cedar:");
+  desk.write("policies/desk.cedar", `@ask("ok?")\n@approvers("ops")\n${POLICIES}`);
+  expectRefusal(await desk.orgate("up", "--check"), 1, "policies/desk.cedar:2:1");
   desk.write("policies/desk.cedar", POLICIES);
   desk.write("agents/two.toml", 'name = "two"\ninstructions = 7\n');
   expectRefusal(await desk.orgate("up", "--check"), 1, "agents/two.toml:2");

@@ -6,7 +6,7 @@
  * S23 a card is `● name(summary)` with `⎿ output` below it, paired by its call; red is for what failed, not for what was refused or said.
  * S28 what was said for later is in the scrollback once: where its turn begins.
  * S122 a turn that stopped early says why and what to do; one that said nothing at all is an error with what may help.
- * S24 words in progress are never settled: they go when the reply that takes their place is there.
+ * S22 words in progress are never settled: they go when the reply that takes their place is there.
  */
 import {
   type CallItem,

@@ -105,10 +105,10 @@ async function branch(rest: string, shell: Shell): Promise<void> {
 async function figures(_: string, shell: Shell): Promise<void> {
   const talk = shell.current();
   if (talk === null) return shell.say(NOBODY);
-  const { totals, turn, model } = talk.view;
+  const { totals, turn, turns, model } = talk.view;
   const { input, output, cached } = totals.usage;
   shell.face.print([
-    `${count(turn, "turn")} · ${count(totals.iterations, "iteration")} · ${count(totals.calls, "call")} · ${duration(totals.activeMs)} at work`,
+    `${count(turn, "turn")} · ${count(totals.iterations, "iteration")} · ${count(totals.calls, "call")} · ${duration(totals.activeMs)} at work${turns.at(-1)?.endedAt === null ? "; calls and time of the turn in progress count when it ends" : ""}`,
     `${count(tokensOf(totals), "token")}: ${input} in (${cached} from the cache), ${output} out`,
     totals.micros === null ? `what ${model} costs is not known: \`orgate.toml\` may say its price` : `cost ${money(totals.micros)}`,
   ]);

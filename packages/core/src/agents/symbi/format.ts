@@ -29,7 +29,7 @@ export function formatSymbi(given: string, file: string): Formatted {
       if (own.bracket.isSpread) indent -= 1;
     }
     const inner = open.at(-1);
-    const gap = before === undefined ? "" : gapOf({ token, before, inner, own, brackets, roles });
+    const gap = before === undefined ? "" : gapOf({ token, before, next: signAfter(tokens, i), inner, own, brackets, roles });
     if (gap === "line" || gap === "blank") text += `${gap === "blank" ? "\n\n" : "\n"}${INDENT.repeat(indent)}`;
     else if (gap === "soft") text += `\n${INDENT.repeat(indent + 1)}`;
     else text += gap;
@@ -69,6 +69,8 @@ type Gap = "line" | "blank" | "soft" | "" | " ";
 type Between = Readonly<{
   token: Token;
   before: Token;
+  /** The sign that a comment is about, or comes before. */
+  next: Token | undefined;
   /** What both stand in. */
   inner: Bracket | undefined;
   own: ReturnType<Brackets["get"]>;
@@ -77,21 +79,29 @@ type Between = Readonly<{
 }>;
 
 function gapOf(between: Between): Gap {
-  const { token, before, inner, own, brackets, roles } = between;
+  const { token, before, next, inner, own, brackets, roles } = between;
   const opened = brackets.get(before.at);
   const isFirst = opened?.role === "open";
   if (own?.role === "close") return own.bracket.isSpread ? "line" : own.bracket.isEmpty || token.text !== "}" ? "" : " ";
   if (token.kind === "comment") {
     if (token.breaks === 0) return " ";
+    if (next !== undefined && roles.soft.has(next.at)) return "soft"; // it stands above what it is about
     return isFirst ? "line" : inner === undefined && endsItem(before, roles) ? "blank" : apart(token);
   }
   if (roles.tops.has(token.at)) return before.kind === "comment" ? apart(token) : "blank";
   if (roles.lines.has(token.at)) return isFirst ? "line" : apart(token);
-  if (before.kind === "comment") return "line";
+  if (before.kind === "comment") return roles.soft.has(token.at) ? "soft" : "line";
   if (isFirst) return opened.bracket.isSpread ? "line" : before.text === "{" ? " " : "";
   if (inner?.isSpread === true && !inner.isBlock && (before.text === "," || before.text === ";")) return "line";
   if (token.breaks > 0 && roles.soft.has(token.at)) return "soft";
   return spaceOf(token, before, roles);
+}
+
+/** The first after it that is no comment. */
+function signAfter(tokens: readonly Token[], index: number): Token | undefined {
+  let i = index + 1;
+  while (tokens[i]?.kind === "comment") i += 1;
+  return tokens[i];
 }
 
 /** One blank line at most. */

@@ -61,6 +61,25 @@ test("Y7 Y8 a formatted file has the same tree and the same comments, and format
   );
 });
 
+test("Y8 a comment above a setting, or above a part of a condition, stands as far in as what it is about", () => {
+  const text = `agent a {
+  policy p {
+    allow: pay if args.euros < 50
+      // not for strangers
+      && args.known
+  }
+
+  with
+    model = "x/y",
+    // a turn
+    iterations = 20,
+    tokens = 9 {}
+}
+`;
+  expect(formatSymbi(text, "x.symbi")).toEqual({ kind: "text", text });
+  expect(formatSymbi(text.replaceAll(/^ +/gm, ""), "x.symbi")).toEqual({ kind: "text", text });
+});
+
 test("Y7 a file that cannot be read is not formatted", () => {
   expect(formatSymbi("agent a {", "x.symbi")).toMatchObject({ kind: "problems" });
 });

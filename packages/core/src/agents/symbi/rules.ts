@@ -6,7 +6,7 @@
  * Y33 an effect that is allowed covers tools that do nothing beyond the effects of that rule; one that is denied, audited or needs an approval covers every tool that has it.
  * Y34 a policy stands in the line of its rule, and is named by file and line.
  */
-import { type Effect, nearest, position } from "../../vocab/index.ts";
+import { type Effect, nearest, position, type Terms, type Unanswered, type UserGroups, unanswered } from "../../vocab/index.ts";
 import type { AgentPolicies } from "../agent-policies.ts";
 import { type Condition, cedarPattern, cedarText, conditionOf, groupHint, type Scope } from "./conditions.ts";
 import type { AgentDraft, SymbiFile } from "./declare.ts";
@@ -20,8 +20,8 @@ import { limited, type Report, readEntries } from "./values.ts";
 export type CompileWorld = Readonly<{
   /** All that the agent has, of skills and servers too. */
   tools: readonly ToolShape[];
-  /** Null: nobody knows which there are. */
-  userGroups: readonly string[] | null;
+  /** Who is in which; null: nobody knows. */
+  userGroups: UserGroups | null;
 }>;
 
 /** One policy, and the rule it was made from. */
@@ -243,11 +243,10 @@ function annotationsOf(
     report(values.get("approvers")?.at ?? base.at, "`approvers` are names of groups of users", 'write ["operators"]');
     return null;
   }
-  const { userGroups } = world;
-  const stranger = Array.isArray(approvers) && userGroups !== null ? approvers.find((one) => !userGroups.includes(one)) : undefined;
-  if (userGroups !== null && typeof stranger === "string") {
-    // nobody could ever say yes
-    report(values.get("approvers")?.at ?? base.at, `there is no group of users \`${stranger}\``, groupHint(stranger, userGroups));
+  const groups = Array.isArray(approvers) ? approvers.filter((one) => typeof one === "string") : [];
+  const never = nobodyFor({ approvers: groups, quorum: typeof quorum === "number" ? quorum : 1 }, world.userGroups);
+  if (never !== null) {
+    report(values.get(never.of)?.at ?? base.at, never.detail, never.hint);
     return null;
   }
   if (!good) return null;
@@ -259,6 +258,14 @@ function annotationsOf(
     ...(typeof onExpiry === "string" ? [`@onExpiry("${onExpiry}")`] : []),
     ...(typeof grant === "string" ? [`@grant(${cedarText(grant)})`] : []),
   ];
+}
+
+/** Why nobody could ever say yes; null: somebody could, or nobody knows. */
+function nobodyFor(terms: Pick<Terms, "approvers" | "quorum">, groups: UserGroups | null): Omit<Unanswered, "isRefused"> | null {
+  if (groups === null) return null;
+  const stranger = terms.approvers.find((one) => !Object.hasOwn(groups, one));
+  if (stranger === undefined) return unanswered(terms, groups).find(({ isRefused }) => isRefused) ?? null;
+  return { of: "approvers", detail: `there is no group of users \`${stranger}\``, hint: groupHint(stranger, Object.keys(groups)) };
 }
 
 /** `with sandbox = "process"`. */
@@ -424,7 +431,7 @@ const optionsOf = (about: string, scope: Scope, { draft, world, report }: Around
   about,
   scope,
   params: draft.params,
-  userGroups: world.userGroups,
+  userGroups: world.userGroups === null ? null : Object.keys(world.userGroups),
   report,
 });
 

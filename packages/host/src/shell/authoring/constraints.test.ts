@@ -1,3 +1,5 @@
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { layOut, MANIFEST } from "../fixtures/project.ts";
 import { constraintKeys, readConstraints } from "./constraints.ts";
@@ -132,4 +134,17 @@ test("S100 a setting that is not known, or not understood, is refused with its p
   expect(() => readConstraints(stand.root)).toThrow(/constraints\.toml:1:1.*max_memory/s);
   stand.put(".orgate/constraints.toml", "max_cpu = \n");
   expect(() => readConstraints(stand.root)).toThrow(/not TOML/);
+});
+
+test("S197 constraints that are there and cannot be read let nothing be authored", async () => {
+  const file = join(stand.root, ".orgate", "constraints.toml");
+  mkdirSync(dirname(file), { recursive: true });
+  rmSync(file, { force: true });
+  symlinkSync(join(stand.root, "gone.toml"), file); // what it leads to is not there just now
+  expect(await flawsOf(stand.config(), { path: A, content: agent("") }, {})).toMatchObject([{ file: ".orgate/constraints.toml" }]);
+  rmSync(file);
+  mkdirSync(file);
+  expect(() => readConstraints(stand.root)).toThrow(/is a folder/);
+  rmSync(file, { recursive: true });
+  expect(await flawsOf(stand.config(), { path: A, content: agent("") }, {})).toEqual([]);
 });

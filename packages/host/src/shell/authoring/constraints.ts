@@ -2,8 +2,9 @@
  * `.orgate/constraints.toml`: what nobody may author in this project, whoever asks and whatever a person approves. A file of the project's people; no tool writes it.
  *
  * S100 a setting that is not known, or not understood, is refused with file, line and column, and nothing is authored until it is mended.
+ * S197 a file that is there and cannot be read, a link that leads nowhere among them, is not taken for none.
  */
-import { existsSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { duration, FaultError, nearest } from "@orgate/core";
 import * as z from "zod";
@@ -14,7 +15,6 @@ export const CONSTRAINTS = ".orgate/constraints.toml";
 
 /** Weakest first. Those behind `process` are known by name and not supported yet: nothing can have one. */
 export const TIERS = ["none", "process", "docker", "gvisor", "firecracker"] as const;
-export type SandboxTier = (typeof TIERS)[number];
 export const RISKS = ["low", "medium", "high"] as const;
 /** `changes`: every tool that does more than read; `all`: every tool. */
 export const AUDITS = ["none", "changes", "all"] as const;
@@ -89,11 +89,11 @@ const HINT = "docs/guide/authoring.md has every setting";
 /** Throws `file-bad`: a file that cannot be understood lets nothing through. */
 export function readConstraints(root: string): Constraints {
   const file = join(root, CONSTRAINTS);
-  if (!existsSync(file)) return NO_CONSTRAINTS;
   const bad = (place: Readonly<{ line: number; column: number }> | null, detail: string, cause?: unknown): FaultError =>
     new FaultError({ kind: "file-bad", file, line: place?.line ?? null, column: place?.column ?? null, detail, hint: HINT }, cause);
   let text: string;
   try {
+    if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return NO_CONSTRAINTS;
     text = readTextFile(file, 64 * 1024);
   } catch (error) {
     throw bad(null, error instanceof Error ? error.message : String(error), error);

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { JsonObject } from "@orgate/core";
 import { actionOf, caseSchema, factsOf } from "@orgate/core/gate";
 import { afterEach, expect, test } from "vitest";
 import { openPolicies } from "../../policies.ts";
@@ -7,6 +8,7 @@ import { loadProjectAgents } from "../../project-agents.ts";
 import { type Consented, carry, isConsentedTo } from "../authors.ts";
 import { BASE, layOut, type ProjectStand } from "../fixtures/project.ts";
 import { type AuthorStand, openAuthor } from "../fixtures/serving.ts";
+import { shellTools } from "./tools.ts";
 
 const closing: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -88,12 +90,14 @@ test("S111 two validations that failed are enough: a third is refused, nothing i
 
 test("S113 the offline author turns a sentence into a valid agent; a refusal is final; what it does not know saves nothing", async () => {
   const { stand, at } = await begun();
-  await at.say('/spawn "an agent that reads notes and asks before it saves notes, but may not run tests"');
+  await at.say('/spawn "an agent that reads notes and asks before it saves notes, but may not run tests, and never send mail"');
+  expect(at.text()).toContain("It is given no way to run_tests.");
   expect(at.shell.questions()[0]?.item.summary).toBe("agents/reads-notes.symbi");
   await answer(at, "deny");
   expect(at.text()).toContain("Nothing was saved:");
   await at.say("what could an agent do here?");
   expect(at.text()).toContain("fixed rules, no language");
+  expect(at.text()).toMatch(/No tool here has the name\s+of: send mail\./);
   expect(agentsIn(stand.root)).toEqual(["reader.symbi", "shell.symbi"]);
   await at.say('/spawn "keeper that reads notes and asks before it saves notes, but may not run tests"');
   await answer(at, "approve");
@@ -285,8 +289,26 @@ test("S121 the shipped agent: its limits, a context that is less than a turn has
   expect(shell?.delegates).toEqual(["reader"]);
 }, 60_000);
 
+const MATE = `metadata { description = "You help." }
+agent mate {
+  capabilities = [read_note]
+  policy p { allow: [model, respond] }
+  with model = "offline/mate" {}
+}
+`;
+const ELSEWHERE = {
+  "orgate.toml":
+    '[project]\nname = "desk"\nagents = ["agents/*.symbi", "crew/*.symbi"]\ntools = ["tools/*.ts", "kit/*.ts"]\n[groups.users]\noperators = ["ann"]\n',
+  "src/a": "a",
+  "crew/mate.symbi": MATE,
+  "kit/one.ts": `import { defineTool } from "orgate";
+export const one = defineTool({ name: "one", description: "one", input: { type: "object", properties: {} }, repeat: "read", run: () => "one" });
+`,
+};
+
 test("S112 without --allow-shell there is no such tool; with it every command asks, in a sandbox that sees no state and writes nothing that decides", async () => {
   const { stand, at } = await begun({
+    ...ELSEWHERE,
     "agents/shell.symbi": scripted(
       `{ when: { says: "^run (?<line>.+)$" }, calls: [{ tool: "shell", args: { command: "{{line}}" } }] }, { when: { failed: true }, say: "{{result}}" }`,
     ),
@@ -314,4 +336,16 @@ test("S112 without --allow-shell there is no such tool; with it every command as
   await run("echo x > policies/base.cedar; echo y > agents/reader.symbi; echo z > notes.txt");
   expect(readFileSync(join(stand.root, "policies/base.cedar"), "utf8")).toBe(BASE);
   expect(readFileSync(join(stand.root, "agents/reader.symbi"), "utf8")).toContain("agent reader");
+  await run("echo > crew/mate.symbi; echo > crew/b.symbi; echo > kit/b.ts; echo > src/z"); // S198
+  expect(readFileSync(join(stand.root, "crew/mate.symbi"), "utf8")).toBe(MATE);
+  expect(["crew/b.symbi", "kit/b.ts", "src/z"].map((path) => existsSync(join(stand.root, path)))).toEqual([false, false, true]);
 }, 60_000);
+
+test("S198 agents and tools that the project keeps in other folders are read by the shell, and not edited", () => {
+  const stand = layOut(ELSEWHERE);
+  closing.push(async () => stand.remove());
+  const { tools } = shellTools(stand.config(), {}, { tools: [], speaking: () => Promise.reject(new Error("nobody speaks")) });
+  const check = (name: string, args: JsonObject) => tools.find((tool) => tool.name === name)?.check(args).kind;
+  for (const path of ["crew/mate.symbi", "kit/one.ts"])
+    expect([check("read_file", { path }), check("edit_file", { path, old_string: "a", new_string: "b" })]).toEqual(["valid", "invalid"]);
+});

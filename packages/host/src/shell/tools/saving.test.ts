@@ -232,7 +232,7 @@ test("S171 the manifest behind a tool that a person gave the shell is not rewrit
   const other = MANIFEST.replace('template = "echo {text}"', 'template = "echo -n {text}"');
   expect((await looked("tools/say.clad.toml", other)).kind).toBe("fit");
   const shell = readFileSync(join(stand.root, "agents/shell.symbi"), "utf8");
-  stand.put("agents/shell.symbi", shell.replace("list_agents, run_agent", "list_agents, say, run_agent"));
+  stand.put("agents/shell.symbi", shell.replace("list_agents,", "list_agents, say,"));
   expect(await refusedBecause("tools/say.clad.toml", other)).toContain("`say` is a tool that the shell itself uses");
 });
 

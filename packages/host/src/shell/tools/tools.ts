@@ -5,6 +5,7 @@
  * S110 `save_artifact` asks with the difference and what it newly permits beside the question, and is done for nobody who may not edit policies.
  * S111 after two validations of one artifact that failed in one turn there is no third: what is wrong is shown, and the person says how to go on.
  * S112 commands are run with `--allow-shell` and a permit, in a sandbox that sees neither keys nor state and writes nothing that decides; without either there is no such tool.
+ * S198 what decides is what the project's own settings name, too: agents and tools in other folders are neither edited nor written by a command.
  */
 import { join } from "node:path";
 import {
@@ -21,6 +22,7 @@ import * as z from "zod";
 import { hostRunning, loadToolBox, orgateHome, PROTECTED, pathGuard, projectFiles } from "../../compose.ts";
 import type { Config } from "../../config.ts";
 import type { CoordinatorTools } from "../../coordinator/tools.ts";
+import { decidingPlaces } from "../../deciding-places.ts";
 import { fileTools } from "../../file-tools.ts";
 import { manifestsOf } from "../../project-agents.ts";
 import type { Env } from "../../secrets.ts";
@@ -51,7 +53,9 @@ export function shellTools(config: Config, env: Env, desk: Pick<CoordinatorTools
       saver(config, env, desk),
       reader(config),
       lister(config, env, desk),
-      ...fileTools({ root: config.root, also: [config.journal.directory], search: "search" }).filter(({ name }) => name !== "write_file"),
+      ...fileTools({ root: config.root, also: [config.journal.directory], deciding: decidingPlaces(config), search: "search" }).filter(
+        ({ name }) => name !== "write_file",
+      ),
     ],
     command: config.allowShell === true ? command(config, env) : null,
     middleware: authoring(config, env, tries),
@@ -263,7 +267,7 @@ const COMMAND_MS = 120_000;
 /** In the project's folder, without a network. */
 function command(config: Config, env: Env): Tool {
   const { root, journal } = config;
-  const guard = pathGuard({ root, also: [journal.directory] });
+  const guard = pathGuard({ root, also: [journal.directory, ...decidingPlaces(config)] });
   const hidden = [journal.directory, join(root, ".orgate"), join(root, ".env"), orgateHome(env)];
   const programs = hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } });
   const tool = defineTool({
