@@ -45,24 +45,28 @@ async function conducted(surface: Surface, line: string) {
   });
   try {
     const result = await runtime.complete(CONDUCTOR, line);
-    return { result, members: (await membersOf(runtime.place.store.journal, result.session)).map(({ agent: name }) => name) };
+    const members = await membersOf(runtime.place.store.journal, result.session);
+    return {
+      result,
+      members: members.map(({ agent: name, session, ending }) => `${name} ${session === null ? "not begun, " : ""}${ending}`),
+    };
   } finally {
     await runtime.close();
   }
 }
 
-test("S148 whoever may not run a member does not have it conducted, at whatever surface they speak", async () => {
+test("S148 S208 whoever may not run a member does not have it conducted, at whatever surface they speak; it is told among those that were to work", async () => {
   const { result, members } = await conducted("api", '/parallel a b "go"');
-  expect(members).toEqual(["a"]);
+  expect(members).toEqual(["a completed", "b not begun, denied"]);
   expect(result.output).toContain(
     "## b did not complete\n\n[denied by middleware] delegate: leave-to-conduct: `bob` may not run `b`: no policy permits run",
   );
   const chain = await conducted("shell", '/chain b a "go"');
-  expect([chain.result.ending, chain.members]).toEqual(["denied", []]);
+  expect([chain.result.ending, chain.members]).toEqual(["denied", ["b not begun, denied"]]);
 });
 
 test("S148 at the machine itself no such leave is asked for, as for `orgate run`", async () => {
-  expect((await conducted("cli", '/parallel a b "go"')).members).toEqual(["a", "b"]);
+  expect((await conducted("cli", '/parallel a b "go"')).members).toEqual(["a completed", "b completed"]);
 });
 
 test("S148 limited access speaks with no conductor: it would reach every agent", () => {

@@ -1,10 +1,14 @@
-/** Who worked in an orchestration, as its journal tells: in the order in which they began. */
-import type { CallId, Ending, Journal, SessionId } from "@orgate/core";
+/**
+ * Who was to work in a turn, as its journal tells: every delegation that was decided on, in that order, also one that was refused and never began.
+ * S208 that a turn completed says nothing of those who worked for it: each has an ending of its own.
+ */
+import type { CallId, Ending, Entry, Journal, JournalEvent, SessionId } from "@orgate/core";
 import { seq } from "@orgate/core";
 
 export type Member = Readonly<{
   agent: string;
-  session: SessionId;
+  /** Null: it was not begun. */
+  session: SessionId | null;
   /** Null: it is at work, or waits for a person. */
   ending: Ending | null;
   output: string | null;
@@ -16,36 +20,45 @@ export type Member = Readonly<{
 
 const PAGE = 500;
 
-export async function membersOf(journal: Pick<Journal, "read">, session: SessionId): Promise<readonly Member[]> {
-  const members = new Map<CallId, Member>();
-  for (let after = 0; ; ) {
-    const page = await journal.read(session, seq(after), PAGE);
-    for (const { event } of page) {
-      if (event.kind === "child.opened")
-        members.set(event.call, {
-          agent: event.agent,
-          session: event.child,
-          ending: null,
-          output: null,
-          detail: null,
-          tokens: 0,
-          cost: null,
-        });
-      const member = event.kind === "child.ended" ? members.get(event.call) : undefined;
-      if (event.kind === "child.ended" && member !== undefined) {
-        const { ending, output, detail, used } = event;
-        members.set(event.call, {
-          ...member,
-          ending,
-          output,
-          detail,
-          tokens: used.tokens,
-          cost: used.micros === null ? null : used.micros / 1_000_000,
-        });
-      }
-    }
-    const last = page.at(-1);
-    if (last === undefined) return [...members.values()];
-    after = last.seq;
+/** Of the turn that the entry `upTo` is of; null: of the last. No more is read than that turn has. */
+export async function membersOf(
+  journal: Pick<Journal, "read" | "session">,
+  session: SessionId,
+  upTo: number | null = null,
+): Promise<readonly Member[]> {
+  const events: JournalEvent[] = [];
+  for (let last = upTo ?? (await journal.session(session))?.seq ?? 0; last > 0; ) {
+    const after = Math.max(0, last - PAGE);
+    const page: readonly Entry[] = await journal.read(session, seq(after), last - after);
+    const first = page.findLastIndex(({ event }) => event.kind === "turn.started");
+    events.unshift(...page.slice(Math.max(0, first)).flatMap(({ event }) => (isAbout(event) ? [event] : [])));
+    if (first >= 0) break;
+    last = after;
   }
+  const members = new Map<CallId, Member>();
+  for (const event of events) tell(members, event);
+  return [...members.values()];
+}
+
+const isAbout = ({ kind }: JournalEvent): boolean =>
+  kind === "gate.decided" || kind === "child.opened" || kind === "child.ended" || kind === "turn.ended";
+
+function tell(members: Map<CallId, Member>, event: JournalEvent): void {
+  const set = (call: CallId, more: Partial<Member>): void => {
+    const member = members.get(call);
+    if (member !== undefined) members.set(call, { ...member, ...more });
+  };
+  if (event.kind === "gate.decided" && event.action.kind === "delegate") {
+    const { call, to: agent } = event.action;
+    if (!members.has(call)) members.set(call, { agent, session: null, ending: null, output: null, detail: null, tokens: 0, cost: null });
+    if (event.verdict.kind === "deny") set(call, { ending: "denied", detail: event.verdict.reason });
+  }
+  if (event.kind === "child.opened") set(event.call, { session: event.child, ending: null, detail: null });
+  if (event.kind === "child.ended") {
+    const { ending, output, detail, used } = event;
+    set(event.call, { ending, output, detail, tokens: used.tokens, cost: used.micros === null ? null : used.micros / 1_000_000 });
+  }
+  // what has not begun when all is over was called off: another was first, or the turn was ended
+  if (event.kind === "turn.ended")
+    for (const [call, { session, ending }] of members) if (session === null && ending === null) set(call, { ending: "cancelled" });
 }

@@ -247,7 +247,19 @@ export const breakerView = z
 
 export const standingHalt = z.strictObject({ scope: z.string(), by: principal, reason: z.string(), at: millis }).readonly();
 
-/** What came of a turn: the fields of `runtime.complete` and `orgate run --json`, without the conversation, which `events` has. */
+/** One that was to work for a turn. `agent`: null for whom may not be seen. `session`: null when it was not begun. `ending`: null while it is at work. */
+export const member = z
+  .strictObject({
+    agent: name.nullable(),
+    session: sessionId.nullable(),
+    ending: ending.nullable(),
+    detail: z.string().nullable(),
+    tokens: count,
+    cost: z.number().nullable(),
+  })
+  .readonly();
+
+/** What came of a turn, and of each that worked for it: the fields of `runtime.complete` and `orgate run --json`, without the conversation, which `events` has. */
 export const runResult = z
   .strictObject({
     session: sessionId,
@@ -266,6 +278,7 @@ export const runResult = z
     questions: z.array(approvalId).readonly(),
     unknowns: z.array(callId).readonly(),
     warnings: z.array(z.string()).readonly(),
+    members: z.array(member).readonly(),
   })
   .readonly();
 

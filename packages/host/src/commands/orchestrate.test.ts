@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -45,6 +45,20 @@ describe("orgate chain, parallel, race, debate", { timeout: 60_000 }, () => {
     const said = await team("parallel", "researcher", "writer", "--input", "hello");
     expect(said.stdout).toMatch(/researcher +s_\w+ +completed/);
     expect(said.stdout).toMatch(/together/);
+  });
+
+  test("S149 S208 a parallel of which one may not be had work: it is among the members, denied, and the exit code is 1", async () => {
+    const policy = join(folder, "team", "policies", "not-the-lead.cedar");
+    writeFileSync(
+      policy,
+      '@id("x") @reason("it rests") forbid(principal == Agent::"conductor", action == Action::"delegate", resource == Agent::"lead");',
+    );
+    const { code, result } = await ran("parallel", "lead", "writer", "--input", "hello").finally(() => rmSync(policy));
+    expect([code, result.ending]).toEqual([1, "completed"]);
+    expect(result.members).toMatchObject([
+      { agent: "lead", session: null, ending: "denied", detail: "it rests" },
+      { agent: "writer", ending: "completed" },
+    ]);
   });
 
   test("S149 a debate of one round", async () => {

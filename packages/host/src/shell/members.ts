@@ -1,5 +1,6 @@
 /** Those who work for a session, as it shows them: a card for each, and what they came to together. */
 import { type CallItem, count, type SessionView, type ViewItem } from "@orgate/core/journal/view";
+import { DELEGATE } from "@orgate/core/vocab";
 import { type Look, money } from "./screen.ts";
 
 /** S151 after the turn: what its members used together; nothing where it had none. */
@@ -10,8 +11,16 @@ export function togetherLine({ items }: Pick<SessionView, "items">, item: ViewIt
   const tokens = members.reduce((n, { used }) => n + (used?.tokens ?? 0), 0);
   const costs = members.map(({ used }) => used?.micros ?? null);
   const cost = costs.includes(null) ? "" : ` · ${money(costs.reduce<number>((n, one) => n + (one ?? 0), 0))}`;
-  return [paint("dim", `${count(members.length, "member")} together · ${count(tokens, "token")}${cost}`)];
+  const short = items.filter((one) => one.kind === "call" && one.turn === item.turn && isShort(one)).length;
+  const failed = short === 0 ? "" : paint("warn", `${short} did not complete`) + paint("dim", " · ");
+  return [`${paint("dim", `${count(members.length, "member")} together · `)}${failed}${paint("dim", `${count(tokens, "token")}${cost}`)}`];
 }
+
+/** It did not complete, and that was nobody's wish; or was not let begin. */
+const isShort = ({ tool, child, status }: CallItem): boolean =>
+  child === null
+    ? tool === DELEGATE && status === "denied"
+    : child.ending !== null && child.ending !== "completed" && child.ending !== "cancelled";
 
 /** By who does it, and how its task begins. */
 export const memberTitle = ({ tool, summary, args, child }: CallItem): string =>

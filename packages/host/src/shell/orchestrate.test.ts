@@ -66,6 +66,29 @@ test("S150 parallel: both are at work at once, a card for each and what they use
   expect(one.shell.addressee(), "whom you talk to stays whom you talk to").toBeNull();
 });
 
+test("S208 over the API a turn that completed tells of each member what became of it", async () => {
+  const hold = latch();
+  const one = await sat({ hold });
+  const line = '/parallel clerk other --budget tokens=20000 "wait"';
+  const answer = one.shell.reach.client.call("execute", { params: { agent: "conductor" }, body: { input: line } });
+  await until(() => (one.at.stand.runs.wait === 2 ? true : undefined));
+  const other = (await childrenOf(one)).find(({ agent }) => agent === "other");
+  if (other === undefined) throw new Error("the other is not at work");
+  await one.shell.asked(one.shell.reach.client.call("cancel", { params: { session: other.session }, body: { reason: "enough" } }));
+  await until(async () => ((await childrenOf(one)).some(({ ending }) => ending === "cancelled") ? true : undefined));
+  hold.open();
+  expect(await answer).toMatchObject({
+    kind: "ok",
+    value: {
+      ending: "completed",
+      members: [
+        { agent: "clerk", ending: "completed", detail: null },
+        { agent: "other", session: other.session, ending: "cancelled" },
+      ],
+    },
+  });
+});
+
 test("S152 what a member asks is asked here, while the whole runs, and its answer goes to its session", async () => {
   const one = await sat();
   await one.shell.submit('/chain clerk other "pay"');

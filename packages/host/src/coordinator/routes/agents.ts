@@ -8,7 +8,7 @@ import type { Call, Handlers } from "../api.ts";
 import { openFor, spokenIn } from "../opening.ts";
 import { agentOf, type Front } from "./front.ts";
 import { json, type Page, page, pageOf, pair, passing } from "./paging.ts";
-import { firstResult, type ResultView, resultOf, type TurnView, turnsOf, waitingResult } from "./turns.ts";
+import { firstResult, membersTold, type ResultView, resultOf, type TurnView, turnsOf, waitingResult } from "./turns.ts";
 
 export function agentHandlers(front: Front): Pick<Handlers, "agents" | "agent" | "agentStatus" | "agentHistory" | "execute"> {
   const { runtime, floor } = front;
@@ -39,8 +39,8 @@ export function agentHandlers(front: Front): Pick<Handlers, "agents" | "agent" |
       await floor.send({ session, wish, as: caller.person, id: once.intent });
       const came = await floor.outcome(session, once.intent, waitMs, call.gone);
       if (came !== null && came !== "waiting" && came.event.kind === "turn.ended")
-        return json(await resultOf(runtime, session, came.event));
-      return passing(await waitingResult(runtime, session, came === "waiting"));
+        return json(await resultOf(runtime, session, { event: came.event, at: came.seq, sees: call.sees }));
+      return passing(await waitingResult(runtime, session, { isWaiting: came === "waiting", sees: call.sees }));
     },
   };
 }
@@ -58,14 +58,14 @@ async function sessionFor({ runtime }: Front, call: Call<"execute">): Promise<Se
 /** Limits go with a turn that is begun here and now: only a new session is sure not to have one. */
 async function withLimits(
   front: Front,
-  { params, body, caller }: Call<"execute">,
+  { params, body, caller, sees }: Call<"execute">,
   session: SessionId,
   isKeys: boolean,
 ): Promise<ResultView> {
   const { runtime } = front;
   const summary = await runtime.inspect.session(session);
   if (summary !== null && summary.turns > 0) {
-    if (isKeys) return firstResult(runtime, session); // sent again, after a server that went before it answered
+    if (isKeys) return firstResult(runtime, session, sees); // sent again, after a server that went before it answered
     throw unfit("limits can be given for the first turn of a session only", "leave `limits` out, or open another session");
   }
   const { input, files = [], limits = {} } = body;
@@ -75,9 +75,10 @@ async function withLimits(
     if (isFault(error, "session-busy")) return null; // sent again: it is under way
     throw error;
   });
-  if (result === null || result.state === "waiting") return waitingResult(runtime, session, result !== null);
+  if (result === null || result.state === "waiting") return waitingResult(runtime, session, { isWaiting: result !== null, sees });
   const { conversation: _, parent: __, questions, unknowns, ...rest } = result;
-  return { ...rest, questions: questions.map((q) => q.approval), unknowns: unknowns.map((u) => u.call) };
+  const members = await membersTold(runtime, session, sees, null);
+  return { ...rest, questions: questions.map((q) => q.approval), unknowns: unknowns.map((u) => u.call), members };
 }
 
 /** W190. What its definition keeps an agent to holds for whoever runs it from outside: `null` is no limit at all. */

@@ -1,6 +1,7 @@
 /** Turns of a session, from its entries; and what came of one. */
 import { ENDINGS, type Entry, type JournalEvent, type Json, type SessionId, seq } from "@orgate/core";
 import type { RouteOutput } from "@orgate/core/wire";
+import { membersOf } from "../../members.ts";
 import type { Runtime } from "../../runtime.ts";
 
 export type TurnView = RouteOutput<"turns">["items"][number];
@@ -61,9 +62,24 @@ const over = ({ at }: Entry, { ending, output, detail, usage, iterations, calls,
 });
 
 export type ResultView = RouteOutput<"execute">;
+type Sees = (agent: string) => boolean;
+
+/** S208 up to that entry, of that turn. Who may not be seen is told of without a name. */
+export async function membersTold(
+  { inspect, place }: Runtime,
+  session: SessionId,
+  sees: Sees,
+  upTo: number | null,
+): Promise<ResultView["members"]> {
+  const { agent, seq: last } = (await inspect.session(session)) ?? { agent: null, seq: 0 };
+  if (inspect.agents.every(({ name, delegates }) => name !== agent || delegates.length === 0)) return [];
+  return (await membersOf(place.store.journal, session, upTo ?? last)).map(({ output: _, ...one }) =>
+    sees(one.agent) ? one : { ...one, agent: null, session: null, detail: null },
+  );
+}
 
 /** What came of a turn that has ended: from the entry that ended it. */
-export async function resultOf(runtime: Runtime, session: SessionId, event: Ended): Promise<ResultView> {
+export async function resultOf(runtime: Runtime, session: SessionId, { event, at, sees }: Came): Promise<ResultView> {
   const { ending, output, detail, usage, lost, iterations, calls, micros, activeMs } = event;
   const summary = await runtime.inspect.session(session);
   const agent = runtime.inspect.agents.find(({ name }) => name === summary?.agent);
@@ -84,16 +100,20 @@ export async function resultOf(runtime: Runtime, session: SessionId, event: Ende
     questions: [],
     unknowns: [],
     warnings: [...(agent?.warnings ?? [])],
+    members: await membersTold(runtime, session, sees, at),
   };
 }
 
+type Came = Readonly<{ event: Ended; at: number; sees: Sees }>;
+
 /** Of the first turn of a session, whether it is over or not. */
-export async function firstResult(runtime: Runtime, session: SessionId): Promise<ResultView> {
+export async function firstResult(runtime: Runtime, session: SessionId, sees: Sees): Promise<ResultView> {
   for (let after = 0; ; ) {
     const chunk: readonly Entry[] = await runtime.place.store.journal.read(session, seq(after), 500);
-    for (const { event } of chunk) if (event.kind === "turn.ended" && event.turn === 1) return resultOf(runtime, session, event);
+    for (const { event, seq: at } of chunk)
+      if (event.kind === "turn.ended" && event.turn === 1) return resultOf(runtime, session, { event, at, sees });
     const last = chunk.at(-1);
-    if (last === undefined) return waitingResult(runtime, session, false);
+    if (last === undefined) return waitingResult(runtime, session, { isWaiting: false, sees });
     after = last.seq;
   }
 }
@@ -107,7 +127,11 @@ function jsonIn(text: string | null): Json {
 }
 
 /** Of one that has not. */
-export async function waitingResult(runtime: Runtime, session: SessionId, isWaiting: boolean): Promise<ResultView> {
+export async function waitingResult(
+  runtime: Runtime,
+  session: SessionId,
+  { isWaiting, sees }: Readonly<{ isWaiting: boolean; sees: Sees }>,
+): Promise<ResultView> {
   const state = await runtime.inspect.state(session);
   const at = state.turn ?? state.last;
   const usage = at?.usage ?? { input: 0, output: 0, cached: 0, reasoning: 0 };
@@ -129,5 +153,6 @@ export async function waitingResult(runtime: Runtime, session: SessionId, isWait
     questions,
     unknowns: [...state.unknowns.keys()],
     warnings: [],
+    members: await membersTold(runtime, session, sees, null),
   };
 }
