@@ -73,8 +73,9 @@ test("Y13 Y20 Y50 agents are listed and shown whichever way they are written", a
   const desk = bank();
   desk.write(
     "agents/small.dsl",
-    'agent small(text: String, limit: int) -> { words: int } { with instructions = "Count." { return count_words(text, limit); } }',
+    'metadata { description = """\nYou count.\nWhat else is said stays in the file.\n""" }\nagent small(text: String, limit: int) -> { words: int } { with instructions = "Count." { return count_words(text, limit); } }',
   );
+  expect((await desk.orgate("agents", "list")).stdout).toMatch(/agents\/small\.dsl +You count\.\n/);
   const listed = (await desk.json("agents", "list")) as { name: string; kind: string; file: string; policies: number }[];
   expect(listed.map(({ name, kind, file, policies }) => [name, kind, file, policies])).toEqual([
     ["desk", "module", "agents/desk.ts", 0],
@@ -155,6 +156,8 @@ test("Z45 Z46 Y79 a webhook may name several secrets, and none that another webh
   await named("[vault://a, vault://a]", "names one twice");
   await named("[vault://a, vault://b, vault://c, vault://d]", "names more than 3 secrets");
   await named('[vault://a, "b"]', "is not the name of a secret");
+  desk.write("agents/hooks.symbi", 'schedule s {\n  cron: 5\n  agent: payer\n  input: "x"\n}\n');
+  expect(await told()).toEqual([1, expect.stringContaining("2 `cron` takes a text, and this is the number 5")]);
   hooks("vault://one");
   desk.write(
     "orgate.toml",
