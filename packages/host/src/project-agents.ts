@@ -13,7 +13,8 @@ import {
   seq,
   TRUST,
 } from "@orgate/core";
-import type { CompiledPolicy, SymbiProblem } from "@orgate/core/symbi";
+import type { Compiled, CompiledPolicy, SymbiProblem } from "@orgate/core/symbi";
+import { type AgentMemory, agentMemory } from "./agent-memory.ts";
 import {
   buildAgent,
   foldTrust,
@@ -23,7 +24,9 @@ import {
   loadCodeSkills,
   loadTomlAgents,
   loadToolBox,
+  NOTHING_REMEMBERED,
   openLook,
+  type Remembered,
   readSymbiFiles,
   refuseAll,
   type SymbiSource,
@@ -38,9 +41,10 @@ import { type ProjectManifests, projectManifests } from "./project-manifests.ts"
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { fileBad } from "./project-modules.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
-import type { finishAgent, SymbiOrigin } from "./project-symbi.ts";
+import { type Finished, finishAgent, lacksAny, openDelegates, type SymbiOrigin } from "./project-symbi.ts";
 import type { AskHidden, Env } from "./secrets.ts";
 import { hasShellAgent } from "./shell-agent.ts";
+import { type Seen, seenBy } from "./symbi-seen.ts";
 
 /** `symbi`: where it comes from such a file. */
 export type ProjectAgent = Readonly<{
@@ -70,7 +74,10 @@ export async function loadProjectAgents(
   ask: AskHidden = hiddenPrompt(),
   /** Told of all that is wrong with `.symbi` files, instead of the first thing being thrown; their agents are left out. */
   collect: Collect | null = null,
+  /** Of what its files were found to say; nothing unless given. */
+  remembered: Remembered = NOTHING_REMEMBERED,
 ): Promise<ProjectAgents> {
+  const memory = agentMemory(remembered);
   const isToml = (pattern: string): boolean => pattern.endsWith(".toml");
   const modules = await loadAgents(
     config.root,
@@ -83,7 +90,7 @@ export async function loadProjectAgents(
   const tomlFiles = config.agents.filter(isToml);
   const tomls = await loadTomlAgents(config.root, tomlFiles, config.tools, config.prices, manifests.tools, spare, manifests.broken);
   const loadBox = () => loadToolBox(config.root, config.tools, manifests.tools, spare);
-  const { agents: symbis, origins, sources, finish } = await symbiAgents(config, loadBox, manifests.broken, collect);
+  const { agents: symbis, origins, sources, finish } = await symbiAgents(config, loadBox, manifests.broken, collect, memory);
   const unfit = new Map([...tomls, ...symbis].map(({ agent, unfit: tools }) => [agent.name, tools]));
   const byName = new Map<string, ProjectAgent>();
   for (const { agent, file } of (shell?.within ?? same)(withCoordinator([...modules, ...tomls, ...symbis], desk.middleware, config))) {
@@ -103,7 +110,7 @@ export async function loadProjectAgents(
   const linking = manifests.servers.length > 0 || sorted.some(({ agent }) => agent.missingServers.length > 0);
   if (which === "wanted" && wanted.size === 0 && !asking && !linking)
     return {
-      agents: sorted.map((one) => finished(one, isPriced || isUnfit ? { ...NO_EQUIPMENT, prices: config.prices } : null)),
+      agents: await all((one) => finished(one, isPriced || isUnfit ? { ...NO_EQUIPMENT, prices: config.prices } : null)),
       sources,
       skills: [],
       mcp: null,
@@ -116,7 +123,7 @@ export async function loadProjectAgents(
   if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
   const { servers, unusableServers } = mcp === null ? NO_EQUIPMENT : serverEquipment(mcp);
   const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices: config.prices };
-  return { agents: sorted.map((one) => finished(one, equipment)), sources, skills, mcp, desk };
+  return { agents: await all((one) => finished(one, equipment)), sources, skills, mcp, desk };
 
   /** Of an agent in a `.symbi` file. */
   function placeOf(name: string, file: string): Readonly<{ line: number; column: number }> | null {
@@ -124,12 +131,19 @@ export async function loadProjectAgents(
     return origin?.source.path === file ? symbiProblemAt(origin.source.symbi, origin.draft.at, "", "") : null;
   }
 
+  /** One after the other: the first that is wrong is the one that is told. */
+  async function all(finishing: (one: ProjectAgent) => Promise<ProjectAgent>): Promise<readonly ProjectAgent[]> {
+    const found: ProjectAgent[] = [];
+    for (const one of sorted) found.push(await finishing(one));
+    return found;
+  }
+
   /** With all that it has, and what its own file says of it. */
-  function finished(one: ProjectAgent, equipment: Equipment | null): ProjectAgent {
+  async function finished(one: ProjectAgent, equipment: Equipment | null): Promise<ProjectAgent> {
     const agent = equipment === null ? one.agent : equipped(one, equipment);
     const origin = origins.get(agent.name);
     if (origin === undefined || finish === null) return { ...one, agent };
-    const made = finish(agent, origin, config.groups);
+    const made = await finish(agent, origin);
     if (made.kind === "agent") return { ...one, agent: made.agent, symbi: { origin, policies: made.policies } };
     if (collect === null) throw refuseAll(origin.source.path, made.problems);
     collect(made.problems);
@@ -152,12 +166,22 @@ export async function loadProjectAgents(
   }
 }
 
+const NOTHING_MADE: Compiled = { kind: "compiled", policies: [], files: [] };
+
+async function compiled(origin: SymbiOrigin, seen: Seen, memory: AgentMemory): Promise<Compiled> {
+  const known = memory.compiled(origin, seen);
+  if (known !== null) return known;
+  const made = (await import("./symbi-compiling.ts")).compileAgent(origin, seen);
+  if (made.kind === "compiled") memory.keepCompiled(origin, seen, made);
+  return made;
+}
+
 type SymbiAgents = Readonly<{
   agents: readonly Readonly<{ agent: Agent; file: string; unfit: readonly UnfitTool[] }>[];
   origins: ReadonlyMap<string, SymbiOrigin>;
   sources: readonly SymbiSource[];
   /** Null where there is no such agent: what compiles them is not loaded then. */
-  finish: typeof finishAgent | null;
+  finish: ((agent: Agent, origin: SymbiOrigin) => Promise<Finished>) | null;
 }>;
 
 /** All files or none (A6). Tools are loaded only where there is an agent that could name them. */
@@ -166,12 +190,13 @@ async function symbiAgents(
   loadBox: () => Promise<ToolBox>,
   broken: ProjectManifests["broken"],
   collect: Collect | null,
+  memory: AgentMemory,
 ): Promise<SymbiAgents> {
   const refuse = (path: string, problems: readonly [SymbiProblem, ...SymbiProblem[]], cause?: unknown): void => {
     if (collect === null) throw refuseAll(path, problems, cause);
     collect(problems);
   };
-  const reads = await readSymbiFiles(config.root, config.agents.filter(isSymbi), config.drafts);
+  const reads = await readSymbiFiles(config.root, config.agents.filter(isSymbi), config.drafts, memory);
   const sources = reads.flatMap((read) => {
     if (read.kind === "source") return [read.source];
     refuse(read.path, read.problems);
@@ -179,7 +204,6 @@ async function symbiAgents(
   });
   const drafts = sources.flatMap((source) => source.symbi.agents.map((draft) => ({ source, draft })));
   if (drafts.length === 0) return { agents: [], origins: new Map(), sources, finish: null };
-  const compiler = await import("./project-symbi.ts");
   const box = await loadBox();
   const origins = new Map<string, SymbiOrigin>();
   const agents = drafts.flatMap((origin) => {
@@ -210,8 +234,13 @@ async function symbiAgents(
     );
     return [{ agent, file: source.path, unfit }];
   });
-  for (const { origin, problem } of compiler.openDelegates(origins)) refuse(origin.source.path, [problem]);
-  return { agents, origins, sources, finish: compiler.finishAgent };
+  for (const { origin, problem } of openDelegates(origins)) refuse(origin.source.path, [problem]);
+  return { agents, origins, sources, finish };
+
+  async function finish(agent: Agent, origin: SymbiOrigin): Promise<Finished> {
+    const made = lacksAny(agent) ? NOTHING_MADE : await compiled(origin, seenBy(agent, config.groups), memory);
+    return finishAgent(agent, origin, () => made);
+  }
 }
 type ToolBox = Awaited<ReturnType<typeof loadToolBox>>;
 

@@ -1,16 +1,7 @@
 /** `.symbi` files of a project made whole: agents with all their tools, and the policies that the files say. */
-import { type Agent, type AgentPolicies, type JsonObject, label, type Tool, withFile } from "@orgate/core";
-import { argTypes, mustBeGiven } from "@orgate/core/gate";
-import {
-  type AgentDraft,
-  type CompiledPolicy,
-  compilePolicies,
-  type SymbiFile,
-  type SymbiProblem,
-  type ToolShape,
-} from "@orgate/core/symbi";
+import { type Agent, type AgentFile, type AgentPolicies, type JsonObject, type Label, label, withFile } from "@orgate/core";
+import type { AgentDraft, Compiled, CompiledPolicy, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
 import { type SymbiSource, symbiProblemAt } from "./compose.ts";
-import type { Config } from "./config.ts";
 
 export const PRIVATE = label("private");
 
@@ -22,22 +13,28 @@ export type Finished = Readonly<
   | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]] }
 >;
 
-/** Once all of its tools are there: what the file says of policies and labels. */
-export function finishAgent(agent: Agent, { source: { symbi }, draft }: SymbiOrigin, groups: Config["groups"]): Finished {
-  if (agent.missing.length + agent.missingServers.length + agent.missingTools.length > 0) {
-    const lacking = withFile(agent, {
-      policies: [nothingFor(symbi, draft)],
-      labels: [],
-      basis: { tree: withoutPlaces(symbi.tree) } as JsonObject,
-    });
+/** Its rules may be about what it lacks: they are not compiled. */
+export const lacksAny = ({ missing, missingServers, missingTools }: Agent): boolean =>
+  missing.length + missingServers.length + missingTools.length > 0;
+
+/** Once all of its tools are there: what the file says of policies and labels. `compile` is asked unless it lacks any. */
+export function finishAgent(agent: Agent, { source: { symbi }, draft }: SymbiOrigin, compile: () => Compiled): Finished {
+  const saying = (policies: readonly AgentPolicies[], labels: readonly Label[]): AgentFile => ({
+    policies,
+    labels,
+    get basis() {
+      return { tree: withoutPlaces(symbi.tree) } as JsonObject;
+    },
+  });
+  if (lacksAny(agent)) {
+    const lacking = withFile(agent, saying([nothingFor(symbi, draft)], []));
     return { kind: "agent", agent: lacking, policies: [] };
   }
-  const made = compilePolicies(symbi, draft, { tools: agent.tools.map(shapeOf), userGroups: groups.users });
+  const made = compile();
   if (made.kind === "problems") return made;
-  const basis = { tree: withoutPlaces(symbi.tree) } as JsonObject;
   return {
     kind: "agent",
-    agent: withFile(agent, { policies: made.files, labels: draft.isPrivate ? [PRIVATE] : [], basis }),
+    agent: withFile(agent, saying(made.files, draft.isPrivate ? [PRIVATE] : [])),
     policies: made.policies,
   };
 }
@@ -47,13 +44,6 @@ function nothingFor({ file }: SymbiFile, { name }: AgentDraft): AgentPolicies {
   const id = `lacking-${name}`;
   const text = `@id("${id}") @reason("the agent lacks what its file names") forbid(principal == Agent::"${name}", action, resource);`;
   return { path: file, name: file, agent: name, text: `${text}\n`, shadow: false, pieces: [{ id: `${file}/${id}`, text }] };
-}
-
-/** As policies see a tool. */
-export function shapeOf({ name, effects, inputSchema, targets, outgoing, resourceTypes }: Tool): ToolShape {
-  const given = (arg: string) => ({ arg, required: mustBeGiven(inputSchema, arg) });
-  const { type } = argTypes(inputSchema);
-  return { name, effects, args: type, targets: Object.keys(targets).map(given), outgoing: outgoing.map(given), resourceTypes };
 }
 
 const PLACES = new Set(["at", "open", "opAt", "stepAt"]);

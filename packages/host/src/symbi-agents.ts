@@ -5,7 +5,8 @@
 import { type Agent, type Equipment, equipAgent, NO_EQUIPMENT, type Skill, type Tool } from "@orgate/core";
 import { buildAgent, mustHaveSkills, readSymbiFiles, refuseAll, type SymbiSource, symbiProblemAt } from "./compose.ts";
 import type { Config } from "./config.ts";
-import type { SymbiOrigin } from "./project-symbi.ts";
+import { finishAgent, openDelegates, type SymbiOrigin } from "./project-symbi.ts";
+import { seenBy } from "./symbi-seen.ts";
 
 export type SymbiAgentsOptions = Readonly<{
   /** The folder they lie in: a verdict names a file by its path below it. */
@@ -30,7 +31,7 @@ export async function symbiAgents(options: SymbiAgentsOptions): Promise<readonly
     if (read.kind === "problems") throw refuseAll(read.path, read.problems);
     return read.source;
   });
-  const { finishAgent, openDelegates } = await import("./project-symbi.ts");
+  const { compileAgent } = await import("./symbi-compiling.ts");
   const origins = originsOf(sources);
   const box = new Map(tools.map((tool) => [tool.name, { tool }]));
   const agents = [...origins.values()].map((origin) => {
@@ -39,7 +40,7 @@ export async function symbiAgents(options: SymbiAgentsOptions): Promise<readonly
     if (built.kind === "problems") throw refuseAll(source.path, built.problems, built.cause);
     const agent = equipAgent(built.agent, { ...NO_EQUIPMENT, skills, prices });
     mustHaveSkills(agent);
-    const made = finishAgent(agent, origin, { agents: {}, users: {}, ...groups });
+    const made = finishAgent(agent, origin, () => compileAgent(origin, seenBy(agent, { users: {}, ...groups })));
     if (made.kind === "problems") throw refuseAll(source.path, made.problems);
     return made.agent;
   });

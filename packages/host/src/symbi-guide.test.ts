@@ -6,6 +6,8 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { buildAgent } from "./compose.ts";
 import { finishAgent } from "./project-symbi.ts";
+import { compileAgent } from "./symbi-compiling.ts";
+import { seenBy } from "./symbi-seen.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const pages = ["docs/guide/symbi.md", "docs/guide/agents.md"].map((page) => readFileSync(join(root, page), "utf8"));
@@ -32,7 +34,9 @@ test("Y70 every piece of the language in the guide is read, checked, compiled, a
     for (const draft of read.symbi.agents) {
       const built = buildAgent(source, draft, { box, broken: new Map(), prices: {} });
       if (built.kind === "problems") throw new Error(JSON.stringify(built.problems));
-      const finished = finishAgent(built.agent, { source, draft }, { agents: {}, users: { operators: ["ann"] } });
+      const { agent } = built;
+      const seen = seenBy(agent, { users: { operators: ["ann"] } });
+      const finished = finishAgent(agent, { source, draft }, () => compileAgent({ source, draft }, seen));
       if (finished.kind === "problems") throw new Error(JSON.stringify(finished.problems));
     }
     expect(formatSymbi(text, "x")).toEqual({ kind: "text", text });

@@ -20,16 +20,17 @@ export type AgentFile = Readonly<{
   policies: readonly AgentPolicies[];
   /** What every output of its tools carries beside what the tools say. */
   labels: readonly Label[];
-  /** Everything that the file says. */
+  /** Everything that the file says. Asked for by whoever wants the digest. */
   basis: JsonObject;
 }>;
 
-export function withFile(agent: Agent, { policies, labels, basis }: AgentFile): Agent {
+export function withFile(agent: Agent, file: AgentFile): Agent {
+  const { policies, labels } = file;
   const tools =
     labels.length === 0
       ? agent.tools
       : Object.freeze(agent.tools.map((tool) => Object.freeze({ ...tool, labels: joined(tool.labels, labels) })));
-  const digest = (hash: Hash) => digestOf({ agent: agent.digest(hash), labels, basis }, hash);
+  const digest = (hash: Hash) => digestOf({ agent: agent.digest(hash), labels, basis: file.basis }, hash);
   return Object.freeze({ ...agent, tools, policies: Object.freeze([...policies]), digest });
 }
 

@@ -18,7 +18,7 @@ import {
   readJson,
   type Tool,
 } from "@orgate/core";
-import type { AgentDraft, readSymbi, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
+import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
 import { type PriceList, pricesFor } from "../agent-prices.ts";
 import { type Draft, draftAt, draftedIn } from "../draft.ts";
 import { fileBad, labelled, projectFiles } from "../project-modules.ts";
@@ -34,20 +34,25 @@ export type ReadSource = Readonly<
 
 export const isSymbi = (path: string): boolean => path.endsWith(".symbi") || path.endsWith(".dsl");
 
-/** All that the project has, whatever is wrong with each. The language is the largest thing there is to load: only where there is a file of it. */
+/** All that the project has, whatever is wrong with each. The language is the largest thing there is to load: only where there is a file of it that is not remembered. */
 export async function readSymbiFiles(
   root: string,
   patterns: readonly string[],
   drafts: readonly Draft[] = [],
+  memory: ReadBefore = NEVER_READ,
 ): Promise<readonly ReadSource[]> {
   const folder = realpathSync(root);
   const files = [...new Set([...projectFiles(folder, patterns, "agents"), ...draftedIn(folder, patterns, drafts)])].sort();
-  if (files.length === 0) return [];
-  const language = await import("@orgate/core/symbi");
-  return files.map((path) => readOne(folder, path, language.readSymbi, drafts));
+  const reads: ReadSource[] = [];
+  for (const path of files) reads.push(await readOne(folder, path, drafts, memory));
+  return reads;
 }
 
-function readOne(root: string, path: string, readSource: typeof readSymbi, drafts: readonly Draft[]): ReadSource {
+/** What a text was found to say, and a place to keep it. */
+export type ReadBefore = Readonly<{ read(text: string, file: string): SymbiFile | null; keepRead(text: string, symbi: SymbiFile): void }>;
+const NEVER_READ: ReadBefore = { read: () => null, keepRead: () => {} };
+
+async function readOne(root: string, path: string, drafts: readonly Draft[], memory: ReadBefore): Promise<ReadSource> {
   const file = labelled(root, path);
   const trouble = (detail: string, hint: string): ReadSource => ({
     kind: "problems",
@@ -57,8 +62,13 @@ function readOne(root: string, path: string, readSource: typeof readSymbi, draft
   if (!/^[\p{L}\p{N}][\p{L}\p{N}._/-]*$/u.test(file))
     return trouble("its name cannot stand in a policy's", "use letters, digits, `.`, `_` and `-`");
   try {
-    const read = readSource(draftAt(path, root, drafts) ?? readTextFile(path, MAX_BYTES), file);
-    return read.kind === "problems" ? { ...read, path } : { kind: "source", source: { symbi: read.symbi, path } };
+    const text = draftAt(path, root, drafts) ?? readTextFile(path, MAX_BYTES);
+    const known = memory.read(text, file);
+    if (known !== null) return { kind: "source", source: { symbi: known, path } };
+    const read = (await import("@orgate/core/symbi")).readSymbi(text, file);
+    if (read.kind === "problems") return { ...read, path };
+    memory.keepRead(text, read.symbi);
+    return { kind: "source", source: { symbi: read.symbi, path } };
   } catch (error) {
     return trouble(error instanceof Error ? error.message : String(error), "it must be a readable text file");
   }

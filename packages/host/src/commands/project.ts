@@ -3,6 +3,7 @@ import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { type Agent, type Attachment, FaultError, isFault, type Surface } from "@orgate/core";
 import { isPersonName } from "@orgate/core/journal";
+import { projectMemory } from "../agent-memory.ts";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import {
@@ -53,9 +54,11 @@ export type Desk = Readonly<{
  * aside, are read and compiled, but not checked a second time by Cedar (Y62).
  */
 export async function deskOf(config: Config, env: Env, running: string | null = null): Promise<Desk> {
-  const loaded = await loadProjectAgents(config, "wanted", env);
+  const memory = projectMemory(config, env);
+  const loaded = await loadProjectAgents(config, "wanted", env, undefined, null, memory);
   const agents = loaded.agents.map(({ agent }) => agent);
   const gate = policiesFor(config, agents, "cli", running === null ? undefined : withDelegates(running, agents));
+  memory.save();
   return { config, agents, gate, mcp: loaded.mcp };
 }
 

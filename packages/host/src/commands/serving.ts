@@ -4,6 +4,7 @@
  */
 import { type Agent, millis, type Surface } from "@orgate/core";
 import { openApi } from "@orgate/core/wire";
+import { projectMemory } from "../agent-memory.ts";
 import type { Given } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { loadRunners, openCalendar, openRequestKeys, type Person } from "../compose.ts";
@@ -29,9 +30,12 @@ import { certified, policiesFor } from "./project.ts";
 export type Loaded = Readonly<{ config: Config; project: ProjectAgents; agents: readonly Agent[]; gate: Policies; surface: Surface }>;
 /** `ask`: whom to ask for the passphrase of the secrets; the terminal of this process unless given. */
 export async function loadedFor(config: Config, env: Given["env"], surface: Surface, ask?: AskHidden): Promise<Loaded> {
-  const project = await loadProjectAgents(config, "wanted", env, ask);
+  const memory = projectMemory(config, env);
+  const project = await loadProjectAgents(config, "wanted", env, ask, null, memory);
   const agents = project.agents.map(({ agent }) => agent);
-  return { config, project, agents, gate: policiesFor(config, agents, surface), surface };
+  const gate = policiesFor(config, agents, surface);
+  memory.save();
+  return { config, project, agents, gate, surface };
 }
 
 /** What its files and settings want done at times, and on deliveries. */

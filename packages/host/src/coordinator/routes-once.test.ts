@@ -2,11 +2,12 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Row, tableGate } from "@orgate/core";
+import { type Row, type ScheduleSpec, tableGate } from "@orgate/core";
 import { IDEMPOTENCY_KEY, ROUTES, type RouteName } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { openRequestKeys } from "../adapters/request-keys-sqlite.ts";
 import { sha256 } from "../compose.ts";
+import { EACH_MINUTE } from "../schedules/fixtures/stage.ts";
 import { type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
 import { latch, openStand } from "./fixtures/stand.ts";
 import type { Keys } from "./once.ts";
@@ -151,6 +152,29 @@ test("W188 a crash before the answer was kept: sent again it is still one effect
     expect([route, (await send(other)).status]).toEqual([route, 422]);
   }
 }, 60_000);
+
+test("Z38 a schedule whose firings share a session is fired once for each key, also when a crash kept the answer from being kept", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "orgate-once-"));
+  const spec: ScheduleSpec = {
+    ...EACH_MINUTE,
+    when: { kind: "cron", cron: "0 2 1 1 *", timezone: "UTC" },
+    owner: "ann",
+    session: "shared",
+  };
+  const declares = {
+    schedules: [{ name: "mine", spec, from: "orgate.toml" }],
+    webhooks: [],
+    secrets: new Map(),
+    by: { kind: "user", id: "ann" },
+  } as const;
+  const at = await serve({ folder, serve: { keys: forgetful(join(folder, ".orgate")), declares } });
+  const run = (key: string) => toldOf(at.post("/api/v1/schedules/mine/run", undefined, under(key)));
+  const first = await run("one");
+  expect(first).toEqual([202, expect.anything()]);
+  const second = await run("two");
+  expect([second, await run("two"), await run("one")]).toEqual([first, second, first]);
+  expect(await kindsIn(at, "schedule.fired")).toBe(2);
+});
 
 test("W188 the key of a turn that still waits, or of a request that failed, is for that request alone", async () => {
   const at = await serve();

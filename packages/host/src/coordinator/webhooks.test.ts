@@ -31,7 +31,7 @@ beforeAll(async () => {
   const declares = {
     schedules: [],
     webhooks: HOOKS,
-    secrets: new Map(HOOKS.map(({ name }) => [name, SECRET])),
+    secrets: new Map(HOOKS.map(({ name }) => [name, [SECRET]])),
     by: { kind: "user", id: "ann" } as const,
   };
   at = await serving({ serve: { declares, log, bounds: { strangersBurst: 1_000, strangersPerSecond: 100 } } });
@@ -156,7 +156,7 @@ describe("who cannot sign", () => {
   test("Z27 is limited by address; and nothing of bodies, secrets or signatures is in the log", async () => {
     const limited = await serving({
       serve: {
-        declares: { schedules: [], webhooks: HOOKS, secrets: new Map([["all", SECRET]]), by: { kind: "user", id: "ann" } },
+        declares: { schedules: [], webhooks: HOOKS, secrets: new Map([["all", [SECRET]]]), by: { kind: "user", id: "ann" } },
         bounds: { strangersBurst: 3, strangersPerSecond: 0.001 },
       },
     });
@@ -195,7 +195,7 @@ test("Z26 Slack's challenge is answered, its forms are read, its events are once
 test("Z24 after a restart a delivery is still known", async () => {
   const body = '{"restart":true}';
   expect(await told(await send("all", body, { "x-github-delivery": "r-1" }))).toEqual([202, "accepted"]);
-  const declares = { schedules: [], webhooks: HOOKS, secrets: new Map([["all", SECRET]]), by: { kind: "user", id: "ann" } as const };
+  const declares = { schedules: [], webhooks: HOOKS, secrets: new Map([["all", [SECRET]]]), by: { kind: "user", id: "ann" } as const };
   const next = await serving({ folder: at.folder, keep: true, serve: { declares } });
   const again = await fetch(`${next.at.url}/hooks/all`, {
     method: "POST",

@@ -255,12 +255,16 @@ export function openClockwork(ports: ClockworkPorts): Clockwork {
 type Fire = Pick<Extract<Step, { kind: "fire" }>, "dueAt" | "attempt" | "why">;
 type FiringPorts = Pick<ClockworkPorts, "beginning" | "mayNotRun" | "newSession" | "now" | "sign">;
 
-/** All that fires it, in one append; or why it is skipped. `by` is who asked for it, the schedule itself unless a person did. */
+/** What tells a session that all share that its schedule has fired. */
+export const firingId = (schedule: string, which: string): IntentId => intentId(`${firingPrefix(schedule)}${which}`);
+
+/** All that fires it, in one append; or why it is skipped. `by` is who asked for it, the schedule itself unless a person did. `which`: by due time and attempt unless said. */
 export function firingOf(
   ports: FiringPorts,
   s: StandingSchedule,
   { dueAt, attempt, why }: Fire,
   by: Principal = { kind: "user", id: s.spec.owner },
+  which = `${dueAt}-${attempt}`,
 ): Readonly<{ session: SessionId; plan: Plan }> | Extract<SystemEvent, { kind: "schedule.skipped" }> {
   const { schedule, spec } = s;
   const reason = ports.mayNotRun(spec.owner, spec.agent);
@@ -281,7 +285,7 @@ export function firingOf(
   const at = ports.now();
   if (spec.session === "shared" && s.shared !== null) {
     const intent = ports.sign({
-      id: intentId(`${firingPrefix(schedule)}${dueAt}-${attempt}`),
+      id: firingId(schedule, which),
       session: s.shared,
       at,
       wish: { kind: "follow-up", text: spec.input },

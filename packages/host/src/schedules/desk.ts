@@ -1,6 +1,7 @@
 /**
  * Schedules as people see and change them. The command line, the API and the coordinator use this file.
  * Z14 a schedule is changed only by a certified person whom the policies let do so; whoever adds one is whom it runs for.
+ * Z38 whoever asks once more under the same name gets what they got: also of a schedule whose firings share a session, and after a crash.
  * Z31 what was set aside is fired again, as what it was, because a person asks for it; then it is set aside no more.
  */
 import {
@@ -14,6 +15,7 @@ import {
   SCHEDULE_NAME,
   type ScheduleSpec,
   type SessionId,
+  type SystemEvent,
   seq,
 } from "@orgate/core";
 import { type StandingSchedule, scheduleStream } from "@orgate/core/journal";
@@ -21,7 +23,7 @@ import { type Acting, known, mayAct } from "../approvals.ts";
 import type { Calendar, Person } from "../compose.ts";
 import { mayNotRunOf } from "../may-run.ts";
 import { type Book, wrong } from "./book.ts";
-import { type ClockworkPorts, firingOf } from "./clockwork.ts";
+import { type ClockworkPorts, firingId, firingOf } from "./clockwork.ts";
 import { dueTimes, nextThree } from "./due-times.ts";
 
 export type ScheduleView = Readonly<{
@@ -72,11 +74,13 @@ export type ScheduleDesk = Readonly<{
   remove(name: string, reason: string, as: Person): Promise<ScheduleView>;
   pause(name: string, reason: string, as: Person): Promise<ScheduleView>;
   resume(name: string, reason: string, as: Person): Promise<ScheduleView>;
-  /** Fires it now, whatever else is due, once for each session that is named; the session is there and its turn begun when it resolves. */
-  run(name: string, as: Person, session?: SessionId): Promise<SessionId>;
+  /** Fires it now, whatever else is due, once for each that is wanted; the session is there and its turn begun when it resolves. */
+  run(name: string, as: Person, wanted?: Wanted): Promise<SessionId>;
   /** Fires what was set aside once more: of this due time, or of the latest. */
-  retry(name: string, dueAt: Millis | null, as: Person, session?: SessionId): Promise<SessionId>;
+  retry(name: string, dueAt: Millis | null, as: Person, wanted?: Wanted): Promise<SessionId>;
 }>;
+/** The session that it is to open, which tells one request from another. `again`: it was asked for before, and nobody knows how far that came. */
+export type Wanted = Readonly<{ session: SessionId; again: boolean }>;
 
 export function viewOf(s: StandingSchedule, calendar: Calendar, now: Millis): ScheduleView {
   const { schedule, spec, from, open, queue, retry, setAside, failures, fired, last } = s;
@@ -192,19 +196,23 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
     pause: (name, reason, as) => edit(name, "pause", reason, as),
     resume: (name, reason, as) => edit(name, "resume", reason, as),
     async run(name, as, wanted) {
-      const by = await allowed(await must(name), "run-schedule", `run schedule ${name}`, as);
-      return fire(name, by, wanted, (_, tries) => ({ dueAt: millis(now() + tries), attempt: 1 })); // two may ask in the same millisecond
+      const found = await must(name);
+      const by = await allowed(found, "run-schedule", `run schedule ${name}`, as);
+      const before = await askedBefore(name, wanted, found.seq);
+      if (before !== null) return before;
+      return fire(name, by, wanted?.session, (_, tries) => ({ dueAt: millis(now() + tries), attempt: 1 })); // two may ask in the same millisecond
     },
     async retry(name, dueAt, as, wanted) {
       const found = await must(name);
       const by = await allowed(found, "run-schedule", `run schedule ${name}`, as);
-      if (wanted !== undefined && (await journal.session(wanted)) !== null) return wanted;
+      const before = await askedBefore(name, wanted, found.seq);
+      if (before !== null) return before;
       const due = dueAt ?? found.setAside[0]?.dueAt;
       if (due === undefined || !found.setAside.some((one) => one.dueAt === due)) throw notSetAside(name, found, dueAt);
-      const before = await lastAttempt(name, due, found.seq);
-      return fire(name, by, wanted, (s, tries) => {
+      const attempts = await lastAttempt(name, due, found.seq);
+      return fire(name, by, wanted?.session, (s, tries) => {
         if (!s.setAside.some((one) => one.dueAt === due)) throw notSetAside(name, s, due); // somebody was quicker
-        return { dueAt: due, attempt: before + 1 + tries };
+        return { dueAt: due, attempt: attempts + 1 + tries };
       });
     },
   };
@@ -216,18 +224,32 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
 
   /** How often a due time was tried: from the end of the schedule's past, page by page. */
   async function lastAttempt(name: string, dueAt: Millis, last: number): Promise<number> {
+    return (await lastFired(name, last, millis(0), (fired) => fired.dueAt === dueAt))?.attempt ?? 0;
+  }
+
+  /** The session that this name got when it was asked for before; null where it was not. */
+  async function askedBefore(name: string, wanted: Wanted | undefined, last: number): Promise<SessionId | null> {
+    if (wanted === undefined) return null;
+    if ((await journal.session(wanted.session)) !== null) return wanted.session;
+    if (!wanted.again) return null;
+    const intent = firingId(name, wanted.session);
+    return (await lastFired(name, last, millis(now() - ASKED_AGAIN_MS), (fired) => fired.intent === intent))?.session ?? null;
+  }
+
+  /** From the end of the schedule's past, page by page, and not before `since`. */
+  async function lastFired(name: string, last: number, since: Millis, isIt: (fired: Fired) => boolean): Promise<Fired | null> {
     for (let end = last; end > 0; end -= PAGE) {
       const start = Math.max(0, end - PAGE);
       const entries = await journal.read(scheduleStream(name), seq(start), end - start);
-      const found = entries.findLast(({ event }) => event.kind === "schedule.fired" && event.dueAt === dueAt);
-      if (found?.event.kind === "schedule.fired") return found.event.attempt;
+      const found = entries.flatMap(({ event }) => (event.kind === "schedule.fired" && isIt(event) ? [event] : [])).at(-1);
+      if (found !== undefined) return found;
+      if ((entries[0]?.at ?? 0) < since) return null;
     }
-    return 0;
+    return null;
   }
 
   type Which = (s: StandingSchedule, tries: number) => Readonly<{ dueAt: Millis; attempt: number }>;
   async function fire(name: string, by: Principal, wanted: SessionId | undefined, which: Which): Promise<SessionId> {
-    if (wanted !== undefined && (await journal.session(wanted)) !== null) return wanted;
     const mayNotRun = mayNotRunOf(gate);
     const newSession = wanted === undefined ? ports.newSession : () => wanted;
     let session: SessionId | null = null;
@@ -235,7 +257,7 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
       try {
         await book.change(name, (s) => {
           if (s === null || s.state === "removed") throw noSchedule(name);
-          const firing = firingOf({ ...ports, mayNotRun, newSession }, s, { ...which(s, tries), why: "asked" }, by);
+          const firing = firingOf({ ...ports, mayNotRun, newSession }, s, { ...which(s, tries), why: "asked" }, by, wanted);
           if ("kind" in firing)
             throw new FaultError({ kind: "not-permitted", user: s.spec.owner, what: `run \`${s.spec.agent}\``, reason: firing.detail });
           session = firing.session;
@@ -250,6 +272,9 @@ export function scheduleDesk(ports: DeskPorts): ScheduleDesk {
   }
 }
 const PAGE = 500;
+/** A name is known for a day, and clocks differ. */
+const ASKED_AGAIN_MS = 2 * 86_400_000;
+type Fired = Extract<SystemEvent, { kind: "schedule.fired" }>;
 
 const notSetAside = (name: string, { setAside }: StandingSchedule, dueAt: Millis | null): FaultError =>
   wrong(

@@ -63,6 +63,7 @@ function unfit(text: string, file: string): SymbiProblem | null {
       "a carriage return stands without a line feed",
       "what follows it is shown as if it stood in this line: end lines with a line feed",
     );
+  if ((text.match(/[{[(]/g)?.length ?? 0) <= MAX_NESTING) return null; // what opens so few nests no deeper
   let depth = 0;
   for (const { kind, text: sign, at } of tokensOf(text)) {
     if (kind !== "sign") continue;

@@ -3,11 +3,12 @@ import type { StandingSchedule } from "@orgate/core/journal";
 import { type RouteRequest, wireProblem } from "@orgate/core/wire";
 import { openCalendar } from "../../compose.ts";
 import { specOf } from "../../schedules/declaring.ts";
-import type { ScheduleDesk, ScheduleView } from "../../schedules/desk.ts";
+import type { ScheduleDesk, ScheduleView, Wanted } from "../../schedules/desk.ts";
 import { projectSchedule } from "../../schedules/written.ts";
 import { type Act, act } from "../access.ts";
 import { refusal } from "../answering.ts";
 import type { Handlers } from "../api.ts";
+import type { OnceKey } from "../once.ts";
 import type { Front } from "./front.ts";
 import { json, page, type Source, whole } from "./paging.ts";
 
@@ -52,12 +53,12 @@ export function scheduleHandlers({
     resumeSchedule: async ({ params, body, caller, may }) => told(desk.resume(params.schedule, body.reason, caller.person), may),
     removeSchedule: async ({ params, body, caller, may }) => told(desk.remove(params.schedule, body.reason, caller.person), may),
     runSchedule: async ({ params, caller, once }) => {
-      const session = await desk.run(params.schedule, caller.person, sessionOf(once.intent));
+      const session = await desk.run(params.schedule, caller.person, wantedBy(once));
       floor.wake(session);
       return json({ schedule: params.schedule, session });
     },
     retrySchedule: async ({ params, body, caller, once }) => {
-      const session = await desk.retry(params.schedule, body.dueAt ?? null, caller.person, sessionOf(once.intent));
+      const session = await desk.retry(params.schedule, body.dueAt ?? null, caller.person, wantedBy(once));
       floor.wake(session);
       return json({ schedule: params.schedule, session });
     },
@@ -74,7 +75,10 @@ export function scheduleHandlers({
 }
 
 /** The same for the same key: asked again, it is the one that there is. */
-const sessionOf = (intent: string) => sessionId(`s_${intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`);
+const wantedBy = ({ intent, again }: Pick<OnceKey, "intent" | "again">): Wanted => ({
+  session: sessionId(`s_${intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`),
+  again,
+});
 
 type May = (wanted: Act) => boolean;
 const doing =
