@@ -73,8 +73,9 @@ test("Y13 Y20 Y50 agents are listed and shown whichever way they are written", a
   const desk = bank();
   desk.write(
     "agents/small.dsl",
-    'agent small(text: String, limit: int) -> { words: int } { with instructions = "Count." { return count_words(text, limit); } }',
+    'metadata { description = """\nYou count.\nWhat else is said stays in the file.\n""" }\nagent small(text: String, limit: int) -> { words: int } { with instructions = "Count." { return count_words(text, limit); } }',
   );
+  expect((await desk.orgate("agents", "list")).stdout).toMatch(/agents\/small\.dsl +You count\.\n/);
   const listed = (await desk.json("agents", "list")) as { name: string; kind: string; file: string; policies: number }[];
   expect(listed.map(({ name, kind, file, policies }) => [name, kind, file, policies])).toEqual([
     ["desk", "module", "agents/desk.ts", 0],
