@@ -89,6 +89,26 @@ test("S148 at the machine itself no such leave is asked for, as for `orgate run`
   expect((await conducted("cli", '/parallel a b "go"')).members).toEqual(["a completed", "b completed"]);
 });
 
+test("S148 whoever else speaks in a session that was opened at the machine is asked for it", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "orgate-conducting-"));
+  folders.push(directory);
+  const runtime = await createRuntime({
+    directory,
+    agents: AGENTS,
+    gate,
+    principal: { kind: "user", id: "bob" },
+    surface: "cli",
+    synchronous: "off",
+  });
+  try {
+    const { session } = await runtime.complete(CONDUCTOR, '/parallel a b "go"');
+    const said = (who: string) => runtime.complete(CONDUCTOR, '/race b b "go"', { session, principal: { kind: "user", id: who } });
+    expect([(await said("eve")).ending, (await said("bob")).ending]).toEqual(["denied", "completed"]);
+  } finally {
+    await runtime.close();
+  }
+});
+
 test("S148 limited access speaks with no conductor: it would reach every agent", () => {
   expect(desksOf(AGENTS, coordinatorTools())).toEqual(["coordinator", CONDUCTOR]);
 });
