@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { JsonObject } from "@orgate/core";
+import { callId, callKey, epoch, type JsonObject, type Surface, sessionId, type ToolContext } from "@orgate/core";
 import { actionOf, caseSchema, factsOf } from "@orgate/core/gate";
 import { afterEach, expect, test } from "vitest";
 import { openPolicies } from "../../policies.ts";
@@ -249,6 +249,34 @@ test("S110 nobody saves for a person who may not edit policies, and no other age
   await at.say("/spawn thief save it");
   expect(at.text()).toContain("only the shell's own agent saves artifacts");
   expect(agentsIn(stand.root)).toEqual(["reader.symbi", "shell.symbi", "thief.symbi"]);
+}, 60_000);
+
+const CONTEXT: ToolContext = {
+  session: sessionId("s_00000001"),
+  key: callKey(sessionId("s_00000001"), callId("1.0")),
+  epoch: epoch(1),
+  start: 1,
+  signal: new AbortController().signal,
+  spent: () => {},
+  note: () => {},
+  evidence: () => {},
+  wouldPermit: () => "yes",
+};
+
+test("S110 nothing is saved where the shell works for another agent, or at another surface: what asks there is not its own", async () => {
+  const stand = layOut();
+  closing.push(() => stand.remove());
+  const saveAt = async (surface: Surface | null): Promise<unknown> => {
+    const voices = { refuses: () => null, speaker: { principal: { kind: "user", id: "ann" } as const } };
+    const { tools } = shellTools(stand.config(), {}, { tools: [], speaking: async () => ({ agent: "shell", surface, voices }) });
+    const save = tools.find(({ name }) => name === "save_artifact");
+    const newly = ["permits: one · model · deny → allow"];
+    return save?.run({ path: "agents/one.symbi", content: GOOD, newly, people: false }, CONTEXT);
+  };
+  for (const elsewhere of ["coordinator", null] as const)
+    await expect(saveAt(elsewhere)).rejects.toThrow("in a conversation with the shell itself");
+  await expect(saveAt("shell")).rejects.toThrow("is not what was shown"); // looked at, and only then
+  expect(agentsIn(stand.root)).toEqual(["reader.symbi", "shell.symbi"]);
 }, 60_000);
 
 test("S116 what was saved is there before a server begun anew, and every conversation goes on, nothing of it printed twice", async () => {
