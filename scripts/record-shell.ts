@@ -18,19 +18,21 @@ export const PICTURE = "docs/assets/shell.svg";
 
 /** What a person does, and what they wait to see before they go on. `keys` as tmux names them; what is said is sent with Enter. */
 export type Step = Readonly<{ say: string } | { keys: string }> & Readonly<{ sees: RegExp }>;
+/** Keys are an answer once this stands there. */
+const ASKED = /y once/;
 export const STORY: readonly Step[] = [
   { say: "@assistant what is on today?", sees: /Your notes say[\s\S]*\d iterations/ },
   { say: "/agent use assistant", sees: /you talk to assistant/ },
-  { say: "remember to call Ana at nine", sees: /assistant asks/ },
+  { say: "remember to call Ana at nine", sees: ASKED },
   { keys: "y", sees: /I have saved it\.[\s\S]*\d iterations/ },
-  { say: "remember the pin of the card", sees: /assistant asks/ },
+  { say: "remember the pin of the card", sees: ASKED },
   { keys: "n", sees: /why not\?/ },
   { say: "no secrets in notes", sees: /I was not allowed to save it\.[\s\S]*\d iterations/ },
   { say: '/parallel assistant helper --budget 20000 "what is on today?"', sees: /2 members together/ },
+  { say: "/verify", sees: /the journal is what was written[\s\S]*head w/ },
   { say: "/agent use shell", sees: /you talk to shell/ },
-  { say: "make me a reader of notes", sees: /shell asks/ },
-  { keys: "y", sees: /Saved agents\/reader\.symbi[\s\S]*\d iterations/ },
-  { say: "/verify", sees: /the journal is what was written/ },
+  { say: "make me a reader of notes", sees: ASKED },
+  { keys: "y", sees: /Saved agents\/reader\.symbi[\s\S]*`reader` is there now[\s\S]*context \S+ of 80k/ },
 ];
 
 /** The shell's own agent, on a model that makes a mistake first: it names a tool that there is not. */
@@ -50,7 +52,7 @@ const author = (file: string): void =>
     readFileSync(file, "utf8").replace('model = "offline/author",', `model = "offline/scripted", model_options = { rules: [${RULES}] },`),
   );
 
-/** Keys are no answer before the question has been on screen for a moment. */
+/** What was printed last has been drawn. */
 const MOMENT_MS = 700;
 
 async function record(root: string): Promise<string> {
@@ -89,7 +91,6 @@ async function record(root: string): Promise<string> {
     tmux("clear-history"); // tmux keeps what is erased at the top of its screen
     for (const step of STORY) {
       if ("keys" in step) {
-        await pause(MOMENT_MS);
         tmux("send-keys", step.keys);
       } else {
         tmux("send-keys", "-l", step.say);

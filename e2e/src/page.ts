@@ -54,6 +54,11 @@ used once and in the very commit that starts what it was for, a grant is given o
 11. **What happens by itself.** A server that fires is killed before and after the commit of its firing, once the model was asked, and before it tells
     that the turn is over: another comes, and the due time is one session with one turn. A night without a server, then two at once. A delivery
     whose server dies before or after it is durable, and that is sent again.
+12. **Delegates**, killed at any point with those they work for; their questions are answered by a process that never saw their parent.
+13. **Failures.** A breaker that other processes see and a restart keeps; a retry that a kill does not double.
+14. **A fresh project**, as \`orgate init\` makes it, with no key: it runs, a policy that is edited denies the same run, and what a stranger sends
+    does not do what its owner may have done.
+15. **The console** in a real browser: its flows, what is shown live, every screen photographed.
 
 Seen by a holder and not by the commit: a revoked grant. A process that is driving looks at standing orders every 50 ms, so that a call which it
 starts within that time may still use the grant; halts are checked in the commit itself, and have no such gap.

@@ -2,7 +2,18 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, CONDUCTOR, CONDUCTOR_MODEL, defineAgent, type Gate, type Surface, tableGate } from "@orgate/core";
+import {
+  type Agent,
+  CONDUCTOR,
+  CONDUCTOR_MODEL,
+  defineAgent,
+  defineMiddleware,
+  type Gate,
+  type JsonObject,
+  type Middleware,
+  type Surface,
+  tableGate,
+} from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "./adapters/crypto-node.ts";
 import { desksOf } from "./coordinator/desk.ts";
@@ -32,7 +43,7 @@ const gate: Gate = {
   decideFor: (user, act) => (act.kind === "run" && act.agent !== "a" ? none.decideFor(user, act) : all.decideFor(user, act)),
 };
 
-async function conducted(surface: Surface, line: string) {
+async function conducted(surface: Surface, line: string, middleware: readonly Middleware[] = []) {
   const directory = mkdtempSync(join(tmpdir(), "orgate-conducting-"));
   folders.push(directory);
   const runtime = await createRuntime({
@@ -41,6 +52,7 @@ async function conducted(surface: Surface, line: string) {
     gate,
     principal: { kind: "user", id: "bob" },
     surface,
+    middleware,
     synchronous: "off",
   });
   try {
@@ -65,8 +77,36 @@ test("S148 S208 whoever may not run a member does not have it conducted, at what
   expect([chain.result.ending, chain.members]).toEqual(["denied", ["b not begun, denied"]]);
 });
 
+test("S148 what is looked at is what middleware has made of a delegation", async () => {
+  const toB = defineMiddleware({
+    name: "to-b",
+    beforeTool: ({ args }) => ({ kind: "arguments", args: { ...(args as JsonObject), agent: "b" } }),
+  });
+  expect((await conducted("api", '/race a a "go"', [toB])).result.ending).toBe("denied");
+});
+
 test("S148 at the machine itself no such leave is asked for, as for `orgate run`", async () => {
   expect((await conducted("cli", '/parallel a b "go"')).members).toEqual(["a completed", "b completed"]);
+});
+
+test("S148 whoever else speaks in a session that was opened at the machine is asked for it", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "orgate-conducting-"));
+  folders.push(directory);
+  const runtime = await createRuntime({
+    directory,
+    agents: AGENTS,
+    gate,
+    principal: { kind: "user", id: "bob" },
+    surface: "cli",
+    synchronous: "off",
+  });
+  try {
+    const { session } = await runtime.complete(CONDUCTOR, '/parallel a b "go"');
+    const said = (who: string) => runtime.complete(CONDUCTOR, '/race b b "go"', { session, principal: { kind: "user", id: who } });
+    expect([(await said("eve")).ending, (await said("bob")).ending]).toEqual(["denied", "completed"]);
+  } finally {
+    await runtime.close();
+  }
 });
 
 test("S148 limited access speaks with no conductor: it would reach every agent", () => {

@@ -1,7 +1,7 @@
 /**
  * Whom a person may have conducted.
  * S148 a conductor has an agent work only where everybody whose words its turn follows may run that agent, by the policies. At the machine itself (`orgate chain`,
- *      the library) nobody is asked for that leave, as `orgate run` asks for none.
+ *      the library) whoever opened the session is asked for no such leave, as `orgate run` asks for none; whoever else speaks in it is.
  */
 import {
   type Agent,
@@ -32,10 +32,11 @@ export function leaveToConduct(
     async beforeTool({ tool, args }, { session }) {
       if (tool !== DELEGATE) return undefined;
       const [opened] = await journal().read(session, seq(0), 1);
-      if (opened?.event.kind === "session.opened" && AT_THE_MACHINE.has(opened.event.surface)) return undefined;
+      const trusted = opened?.event.kind === "session.opened" && AT_THE_MACHINE.has(opened.event.surface) ? opened.event.principal : null;
       const to = typeof args === "object" && args !== null && "agent" in args ? String(args["agent"]) : "";
       const { people } = await speakersOf(journal(), session);
       for (const { kind, id } of people) {
+        if (trusted?.kind === kind && trusted.id === id) continue;
         const reason = kind === "user" ? mayNotRun(id, to) : "it is no person";
         if (reason !== null) return { kind: "block", reason: `\`${id}\` may not run \`${to}\`: ${reason}` };
       }

@@ -59,7 +59,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "webhooks.*.agent": [webhook({ agent: "b" }), "webhooks.x.agent", "b"],
   "webhooks.*.path": [webhook({ path: "/y" }), "webhooks.x.path", "/y"],
   "webhooks.*.provider": [webhook({ provider: "slack" }), "webhooks.x.provider", "slack"],
-  "webhooks.*.secret": [webhook({ secret: "$S" }), "webhooks.x.secret", "$S"],
+  "webhooks.*.secret": [webhook({ secret: ["$S", "s"] }), "webhooks.x.secret", ["$S", "s"]],
   "webhooks.*.input": [webhook({ input: "i" }), "webhooks.x.input", "i"],
   "webhooks.*.owner": [webhook({ owner: "ana" }), "webhooks.x.owner", "ana"],
   "webhooks.*.filter": [webhook({ filter: { json_path: "a", equals: 1 } }), "webhooks.x.filter", { json_path: "a", equals: 1 }],

@@ -1,7 +1,7 @@
 /** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
 import { setFlagsFromString } from "node:v8";
 import { describe, type Fault, FaultError } from "@orgate/core/vocab";
-import { EXIT, type Given } from "./cli/command.ts";
+import { EXIT, type Given, LEFT } from "./cli/command.ts";
 import { helpText } from "./cli/help.ts";
 import { parse } from "./cli/parse.ts";
 import { processScreen, type Screen } from "./cli/screen.ts";
@@ -51,6 +51,7 @@ export function report(error: unknown, json: boolean, screen: Screen): number {
     screen.aside(`${screen.paintAside("bad", "error:")} ${visible(said.message)}`);
     if (said.hint !== "") screen.aside(`${screen.paintAside("dim", "hint:")} ${visible(said.hint)}`);
   }
+  if (error instanceof FaultError && error.cause === LEFT) return EXIT.interrupted;
   return fault?.kind === "usage" ? EXIT.usage : EXIT.failure;
 }
 

@@ -118,6 +118,15 @@ test("A55 a policy, a case, the tool's own code, or other code of ours: what cha
   ).toBe(4);
 });
 
+test("A55 what failed is asked about again also by the same memory, in one process", () => {
+  write("base.cases.json", table("deny"));
+  const { engine, asked } = counted();
+  const place = { folder: join(root, "policies"), label: "policies", within: root };
+  const checked = checkedBefore(join(root, ".orgate"), "1");
+  const again = () => loadFolder({ place, agents: [looks(() => "first")], groups: NO_GROUPS, surface: "cli", checked }, engine).kind;
+  expect([again(), asked.decided, again(), asked.decided]).toEqual(["refused", 2, "refused", 3]);
+});
+
 test("A55 a policy that does not fit the tools is refused each time, whatever else is remembered", () => {
   load();
   write("bad.cedar", '@id("bad")\npermit(principal, action == Action::"tool:look", resource) when { context.args.pages > 7 };\n');

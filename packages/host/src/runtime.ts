@@ -279,8 +279,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const outside: Outside = { ...NODE, model: options.model ?? modelsWith(settings), embedder };
   const middleware = new Map(
     options.agents.map((a) => {
-      const leave = leaveToConduct(a, gate, () => place.store.journal);
-      return [a.name, middlewareOf([...leave, ...(options.middleware ?? []), ...a.middleware], `agent \`${a.name}\``)];
+      const leave = leaveToConduct(a, gate, () => place.store.journal); // last: it looks at what the others have made of a call
+      return [a.name, middlewareOf([...(options.middleware ?? []), ...a.middleware, ...leave], `agent \`${a.name}\``)];
     }),
   );
   const place = await openPlace({ directory, thread, synchronous });

@@ -18,14 +18,20 @@ export const PASSPHRASE = "ORGATE_SECRETS_PASSPHRASE";
 export const KEY_FILE = "ORGATE_SECRETS_KEY_FILE";
 const LEAST = 8;
 
-export function secretsFrom(store: SecretStore, env: Env, ask: AskHidden): SecretsPort {
+/** Undefined: there is none of that name. */
+export type SecretsLook = SecretsPort & Readonly<{ find(name: string): Promise<string | undefined> }>;
+
+export function secretsFrom(store: SecretStore, env: Env, ask: AskHidden): SecretsLook {
   let opened: Promise<Secrets> | null = null;
   const open = async (): Promise<Secrets> => store.open(await passphraseFor(env, ask, "passphrase of the secrets: "));
+  const find = async (name: string): Promise<string | undefined> =>
+    fromEnvironment(name, env) ?? (store.isThere() ? await stored(name) : undefined);
   return {
+    find,
     async take(names) {
       const found = new Map<string, string>();
       for (const name of names) {
-        const value = fromEnvironment(name, env) ?? (store.isThere() ? await stored(name) : undefined);
+        const value = await find(name);
         if (value === undefined) throw missing(name);
         found.set(name, value);
       }

@@ -111,7 +111,8 @@ test.each(Object.keys(KEYS.schedule))("Y11 schedule %s: what is fired changes wi
 
 // ── webhooks ──
 
-const SECRETS: Readonly<Record<string, string>> = { one: "the first secret", TWO: "the second secret" };
+/** Each webhook has its own name for what signs all deliveries here; `TWO` is another. */
+const secretOf = ({ name }: Readonly<{ name: string }>): string => (name === "TWO" ? "the second secret" : "the first secret");
 const HOOK = { agent: "clerk", path: "", provider: "github", secret: "vault://one" };
 const WEBHOOK: Table<"webhook"> = {
   agent: ["clerk", "other"],
@@ -150,7 +151,12 @@ const nameOf = (key: string, i: number): string => `${key}_${"ab"[i] ?? ""}`;
 const pathOf = (key: string, i: number): string => (key === "path" ? "/hooks/path_a" : `/hooks/${nameOf(key, i)}`);
 const hooksOf = rows.flatMap(([block, key, values]) =>
   values.map((value, i) => {
-    const base = { ...HOOK, path: `"${pathOf(key, i)}"`, ...(key === "replay_window" ? { provider: "slack" } : {}) };
+    const base = {
+      ...HOOK,
+      path: `"${pathOf(key, i)}"`,
+      secret: `vault://${nameOf(key, i)}`,
+      ...(key === "replay_window" ? { provider: "slack" } : {}),
+    };
     const filter = body({ json_path: key === "contains" ? '"$.c"' : '"$.a"', equals: "1" }, key, value);
     const text = block === "webhook" ? body(base, key, value) : `${body(base, "agent", "clerk")}\nfilter {\n${filter}\n}`;
     return { key, i, text: `webhook ${nameOf(key, i)} {\n${text}\n}` };
@@ -160,7 +166,7 @@ const hooksOf = rows.flatMap(([block, key, values]) =>
 let at: Serving;
 beforeAll(async () => {
   const webhooks = webhooksIn(sourcesOf(hooksOf.map(({ text }) => text).join("\n")));
-  const secrets = new Map(webhooks.map(({ name, secret }) => [name, SECRETS[secret.name] ?? ""]));
+  const secrets = new Map(webhooks.map(({ name, secrets: own }) => [name, own.map(secretOf)]));
   const declares = { schedules: [], webhooks, secrets, by: { kind: "user", id: "ann" } as const };
   at = await serving({ serve: { declares, bounds: { strangersBurst: 1_000, strangersPerSecond: 100 } } });
 });

@@ -130,7 +130,7 @@ export type AgentSchedule = Readonly<{
 export type AgentWebhook = Readonly<{
   path: string;
   provider: WebhookProvider;
-  secret: string;
+  secret: string | readonly string[];
   input?: string;
   owner?: string;
   filter?: AgentWebhookFilter | readonly AgentWebhookFilter[];

@@ -97,6 +97,9 @@ function mayAnswer(
   return "reason" in edited ? no(edited.reason) : { kind: "may", counts, ...edited };
 }
 
+/** S199 whether those who speak may have an agent run is looked at when it is proposed: an answer changes what is asked of it, and never whom. */
+const OTHER_DELEGATE = "it would be another agent's: deny it, and say who is to do it";
+
 function editedDigest(
   p: Needs,
   s: State,
@@ -106,6 +109,9 @@ function editedDigest(
 ): { digest: Digest; about: Resource } | { reason: string } {
   const contracted = contractOf(p, s, s.turn, { ...call, edited: args }, toolDigest, p.clock.now());
   if (contracted.kind === "refused") return { reason: contracted.verdict.reason };
+  const before = contractOf(p, s, s.turn, call, toolDigest, p.clock.now()).action;
+  if (before.kind === "delegate" && contracted.action.kind === "delegate" && before.to !== contracted.action.to)
+    return { reason: OTHER_DELEGATE };
   const digest = actionDigest(contracted.action, { agent: s.agent.name, onBehalfOf: principalName(actingFor(s)) }, p.hash);
   return { digest, about: doingOf(contracted.action)?.resource ?? { type: "Action", id: call.proposed.id } };
 }

@@ -245,6 +245,14 @@ describe("a race", () => {
     expect(of(w, w.session(), "act.ended").map(({ outcome }) => outcome.kind)).toEqual(["done", "failed"]);
   });
 
+  test("S145 of two that complete one is first, in the journal's order; what the other said is no result, though its session completed", async () => {
+    const w = staged({ a: { model: echo("a") }, b: { model: echo("b") } });
+    const s = await w.run('/race a b "go"');
+    expect(endings(w)).toEqual(["completed", "completed"]);
+    expect(of(w, w.session(), "act.ended").map(({ outcome }) => outcome.kind)).toEqual(["done", "failed"]);
+    expect(s.last).toMatchObject({ ending: "completed", output: "a was first.\n\na <go>" });
+  });
+
   test("S145 who fails is not first; when nobody completes the race fails", async () => {
     const bad = () => model(broken("no"));
     const w = staged({ a: { model: bad() }, b: { model: echo("b") } });

@@ -155,6 +155,19 @@ describe("what a delegate is", () => {
     expect(w.children()).toHaveLength(3);
   });
 
+  test("S199 an answer changes what is asked of a delegate, and never whom", async () => {
+    const ask: Row = { id: "ask", action: "delegate:reader", verdict: "ask", say: "let him?" };
+    const others = { reader: { model: model(reply.text("1")) }, boss: { model: model(reply.text("never")) } };
+    const own = [reply.calls([give("reader")]), reply.text("ok")];
+    const { w } = pair(own, [], { rows: [ask, ...PERMIT_ALL], delegates: ["reader", "boss"], others });
+    await w.run("go");
+    const { approval, digest } = [...(w.state().turn?.questions.values() ?? [])][0] ?? fail();
+    await w.wish({ kind: "answer", approval, digest, answer: { kind: "edit", args: { agent: "boss", task: "go" } } });
+    await w.go();
+    expect(w.events("intent.refused")).toMatchObject([{ reason: "it would be another agent's: deny it, and say who is to do it" }]);
+    expect(w.children()).toEqual([]);
+  });
+
   test("D1 unknown, not among the delegates, too deep, a circle, too little budget: refused by its contract", async () => {
     const said = async (own: Step, more: Partial<WorldOptions> = {}) => {
       const { w } = pair([own, reply.text("then not")], [reply.text("never")], more);

@@ -3,6 +3,12 @@
  * T179 what is typed is not shown, nor what is typed ahead of the next question; nor is it lost.
  */
 
+import { FaultError } from "@orgate/core";
+import { LEFT } from "../cli/command.ts";
+
+const unsaid = (isLeft: boolean): FaultError =>
+  new FaultError({ kind: "usage", detail: "it was not said: nothing was done", hint: "" }, isLeft ? LEFT : undefined);
+
 /** Typed ahead: the rest of what came at once, for the next question. */
 let ahead = "";
 
@@ -25,7 +31,7 @@ export function hiddenPrompt(): ((question: string) => Promise<string>) | null {
         for (const [i, c] of [...text].entries()) {
           if (c === "\r" || c === "\n" || c === "\u0003" || c === "\u0004") {
             ahead = [...text].slice(i + 1).join("");
-            done(() => (c === "\r" || c === "\n" ? resolve(typed) : reject(new Error("it was not said"))));
+            done(() => (c === "\r" || c === "\n" ? resolve(typed) : reject(unsaid(c === "\u0003"))));
             return;
           }
           typed = c === "\u007f" || c === "\b" ? typed.slice(0, -1) : c < " " ? typed : typed + c;

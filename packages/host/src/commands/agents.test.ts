@@ -73,8 +73,9 @@ test("Y13 Y20 Y50 agents are listed and shown whichever way they are written", a
   const desk = bank();
   desk.write(
     "agents/small.dsl",
-    'agent small(text: String, limit: int) -> { words: int } { with instructions = "Count." { return count_words(text, limit); } }',
+    'metadata { description = """\nYou count.\nWhat else is said stays in the file.\n""" }\nagent small(text: String, limit: int) -> { words: int } { with instructions = "Count." { return count_words(text, limit); } }',
   );
+  expect((await desk.orgate("agents", "list")).stdout).toMatch(/agents\/small\.dsl +You count\.\n/);
   const listed = (await desk.json("agents", "list")) as { name: string; kind: string; file: string; policies: number }[];
   expect(listed.map(({ name, kind, file, policies }) => [name, kind, file, policies])).toEqual([
     ["desk", "module", "agents/desk.ts", 0],
@@ -123,6 +124,46 @@ test("Y51 everything that is wrong is told at once, over files, tools and polici
   desk.write("agents/other.symbi", 'agent other { with instructions = "x" { } }');
   desk.write("agents/payer.symbi", payer('    allow: pay if args.to == "ann"'));
   expect(await desk.json("agents", "validate")).toMatchObject({ ok: true, agents: ["desk", "other", "payer"] });
+});
+
+test("Z45 Z46 Y79 a webhook may name several secrets, and none that another webhook has; what is wrong is not missing too", async () => {
+  const desk = bank();
+  const hooks = (...secrets: string[]) =>
+    desk.write(
+      "agents/hooks.symbi",
+      secrets
+        .map((secret, i) => `webhook h${i} {\n  path: "/hooks/h${i}"\n  provider: github\n  secret: ${secret}\n  agent: payer\n}\n`)
+        .join("\n"),
+    );
+  const told = async () => {
+    const { code, stdout } = await desk.orgate("agents", "validate", "--json");
+    const { problems } = JSON.parse(stdout) as { problems: { line: number; detail: string; hint: string }[] };
+    return [code, ...problems.map(({ line, detail, hint }) => `${line} ${detail} | ${hint}`)];
+  };
+  hooks("[vault://new, vault://old]", '"$OTHER"');
+  expect(await told()).toEqual([0]);
+  expect((await desk.orgate("agents", "fmt", "--check")).code).toBe(0);
+  hooks("vault://one", "[vault://two, vault://one]");
+  expect(await told()).toEqual([
+    1,
+    "8 `h1`: its secret `one` is that of webhook `h0` (agents/hooks.symbi): each would take the other's deliveries | give each its own: `orgate secrets set h1-hook`",
+  ]);
+  const named = (secret: string, detail: string) => {
+    hooks(secret);
+    return expect(told()).resolves.toEqual([1, expect.stringContaining(`4 \`secret\` ${detail}`)]);
+  };
+  await named("[]", "names no secret");
+  await named("[vault://a, vault://a]", "names one twice");
+  await named("[vault://a, vault://b, vault://c, vault://d]", "names more than 3 secrets");
+  await named('[vault://a, "b"]', "is not the name of a secret");
+  desk.write("agents/hooks.symbi", 'schedule s {\n  cron: 5\n  agent: payer\n  input: "x"\n}\n');
+  expect(await told()).toEqual([1, expect.stringContaining("2 `cron` takes a text, and this is the number 5")]);
+  hooks("vault://one");
+  desk.write(
+    "orgate.toml",
+    '[project]\nname = "bank"\n[webhooks.t]\nagent = "payer"\npath = "/hooks/t"\nprovider = "github"\nsecret = ["$T", "one"]\n',
+  );
+  expect(await told()).toEqual([1, expect.stringContaining("its secret `one` is that of webhook `t` (orgate.toml)")]);
 });
 
 test("Y76 validate tells all that is wrong with schedules and webhooks, wherever they stand; a file that nobody has is no good file", async () => {
@@ -287,6 +328,54 @@ test("Y78 Y54 a change that permits more is told however deep its condition, and
   // what an agent newly delegates to
   const boss = (list: string) => `${payer("    allow: tools")}agent boss { capabilities = [${list}] with instructions = "x" { } }`;
   expect(await permits(changed(boss(""), boss('"agent:payer"')))).toEqual([{ action: "delegate", args: null }]);
+});
+
+test("Y80 diff tries where a session comes from, what leaves, how many targets there are, what need not be given, and what a tool says of itself", async () => {
+  const desk = bank();
+  const tool = (risk: string) =>
+    `${TOOLS}export const post = defineTool({ name: "post", description: "posts", riskTier: "${risk}", targets: { to: "recipient" }, outgoing: ["text"], effects: ["network"],
+  input: z.strictObject({ to: z.string(), text: z.string(), note: z.string().optional() }), run: () => "posted" });\n`;
+  desk.write("tools/bank.ts", tool("low"));
+  const before = join(desk.root, "..", "once");
+  cpSync(desk.root, before, { recursive: true, filter: (path) => !path.includes(".orgate") });
+  type Found = Readonly<{
+    rewritten: { what: string }[];
+    permits: { action: string; surfaces: string[] }[];
+    forbids: { action: string; surfaces: string[] }[];
+  }>;
+  const found = async (other = before) => {
+    const { stdout, stderr } = await desk.orgate("agents", "diff", other, "--json");
+    expect(stderr).toBe("");
+    return JSON.parse(stdout) as Found;
+  };
+  const text = (rule: string) => payer(`    allow: tools\n    ${rule}`).replace("[pay, bills]", "[post]");
+  const permits = async (rule: string) => {
+    writeFileSync(join(before, "agents/payer.symbi"), text(rule));
+    desk.write("agents/payer.symbi", text(""));
+    return (await found()).permits.map(({ action, surfaces }) => `${action} ${surfaces.join()}`);
+  };
+  expect(await permits('deny: post if "https://evil.example/" in outgoing.links')).toEqual(["tool:post cli"]);
+  expect(await permits("deny: post if !outgoing.links.is_empty() && outgoing.vouched")).toEqual(["tool:post cli"]);
+  expect(await permits('deny: post if "untrusted" in facts.text.seenUnder')).toEqual(["tool:post cli"]);
+  expect(await permits("deny: post if targets.count > 3 && targets.known")).toEqual(["tool:post cli"]);
+  expect(await permits('deny: post if origin.surface != "cli"')).toEqual(["tool:post library,coordinator,shell,api,schedule,webhook,mcp"]);
+  expect(await permits('deny: post if has(origin.schedule) && origin.schedule == "nightly"')).toEqual(["tool:post schedule"]);
+  expect(await permits("deny: post if has(origin.delivery)")).toEqual(["tool:post webhook"]);
+  expect(await permits("deny: post if has(args.note)")).toEqual(["tool:post cli"]);
+  expect(await permits('deny: post if tool.riskTier == "low"')).toEqual(["tool:post cli"]);
+  // a policy of one surface is tried there
+  expect(await permits("")).toEqual([]);
+  desk.write("policies/webhook/more.cedar", 'forbid(principal, action == Action::"tool:post", resource);\n');
+  expect((await found()).forbids).toMatchObject([{ action: "tool:post", surfaces: ["webhook"] }]);
+  // what a tool says of itself decides, also where the rule is the same
+  desk.write("agents/payer.symbi", text('deny: post if tool.riskTier == "high"'));
+  const riskier = join(desk.root, "..", "riskier");
+  cpSync(desk.root, riskier, { recursive: true, filter: (path) => !path.includes(".orgate") });
+  writeFileSync(join(riskier, "tools/bank.ts"), tool("high"));
+  expect(await found(riskier)).toMatchObject({
+    rewritten: [{ what: "tools" }],
+    permits: [{ action: "tool:post", surfaces: ["cli"] }],
+  });
 });
 
 test("Y12 Y42 capabilities are the only way to a tool; a private agent's delegates are private too", async () => {

@@ -1,6 +1,7 @@
 /** Agents for people: which there are, what each says, and whether that is right. */
 import { resolve } from "node:path";
 import { type Agent, describe, FaultError, nearest } from "@orgate/core";
+import { shortened } from "@orgate/core/journal/view";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
@@ -42,12 +43,15 @@ export const list: Run = async (given, screen) => {
       count(a.tools.length, "tool"),
       a.policies === 0 ? "" : count(a.policies, "own policy", "own policies"),
       a.file,
-      a.description ?? "",
+      shortened(a.description?.trim().split("\n")[0] ?? "", MOST_ABOUT),
     ]);
     for (const line of table(["agent", "model", "tools", "policies", "where", ""], rows, screen.paint)) screen.line(line);
   }
   return EXIT.success;
 };
+
+/** What it is told may be pages: a list has its beginning, `agents show` all of it. */
+const MOST_ABOUT = 80;
 
 export async function agentNamed(given: Given): Promise<ProjectAgent> {
   const [name = ""] = given.args;

@@ -3,7 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statS
 import { basename, dirname, join, matchesGlob, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { FaultError } from "@orgate/core";
-import { EXIT, type Given, type Run } from "../cli/command.ts";
+import { EXIT, type Given, LEFT, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { visible } from "../cli/visible.ts";
 import { conductorFiles, coordinatorFiles, shellFiles, starterPolicies } from "../starter/policies.ts";
@@ -102,9 +102,12 @@ const nameOf = (folder: string): string =>
 async function agrees(screen: Screen, question: string): Promise<boolean> {
   if (!screen.isTerminal || !process.stdin.isTTY) throw usage("there is no terminal to ask on", "`orgate init DIR --yes` asks nothing");
   const asking = createInterface({ input: process.stdin, output: process.stdout });
-  const left = new Promise<string>((resolve) => {
+  const left = new Promise<string>((resolve, reject) => {
     asking.once("close", () => resolve("")); // the end of the input
-    asking.once("SIGINT", () => asking.close());
+    asking.once("SIGINT", () => {
+      process.stdout.write("\n");
+      reject(new FaultError({ kind: "usage", detail: "nothing was made", hint: "`orgate init DIR --yes` asks nothing" }, LEFT));
+    });
   });
   try {
     return /^y(es)?$/i.test((await Promise.race([asking.question(`${question} [y/N] `), left])).trim());

@@ -199,8 +199,9 @@ describe("apply", () => {
       readdirSync(join(desk.root, "policies")).map((name) => [name, readFileSync(join(desk.root, "policies", name), "utf8")]),
     );
 
-  test("G40 a folder replaces the policies as a whole: shown, journalled with who and what changed, and in force at the next run", async () => {
+  test("G40 S209 a folder replaces the policies as a whole: shown, journalled with who and what changed, and in force at the next run; constraints are for what agents author", async () => {
     const desk = newDesk();
+    desk.write(".orgate/constraints.toml", "[cedar]\nforbid_wildcard_principal = true\n"); // `more`, below, is one
     desk.write("policies/README.md", "how they read");
     desk.write("next/desk.cedar", POLICIES.replace("nothing leaves", "nothing at all leaves"));
     desk.write("next/more.cedar", '@id("more")\npermit(principal, action == Action::"model", resource);\n');

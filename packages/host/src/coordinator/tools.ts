@@ -14,6 +14,7 @@ import {
   type JsonObject,
   type Middleware,
   type SessionId,
+  type Surface,
   type Tool,
 } from "@orgate/core";
 import * as z from "zod";
@@ -33,8 +34,8 @@ export type CoordinatorTools = Readonly<{
   tools: readonly Tool[];
   /** Holds delegates to what the operator may run. */
   middleware: Middleware;
-  /** Whose conversation a session is, and what those who speak in it may: for other tools that act for them. */
-  speaking(session: SessionId): Promise<Readonly<{ agent: string; voices: Voices }>>;
+  /** Whose conversation a session is, at which surface (null: it works for another session), and what those who speak in it may: for other tools that act for them. */
+  speaking(session: SessionId): Promise<Readonly<{ agent: string; surface: Surface | null; voices: Voices }>>;
   /** Until then they say that they do nothing. */
   connect(ports: DeskPorts): void;
 }>;
@@ -78,7 +79,8 @@ export function coordinatorTools(): CoordinatorTools {
     }),
     async speaking(session) {
       const { ports, voices } = await heard(session);
-      return { agent: (await ports.journal.session(session))?.agent ?? "", voices };
+      const summary = await ports.journal.session(session);
+      return { agent: summary?.agent ?? "", surface: summary?.parent === null ? summary.surface : null, voices };
     },
     connect(given) {
       ports = given;

@@ -7,7 +7,7 @@ import { raw, type Serving, serving } from "./fixtures/serving.ts";
 
 const SECRET = "shh";
 const by = { kind: "user", id: "ann" } as const;
-const declares = { schedules: [], webhooks: [hook("in")], secrets: new Map([["in", SECRET]]), by };
+const declares = { schedules: [], webhooks: [hook("in")], secrets: new Map([["in", [SECRET]]]), by };
 const mac = (body: string): string => `sha256=${createHmac("sha256", SECRET).update(body).digest("hex")}`;
 const open: Serving[] = [];
 afterAll(() => Promise.all(open.map((one) => one.stop())));

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Webhook } from "../schedules/declaring.ts";
 import { checkSigned } from "./webhook-signing.ts";
@@ -24,8 +25,8 @@ const check = (
   headers: Record<string, string>,
   body: string | Buffer = BODY,
   now = SENT * 1_000,
-  secret = SECRET,
-) => checkSigned(at, secret, headers, Buffer.from(body), now).kind;
+  secret: string | readonly string[] = SECRET,
+) => checkSigned(at, [secret].flat(), headers, Buffer.from(body), now).kind;
 
 const GITHUB = { "x-hub-signature-256": `sha256=${MACS.plain}`, "x-github-delivery": "72d3162e-cc78-11e3-81ab-4c9367dc0958" };
 const SLACK = { "x-slack-signature": `v0=${MACS.slack}`, "x-slack-request-timestamp": String(SENT) };
@@ -78,9 +79,34 @@ describe("what does not count", () => {
   });
 });
 
+test("Z46 while one secret takes the place of another, what either signs counts, of every provider, and is the same delivery; then the old one no more", () => {
+  const rows = [
+    [hook("github"), GITHUB],
+    [hook("slack"), SLACK],
+    [hook("stripe"), STRIPE],
+    [hook("custom"), { "x-signature-256": MACS.plain }],
+  ] as const;
+  for (const [at, headers] of rows) {
+    const by = (...secrets: string[]) => check(at, headers, BODY, SENT * 1_000, secrets);
+    expect([by("new", SECRET), by(SECRET, "new"), by("new"), by("new", "newer"), by()]).toEqual([
+      "signed",
+      "signed",
+      "not-signed",
+      "not-signed",
+      "not-signed",
+    ]);
+  }
+  const keyBy = (secret: string) => {
+    const mac = createHmac("sha256", secret).update(BODY).digest("hex");
+    return checkSigned(hook("github"), ["new", SECRET], { "x-hub-signature-256": `sha256=${mac}` }, Buffer.from(BODY), 0);
+  };
+  expect(keyBy("new")).toEqual(keyBy(SECRET));
+  expect(keyBy("new").kind).toBe("signed");
+});
+
 test("Z22 the same signed content is the same delivery, whatever it is called; another body, time or webhook is another", () => {
   const keyOf = (at: ReturnType<typeof hook>, headers: Record<string, string>, body = BODY) => {
-    const found = checkSigned(at, SECRET, headers, Buffer.from(body), SENT * 1_000);
+    const found = checkSigned(at, [SECRET], headers, Buffer.from(body), SENT * 1_000);
     if (found.kind !== "signed") throw new Error("not signed");
     return found;
   };

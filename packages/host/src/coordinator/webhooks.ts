@@ -81,8 +81,7 @@ export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks"
     if (!showsSignature(hook, headers)) throw stranger(hook, remote);
     const read = await readBody(message, hook.maxBytes);
     if (read.kind === "refused") throw refusal(read.problem);
-    const secret = (await ports.secrets.get(hook.name)) ?? "";
-    const signed = checkSigned(hook, secret, headers, read.bytes, ports.now());
+    const signed = checkSigned(hook, (await ports.secrets.get(hook.name)) ?? [], headers, read.bytes, ports.now());
     if (signed.kind === "signed") return { bytes: read.bytes, id: signed.id, key: signed.key };
     throw stranger(hook, remote);
   }

@@ -11,12 +11,12 @@ import type { Config } from "../config.ts";
 import type { Declared } from "./book.ts";
 import { ownSchedule, ownWebhook, type WrittenSchedule, type WrittenWebhook } from "./written.ts";
 
-/** `secret` is a name, never a value. */
+/** `secrets` are names, never values: any of them may have signed a delivery. */
 export type Webhook = Readonly<{
   name: string;
   path: string;
   provider: WebhookProvider;
-  secret: Readonly<{ kind: "secret" | "env"; name: string }>;
+  secrets: readonly HookSecret[];
   agent: string;
   input: string;
   owner: string;
@@ -27,6 +27,7 @@ export type Webhook = Readonly<{
   headers: Readonly<{ signature: string; id: string | null; timestamp: string | null }>;
   from: string;
 }>;
+export type HookSecret = Readonly<{ kind: "secret" | "env"; name: string }>;
 export type Filter = Readonly<{ path: readonly string[]; equals?: unknown; contains?: string }>;
 
 export type Sources = Readonly<{
@@ -118,6 +119,7 @@ export function webhooksIn(sources: Sources, trouble: Trouble = thrown): readonl
     mustBeAgent(sources, hook.agent, where);
     mustBePath(hook.path, where);
     if (hook.windowMs < 1_000) throw bad(where, "nothing is in time within `replay_window`", "write 5m, or at least 1s");
+    for (const secret of hook.secrets) mustBeItsOwn(secret, hook, [...found.values()], where);
     found.set(hook.name, hook);
     paths.set(hook.path, hook.name);
   };
@@ -137,13 +139,24 @@ export function webhooksIn(sources: Sources, trouble: Trouble = thrown): readonl
   return [...found.values()];
 }
 
+export const secretText = ({ kind, name }: HookSecret): string => (kind === "env" ? `$${name}` : name);
+
+/** Z45 a signature does not say to which path it was sent. */
+function mustBeItsOwn(secret: HookSecret, hook: Webhook, others: readonly Webhook[], where: Where): void {
+  const text = secretText(secret);
+  const other = others.find(({ secrets }) => secrets.some((one) => secretText(one) === text));
+  if (other === undefined) return;
+  const detail = `its secret \`${text}\` is that of webhook \`${other.name}\` (${other.from}): each would take the other's deliveries`;
+  throw bad(where, detail, `give each its own: \`orgate secrets set ${hook.name}-hook\``);
+}
+
 function hookOf(name: string, w: WrittenWebhook, owner: string, from: string): Webhook {
   const filters = Array.isArray(w.filter) ? w.filter : [w.filter];
   return {
     name,
     path: w.path,
     provider: w.provider,
-    secret: w.secret.startsWith("$") ? { kind: "env", name: w.secret.slice(1) } : { kind: "secret", name: w.secret },
+    secrets: [w.secret].flat().map((one) => (one.startsWith("$") ? { kind: "env", name: one.slice(1) } : { kind: "secret", name: one })),
     agent: w.agent,
     input: w.input,
     owner: w.owner ?? owner,
@@ -165,12 +178,12 @@ function hookOf(name: string, w: WrittenWebhook, owner: string, from: string): W
 }
 
 function hookFromSymbi(one: WebhookDeclaration, owner: string, from: string): Webhook {
-  const { name, path, provider, secret, agent, filter, input, replayWindowMs, maxBytes } = one;
+  const { name, path, provider, secrets, agent, filter, input, replayWindowMs, maxBytes } = one;
   const rest = hookOf(name, { ...ownWebhook.parse({ path, provider, secret: "its-own" }), agent }, owner, from);
   const { test } = filter ?? { test: null };
   return {
     ...rest,
-    secret,
+    secrets,
     input: input ?? rest.input,
     windowMs: replayWindowMs,
     maxBytes,

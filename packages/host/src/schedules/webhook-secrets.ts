@@ -1,44 +1,43 @@
 /**
  * What signs deliveries, by the name of the webhook: looked up when the server starts, and anew when the project's secrets have changed.
  * Z34 a secret that is set anew counts from the next delivery on, and the old one no more, without a restart; while there is none, nothing counts.
+ * Z45 what signs for two webhooks signs for neither: each would take the other's deliveries.
+ * Z46 a webhook may name several, any of which may sign, while one takes the place of another.
  */
 import { type SecretStore, secretStore } from "../compose.ts";
-import { type Env, secretsFrom } from "../secrets.ts";
-import { bad, type Webhook } from "./declaring.ts";
+import { type Env, secretsFrom, variableOf } from "../secrets.ts";
+import { bad, type HookSecret, secretText, type Webhook } from "./declaring.ts";
 
-/** Undefined: nothing that it signs counts. */
-export type HookSecrets = Readonly<{ get(webhook: string): string | undefined | Promise<string | undefined> }>;
-type Hooks = readonly Pick<Webhook, "name" | "secret" | "from">[];
+/** None: nothing that it signs counts. */
+export type HookSecrets = Readonly<{ get(webhook: string): readonly string[] | undefined | Promise<readonly string[] | undefined> }>;
+type Hook = Pick<Webhook, "name" | "secrets" | "from">;
+type Values = ReadonlyMap<string, readonly string[]>;
 /** Opening the store is dear: what does not open is tried again, and not by each delivery. */
 const AGAIN_MS = 5_000;
 
-/** Throws where one is not there: before anything is opened. */
+/** Throws where one is not there, or not one webhook's alone: before anything is opened. */
 export async function hookSecrets(
-  hooks: Hooks,
+  hooks: readonly Hook[],
   store: SecretStore,
   env: Env,
   failed: (error: unknown) => void = () => {},
   now: () => number = () => performance.now(),
 ): Promise<HookSecrets> {
   let stamp = store.stamp();
-  let values: ReadonlyMap<string, string> = await found(hooks, store, env);
+  let values: Values = await found(hooks, store, env, (error) => {
+    throw error;
+  });
   let reading: Promise<void> | null = null;
   let againAt: number | null = null;
 
+  /** What is there counts; what is not is told, and looked for again. */
   async function read(): Promise<void> {
     const seen = store.stamp(); // before it is read: what comes meanwhile is another change
-    try {
-      values = await found(hooks, store, env);
-      againAt = null;
-    } catch (error) {
-      values = await found(
-        hooks.filter(({ secret }) => secret.kind === "env"),
-        store,
-        env,
-      ); // those do not change
+    againAt = null;
+    values = await found(hooks, store, env, (error) => {
+      if (againAt === null) failed(error);
       againAt = now() + AGAIN_MS;
-      failed(error);
-    }
+    });
     stamp = seen;
   }
   return {
@@ -53,16 +52,53 @@ export async function hookSecrets(
   };
 }
 
-async function found(hooks: Hooks, store: SecretStore, env: Env): Promise<ReadonlyMap<string, string>> {
-  const secrets = secretsFrom(store, env, null); // opened once, however many there are
-  const values = new Map<string, string>();
-  for (const { name, secret, from } of hooks) {
-    const value = secret.kind === "env" ? (env[secret.name] ?? "") : ((await secrets.take([secret.name])).get(secret.name) ?? "");
-    if (value === "") throw bad({ from, what: `webhooks.${name}` }, `there is no secret \`${secret.name}\``, `set $${secret.name}`);
-    values.set(name, value);
+async function found(hooks: readonly Hook[], store: SecretStore, env: Env, trouble: (error: unknown) => void): Promise<Values> {
+  const secrets = secretsFrom(store, env, null);
+  let isShut = false; // opening it is dear: a store that does not open is tried once
+  const lookUp = async (hook: Hook, secret: HookSecret): Promise<string | undefined> => {
+    if (secret.kind === "secret" && isShut) return undefined;
+    try {
+      const value = (secret.kind === "env" ? env[secret.name] : await secrets.find(secret.name)) ?? "";
+      if (value !== "") return value;
+    } catch (error) {
+      isShut = true;
+      trouble(error);
+      return undefined;
+    }
+    trouble(absent(hook, secret));
+    return undefined;
+  };
+  const all: Readonly<{ hook: Hook; value: string }>[] = [];
+  for (const hook of hooks)
+    for (const secret of hook.secrets) {
+      const value = await lookUp(hook, secret);
+      if (value !== undefined) all.push({ hook, value });
+    }
+  const values = new Map<string, string[]>();
+  for (const { hook, value } of all) {
+    const other = all.find((one) => one.value === value && one.hook.name !== hook.name)?.hook;
+    if (other === undefined) values.set(hook.name, [...(values.get(hook.name) ?? []), value]);
+    else trouble(shared(hook, other));
   }
   return values;
 }
 
-export const hookSecretsIn = (directory: string, hooks: Hooks, env: Env, failed: (error: unknown) => void): Promise<HookSecrets> =>
-  hookSecrets(hooks, secretStore(directory), env, failed);
+const absent = ({ name, from }: Hook, secret: HookSecret): unknown =>
+  bad(
+    { from, what: `webhooks.${name}` },
+    `there is no secret \`${secretText(secret)}\``,
+    secret.kind === "env" ? `set ${secretText(secret)}` : `\`orgate secrets set ${secret.name}\`, or set $${variableOf(secret.name)}`,
+  );
+const shared = ({ name, from }: Hook, other: Hook): unknown =>
+  bad(
+    { from, what: `webhooks.${name}` },
+    `it has the secret of webhook \`${other.name}\` under another name: each would take the other's deliveries`,
+    "make a new one for each",
+  );
+
+export const hookSecretsIn = (
+  directory: string,
+  hooks: readonly Hook[],
+  env: Env,
+  failed: (error: unknown) => void,
+): Promise<HookSecrets> => hookSecrets(hooks, secretStore(directory), env, failed);

@@ -1,11 +1,12 @@
 // Every command, on a real terminal, in one session: what it says there. The shell's own server, a project on disk, the offline model.
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AGENT, type Desk, makeDesk, POLICIES, until } from "../commands/fixtures/desk.ts";
 import { openPane, type Pane } from "./fixtures/pane.ts";
 import { FLEET_COMMANDS } from "./table-fleet.ts";
 import { KEEP_COMMANDS } from "./table-keep.ts";
+import { ORCHESTRATE_COMMANDS } from "./table-orchestrate.ts";
 import { PEOPLE_COMMANDS } from "./table-people.ts";
 import { SESSION_COMMANDS } from "./table-session.ts";
 import { TALK_COMMANDS } from "./table-talk.ts";
@@ -26,6 +27,9 @@ beforeAll(() => {
   desk = makeDesk();
   desk.write("policies/desk.cedar", ASKED);
   desk.write("agents/desk.ts", AGENT.replace('model: "offline/desk",', 'model: "offline/desk", fallbacks: ["offline/spare"],'));
+  const shipped = (file: string): string => readFileSync(join(import.meta.dirname, "../../../..", file), "utf8");
+  desk.write("agents/conductor.toml", shipped("agents/conductor.toml"));
+  desk.write("policies/conductor.cedar", shipped("policies/conductor/conductor.cedar"));
   desk.write("agents/other.ts", AGENT.replace('name: "desk"', 'name: "other"'));
   at = openPane(desk);
   at.orgate("shell --theme plain");
@@ -194,8 +198,26 @@ test("S40 S41 while a turn runs: why, edited, denied with a reason, granted, rev
   await until(() => (sent() === 5 ? true : null));
 }, 120_000);
 
+test("S142 S150 S33 several at one task: a chain, all at once, a race, a debate, and Esc stops what runs", async () => {
+  await does("/agent use desk", "you talk to desk");
+  await does('/chain desk other "hello"', /● desk\(hello\)[\s\S]*● other\([\s\S]*You said: hello[\s\S]*completed · /);
+  await does('/parallel desk other "both"', /## desk\s+You said: both\s+## other\s+You said: both[\s\S]*2 members together/);
+  await does('/race desk other "first"', /You said: first[\s\S]*completed · /);
+  await does('/debate desk other 1 "why"', /● desk\([\s\S]*● other\([\s\S]*completed · /);
+  await does('/chain desk nobody "x"', /`nobody` is not among those/);
+  at.keys("C-u");
+  const held = (): number => desk.read("effects.txt").split("hold\n").length - 1;
+  const before = held();
+  await does('/parallel desk other "hold on"', /● desk\(hold on\)[\s\S]*● other\(hold on\)/);
+  await until(() => (held() === before + 2 ? true : null)); // both are at work
+  at.keys("Escape");
+  await at.sees(/● other\(hold on\)[\s\S]*cancelled · /);
+}, 120_000);
+
 test("S52 every command was gone through; the last one leaves", async () => {
-  const own = [...SESSION_COMMANDS, ...TALK_COMMANDS, ...FLEET_COMMANDS, ...PEOPLE_COMMANDS, ...KEEP_COMMANDS].map(({ name }) => name);
+  const own = [...SESSION_COMMANDS, ...TALK_COMMANDS, ...FLEET_COMMANDS, ...ORCHESTRATE_COMMANDS, ...PEOPLE_COMMANDS, ...KEEP_COMMANDS].map(
+    ({ name }) => name,
+  );
   expect(own.filter((name) => !used.has(name))).toEqual([]);
   at.keys("C-u");
   at.keys("-l", "/quit");

@@ -8,18 +8,18 @@
  */
 import { approvalRow, type QuestionItem } from "@orgate/core/journal/view";
 import type { Answer, SessionId } from "@orgate/core/vocab";
-import type { Called, Link, LinkState, Problem, RouteOutput } from "@orgate/core/wire";
+import type { Called, Link, LinkState, Problem } from "@orgate/core/wire";
 import { visible } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
 import { authorsOf, type Consented } from "./authors.ts";
-import type { Taking } from "./command.ts";
 import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
 import type { Key } from "./keys.ts";
-import { togetherLine } from "./members.ts";
 import type { Asked, Bound } from "./panel.ts";
 import type { Reach } from "./reach.ts";
-import { isForLater, itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
+import { type Look, wrapped } from "./screen.ts";
+import { openScrollback } from "./scrollback.ts";
+import { type AgentDetail, type Agents, openSurroundings, type Waiting } from "./surroundings.ts";
 import { commandIn, SHELL_COMMANDS } from "./table.ts";
 import { openTalks, type Talk, type Talks } from "./talks.ts";
 import type { Theme } from "./themes.ts";
@@ -44,10 +44,6 @@ export type Face = Readonly<{
 }>;
 /** What takes the keys for a while. */
 export type Modal = Readonly<{ rows(look: Look, most: number): readonly string[]; pressed(key: Key): void }>;
-export type Agents = RouteOutput<"agents">["items"];
-type Waiting = RouteOutput<"approvals">["items"];
-type Sessions = RouteOutput<"sessions">["items"];
-export type AgentDetail = RouteOutput<"agent">;
 
 export type Shell = Readonly<{
   reach: Reach;
@@ -104,17 +100,9 @@ export async function openShell(
 ): Promise<Shell> {
   let state: LinkState = { kind: "connecting", attempt: 1 };
   let wasOpen = false;
-  let agents: Agents = [];
   let addressee: string | null = null;
-  let waiting: Waiting = [];
-  let recent: Sessions = [];
-  let schedules: readonly Offer[] = [];
   let isReviewing = false;
   let moves = 0; // on their way
-  const details = new Map<string, AgentDetail>();
-  /** Where the first item stands that was printed of a session. */
-  const firstShown = new Map<SessionId, number>();
-  let last: SessionId | null = null; // whose lines were printed last
   /** Of this shell, by agent. */
   const sessions = new Map<string, SessionId>();
 
@@ -130,6 +118,8 @@ export async function openShell(
     authors.look();
     face.changed();
   });
+
+  const scrollback = openScrollback(talks);
 
   const say = (text: string): void => face.print(wrapped(text, face.look()));
   function problem({ detail, hint, title }: Problem): void {
@@ -152,57 +142,15 @@ export async function openShell(
     return null;
   }
 
-  async function refreshAgents(): Promise<void> {
-    agents = (await asked(reach.client.call("agents", { query: { limit: 500 } })))?.items ?? agents;
-  }
-  async function countWaiting(): Promise<void> {
-    const found = await reach.client.call("approvals", { query: { limit: 500 } }).catch(() => null);
-    if (found?.kind === "ok") waiting = found.value.items;
-    if (waiting.length === 0) isReviewing = false;
-    face.changed();
-  }
-  /** For completion: what is there to be named. */
-  async function lookAround(): Promise<void> {
-    const found = await reach.client.call("sessions", { query: { limit: 100 } }).catch(() => null);
-    if (found?.kind === "ok") recent = found.value.items;
-    const planned = await reach.client.call("schedules", { query: { limit: 100 } }).catch(() => null);
-    if (planned?.kind === "ok")
-      schedules = planned.value.items.map(({ schedule, state: now, spec }) => ({ word: schedule, about: `${spec.agent}, ${now}` }));
-  }
-  async function detail(agent: string): Promise<AgentDetail | null> {
-    const known = details.get(agent);
-    if (known !== undefined) return known;
-    const found = await reach.client.call("agent", { params: { agent } }).catch(() => null);
-    if (found?.kind !== "ok") return null;
-    details.set(agent, found.value);
-    face.changed();
-    return found.value;
-  }
-  /** One at a time, and once more where something came meanwhile. */
-  const again = (work: () => Promise<void>): (() => void) => {
-    let [isOn, isDue] = [false, false];
-    const start = (): void => {
-      if (isOn) {
-        isDue = true;
-        return;
-      }
-      isOn = true;
-      void work().finally(() => {
-        isOn = false;
-        if (isDue) start();
-        isDue = false;
-      });
-    };
-    return start;
-  };
-  const [countAgain, lookAgain] = [again(countWaiting), again(lookAround)];
-  link.follow({ kind: "all" }, "now", {
-    entries(items) {
-      const kinds = items.flatMap((item) => (item.kind === "entry" ? [item.entry.event.kind] : []));
-      if (kinds.some((kind) => kind.startsWith("approval."))) countAgain();
-      if (kinds.some((kind) => kind === "session.opened" || kind.startsWith("schedule."))) lookAgain();
+  const around = openSurroundings(reach, {
+    link,
+    asked,
+    changed: () => {
+      if (around.waiting().length === 0) isReviewing = false;
+      face.changed();
     },
   });
+  const { agents, waiting, detail } = around;
 
   const sessionOf = (agent: string | null): Talk | null => {
     const session = agent === null ? undefined : sessions.get(agent);
@@ -260,14 +208,20 @@ export async function openShell(
       return false;
     }
     const [, named, message] = /^@([\w.-]+)\s+([\s\S]+)$/.exec(text) ?? [];
-    if (named !== undefined && message !== undefined && agents.some(({ name }) => name === named)) return tell(named, message);
-    if (named !== undefined && agents.length > 0 && message !== undefined) {
-      say(`there is no agent \`${visible(named)}\`; there are: ${agents.map(({ name }) => visible(name)).join(", ")}`);
+    if (named !== undefined && message !== undefined && agents().some(({ name }) => name === named)) return tell(named, message);
+    if (named !== undefined && agents().length > 0 && message !== undefined) {
+      say(
+        `there is no agent \`${visible(named)}\`; there are: ${agents()
+          .map(({ name }) => visible(name))
+          .join(", ")}`,
+      );
       return false;
     }
     if (addressee !== null) return tell(addressee, text);
     say(
-      `whom do you mean? \`@agent message\` tells one agent, \`/agent use NAME\` addresses it; there are: ${agents.map(({ name }) => visible(name)).join(", ")}`,
+      `whom do you mean? \`@agent message\` tells one agent, \`/agent use NAME\` addresses it; there are: ${agents()
+        .map(({ name }) => visible(name))
+        .join(", ")}`,
     );
     return false;
   }
@@ -280,8 +234,8 @@ export async function openShell(
     link,
     face,
     talks,
-    agents: () => agents,
-    refreshAgents,
+    agents,
+    refreshAgents: around.refreshAgents,
     addressee: () => addressee,
     address: (agent) => {
       addressee = agent;
@@ -315,13 +269,17 @@ export async function openShell(
               item.kind === "question" && item.state === "open" ? [{ session, agent: view.agent, item, edit: editAsked(view, item) }] : [],
             ),
       ),
-      ...(isReviewing ? waiting.filter(({ session }) => !isFollowed(session)).map(askedIn) : []),
+      ...(isReviewing
+        ? waiting()
+            .filter(({ session }) => !isFollowed(session))
+            .map(askedIn)
+        : []),
     ],
     async review() {
-      await countWaiting();
-      isReviewing = waiting.length > 0;
+      await around.countWaiting();
+      isReviewing = waiting().length > 0;
       face.changed();
-      return waiting.length;
+      return waiting().length;
     },
     async runApart(agent, text) {
       const reply = await ask({ kind: "chat", agent, session: null, text });
@@ -339,57 +297,34 @@ export async function openShell(
     detail,
     earlier(most) {
       const talk = current();
-      const upTo = talk === null ? 0 : (firstShown.get(talk.session) ?? 0);
-      if (talk === null || upTo === 0) return [];
-      const from = Math.max(0, upTo - most);
-      firstShown.set(talk.session, from);
-      const look = face.look();
-      const lines = talk.view.items.slice(from, upTo).flatMap((item) => (isForLater(item) ? [] : itemLines(item, look)));
-      return from === 0 ? lines : [look.paint("dim", `… ${from} items before this: /history`), ...lines];
+      return talk === null ? [] : scrollback.earlier(talk, most, face.look());
     },
     isSettling: authors.isSettling,
-    settled() {
-      const look = face.look();
-      return talks.all().flatMap((talk) => {
-        if (!talk.isCaughtUp()) return [];
-        const [from, upTo] = [talk.settled(), settledUpTo(talk.view, talk.settled())];
-        if (upTo === from) return [];
-        talk.settle(upTo);
-        if (from === 0) firstShown.set(talk.session, Math.max(0, upTo - MOST_EARLIER));
-        const lines = itemsFrom(talk, from, upTo, look);
-        if (lines.length === 0) return []; // what waits for later is shown below
-        const heading =
-          last === talk.session || (last === null && talks.all().length === 1)
-            ? []
-            : ["", look.paint("dim", `── ${visible(talk.view.agent)} ──`)];
-        last = talk.session;
-        return [...heading, ...lines];
-      });
-    },
+    settled: () => scrollback.settled(face.look()),
     footer() {
       const talk = current();
-      const known = agents.find(({ name }) => name === addressee);
+      const known = agents().find(({ name }) => name === addressee);
       return {
         where: reach.isLocal ? `${reach.name} · local` : reach.name,
         state: state.kind === "open" ? "connected" : state.kind,
         addressee,
         model: talk?.chosenModel() ?? (talk?.view.model || known?.model || ""),
         contextTokens: talk?.contextTokens() ?? 0,
-        contextLimit: limitIn(addressee === null ? undefined : details.get(addressee)),
+        contextLimit: limitIn(around.known(addressee)),
         phase: phaseOf(running()),
         micros: talk?.view.totals.micros ?? null,
-        waiting: waiting.length,
+        waiting: waiting().length,
         isRunning: running() !== null,
       };
     },
     choices: () => ({
       commands: OFFERS,
-      agents: agents.map(({ name, description }) => ({ word: name, about: description })),
+      agents: agents().map(({ name, description }) => ({ word: name, about: description })),
       files: face.files,
       taking: (command, at) => {
         const { takes = [] } = SHELL_COMMANDS.find(({ name }) => name === command) ?? {};
         const taken = takes[Math.min(at, takes.length - 1)];
-        return taken === undefined ? null : offersOf(taken);
+        return taken === undefined ? null : taken === "command" ? OFFERS : around.offersOf(taken, addressee);
       },
     }),
     problem,
@@ -411,40 +346,13 @@ export async function openShell(
     },
   };
   if (consented !== null) me = (await asked(reach.client.call("whoami", {})))?.principal.id ?? null;
-  await Promise.all([refreshAgents(), countWaiting()]);
-  lookAgain();
-  const [only, ...others] = agents;
-  addressee = agents.find(({ name }) => name === "shell")?.name ?? (others.length === 0 ? (only?.name ?? null) : null);
+  await Promise.all([around.refreshAgents(), around.countWaiting()]);
+  around.lookAgain();
+  const [only, ...others] = agents();
+  addressee = agents().find(({ name }) => name === "shell")?.name ?? (others.length === 0 ? (only?.name ?? null) : null);
   opened = shell;
   if (addressee !== null) void detail(addressee);
   return shell;
-
-  function offersOf(taken: Taking): readonly Offer[] | null {
-    if (typeof taken !== "string") return taken.map((word) => ({ word, about: "" }));
-    switch (taken) {
-      case "agent":
-        return agents.map(({ name, description }) => ({ word: name, about: description }));
-      case "session":
-        return recent.flatMap(({ session, agent, external, state: now }) => [
-          { word: session, about: `${agent}, ${now}` },
-          ...(external === null ? [] : [{ word: external, about: `${agent}, ${now}` }]),
-        ]);
-      case "approval":
-        return waiting.map(({ approval, agent, tool }) => ({ word: approval, about: `${agent}: ${tool}` }));
-      case "model": {
-        const found = addressee === null ? undefined : details.get(addressee);
-        return found === undefined ? [] : [found.model, ...found.fallbacks].map((word) => ({ word, about: "" }));
-      }
-      case "command":
-        return OFFERS;
-      case "schedule":
-        return schedules;
-      case "anything":
-        return [];
-      case "file":
-        return null;
-    }
-  }
 }
 
 /** What would change in a file, where that is what is asked about. */
@@ -466,18 +374,8 @@ function phaseOf(talk: Talk | null): Footer["phase"] {
   if (talk.view.running.length > 0) return "acts";
   return talk.view.streaming === null ? "thinks" : "answers";
 }
-function limitIn(found: AgentDetail | undefined): number | null {
+function limitIn(found: AgentDetail | null): number | null {
   const limit = found?.limits["contextTokens"];
   return typeof limit === "number" ? limit : null;
 }
 const isBusy = ({ view: { state } }: Talk): boolean => state === "running" || state === "waiting";
-
-/** So many of the items that were there before are printed at the most. */
-const MOST_EARLIER = 400;
-function itemsFrom({ view }: Talk, from: number, upTo: number, look: Look): readonly string[] {
-  const first = from === 0 ? Math.max(0, upTo - MOST_EARLIER) : from;
-  const lines = view.items
-    .slice(first, upTo)
-    .flatMap((item) => (isForLater(item) ? [] : [...itemLines(item, look), ...togetherLine(view, item, look)]));
-  return first === from ? lines : [look.paint("dim", `… ${first} items before this: /history`), ...lines];
-}

@@ -3,7 +3,7 @@ import type { Json } from "../../vocab/index.ts";
 import { isName, NAME_RULE } from "../name.ts";
 import { type Place, type ScheduleDeclaration, WEBHOOK_PROVIDERS, type WebhookDeclaration, type WebhookFilter } from "./declarations.ts";
 import { KEYS } from "./keys.ts";
-import type { Name, ScheduleBlock, Section, WebhookBlock } from "./tree.ts";
+import type { EntryOrSection, Name, ScheduleBlock, Section, WebhookBlock } from "./tree.ts";
 import { entriesOf, type Report, readEntries, sectionsOf, type Values } from "./values.ts";
 
 type PlaceOf = (at: number) => Place;
@@ -14,13 +14,15 @@ export function scheduleOf({ name, entries }: ScheduleBlock, report: Report, pla
   const values = readEntries(entriesOf(entries), KEYS.schedule, "schedule", report);
   const { text, flag, number } = readers(values);
   const [agent, input, cron, at] = [text("agent"), text("input"), text("cron"), text("at")];
-  const missing = missingIn(name, "schedule", { agent, input }, report);
+  const missing = missingIn({ name, entries }, "schedule", { agent, input }, report);
   if ((cron === null) === (at === null)) {
-    report(
-      values.get("at")?.keyAt ?? name.at,
-      `schedule \`${name.text}\` has ${cron === null ? "neither `cron` nor `at`" : "both `cron` and `at`"}`,
-      "give exactly one of them",
-    );
+    const isTold = cron === null && (isSaid(entries, "cron") || isSaid(entries, "at"));
+    if (!isTold)
+      report(
+        values.get("at")?.keyAt ?? name.at,
+        `schedule \`${name.text}\` has ${cron === null ? "neither `cron` nor `at`" : "both `cron` and `at`"}`,
+        "give exactly one of them",
+      );
     return null;
   }
   const oneShot = flag("one_shot");
@@ -71,22 +73,22 @@ export function webhookOf({ name, entries }: WebhookBlock, report: Report, place
   const values = readEntries(entriesOf(entries), KEYS.webhook, "webhook", report);
   const { text, number } = readers(values);
   const [agent, path, provider] = [text("agent"), text("path"), text("provider")];
-  const secret = values.get("secret")?.secret ?? null;
+  const secrets = values.get("secret")?.secrets ?? [];
   const filter = filterOf(sectionsOf(entries), report);
-  const missing = missingIn(name, "webhook", { agent, path, provider, secret }, report);
+  const missing = missingIn({ name, entries }, "webhook", { agent, path, provider, secret: secrets[0] ?? null }, report);
   if (path !== null && (!PATH.test(path) || path.split("/").includes("..")))
     report(values.get("path")?.at ?? name.at, `\`path\` is \`${path}\``, "begin with `/`, and use letters, digits, `/`, `_`, `.` and `-`");
   atMost(values, "max_bytes", MOST_BYTES, report);
   checkInput(values, report);
   if (number("max_bytes") === 0)
     report(values.get("max_bytes")?.at ?? name.at, "`max_bytes` is 0: no delivery would fit", `${USUAL_BYTES} unless said`);
-  if (missing || agent === null || path === null || secret === null) return null;
+  if (missing || agent === null || path === null) return null;
   return {
     name: name.text,
     agent,
     path,
     provider: WEBHOOK_PROVIDERS.find((one) => one === provider) ?? "custom",
-    secret,
+    secrets,
     filter,
     input: text("input"),
     replayWindowMs: number("replay_window") ?? 300_000,
@@ -131,11 +133,20 @@ function checkName({ text, at }: Name, what: string, report: Report): void {
   if (!isName(text)) report(at, `\`${text}\` is no name for a ${what}`, `a name is ${NAME_RULE}`);
 }
 
-function missingIn(name: Name, what: string, wanted: Readonly<Record<string, unknown>>, report: Report): boolean {
+/** What is there and wrong has been told: it is not missing as well. */
+function missingIn(
+  { name, entries }: Pick<WebhookBlock, "name" | "entries">,
+  what: string,
+  wanted: Readonly<Record<string, unknown>>,
+  report: Report,
+): boolean {
   const missing = Object.keys(wanted).filter((key) => wanted[key] === null);
-  for (const key of missing) report(name.at, `${what} \`${name.text}\` has no \`${key}\``, `add it: \`${key}: …\``);
+  for (const key of missing.filter((one) => !isSaid(entries, one)))
+    report(name.at, `${what} \`${name.text}\` has no \`${key}\``, `add it: \`${key}: …\``);
   return missing.length > 0;
 }
+
+const isSaid = (entries: readonly EntryOrSection[], key: string): boolean => entriesOf(entries).some((one) => one.key.text === key);
 
 type Readers = Readonly<{ text(key: string): string | null; number(key: string): number | null; flag(key: string): boolean | null }>;
 function readers(values: Values): Readers {

@@ -44,8 +44,8 @@ export type WebhookDeclaration = Readonly<{
   /** Begins with `/`. */
   path: string;
   provider: WebhookProvider;
-  /** The name of the secret that signs deliveries, as `vault://NAME` or `$NAME` gave it; never the secret itself. */
-  secret: Readonly<{ kind: "secret" | "env"; name: string }>;
+  /** Names of the secrets any of which may sign a delivery, as `vault://NAME` or `$NAME` gave them; never the secrets themselves. */
+  secrets: readonly Readonly<{ kind: "secret" | "env"; name: string }>[];
   /** Deliveries that do not fit are answered and not processed; null: all are. */
   filter: WebhookFilter | null;
   /** What stands before the delivery's body in the turn's input; null: nothing. */

@@ -80,7 +80,7 @@ const WEBHOOK: Keys = {
   agent: { takes: "word", says: "whose turn each delivery is" },
   path: { takes: "text", says: "where it is delivered, from `/` on" },
   provider: { takes: "word", choices: ["github", "stripe", "slack", "custom"], says: "whose signature it bears" },
-  secret: { takes: "secret", says: '`vault://NAME`, or `"$NAME"` of the environment' },
+  secret: { takes: "secret", says: '`vault://NAME`, or `"$NAME"` of the environment; a list while one takes the place of another' },
   input: { takes: "text", says: "what the agent is told before the delivery's body" },
   replay_window: { takes: "time", says: "how old a signed delivery may be" },
   max_bytes: { takes: "whole number", says: "of a delivery" },

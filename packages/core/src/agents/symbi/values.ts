@@ -134,9 +134,12 @@ const HINTS: Readonly<Record<Key["takes"], string>> = {
 /** As `orgate secrets` takes them. */
 const SECRET_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
+/** The one before, the one now, and the next. */
+export const MOST_SECRETS = 3;
+
 /** A secret's name, and where it is to be had. */
 export type SecretName = Readonly<{ kind: "secret" | "env"; name: string }>;
-export type Value = Readonly<{ at: number; keyAt: number; value: Json; secret: SecretName | null }>;
+export type Value = Readonly<{ at: number; keyAt: number; value: Json; secrets: readonly SecretName[] }>;
 export type Values = ReadonlyMap<string, Value>;
 
 export type BlockName = keyof typeof KEYS;
@@ -176,8 +179,8 @@ export function unknownKey(key: Name, keys: Keys, block: BlockName, report: Repo
 
 const hintOf = ({ takes, choices }: Key): string => (choices === undefined ? HINTS[takes] : `one of ${choices.join(", ")}`);
 
-type Read = Readonly<{ value: Json; secret: SecretName | null }> | string;
-const plain = (value: Json): Read => ({ value, secret: null });
+type Read = Readonly<{ value: Json; secrets: readonly SecretName[] }> | string;
+const plain = (value: Json): Read => ({ value, secrets: [] });
 
 function readValue(e: Expression, { takes, choices }: Key): Read {
   switch (takes) {
@@ -213,7 +216,7 @@ function readValue(e: Expression, { takes, choices }: Key): Read {
       return read.kind === "plain" ? plain(read.value) : `holds ${read.what}`;
     }
     case "secret":
-      return secretOf(e);
+      return secretsOf(e);
   }
 }
 
@@ -238,13 +241,25 @@ function timeOf(e: Expression): Read {
   return ms === null ? `takes a time, and this is ${kindOf(e)}` : plain(ms);
 }
 
-function secretOf(e: Expression): Read {
+/** One, or a list while one takes the place of another. */
+function secretsOf(e: Expression): Read {
+  const found = (e.kind === "array" ? e.items : [e]).map(secretOf);
+  const secrets = found.filter((one) => typeof one !== "string");
+  const wrong = found.find((one) => typeof one === "string");
+  if (wrong !== undefined) return wrong;
+  if (secrets.length === 0) return "names no secret";
+  if (secrets.length > MOST_SECRETS) return `names more than ${MOST_SECRETS} secrets`;
+  const names = secrets.map(({ kind, name }) => (kind === "env" ? `$${name}` : name));
+  return new Set(names).size === names.length ? { value: names, secrets } : "names one twice";
+}
+
+function secretOf(e: Expression): SecretName | string {
   if (e.kind === "vault")
     return SECRET_NAME.test(e.path)
-      ? { value: e.path, secret: { kind: "secret", name: e.path } }
+      ? { kind: "secret", name: e.path }
       : `is \`${e.path}\`, and a secret's name is of letters, digits, _, - and .`;
   const env = e.kind === "string" ? /^\$\{?([A-Za-z_][A-Za-z0-9_]{0,99})\}?$/.exec(e.value)?.[1] : undefined;
-  return env === undefined ? "is not the name of a secret" : { value: `$${env}`, secret: { kind: "env", name: env } };
+  return env === undefined ? "is not the name of a secret" : { kind: "env", name: env };
 }
 
 function kindOf(e: Expression): string {

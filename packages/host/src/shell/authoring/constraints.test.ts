@@ -29,6 +29,7 @@ const TABLE: readonly (readonly [setting: string, toml: string, path: string, re
   ["max_memory", 'max_memory = "256MB"', T, MANIFEST, manifest("[tool.orgate]\nmemory_mb = 256")],
   ["max_cpu", "max_cpu = 2", T, MANIFEST, manifest("[tool.orgate]\nprocesses = 2")],
   ["max_tier", 'max_tier = "none"', A, agent("sandbox = process"), agent("sandbox = none")],
+  ["max_tier", 'max_tier = "none"', T, MANIFEST, manifest('[tool.orgate]\nsandbox = "none"')],
   ["min_security_tier", 'min_security_tier = "process"', A, agent("", "run_tests"), agent("sandbox = process", "run_tests")],
   ["min_security_tier", 'min_security_tier = "process"', T, manifest('[tool.orgate]\nsandbox = "none"'), MANIFEST],
   ["required_sandbox", 'required_sandbox = "process"', A, agent(""), agent("sandbox = process")],

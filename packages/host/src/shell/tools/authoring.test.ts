@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { JsonObject } from "@orgate/core";
+import { callId, callKey, epoch, type JsonObject, type Surface, sessionId, type ToolContext } from "@orgate/core";
 import { actionOf, caseSchema, factsOf } from "@orgate/core/gate";
 import { afterEach, expect, test } from "vitest";
 import { openPolicies } from "../../policies.ts";
 import { loadProjectAgents } from "../../project-agents.ts";
 import { type Consented, carry, isConsentedTo } from "../authors.ts";
-import { BASE, layOut, type ProjectStand } from "../fixtures/project.ts";
+import { BASE, layOut, MANIFEST, type ProjectStand } from "../fixtures/project.ts";
 import { type AuthorStand, openAuthor } from "../fixtures/serving.ts";
 import { shellTools } from "./tools.ts";
 
@@ -142,7 +142,7 @@ test("S172 what was revoked stays so when the server is begun anew; another's co
   expect(next.text()).not.toContain("--yes:");
 }, 60_000);
 
-test("S174 what changes what people may do is asked about each time: neither --yes nor a grant in force covers it", async () => {
+test("S174 S210 what changes what people may do, or what runs behind a tool that agents have, is asked about each time: neither --yes nor a grant in force covers it", async () => {
   const mallory = '@id("x") permit(principal == User::"mallory", action in [Action::"approve", Action::"edit-policy"], resource);';
   const { stand, at } = await begun(
     {
@@ -150,9 +150,12 @@ test("S174 what changes what people may do is asked about each time: neither --y
         [
           rule('{ says: "agent" }', "save_artifact", "agents/helper.symbi", GOOD),
           rule('{ says: "people" }', "save_artifact", "policies/x.cedar", mallory),
+          rule('{ says: "tool" }', "save_artifact", "tools/say.clad.toml", MANIFEST.replace("echo {text}", "echo -n {text}")),
           '{ when: { called: ["save_artifact"] }, say: "done" }',
         ].join(", "),
       ),
+      "tools/say.clad.toml": MANIFEST,
+      "agents/speaker.symbi": GOOD.replaceAll("helper", "speaker").replaceAll("read_note", "say"),
     },
     ["yes"],
   );
@@ -163,6 +166,15 @@ test("S174 what changes what people may do is asked about each time: neither --y
   await answer(at, "deny");
   await at.say("save agent", "ended");
   expect(existsSync(join(stand.root, "agents/helper.symbi"))).toBe(true); // by --yes, which the first question did not use up
+  await at.say("save tool");
+  expect(at.shell.questions()).toMatchObject([
+    {
+      item: { summary: "tools/say.clad.toml", asks: [{ grant: "tool session" }, { grant: null }] },
+      edit: { newly: ["another tool behind a name: say, which speaker has"] },
+    },
+  ]);
+  await answer(at, "deny");
+  expect(readFileSync(join(stand.root, "tools/say.clad.toml"), "utf8")).toBe(MANIFEST);
   await at.say("save people");
   expect(at.shell.questions()).toMatchObject([{ item: { summary: "policies/x.cedar" } }]);
   expect(existsSync(join(stand.root, "policies/x.cedar"))).toBe(false);
@@ -237,6 +249,34 @@ test("S110 nobody saves for a person who may not edit policies, and no other age
   await at.say("/spawn thief save it");
   expect(at.text()).toContain("only the shell's own agent saves artifacts");
   expect(agentsIn(stand.root)).toEqual(["reader.symbi", "shell.symbi", "thief.symbi"]);
+}, 60_000);
+
+const CONTEXT: ToolContext = {
+  session: sessionId("s_00000001"),
+  key: callKey(sessionId("s_00000001"), callId("1.0")),
+  epoch: epoch(1),
+  start: 1,
+  signal: new AbortController().signal,
+  spent: () => {},
+  note: () => {},
+  evidence: () => {},
+  wouldPermit: () => "yes",
+};
+
+test("S110 nothing is saved where the shell works for another agent, or at another surface: what asks there is not its own", async () => {
+  const stand = layOut();
+  closing.push(() => stand.remove());
+  const saveAt = async (surface: Surface | null): Promise<unknown> => {
+    const voices = { refuses: () => null, speaker: { principal: { kind: "user", id: "ann" } as const } };
+    const { tools } = shellTools(stand.config(), {}, { tools: [], speaking: async () => ({ agent: "shell", surface, voices }) });
+    const save = tools.find(({ name }) => name === "save_artifact");
+    const newly = ["permits: one · model · deny → allow"];
+    return save?.run({ path: "agents/one.symbi", content: GOOD, newly, people: false }, CONTEXT);
+  };
+  for (const elsewhere of ["coordinator", null] as const)
+    await expect(saveAt(elsewhere)).rejects.toThrow("in a conversation with the shell itself");
+  await expect(saveAt("shell")).rejects.toThrow("is not what was shown"); // looked at, and only then
+  expect(agentsIn(stand.root)).toEqual(["reader.symbi", "shell.symbi"]);
 }, 60_000);
 
 test("S116 what was saved is there before a server begun anew, and every conversation goes on, nothing of it printed twice", async () => {

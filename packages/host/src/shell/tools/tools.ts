@@ -2,7 +2,8 @@
  * The tools of the shell's agent: ordinary tools, decided like everybody's. What they save is what decides and what is run, so that saving is an effect of its own (`govern`),
  * asks a person, and is the shell's alone.
  *
- * S110 `save_artifact` asks with the difference and what it newly permits beside the question, and is done for nobody who may not edit policies.
+ * S110 `save_artifact` asks with the difference and what it newly permits beside the question, and is done for nobody who may not edit policies; not for another agent
+ *      that has the shell work for it, nor in a session of another surface: what decides there is not `policies/shell/`.
  * S111 after two validations of one artifact that failed in one turn there is no third: what is wrong is shown, and the person says how to go on.
  * S112 commands are run with `--allow-shell` and a permit, in a sandbox that sees neither keys nor state and writes nothing that decides; without either there is no such tool.
  * S198 what decides is what the project's own settings name, too: agents and tools in other folders are neither edited nor written by a command.
@@ -15,6 +16,7 @@ import {
   type Json,
   type JsonObject,
   type Middleware,
+  type Principal,
   type SessionId,
   type Tool,
 } from "@orgate/core";
@@ -45,7 +47,7 @@ const path = z
   .describe("Where it lies, or would lie: agents/NAME.symbi, policies/NAME.cedar, tools/NAME.clad.toml");
 const content = z.string().min(1).max(MAX_ARTIFACT).describe("The whole file");
 
-export function shellTools(config: Config, env: Env, desk: Pick<CoordinatorTools, "speaking" | "tools">): ShellTools {
+export function shellTools(config: Config, env: Env, desk: SpeaksFor & Pick<CoordinatorTools, "tools">): ShellTools {
   const tries = triesOf();
   return {
     tools: [
@@ -140,7 +142,18 @@ function textsIn(args: Json): Readonly<{ path: string; content: string }> | null
 
 // ── saving ──
 
-function saver(config: Config, env: Env, desk: Pick<CoordinatorTools, "speaking">): Tool {
+type Spoken = Awaited<ReturnType<CoordinatorTools["speaking"]>>;
+/** What of the coordinator's desk a save needs. */
+type SpeaksFor = Readonly<{
+  speaking(
+    session: SessionId,
+  ): Promise<
+    Pick<Spoken, "agent" | "surface"> &
+      Readonly<{ voices: Pick<Spoken["voices"], "refuses"> & Readonly<{ speaker: Readonly<{ principal: Principal }> }> }>
+  >;
+}>;
+
+function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
   const shelf = shelfOf(config);
   const tool = defineTool({
     name: "save_artifact",
@@ -152,6 +165,7 @@ function saver(config: Config, env: Env, desk: Pick<CoordinatorTools, "speaking"
       before: z.string().max(MAX_ARTIFACT).optional().describe("Set by the shell: what lies there now"),
       newly: z.array(z.string()).optional().describe("Set by the shell: what would be decided otherwise"),
       people: z.boolean().optional().describe("Set by the shell: whether it changes what people may do"),
+      used: z.boolean().optional().describe("Set by the shell: whether a tool that agents have becomes another"),
     }),
     repeat: "idempotent",
     effects: ["govern"],
@@ -160,10 +174,12 @@ function saver(config: Config, env: Env, desk: Pick<CoordinatorTools, "speaking"
     edits: true,
     resource: ({ path: id }) => ({ type: "Artifact", id }),
     resourceTypes: ["Artifact"],
-    async run({ path: at, content: text, before, newly, people = true }, { session, evidence }) {
+    async run({ path: at, content: text, before, newly, people = true, used = true }, { session, evidence }) {
       const { act } = await import("../../coordinator/access.ts");
-      const { agent, voices } = await desk.speaking(session);
+      const { agent, surface, voices } = await desk.speaking(session);
       if (agent !== SHELL) throw new Error("only the shell's own agent saves artifacts");
+      if (surface !== "shell")
+        throw new Error("artifacts are saved in a conversation with the shell itself: policies/shell/ decides there");
       const why = voices.refuses(act("edit-policy", "policies", { id: surfaceOf(at) }));
       if (why !== null) throw new Error(`\`${voices.speaker.principal.id}\` may not change what decides: ${why}`);
       if (newly === undefined) throw new Error("nobody was shown what it changes: propose it again");
@@ -171,7 +187,7 @@ function saver(config: Config, env: Env, desk: Pick<CoordinatorTools, "speaking"
         config,
         env,
         { path: at, content: text },
-        { ...(before === undefined ? {} : { before }), newly, people },
+        { ...(before === undefined ? {} : { before }), newly, people, used },
       );
       evidence({ edit });
       return { saved: at, kind: tried.artifact, agents: tried.agents, next: nextFor(at, tried.agents) };
