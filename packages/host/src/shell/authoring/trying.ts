@@ -6,7 +6,7 @@
  * S120 what the change newly permits, asks and forbids is found by deciding the same requests before and after it.
  * S108 nothing that is authored lets the shell itself do more, gives its tools to another agent, or has it run by a schedule, a webhook or a delegate.
  */
-import { type Agent, describe, FaultError, SURFACES, type Surface } from "@orgate/core";
+import { type Agent, describe, digestOf, FaultError, SURFACES, type Surface, toolFacts } from "@orgate/core";
 import { type LoadedPolicy, USER_ACTIONS } from "@orgate/core/gate";
 import type { SymbiProblem } from "@orgate/core/symbi";
 import { type Change, type Differences, differencesOf, type Side } from "../../agents-diff.ts";
@@ -284,6 +284,7 @@ export function changesOf(fit: Extract<Tried, { kind: "fit" }>): readonly string
   const found: Differences = differencesOf(about(before), about(after), [], null);
   const lines = [
     ...peopleLines(before, after),
+    ...usedLines(before, after),
     ...found.permits.map((one) => changeLine("permits", one)),
     ...found.asks.map((one) => changeLine("asks", one)),
     ...found.forbids.map((one) => changeLine("forbids", one)),
@@ -304,6 +305,26 @@ export function shownOf(lines: readonly string[]): readonly string[] {
 export function isAboutPeople({ artifact, sides }: Extract<Tried, { kind: "fit" }>): boolean {
   if (sides === null || sides.before === null) return artifact === "cedar";
   return peopleLines(sides.before, sides.after).length > 0;
+}
+
+/** S210 whether a tool that agents have already becomes another; where there is nothing to compare with, any manifest might be that of one. */
+export function isUsed({ artifact, sides }: Extract<Tried, { kind: "fit" }>): boolean {
+  if (sides === null || sides.before === null) return artifact === "toolclad";
+  return usedLines(sides.before, sides.after).length > 0;
+}
+
+/** What is decided stays the same, what is done does not: by whom, told by the tool. */
+function usedLines(before: Side, after: Side): readonly string[] {
+  const users = new Map<string, string[]>();
+  for (const { name: agent, tools } of before.agents)
+    for (const was of tools) {
+      const is = after.agents.find(({ name }) => name === agent)?.tools.find(({ name }) => name === was.name);
+      const isOther = is !== undefined && digestOf(toolFacts(is), sha256) !== digestOf(toolFacts(was), sha256);
+      if (isOther) users.set(was.name, [...(users.get(was.name) ?? []), agent]);
+    }
+  return [...users].map(
+    ([tool, agents]) => `another tool behind a name: ${tool}, which ${agents.join(", ")} ${agents.length === 1 ? "has" : "have"}`,
+  );
 }
 
 const surfaceIn = (path: string): Surface | null => SURFACES.find((one) => path.split("/").slice(1, -1).includes(one)) ?? null;

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import { openPolicies } from "../../policies.ts";
 import { loadProjectAgents } from "../../project-agents.ts";
 import { type Consented, carry, isConsentedTo } from "../authors.ts";
-import { BASE, layOut, type ProjectStand } from "../fixtures/project.ts";
+import { BASE, layOut, MANIFEST, type ProjectStand } from "../fixtures/project.ts";
 import { type AuthorStand, openAuthor } from "../fixtures/serving.ts";
 import { shellTools } from "./tools.ts";
 
@@ -142,7 +142,7 @@ test("S172 what was revoked stays so when the server is begun anew; another's co
   expect(next.text()).not.toContain("--yes:");
 }, 60_000);
 
-test("S174 what changes what people may do is asked about each time: neither --yes nor a grant in force covers it", async () => {
+test("S174 S210 what changes what people may do, or what runs behind a tool that agents have, is asked about each time: neither --yes nor a grant in force covers it", async () => {
   const mallory = '@id("x") permit(principal == User::"mallory", action in [Action::"approve", Action::"edit-policy"], resource);';
   const { stand, at } = await begun(
     {
@@ -150,9 +150,12 @@ test("S174 what changes what people may do is asked about each time: neither --y
         [
           rule('{ says: "agent" }', "save_artifact", "agents/helper.symbi", GOOD),
           rule('{ says: "people" }', "save_artifact", "policies/x.cedar", mallory),
+          rule('{ says: "tool" }', "save_artifact", "tools/say.clad.toml", MANIFEST.replace("echo {text}", "echo -n {text}")),
           '{ when: { called: ["save_artifact"] }, say: "done" }',
         ].join(", "),
       ),
+      "tools/say.clad.toml": MANIFEST,
+      "agents/speaker.symbi": GOOD.replaceAll("helper", "speaker").replaceAll("read_note", "say"),
     },
     ["yes"],
   );
@@ -163,6 +166,15 @@ test("S174 what changes what people may do is asked about each time: neither --y
   await answer(at, "deny");
   await at.say("save agent", "ended");
   expect(existsSync(join(stand.root, "agents/helper.symbi"))).toBe(true); // by --yes, which the first question did not use up
+  await at.say("save tool");
+  expect(at.shell.questions()).toMatchObject([
+    {
+      item: { summary: "tools/say.clad.toml", asks: [{ grant: "tool session" }, { grant: null }] },
+      edit: { newly: ["another tool behind a name: say, which speaker has"] },
+    },
+  ]);
+  await answer(at, "deny");
+  expect(readFileSync(join(stand.root, "tools/say.clad.toml"), "utf8")).toBe(MANIFEST);
   await at.say("save people");
   expect(at.shell.questions()).toMatchObject([{ item: { summary: "policies/x.cedar" } }]);
   expect(existsSync(join(stand.root, "policies/x.cedar"))).toBe(false);

@@ -23,7 +23,7 @@ async function refusedBecause(path: string, content: string): Promise<string> {
   const before = readdirSync(stand.root, { recursive: true }).sort();
   const found = await looked(path, content);
   const why = found.kind === "unfit" ? found.problems.map(({ detail }) => detail).join("\n") : "FIT";
-  await expect(save(stand.config(), {}, { path, content }, { newly: [], people: false })).rejects.toThrow();
+  await expect(save(stand.config(), {}, { path, content }, { newly: [], people: false, used: false })).rejects.toThrow();
   expect(readdirSync(stand.root, { recursive: true }).sort()).toEqual(before);
   return why;
 }
@@ -234,6 +234,23 @@ test("S171 the manifest behind a tool that a person gave the shell is not rewrit
   const shell = readFileSync(join(stand.root, "agents/shell.symbi"), "utf8");
   stand.put("agents/shell.symbi", shell.replace("list_agents,", "list_agents, say,"));
   expect(await refusedBecause("tools/say.clad.toml", other)).toContain("`say` is a tool that the shell itself uses");
+});
+
+test("S210 a manifest behind a tool that agents have is told with who has it; a new one, or the same once more, is not", async () => {
+  stand.put("tools/say.clad.toml", MANIFEST);
+  const other = MANIFEST.replace('template = "echo {text}"', 'template = "echo -n {text}"');
+  const shown = async (content: string, path = "tools/say.clad.toml") => {
+    const found = await looked(path, content);
+    return found.kind === "fit" ? [found.shown.used, found.shown.newly[0]] : found.problems;
+  };
+  expect(await shown(other)).toEqual([false, "nothing is decided otherwise"]); // nobody has it
+  stand.put(
+    "agents/reader.symbi",
+    readFileSync(join(stand.root, "agents/reader.symbi"), "utf8").replaceAll("read_note]", "read_note, say]"),
+  );
+  expect(await shown(other)).toEqual([true, "another tool behind a name: say, which reader has"]);
+  expect(await shown(MANIFEST)).toEqual([false, "nothing is decided otherwise"]);
+  expect(await shown(MANIFEST.replace('"say"', '"whisper"'), "tools/whisper.clad.toml")).toEqual([false, "nothing is decided otherwise"]);
 });
 
 test("S178 what is newly permitted beyond what there is room for is told apart as well", () => {

@@ -61,8 +61,9 @@ export function shelfOf(config: Config): Shelf {
 /**
  * What a person is shown beside the question. `before` is left out for a new file.
  * S174 `people`: it changes what people may do, or nobody can tell: policies ask about that each time, and no grant covers it.
+ * S210 `used`: a tool that agents have already becomes another one: the same.
  */
-export type Shown = Readonly<{ before?: string; newly: readonly string[]; people: boolean }>;
+export type Shown = Readonly<{ before?: string; newly: readonly string[]; people: boolean; used: boolean }>;
 export type Looked = Readonly<{ kind: "fit"; shown: Shown; tried: Extract<Tried, { kind: "fit" }> } | Extract<Tried, { kind: "unfit" }>>;
 
 export async function lookAt(config: Config, env: Env, shelf: Shelf, artifact: Artifact): Promise<Looked> {
@@ -70,10 +71,11 @@ export async function lookAt(config: Config, env: Env, shelf: Shelf, artifact: A
   if (why !== null)
     return { kind: "unfit", problems: [{ file: artifact.path, line: 1, column: 1, detail: why, hint: "choose another place" }] };
   const before = shelf.read(artifact.path);
-  const { changesOf, isAboutPeople, tryArtifact } = await import("../authoring/trying.ts"); // where something is authored, and not before
+  const { changesOf, isAboutPeople, isUsed, tryArtifact } = await import("../authoring/trying.ts"); // where something is authored, and not before
   const tried = await tryArtifact(config, artifact, env);
   if (tried.kind === "unfit") return tried;
-  return { kind: "fit", tried, shown: { ...(before === null ? {} : { before }), newly: changesOf(tried), people: isAboutPeople(tried) } };
+  const shown = { newly: changesOf(tried), people: isAboutPeople(tried), used: isUsed(tried) };
+  return { kind: "fit", tried, shown: before === null ? shown : { before, ...shown } };
 }
 
 export type Saved = Readonly<{ edit: FileEdit; tried: Extract<Tried, { kind: "fit" }> }>;
@@ -98,7 +100,11 @@ export async function save(config: Config, env: Env, artifact: Artifact, shown: 
   if (looked.kind === "unfit") throw new Error(`nothing was written: ${problemLines(looked.problems)}`);
   if (now === content) return { edit: editOf(before), tried: looked.tried }; // it was written before a crash, or lies there already
   if (now !== before) throw new Error(`\`${path}\` is not what was shown any more: propose it again`);
-  if (looked.shown.people !== shown.people || JSON.stringify(looked.shown.newly) !== JSON.stringify(shown.newly))
+  if (
+    looked.shown.people !== shown.people ||
+    looked.shown.used !== shown.used ||
+    JSON.stringify(looked.shown.newly) !== JSON.stringify(shown.newly)
+  )
     throw new Error(`what \`${path}\` newly permits is not what was shown: propose it again`);
   shelf.write(artifact, before);
   return { edit: editOf(before), tried: looked.tried };

@@ -165,6 +165,7 @@ function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
       before: z.string().max(MAX_ARTIFACT).optional().describe("Set by the shell: what lies there now"),
       newly: z.array(z.string()).optional().describe("Set by the shell: what would be decided otherwise"),
       people: z.boolean().optional().describe("Set by the shell: whether it changes what people may do"),
+      used: z.boolean().optional().describe("Set by the shell: whether a tool that agents have becomes another"),
     }),
     repeat: "idempotent",
     effects: ["govern"],
@@ -173,7 +174,7 @@ function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
     edits: true,
     resource: ({ path: id }) => ({ type: "Artifact", id }),
     resourceTypes: ["Artifact"],
-    async run({ path: at, content: text, before, newly, people = true }, { session, evidence }) {
+    async run({ path: at, content: text, before, newly, people = true, used = true }, { session, evidence }) {
       const { act } = await import("../../coordinator/access.ts");
       const { agent, surface, voices } = await desk.speaking(session);
       if (agent !== SHELL) throw new Error("only the shell's own agent saves artifacts");
@@ -186,7 +187,7 @@ function saver(config: Config, env: Env, desk: SpeaksFor): Tool {
         config,
         env,
         { path: at, content: text },
-        { ...(before === undefined ? {} : { before }), newly, people },
+        { ...(before === undefined ? {} : { before }), newly, people, used },
       );
       evidence({ edit });
       return { saved: at, kind: tried.artifact, agents: tried.agents, next: nextFor(at, tried.agents) };
