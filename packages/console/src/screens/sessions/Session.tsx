@@ -88,7 +88,7 @@ function Told({ session, wanted, tab }: Given) {
             count={last}
             keyAt={(i) => String(rows[i]?.seq ?? i)}
             estimate={LINE_PX}
-            goTo={goTo ?? (wanted >= 1 ? at - 1 : null)}
+            goTo={goTo ?? (wanted >= 1 && (wanted <= last || feed.caughtUp) ? at - 1 : null)} // not after the end of what is still coming
             onStep={by}
             row={(i) => {
               const one = rows[i];
