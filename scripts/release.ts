@@ -58,17 +58,22 @@ function copyProject(from: string, to: string): void {
 }
 
 function assemble(source: string, compiled: string, folder: string): void {
-  cpSync(compiled, folder, { recursive: true });
+  const manifest = publishedManifest(JSON.parse(readFileSync(join(source, "package.json"), "utf8")));
+  const doors = [...leaves(manifest.exports), ...startedFrom(manifest)].filter((target) => /(?<!\.d)\.js$/.test(target));
+  for (const file of filesUnder(compiled)) if (file.endsWith(".js")) refuseSourceNames(file, readFileSync(join(compiled, file), "utf8"));
+  // code in few pieces, types file by file: whoever reads them follows names
+  cpSync(compiled, folder, { recursive: true, filter: (path) => !path.endsWith(".js") });
+  const entries = doors.map((door) => door.replace(/^\.\//, "").replace(/\.js$/, ""));
+  run(process.execPath, [join(import.meta.dirname, "bundle.ts"), "--from", compiled, "--to", folder, ...entries], source);
   for (const file of filesUnder(folder)) {
-    const text = readFileSync(join(folder, file), "utf8");
-    writeFileSync(join(folder, file), file.endsWith(".d.ts") ? withCompiledNames(text) : refuseSourceNames(file, text));
+    if (!file.endsWith(".d.ts")) continue;
+    writeFileSync(join(folder, file), withCompiledNames(readFileSync(join(folder, file), "utf8")));
   }
   for (const name of BESIDE) if (existsSync(join(source, name))) cpSync(join(source, name), join(folder, name), { recursive: true });
   for (const file of assetsOf(join(source, "src"))) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     cpSync(join(source, "src", file), join(folder, file));
   }
-  const manifest = publishedManifest(JSON.parse(readFileSync(join(source, "package.json"), "utf8")));
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
@@ -87,10 +92,9 @@ export function withCompiledNames(declaration: string): string {
 }
 
 /** A worker or a module that is found by its source's name would be missing once compiled. */
-export function refuseSourceNames(file: string, code: string): string {
+export function refuseSourceNames(file: string, code: string): void {
   const left = tokensOf(code).find((token) => token.kind === "text" && /^\.{1,2}\/.*(?<!\.d)\.tsx?$/.test(token.value));
   if (left !== undefined) throw new Error(`${file} names \`${left.value}\` at run time: take the extension from import.meta.url`);
-  return code;
 }
 
 /** Entry points move from `./src/a.ts` to `./a.js`; what only development needs is dropped. */
@@ -118,8 +122,9 @@ function pack(folder: string, out: string): string {
 /** What a tarball with these files and this manifest must not be published with. */
 export function objections(files: readonly string[], manifest: Manifest): readonly string[] {
   const names = new Set(files);
-  const started = manifest.bin === undefined ? [] : ["main.js"]; // what bin/orgate.js imports
-  const targets = [...leaves(manifest.exports), ...leaves(manifest.bin), ...started].map((target) => target.replace(/^\.\//, ""));
+  const targets = [...leaves(manifest.exports), ...leaves(manifest.bin), ...startedFrom(manifest)].map((target) =>
+    target.replace(/^\.\//, ""),
+  );
   const pins = Object.entries({ ...record(manifest.dependencies), ...record(manifest.optionalDependencies) });
   return [
     ...files.filter((file) => isTest(file) || /\.test(-d)?\.(d\.ts|js)$/.test(file)).map((file) => `\`${file}\` is a test`),
@@ -132,6 +137,9 @@ export function objections(files: readonly string[], manifest: Manifest): readon
     ...pins.filter(([, version]) => !/^\d+\.\d+\.\d+/.test(String(version))).map(([name]) => `\`${name}\` is not pinned`),
   ];
 }
+
+/** What bin/orgate.js imports. */
+const startedFrom = (manifest: Manifest): readonly string[] => (manifest.bin === undefined ? [] : ["main.js"]);
 
 const isShippedProject = (file: string): boolean =>
   Object.values(PROJECTS).some((places) => Object.values(places).some((place) => file.startsWith(`${place}/`)));

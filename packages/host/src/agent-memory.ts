@@ -5,10 +5,12 @@
  * R19 an agent's file that has not changed, with tools, groups and code that have not changed, is neither read nor compiled again by the commands that run agents; it
  *     is the same agent, with the same policies and the same digest. `agents validate`, `agents explain`, `agents diff` and `policy check` read everything.
  */
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import type { Compiled, SymbiFile } from "@orgate/core/symbi";
-import { codeFiles, NOTHING_REMEMBERED, orgateHome, type Remembered, rememberedIn, sha256 } from "./compose.ts";
+import { codeFiles } from "./code-files.ts";
+import { NOTHING_REMEMBERED, orgateHome, type Remembered, rememberedIn, sha256 } from "./compose.ts";
 import type { Config } from "./config.ts";
 import type { SymbiOrigin } from "./project-symbi.ts";
 import type { Env } from "./secrets.ts";
@@ -24,12 +26,16 @@ export type AgentMemory = Readonly<{
   keepCompiled(origin: SymbiOrigin, seen: Seen, made: Made): void;
 }>;
 
+/** Whose files have a say in what is made. */
+const ROOMS = ["vocab", "agents", "agents/symbi", "gate"];
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+
 /** What is remembered of this project by the person who runs it. */
 export const projectMemory = (config: Pick<Config, "root">, env: Env): Remembered =>
   rememberedIn({
     home: orgateHome(env),
     root: config.root,
-    stamp: [version(), process.version, codeFiles(fileURLToPath(new URL(".", import.meta.url)))].join("\n"),
+    stamp: [version(), process.version, codeFiles(ROOMS, [HERE, join(HERE, "chunks")])].join("\n"),
     hash: sha256,
   });
 

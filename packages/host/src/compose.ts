@@ -64,7 +64,7 @@ export {
 export { loadCodeSkills, loadTomlAgents, loadToolBox } from "./adapters/agent-toml.ts";
 export { type Calendar, isTimeZone, openCalendar, readTime } from "./adapters/calendar.ts";
 export { cedarEngine } from "./adapters/cedar-engine.ts";
-export { type CheckedBefore, checkedBefore, gateFiles, NOTHING_CHECKED } from "./adapters/checked-file.ts";
+export { type CheckedBefore, checkedBefore, NOTHING_CHECKED } from "./adapters/checked-file.ts";
 export { type Watching, watchFolder } from "./adapters/folder-watch.ts";
 export { hiddenPrompt } from "./adapters/hidden-prompt.ts";
 export { type Answered, type Door, offerIntent, socketsIn } from "./adapters/intent-socket.ts";
@@ -106,7 +106,7 @@ export {
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
 export { type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
 export { projectPlaces } from "./adapters/project-places.ts";
-export { codeFiles, NOTHING_REMEMBERED, type Remembered, rememberedIn } from "./adapters/remembered-file.ts";
+export { NOTHING_REMEMBERED, type Remembered, rememberedIn } from "./adapters/remembered-file.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
 export { type HostRunning, hostRunning, loadRunners } from "./adapters/running/running.ts";
 /** How hosts are reached that somebody else names, by the guard of HTTP tools. */

@@ -35,13 +35,13 @@ import {
   type PolicyProblem,
   type PolicySet,
 } from "@orgate/core/gate";
+import { codeFiles } from "./code-files.ts";
 import {
   type CheckedBefore,
   cedarEngine,
   checkedBefore,
   type FolderPlace,
   type FoundTable,
-  gateFiles,
   NOTHING_CHECKED,
   type PolicyFolder,
   type ReadFolder,
@@ -333,7 +333,7 @@ export function openPolicies(
 ): Policies {
   const place = policyPlace(config);
   const engine = cedarEngine();
-  const checked = checkedBefore(config.journal.directory, [version(), engine.version(), gateFiles()].join("\n"));
+  const checked = checkedBefore(config.journal.directory, [version(), engine.version(), codeFiles(["gate"])].join("\n"));
   return policiesOf({ place, agents, groups: config.groups, surface, checked, ...(only === undefined ? {} : { only }) }, engine);
 }
 

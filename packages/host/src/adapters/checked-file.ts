@@ -2,9 +2,8 @@
  * What was checked before and found good, in `.orgate/checked.json`: digests, and what was remarked of each. A cache and never the truth: where it is lost,
  * damaged, or of other code, everything is checked again, and a disk that takes no file costs time alone.
  */
-import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Remark } from "@orgate/core/gate";
 import * as z from "zod";
 import { readTextFile } from "../text-file.ts";
@@ -74,16 +73,4 @@ function readChecked(file: string, stamp: string): Map<string, readonly Remark[]
   } catch {
     return new Map();
   }
-}
-
-/** Names, sizes and times of the files that decide: in a checkout they change while the version stays. */
-export function gateFiles(): string {
-  const folder = dirname(createRequire(import.meta.url).resolve("@orgate/core/gate"));
-  return readdirSync(folder)
-    .sort()
-    .map((name) => {
-      const { size, mtimeMs } = statSync(join(folder, name));
-      return `${name} ${size} ${mtimeMs}`;
-    })
-    .join("\n");
 }

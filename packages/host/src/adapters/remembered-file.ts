@@ -4,9 +4,8 @@
  *
  * R18 a cache and never the truth: what is damaged, of other code or of another project, or lies where others may write, is not used, and made anew.
  */
-import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Hash } from "@orgate/core";
 import * as z from "zod";
 
@@ -106,27 +105,4 @@ function readLines(folder: string, file: string, stamp: string, hash: Hash): Map
     known.clear(); // not there, or not ours
   }
   return known;
-}
-
-/** Rooms of core that have a say in what is made of a file, and what a published package has in their place. */
-const ROOMS = ["vocab", "agents", "agents/symbi", "gate", "chunks"];
-
-/** Names, sizes and times of the files that make: in a checkout they change while the version stays. */
-export function codeFiles(host: string): string {
-  const core = dirname(createRequire(import.meta.url).resolve("@orgate/core"));
-  return [...ROOMS.map((room) => join(core, room)), host, join(host, "chunks")].map(listing).join("\n");
-}
-
-function listing(folder: string): string {
-  try {
-    return readdirSync(folder)
-      .sort()
-      .map((name) => {
-        const { size, mtimeMs } = statSync(join(folder, name));
-        return `${name} ${size} ${mtimeMs}`;
-      })
-      .join("\n");
-  } catch {
-    return ""; // a checkout has no chunks, a published package fewer folders
-  }
 }

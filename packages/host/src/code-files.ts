@@ -1,0 +1,24 @@
+/** Which code this is, for what is remembered of its work: in a checkout it changes while its version stays. */
+import { readdirSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+/** Rooms of core, by name, and other folders: names, sizes and times of the files in them. A published package has pieces in place of most. */
+export function codeFiles(rooms: readonly string[], folders: readonly string[] = []): string {
+  const core = dirname(createRequire(import.meta.url).resolve("@orgate/core"));
+  return [...[...rooms, "chunks"].map((room) => join(core, room)), ...folders].map(listing).join("\n");
+}
+
+function listing(folder: string): string {
+  try {
+    return readdirSync(folder)
+      .sort()
+      .map((name) => {
+        const { size, mtimeMs } = statSync(join(folder, name));
+        return `${name} ${size} ${mtimeMs}`;
+      })
+      .join("\n");
+  } catch {
+    return ""; // not every form of the package has every folder
+  }
+}
