@@ -22,6 +22,8 @@ export type Change = Readonly<{
   action: string;
   args: JsonObject | null;
   labels: readonly string[];
+  /** Where the sessions were opened of all that are alike. */
+  surfaces: readonly Facts["surface"][];
   before: Decided;
   after: Decided;
   /** How many requests were decided in the same way by the same policies. */
@@ -55,8 +57,18 @@ export function differencesOf(before: Side, after: Side, history: readonly Reque
     changes.set(
       key,
       same === undefined
-        ? { source, agent: facts.agent, action: name, args, labels: facts.labels, before: was, after: is, alike: 1 }
-        : { ...same, alike: same.alike + 1 },
+        ? {
+            source,
+            agent: facts.agent,
+            action: name,
+            args,
+            labels: facts.labels,
+            surfaces: [facts.surface],
+            before: was,
+            after: is,
+            alike: 1,
+          }
+        : { ...same, alike: same.alike + 1, surfaces: [...new Set([...same.surfaces, facts.surface])] },
     );
   }
   const all = [...changes.values()];
@@ -117,7 +129,16 @@ function rewrittenOf(before: Side, after: Side): readonly Rewritten[] {
 
 function settingsIn(agent: Agent): Readonly<Record<string, string>> {
   const { model, fallbacks, limits, groups, delegates, maxDepth, knowledge, instructions, output, breaker, retry, context } = agent;
-  const tools = agent.tools.map(({ name, effects, labels }) => ({ name, effects, labels }));
+  const tools = agent.tools.map(({ name, effects, labels, riskTier, humanApproval, sandbox, targets, outgoing }) => ({
+    name,
+    effects,
+    labels,
+    riskTier,
+    humanApproval,
+    sandbox,
+    targets: Object.keys(targets),
+    outgoing,
+  }));
   const all = {
     model,
     fallbacks,

@@ -279,6 +279,16 @@ test("G9 annotations that say nothing, or nothing sensible, are refused where th
   expect(problems(`@reason("see @ask") @ask("no") forbid (principal, action, resource);`)).toMatchObject([{ line: 1, column: 21 }]);
 });
 
+test("A75 a case may say which schedule or delivery opened its session", () => {
+  const gate = gateOf(
+    'permit (principal, action == Action::"model", resource) when { context.origin has schedule && context.origin.schedule == "nightly" };',
+  );
+  const got = (more: object) =>
+    runCase(caseSchema.parse({ name: "x", agent: "ops", action: "model", verdict: "allow", ...more }), gate, CAST.tools, sha256).got.kind;
+  expect([got({}), got({ origin: { schedule: "nightly" } }), got({ origin: { delivery: "nightly" } })]).toEqual(["deny", "allow", "deny"]);
+  expect(caseSchema.safeParse({ name: "x", action: "model", verdict: "deny", origin: {} }).success).toBe(false);
+});
+
 test("A73 a question that nobody could ever answer is refused where it stands, with who is missing", () => {
   const told = (annotations: string, cast: Cast = CAST) => {
     const loaded = loadPolicies(

@@ -2,13 +2,13 @@
  * Requests that tell two sets of policies apart: at the values where a condition turns. What a policy compares an argument, a label, a counter or a person with is tried, with what lies
  * right beside it: one at a time, all that one policy compares together, and any two together.
  */
-import type { Json, JsonObject, Tool } from "@orgate/core";
+import { type Json, type JsonObject, SURFACES, type Tool } from "@orgate/core";
 import { type Case, type Cast, caseSchema, type LoadedPolicy } from "@orgate/core/gate";
 
 /** `[path] → values`; undefined: left out. A label or a media type is a path of its own: it is there, or it is not. */
 type Turns = Map<string, Set<Json | undefined>>;
 
-export const MOST_PROBES = 2_000;
+const MOST_PROBES = 2_000;
 /** Of one policy: all that it compares, taken together. */
 const MOST_OF_ONE = 256;
 
@@ -110,15 +110,33 @@ function caseOf({ agent, act, tool }: Probing, { args, resource }: Base, changes
     else if (head === "onBehalfOf" && typeof value === "string") made["onBehalfOf"] = value;
     else if (head === "origin" && rest[0] === "surface") made["surface"] = value;
     else if (head === "origin" && rest[0] === "user" && typeof value === "string") made["onBehalfOf"] = value;
+    else if (head === "origin" && typeof value === "string") come(made, rest[0] ?? "", value);
     else if (head === "spent") put(made, [rest[0] === "cents" ? "cents" : "spent", rest[1] ?? "turn"], value);
-    else if (head === "calls" || head === "facts" || (head === "args" && args !== null)) put(made, [head, ...rest], value);
-    else if (head === "targets" && rest[0] !== "count")
-      for (const arg of Object.keys(tool?.targets ?? {})) put(made, ["facts", arg, ...rest], value);
+    else if (head === "facts") tell(made, tool, rest, value);
+    else if (head === "calls" || (head === "args" && args !== null)) put(made, [head, ...rest], value);
+    else if (head === "targets" && rest[0] === "count") put(made, path.split("."), value);
+    else if (head === "targets") for (const arg of Object.keys(tool?.targets ?? {})) tell(made, tool, [arg, ...rest], value);
+    else if (head === "outgoing") for (const arg of tool?.outgoing ?? []) tell(made, tool, [arg, ...rest], value);
     else if (head === "resource" && args !== null) touch(made, args, value);
     else if (head === "resource" && resource !== null && typeof value === "string") made["resource"] = { ...resource, id: value };
   }
+  // what is said of all of them together is said beside their number, once that is told
+  if ("targets" in made) for (const { path, value } of changes) if (path.startsWith("targets.")) put(made, path.split("."), value);
   const found = Object.fromEntries(Object.entries(there).flatMap(([name, all]) => (all.length === 0 ? [] : [[name, [...new Set(all)]]])));
   return { ...made, ...found };
+}
+
+/** What a text that leaves holds has no fact of a target's: without its links it would be taken for one. */
+function tell(made: Record<string, unknown>, tool: Tool | null, [arg = "", ...rest]: readonly string[], value: Json | undefined): void {
+  if (tool?.outgoing.includes(arg) === true && record(record(made["facts"])?.[arg])?.["links"] === undefined)
+    put(made, ["facts", arg, "links"], []);
+  put(made, ["facts", arg, ...rest], value);
+}
+
+/** By a schedule, or by a delivery: at their own surface unless another is tried. */
+function come(made: Record<string, unknown>, by: string, value: string): void {
+  made["origin"] = { [by]: value };
+  made["surface"] ??= by === "schedule" ? "schedule" : "webhook";
 }
 
 /** Which argument says what a call touches is the tool's own matter: each text is tried as it. */
@@ -144,16 +162,18 @@ function put(into: Record<string, unknown>, path: readonly string[], value: Json
 const record = (value: unknown): Readonly<Record<string, unknown>> | null =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
 
-function turnsOf({ json }: LoadedPolicy, { users }: Probing): Turns {
+function turnsOf({ json, file }: LoadedPolicy, probing: Probing): Turns {
   const turns: Turns = new Map();
-  for (const { body } of json.conditions) collect(body, turns, users);
+  for (const { body } of json.conditions) collect(body, turns, probing);
   resourceIds(json.resource, turns);
+  const own = SURFACES.find((surface) => file.split("/").at(-2) === surface);
+  if (own !== undefined) add(turns, "origin.surface", own); // it counts nowhere else
   return turns;
 }
 
 /** Conditions in Cedar's JSON form: one operator, with `left` and `right`, or a list of arguments. */
-function collect(e: unknown, turns: Turns, users: Probing["users"]): void {
-  if (Array.isArray(e)) for (const one of e) collect(one, turns, users);
+function collect(e: unknown, turns: Turns, probing: Probing): void {
+  if (Array.isArray(e)) for (const one of e) collect(one, turns, probing);
   const node = record(e);
   if (node === null) return;
   for (const [op, inner] of Object.entries(node)) {
@@ -163,13 +183,24 @@ function collect(e: unknown, turns: Turns, users: Probing["users"]): void {
       if (path !== null) for (const value of literalsOf(b)) for (const near of nearby(op, path, value)) add(turns, path, near);
     }
     const path = pathOf(record(inner)?.["left"]) ?? pathOf(record(inner)?.["arg"]);
-    if (op === "in" && path !== null) for (const user of membersOf(record(inner)?.["right"], users)) add(turns, path, user);
-    if (op === "isEmpty" && path?.startsWith("args.") === true) for (const list of [[], ["x"]]) add(turns, path, list);
+    if (op === "in" && path !== null) for (const user of membersOf(record(inner)?.["right"], probing.users)) add(turns, path, user);
+    if (op === "isEmpty" && path !== null && LISTS.test(path)) for (const list of [[], ["x"]]) add(turns, path, list);
     if (op === "like" && path !== null) for (const text of patternsOf(record(inner)?.["pattern"])) add(turns, path, text);
-    if (op === "has" && path !== null) add(turns, `${path}.${String(record(inner)?.["attr"])}`, undefined);
+    if (op === "has" && path !== null) present(path, String(record(inner)?.["attr"]), turns, probing);
     if (op === ".") flag(node, turns);
-    collect(inner, turns, users);
+    collect(inner, turns, probing);
   }
+}
+/** Of what is a list only one is told apart by what it holds; of an argument, nobody knows. */
+const LISTS = /^(?:args\..+|(?:facts\.[^.]+|targets|outgoing)\.(?:links|addresses|seenUnder))$/;
+
+/** There, and not there. */
+function present(path: string, attr: string, turns: Turns, { tool }: Probing): void {
+  add(turns, `${path}.${attr}`, undefined);
+  if (path === "origin") add(turns, `origin.${attr}`, "any");
+  if (path === "spent") add(turns, `spent.${attr}.turn`, 1);
+  const schema = record(record(tool?.inputSchema["properties"])?.[attr]);
+  if ((path === "args" || path === "facts") && schema !== null) add(turns, `args.${attr}`, valueFor(schema));
 }
 
 /** What is read as it is: true or false. What a tool does not take is left out by the tool. */
@@ -177,12 +208,13 @@ function flag(e: unknown, turns: Turns): void {
   const path = pathOf(e);
   if (path !== null && FLAGS.test(path)) for (const value of [true, false]) add(turns, path, value);
 }
-const FLAGS = /^(?:(?:facts\.[^.]+|targets)\.(?:known|inRequest|vouched|nameInRequest)|args\..+)$/;
+const FLAGS = /^(?:(?:facts\.[^.]+|targets|outgoing)\.(?:known|inRequest|vouched|nameInRequest)|args\..+)$/;
 
 /** A list is compared with what it holds. */
 function nearby(op: string, path: string, value: Json): readonly Json[] {
-  const isOfList = op.startsWith("contains") && path.startsWith("args.");
-  return isOfList ? [...beside(value), [value], []] : beside(value);
+  if (path === "origin.surface") return SURFACES; // a policy that names one is about all the others too
+  if (!op.startsWith("contains") || !LISTS.test(path)) return beside(value);
+  return path.startsWith("args.") ? [...beside(value), [value], []] : [[value], [`${String(value)}x`], []];
 }
 
 /** `user in "operators"`. */

@@ -10,8 +10,11 @@ import {
   type Label,
   type Lately,
   MICROS_PER_CENT,
+  millis,
+  type Origin,
   type OutgoingFacts,
   SCOPES,
+  SURFACES,
   type TargetFacts,
   type Tool,
   type Verdict,
@@ -57,7 +60,9 @@ export const caseSchema = z.strictObject({
   targets: sumSchema.optional(),
   outgoing: leavingSchema.optional(),
   onBehalfOf: z.string().default("somebody"),
-  surface: z.enum(["cli", "library", "coordinator", "shell", "api", "schedule", "webhook", "mcp"]).default("cli"),
+  surface: z.enum(SURFACES).default("cli"),
+  /** Of a session that nobody opened by hand: by which schedule, or by which delivery. */
+  origin: z.union([z.strictObject({ schedule: z.string() }), z.strictObject({ delivery: z.string() })]).optional(),
   verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
   /** Ids that must be among the deciding policies. */
   because: z.array(z.string()).default([]),
@@ -131,7 +136,13 @@ export const factsOf = (c: Case, tools: readonly Tool[] = []): Facts => ({
   media: c.media,
   lately: ({ name, value }) => latelyOf(c, name, value),
   aims: () => aimsOf(c, tools),
+  ...(c.origin === undefined ? {} : { origin: originOf(c.origin) }),
 });
+
+const originOf = (given: NonNullable<Case["origin"]>): Origin =>
+  "schedule" in given
+    ? { kind: "schedule", schedule: given.schedule, dueAt: millis(0), attempt: 1 }
+    : { kind: "webhook", webhook: "any", provider: "custom", delivery: given.delivery, key: ZERO };
 
 type Target = Omit<z.infer<typeof sumSchema>, "count"> &
   Readonly<{ calls?: z.infer<typeof counts>; name?: string | undefined; nameInRequest?: boolean }>;

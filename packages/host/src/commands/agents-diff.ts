@@ -79,7 +79,13 @@ function show(screen: Screen, title: string, tone: "good" | "bad" | "warn", chan
       c.agent,
       c.action,
       shortened(
-        [c.args === null ? "" : JSON.stringify(c.args), ...c.labels.map((l) => `[${l}]`)].filter((t) => t !== "").join(" "),
+        [
+          c.args === null ? "" : JSON.stringify(c.args),
+          ...c.labels.map((l) => `[${l}]`),
+          c.surfaces.includes("cli") ? "" : `at ${c.surfaces.join(", ")}`,
+        ]
+          .filter((t) => t !== "")
+          .join(" "),
         MOST_WITH,
       ),
       { text: `${c.before.verdict} → ${c.after.verdict}`, tone },

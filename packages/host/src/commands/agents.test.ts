@@ -330,6 +330,54 @@ test("Y78 Y54 a change that permits more is told however deep its condition, and
   expect(await permits(changed(boss(""), boss('"agent:payer"')))).toEqual([{ action: "delegate", args: null }]);
 });
 
+test("Y80 diff tries where a session comes from, what leaves, how many targets there are, what need not be given, and what a tool says of itself", async () => {
+  const desk = bank();
+  const tool = (risk: string) =>
+    `${TOOLS}export const post = defineTool({ name: "post", description: "posts", riskTier: "${risk}", targets: { to: "recipient" }, outgoing: ["text"], effects: ["network"],
+  input: z.strictObject({ to: z.string(), text: z.string(), note: z.string().optional() }), run: () => "posted" });\n`;
+  desk.write("tools/bank.ts", tool("low"));
+  const before = join(desk.root, "..", "once");
+  cpSync(desk.root, before, { recursive: true, filter: (path) => !path.includes(".orgate") });
+  type Found = Readonly<{
+    rewritten: { what: string }[];
+    permits: { action: string; surfaces: string[] }[];
+    forbids: { action: string; surfaces: string[] }[];
+  }>;
+  const found = async (other = before) => {
+    const { stdout, stderr } = await desk.orgate("agents", "diff", other, "--json");
+    expect(stderr).toBe("");
+    return JSON.parse(stdout) as Found;
+  };
+  const text = (rule: string) => payer(`    allow: tools\n    ${rule}`).replace("[pay, bills]", "[post]");
+  const permits = async (rule: string) => {
+    writeFileSync(join(before, "agents/payer.symbi"), text(rule));
+    desk.write("agents/payer.symbi", text(""));
+    return (await found()).permits.map(({ action, surfaces }) => `${action} ${surfaces.join()}`);
+  };
+  expect(await permits('deny: post if "https://evil.example/" in outgoing.links')).toEqual(["tool:post cli"]);
+  expect(await permits("deny: post if !outgoing.links.is_empty() && outgoing.vouched")).toEqual(["tool:post cli"]);
+  expect(await permits('deny: post if "untrusted" in facts.text.seenUnder')).toEqual(["tool:post cli"]);
+  expect(await permits("deny: post if targets.count > 3 && targets.known")).toEqual(["tool:post cli"]);
+  expect(await permits('deny: post if origin.surface != "cli"')).toEqual(["tool:post library,coordinator,shell,api,schedule,webhook,mcp"]);
+  expect(await permits('deny: post if has(origin.schedule) && origin.schedule == "nightly"')).toEqual(["tool:post schedule"]);
+  expect(await permits("deny: post if has(origin.delivery)")).toEqual(["tool:post webhook"]);
+  expect(await permits("deny: post if has(args.note)")).toEqual(["tool:post cli"]);
+  expect(await permits('deny: post if tool.riskTier == "low"')).toEqual(["tool:post cli"]);
+  // a policy of one surface is tried there
+  expect(await permits("")).toEqual([]);
+  desk.write("policies/webhook/more.cedar", 'forbid(principal, action == Action::"tool:post", resource);\n');
+  expect((await found()).forbids).toMatchObject([{ action: "tool:post", surfaces: ["webhook"] }]);
+  // what a tool says of itself decides, also where the rule is the same
+  desk.write("agents/payer.symbi", text('deny: post if tool.riskTier == "high"'));
+  const riskier = join(desk.root, "..", "riskier");
+  cpSync(desk.root, riskier, { recursive: true, filter: (path) => !path.includes(".orgate") });
+  writeFileSync(join(riskier, "tools/bank.ts"), tool("high"));
+  expect(await found(riskier)).toMatchObject({
+    rewritten: [{ what: "tools" }],
+    permits: [{ action: "tool:post", surfaces: ["cli"] }],
+  });
+});
+
 test("Y12 Y42 capabilities are the only way to a tool; a private agent's delegates are private too", async () => {
   const desk = bank("    allow: tools");
   desk.write("agents/payer.symbi", payer("    allow: tools").replace("[pay, bills]", "[bills]"));
