@@ -30,6 +30,7 @@
   };
   const before = new Map();
   const reached = new Map();
+  const isMissed = (one) => !reached.has(one) && one.isConnected && isShown(one) && one.closest("[data-index]") === null;
   const after = (ms) => new Promise((done) => setTimeout(done, ms));
   /** Some tell a frame later that they are focused. */
   const isRingedLater = async (one) => {
@@ -62,13 +63,13 @@
       for (const root of [document, ...all(document.body).flatMap((one) => one.shadowRoot ?? [])]) root.addEventListener("focusin", noted);
       return before.size;
     },
+    isLeft: () => [...before.keys()].some(isMissed),
     async end() {
       const found = [];
       for (const one of before.keys()) {
         const how = reached.get(one);
         if (how === undefined) {
-          const isRow = one.closest("[data-index]") !== null;
-          if (one.isConnected && isShown(one) && !isRow) found.push(`not reached by Tab: ${nameOf(one)}`);
+          if (isMissed(one)) found.push(`not reached by Tab: ${nameOf(one)}`);
           continue;
         }
         if (!how.isRinged && !(await isRingedLater(one))) found.push(`focused and not seen to be: ${nameOf(one)}`);

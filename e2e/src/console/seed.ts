@@ -18,12 +18,31 @@ export type Seed = Readonly<{
 const ran = z.object({ session: z.string(), state: z.string(), questions: z.array(z.string()) });
 type Ran = z.infer<typeof ran>;
 
-/** Runs a turn with the person's own sign-in. */
-export async function execute({ context }: Person, desk: ConsoleDesk, agent: string, input: string, session?: string): Promise<Ran> {
+/** What this site's own pages send. */
+async function headersOf({ context }: Person, desk: ConsoleDesk): Promise<Readonly<Record<string, string>>> {
   const cookies = await context.cookies();
-  const csrf = cookies.find(({ name }) => name.startsWith("orgate-csrf-"))?.value ?? "";
-  const answer = await context.request.post(`${desk.url()}/api/v1/agents/${agent}/execute`, {
-    headers: { origin: desk.url(), "x-orgate-csrf": csrf, "idempotency-key": crypto.randomUUID() },
+  return { origin: desk.url(), "x-orgate-csrf": cookies.find(({ name }) => name.startsWith("orgate-csrf-"))?.value ?? "" };
+}
+
+/** Elsewhere than at the page: there it ends unasked. */
+export async function signOut(person: Person, desk: ConsoleDesk): Promise<void> {
+  const answer = await person.context.request.post(`${desk.url()}/sign-out`, { headers: await headersOf(person, desk) });
+  if (!answer.ok()) throw new Error(`signing out: ${await answer.text()}`);
+}
+
+/** As the command sets it, or as too many failures do. */
+export async function breakerSet(person: Person, desk: ConsoleDesk, breaker: string, to: "open" | "closed"): Promise<void> {
+  const answer = await person.context.request.post(`${desk.url()}/api/v1/breakers`, {
+    headers: { ...(await headersOf(person, desk)), "idempotency-key": crypto.randomUUID() },
+    data: { breaker, to, reason: "a drill" },
+  });
+  if (!answer.ok()) throw new Error(`setting ${breaker}: ${await answer.text()}`);
+}
+
+/** Runs a turn with the person's own sign-in. */
+export async function execute(person: Person, desk: ConsoleDesk, agent: string, input: string, session?: string): Promise<Ran> {
+  const answer = await person.context.request.post(`${desk.url()}/api/v1/agents/${agent}/execute`, {
+    headers: { ...(await headersOf(person, desk)), "idempotency-key": crypto.randomUUID() },
     data: { input, waitMs: 300_000, ...(session === undefined ? {} : { session }) },
     timeout: 300_000,
   });

@@ -1,7 +1,7 @@
 /**
  * The frame around every screen.
  * O1 whoever is not signed in sees the sign-in, at whatever address they are, and goes on there once they are.
- * A screen that fails to load or to draw says so in its place; navigation, connection and the other screens go on.
+ * A screen that fails to draw says so in its place, and so does one that cannot be loaded (O103); navigation, connection and the other screens go on.
  */
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { type ComponentType, lazy, Suspense, useEffect } from "react";
@@ -19,11 +19,14 @@ import css from "./App.module.css";
 import { Fence } from "./Fence.tsx";
 import { GlanceContext, useGlance } from "./glance.ts";
 import { Help } from "./Help.tsx";
+import { loading } from "./loading.ts";
 import { Bar, Rail } from "./Navigation.tsx";
 import { Palette } from "./Palette.tsx";
 import { listenToKeys } from "./shortcuts.ts";
 
-const LOADED: Readonly<Record<string, ComponentType<ScreenProps>>> = Object.fromEntries(SCREENS.map(({ id, load }) => [id, lazy(load)]));
+const LOADED: Readonly<Record<string, ComponentType<ScreenProps>>> = Object.fromEntries(
+  SCREENS.map(({ id, load }) => [id, lazy(loading(load))]),
+);
 
 export function App({ hub }: Readonly<{ hub: Hub }>) {
   const who = useCell(hub.who);

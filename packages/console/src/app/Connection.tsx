@@ -1,8 +1,12 @@
-/** Whether what is on screen is the present. O10 what is shown while the connection is lost stays, and is said to be as of then. */
+/**
+ * Whether what is on screen is the present. O10 what is shown while the connection is lost stays, and is said to be as of then.
+ * O103 a page that is older than its server says so, and goes on.
+ */
 import { useEffect, useState } from "react";
 import { useCell } from "../link/cell.ts";
 import { useHub } from "../link/use.ts";
 import css from "./Connection.module.css";
+import { loadPage, useIsOld } from "./loading.ts";
 
 /** A connection that comes back at once is not worth a word. */
 const PATIENCE_MS = 700;
@@ -20,15 +24,28 @@ export function Connection() {
     const timer = setTimeout(() => setLate(true), PATIENCE_MS);
     return () => clearTimeout(timer);
   }, [isOpen]);
+  const isOld = useIsOld(isOpen);
   const lost = !isOpen && isLate;
   const text = !lost ? "Live" : state.kind === "connecting" ? "Reconnecting…" : "Not connected";
   const title = lost
     ? "What you see is as of the last word from the server. It goes on from there by itself."
     : "Everything on this page is told as it happens";
   return (
-    <p className={`${css.connection} ${lost ? css.lost : ""}`} role="status" title={title}>
-      <span aria-hidden="true" />
-      {text}
-    </p>
+    <>
+      <p className={`${css.connection} ${lost ? css.lost : ""}`} role="status" title={title}>
+        <span aria-hidden="true" />
+        {text}
+      </p>
+      {isOld ? (
+        <button
+          type="button"
+          className={css.old}
+          title="The server has another version of the console by now. You come back here, and what you had begun to write is kept."
+          onClick={() => void loadPage()}
+        >
+          Updated: load again
+        </button>
+      ) : null}
+    </>
   );
 }

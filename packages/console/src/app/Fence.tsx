@@ -3,6 +3,7 @@ import { Component, type ReactNode } from "react";
 import { Button } from "../parts/Button.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Empty } from "../parts/States.tsx";
+import { loadPage, NOT_LOADED } from "./loading.ts";
 
 /** `at`: another place is tried anew. */
 type Props = Readonly<{ at: string; children: ReactNode }>;
@@ -25,9 +26,18 @@ export class Fence extends Component<Props, State> {
     return (
       <Page title="Something went wrong">
         <Empty icon="warning" title="This screen could not be shown">
-          <p>{error.message}</p>
-          <p>Nothing was changed on the server. If the console has been updated since this page was opened, load it again.</p>
-          <Button tone="first" onClick={() => location.reload()}>
+          {error.message === NOT_LOADED ? (
+            <p>
+              It did not arrive, or the server has another version of the console by now. Load the page again: you come back here, and what
+              you had begun to write is kept.
+            </p>
+          ) : (
+            <>
+              <p>{error.message}</p>
+              <p>Nothing was changed on the server. What you had begun to write is kept.</p>
+            </>
+          )}
+          <Button tone="first" onClick={() => void loadPage()}>
             Load the page again
           </Button>
         </Empty>

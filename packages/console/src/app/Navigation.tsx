@@ -8,13 +8,13 @@ import { Link } from "../parts/Link.tsx";
 import { toastProblem } from "../parts/toasts.ts";
 import { go } from "../router.ts";
 import { SCREENS, type Screen } from "../screens/index.ts";
-import { drafts } from "../screens/policies/drafts.ts";
 import { Connection } from "./Connection.tsx";
 import { useWaiting } from "./glance.ts";
 import { isHelpOpen } from "./Help.tsx";
 import { nextTheme, theme } from "./kept.ts";
 import css from "./Navigation.module.css";
 import { isPaletteOpen } from "./Palette.tsx";
+import { words } from "./words.ts";
 
 type At = Readonly<{ at: string | null }>;
 
@@ -134,7 +134,7 @@ function useLeave(): () => void {
     void signOut().then((problem) => {
       if (problem !== null) toastProblem("You are still signed in", problem);
       else {
-        drafts.clear();
+        words.clear();
         hub.leave();
       }
     });

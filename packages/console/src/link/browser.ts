@@ -65,9 +65,13 @@ async function posted(path: string, body: string): Promise<Problem | null> {
     const read = problemSchema.safeParse(await answer.json());
     return read.success ? read.data : wireProblem("internal", `the server answered with ${answer.status}`, "try again");
   } catch {
-    return unreachable();
+    return UNREACHABLE;
   }
 }
 
-export const unreachable = (): Problem =>
-  wireProblem("unavailable", "the server cannot be reached", "is `orgate up` running? this page goes on by itself once it is");
+/** No answer came at all: what asked goes on by itself (O104), and knows it by this very problem. */
+export const UNREACHABLE: Problem = Object.freeze(
+  wireProblem("unavailable", "the server cannot be reached", "is `orgate up` running? this page goes on by itself once it is"),
+);
+/** Before the `n`th time in a row that something is tried again. */
+export const againMs = (n: number): number => Math.min(15_000, 500 * 2 ** Math.min(n, 5));

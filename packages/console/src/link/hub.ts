@@ -3,6 +3,7 @@
  * makes up state of its own.
  *
  * O1 a sign-in that has ended is noticed wherever it shows (an answer, a socket that is not opened), and the page asks to sign in again where it is.
+ * O104 who is signed in is asked again by itself for as long as no answer comes; what changes something is sent again under the same key, and done once.
  * O6 a feed holds exactly the entries of its session, in order, each once, from the first; after a lost connection it goes on from the last.
  */
 
@@ -19,15 +20,19 @@ import {
   openLink,
   type Problem,
   type Reply,
+  ROUTES,
   type RouteInput,
   type RouteOutput,
 } from "@orgate/core/wire";
-import { dial, later, makeId, transport, unreachable } from "./browser.ts";
+import { againMs, dial, later, makeId, transport, UNREACHABLE } from "./browser.ts";
 import { type Cell, cell, type Watched } from "./cell.ts";
 import { type Feed, openFeed } from "./feed.ts";
 
 export type Me = RouteOutput<"whoami">;
-export type SignedIn = Readonly<{ kind: "finding-out" } | { kind: "out"; problem: Problem | null } | { kind: "in"; me: Me }>;
+/** `wasIn`: it ended while somebody was at it. */
+export type SignedIn = Readonly<
+  { kind: "finding-out" } | { kind: "out"; problem: Problem | null; wasIn: boolean } | { kind: "in"; me: Me }
+>;
 
 export type Hub = Readonly<{
   who: Watched<SignedIn>;
@@ -51,13 +56,22 @@ export type Hub = Readonly<{
 /** After so many attempts in a row that failed, the sign-in itself is in doubt. */
 const IN_DOUBT = 2;
 
-export type Surroundings = Readonly<{ client: Client; open(changed: (state: LinkState) => void): Link }>;
+/** What changes something is sent so often when no answer comes. */
+const MOST_SENT = 3;
+
+export type Surroundings = Readonly<{
+  client: Client;
+  open(changed: (state: LinkState) => void): Link;
+  later(ms: number, run: () => void): () => void;
+}>;
 const inBrowser: Surroundings = {
+  later,
   client: createClient(transport, makeId),
   open: (changed) => openLink({ dial, makeId, later, changed, client: "console" }),
 };
 
-export function createHub({ client, open }: Surroundings = inBrowser): Hub {
+/** `entered`: somebody is signed in, and nothing of it is on screen yet. */
+export function createHub({ client, open, later: after }: Surroundings = inBrowser, entered: (me: Me) => void = () => {}): Hub {
   const who: Cell<SignedIn> = cell<SignedIn>({ kind: "finding-out" });
   const connection: Cell<LinkState> = cell<LinkState>({ kind: "connecting", attempt: 1 });
   const hearers = new Set<(items: readonly Item[]) => void>();
@@ -69,7 +83,7 @@ export function createHub({ client, open }: Surroundings = inBrowser): Hub {
     link = null;
     for (const { stop } of feeds.values()) stop();
     feeds.clear();
-    who.set({ kind: "out", problem });
+    who.set({ kind: "out", problem, wasIn: problem !== null && who.get().kind === "in" });
   }
 
   async function call<K extends CallableRoute>(
@@ -78,22 +92,37 @@ export function createHub({ client, open }: Surroundings = inBrowser): Hub {
     options: Readonly<{ key?: string; signal?: AbortSignal }> = {},
   ) {
     try {
-      const came = await client.call(name, input, options);
+      const came = await sent(name, input, { key: makeId(), ...options });
       if (came.kind === "problem" && came.problem.status === 401 && who.get().kind !== "out") out(came.problem);
       return came;
     } catch (error) {
       if (options.signal?.aborted === true) throw error;
-      return { kind: "problem", problem: unreachable() } as const;
+      return { kind: "problem", problem: UNREACHABLE } as const;
     }
   }
 
+  /** Under one key: it is done once, whether the request was lost or its answer. */
+  async function sent<K extends CallableRoute>(name: K, input: RouteInput<K>, options: Readonly<{ key: string; signal?: AbortSignal }>) {
+    for (let n = 1; ; n += 1)
+      try {
+        return await client.call(name, input, options);
+      } catch (error) {
+        if (options.signal?.aborted === true || n === MOST_SENT || !ROUTES[name].idempotencyKey) throw error;
+        await new Promise<void>((done) => void after(againMs(n), done));
+      }
+  }
+
+  let tries = 0;
   async function begin(): Promise<void> {
     const came = await call("whoami", {});
     if (came.kind === "problem") {
-      if (came.problem.status !== 401) who.set({ kind: "out", problem: came.problem });
-      else who.set({ kind: "out", problem: null });
+      who.set({ kind: "out", problem: came.problem.status === 401 ? null : came.problem, wasIn: false });
+      tries = came.problem === UNREACHABLE ? tries + 1 : 0;
+      if (tries > 0) after(againMs(tries), () => void (who.get().kind === "in" ? null : begin()));
       return;
     }
+    tries = 0;
+    entered(came.value);
     who.set({ kind: "in", me: came.value });
     link ??= open(changed);
     link.follow({ kind: "all" }, "now", { entries: (items) => tell(items) }, { previews: false });
@@ -139,7 +168,7 @@ export function createHub({ client, open }: Surroundings = inBrowser): Hub {
     begin,
     leave: () => out(null),
     call,
-    wish: (frame) => link?.ask(frame) ?? Promise.resolve({ kind: "error", id: null, problem: unreachable() }),
+    wish: (frame) => link?.ask(frame) ?? Promise.resolve({ kind: "error", id: null, problem: UNREACHABLE }),
     hear(items) {
       hearers.add(items);
       return () => hearers.delete(items);

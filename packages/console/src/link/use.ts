@@ -2,6 +2,7 @@
 import { principalName, type SessionId } from "@orgate/core/vocab";
 import type { CallableRoute, Item, Problem, RouteInput, RouteOutput } from "@orgate/core/wire";
 import { createContext, use, useCallback, useEffect, useRef, useState } from "react";
+import { againMs, UNREACHABLE } from "./browser.ts";
 import { cell, useCell, type Watched } from "./cell.ts";
 import type { FeedState } from "./feed.ts";
 import type { Hub } from "./hub.ts";
@@ -29,6 +30,7 @@ const SETTLE_MS = 120;
 /**
  * Asks a route, and asks it again when something happens that changes its answer, and after the connection was lost. What stood before stays until the
  * new answer is there: nothing jumps.
+ * O104 an answer that did not come is asked for again by itself, each time a little later.
  */
 export function useCalled<K extends CallableRoute>(name: K | null, input: RouteInput<K>, topics: Topics = []): Called<RouteOutput<K>> {
   const hub = useHub();
@@ -42,20 +44,27 @@ export function useCalled<K extends CallableRoute>(name: K | null, input: RouteI
   const reload = useCallback(() => setRound((n) => n + 1), []);
   const given = useRef(input);
   given.current = input;
+  const tries = useRef(0);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `key` stands for name and input, `round` asks again
   useEffect(() => {
     if (name === null) return;
     const stop = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | null = null;
     hub.call(name, given.current, { signal: stop.signal }).then(
       (came) => {
         if (stop.signal.aborted) return;
+        tries.current = came.kind === "problem" && came.problem === UNREACHABLE ? tries.current + 1 : 0;
+        if (tries.current > 0) timer = setTimeout(reload, againMs(tries.current));
         if (came.kind === "ok") setState({ key, value: came.value, problem: null });
         else setState((before) => ({ key, value: before.key === key ? before.value : null, problem: came.problem }));
       },
       () => {}, // aborted
     );
-    return () => stop.abort();
+    return () => {
+      stop.abort();
+      if (timer !== null) clearTimeout(timer);
+    };
   }, [hub, key, round]);
 
   const wanted = topics.join(" ");

@@ -11,6 +11,9 @@ import { Button } from "../parts/Button.tsx";
 import { Loading, Sentence, sentence } from "../parts/States.tsx";
 import css from "./SignIn.module.css";
 
+/** O102. */
+const BACK = "Sign in again with a new link: you come back to where you were, and what you had begun to write is kept.";
+
 export function SignIn({ who }: Readonly<{ who: SignedIn }>) {
   const hub = useHub();
   const [said, setSaid] = useState<string | null>(null);
@@ -44,7 +47,8 @@ export function SignIn({ who }: Readonly<{ who: SignedIn }>) {
   };
 
   if (who.kind === "finding-out" && said === null) return <Loading what="Signing in" />;
-  const ended = who.kind === "out" && who.problem !== null ? `${sentence(who.problem.detail)} ${sentence(who.problem.hint)}` : null;
+  const ended =
+    who.kind === "out" && who.problem !== null ? `${sentence(who.problem.detail)} ${who.wasIn ? BACK : sentence(who.problem.hint)}` : null;
   return (
     <main className={css.page}>
       <form className={css.box} onSubmit={submit}>

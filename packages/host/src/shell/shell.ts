@@ -11,6 +11,7 @@ import type { Answer, SessionId } from "@orgate/core/vocab";
 import type { Called, Link, LinkState, Problem } from "@orgate/core/wire";
 import { visible } from "../cli/visible.ts";
 import type { AskHidden } from "../secrets.ts";
+import { type AgentDetail, type Agents, openAround, type Waiting } from "./around.ts";
 import { authorsOf, type Consented } from "./authors.ts";
 import type { Choices, Offer } from "./complete.ts";
 import type { Footer } from "./frame.ts";
@@ -19,7 +20,6 @@ import type { Asked, Bound } from "./panel.ts";
 import type { Reach } from "./reach.ts";
 import { type Look, wrapped } from "./screen.ts";
 import { openScrollback } from "./scrollback.ts";
-import { type AgentDetail, type Agents, openSurroundings, type Waiting } from "./surroundings.ts";
 import { commandIn, SHELL_COMMANDS } from "./table.ts";
 import { openTalks, type Talk, type Talks } from "./talks.ts";
 import type { Theme } from "./themes.ts";
@@ -142,7 +142,7 @@ export async function openShell(
     return null;
   }
 
-  const around = openSurroundings(reach, {
+  const around = openAround(reach, {
     link,
     asked,
     changed: () => {

@@ -9,6 +9,7 @@ import { type Answer, type ApprovalId, escapeHidden, type SessionId } from "@org
 import type { Problem } from "@orgate/core/wire";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useShortcuts } from "../../app/shortcuts.ts";
+import { useWords, words } from "../../app/words.ts";
 import { serverNow } from "../../link/clock.ts";
 import { useCalled, useHub, useMyName } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -63,7 +64,13 @@ type OpenProps = Readonly<{ question: Question; session: SessionId; keys: boolea
 
 function Open({ question, session, keys, inChat, reload }: OpenProps) {
   const hub = useHub();
-  const [mode, setMode] = useState<Mode>("choose");
+  const begun = namesOf(question);
+  const [mode, setMode] = useState<Mode>(() => begunMode(begun));
+  const [isBack] = useState(mode !== "choose"); // to what was begun: nothing takes the focus for that
+  const back = (): void => {
+    for (const name of Object.values(begun)) words.drop(name);
+    setMode("choose");
+  };
   const [busy, setBusy] = useState<Answer["kind"] | null>(null);
   const [wrong, setWrong] = useState<string | null>(null);
   const { approval, digest, args, widest } = question;
@@ -84,7 +91,7 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
       reload();
     } else {
       toast({ tone: "ok", ...taken(given, question) });
-      setMode("choose");
+      back();
     }
   };
   useShortcuts(
@@ -133,12 +140,19 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
           </Button>
         </div>
       ) : null}
-      {mode === "deny" ? <Denying busy={busy === "deny"} send={answer} back={() => setMode("choose")} /> : null}
-      {mode === "edit" ? <Editing question={question} busy={busy === "edit"} send={answer} back={() => setMode("choose")} /> : null}
-      {mode === "grant" ? <Granting question={question} busy={busy === "grant"} send={answer} back={() => setMode("choose")} /> : null}
+      {mode === "deny" ? <Denying name={begun.deny} isBack={isBack} busy={busy === "deny"} send={answer} back={back} /> : null}
+      {mode === "edit" ? (
+        <Editing question={question} name={begun.edit} isBack={isBack} busy={busy === "edit"} send={answer} back={back} />
+      ) : null}
+      {mode === "grant" ? <Granting question={question} busy={busy === "grant"} send={answer} back={back} /> : null}
     </div>
   );
 }
+
+/** O102 what an answer says is kept until it is given, for as long as the question is the same. */
+const namesOf = ({ approval, digest }: Question) => ({ deny: `deny.${approval}`, edit: `edit.${approval}.${digest}` });
+const begunMode = ({ deny, edit }: ReturnType<typeof namesOf>): Mode =>
+  words.of(deny) !== null ? "deny" : words.of(edit) !== null ? "edit" : "choose";
 
 /** Whoever comes back from a form stands at what opened it. */
 function useChoices(mode: Mode) {
@@ -243,10 +257,18 @@ const leaving = (back: () => void) => (event: KeyboardEvent) => {
   back();
 };
 
-function Denying({ busy, send, back }: More) {
-  const [reason, setReason] = useState("");
+type Begun = Readonly<{ name: string; isBack: boolean }>;
+function useFocus(isBack: boolean) {
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => {
+    if (!isBack) field.current?.focus();
+  }, [isBack]);
+  return field;
+}
+
+function Denying({ name, isBack, busy, send, back }: More & Begun) {
+  const [reason, setReason] = useWords(name);
+  const field = useFocus(isBack);
   return (
     <form
       className={css.form}
@@ -263,10 +285,9 @@ function Denying({ busy, send, back }: More) {
   );
 }
 
-function Editing({ question, busy, send, back }: More & Readonly<{ question: Question }>) {
-  const [text, setText] = useState(() => editable(question.args ?? {}));
-  const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+function Editing({ question, name, isBack, busy, send, back }: More & Begun & Readonly<{ question: Question }>) {
+  const [text, setText] = useWords(name, editable(question.args ?? {}));
+  const field = useFocus(isBack);
   const read = readEdited(text);
   return (
     <form

@@ -115,7 +115,14 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
       )}
       <div className={css.foot}>
         {view === null || view.agent === "" ? null : (
-          <Composer agent={view.agent} isRunning={isRunning} isClosed={view.state === "closed"} send={send} cancel={cancel} />
+          <Composer
+            agent={view.agent}
+            name={`chat.${session}`}
+            isRunning={isRunning}
+            isClosed={view.state === "closed"}
+            send={send}
+            cancel={cancel}
+          />
         )}
       </div>
     </Page>
@@ -222,6 +229,7 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
       <div className={css.foot}>
         <Composer
           agent={agent}
+          name={`chat.with.${agent}`}
           isRunning={false}
           isClosed={found === null}
           send={(text, _, files) => send(text, files)}

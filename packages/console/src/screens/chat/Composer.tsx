@@ -1,6 +1,10 @@
-/** Where one speaks. What was said shows once it is in the journal; until then it is said to be on its way. */
+/**
+ * Where one speaks. What was said shows once it is in the journal; until then it is said to be on its way.
+ * O102 what was begun and not said is there again, files included, when one comes back.
+ */
 import { type Attachment, fileBytes } from "@orgate/core/vocab";
 import { type FormEvent, type KeyboardEvent, useCallback, useEffect, useRef, useState } from "react";
+import { useWords, words } from "../../app/words.ts";
 import { Button } from "../../parts/Button.tsx";
 import { attach } from "./attaching.ts";
 import css from "./Composer.module.css";
@@ -9,19 +13,25 @@ import { Chosen } from "./Files.tsx";
 export type Speaking = "say" | "steer" | "later";
 type Props = Readonly<{
   agent: string;
+  /** What is begun here is kept under this name. */
+  name: string;
   /** A turn is in progress: one steers it, says what comes after it, or cancels it. */
   isRunning: boolean;
   isClosed: boolean;
   /** True once it is in the journal. */
   send(text: string, how: Speaking, files: readonly Attachment[]): Promise<boolean>;
   cancel(): void;
-  first?: string;
 }>;
 
-export function Composer({ agent, isRunning, isClosed, send, cancel, first = "" }: Props) {
-  const [text, setText] = useState(first);
+/** Files of messages that were begun: until the page is closed. */
+const begun = words.beside<readonly Attachment[]>();
+
+export function Composer({ agent, name, isRunning, isClosed, send, cancel }: Props) {
+  const [text, setText] = useWords(name);
   const [isBusy, setBusy] = useState(false);
-  const { files, why, add, remove, clear, isOver } = useFiles();
+  const { files, why, say, add, remove, clear, isOver } = useFiles(name);
+  const typed = useRef(text);
+  typed.current = text;
   const picker = useRef<HTMLInputElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
@@ -29,12 +39,13 @@ export function Composer({ agent, isRunning, isClosed, send, cancel, first = "" 
   }, []);
   const speak = async (how: Speaking): Promise<void> => {
     const said = text.trim();
-    if (said === "" || isBusy) return;
+    if (isBusy) return;
+    if (said === "") return files.length === 0 ? undefined : say(NO_WORDS);
     setBusy(true);
     const isSaid = await send(said, how, files);
     if (isSaid) {
-      setText((now) => (now.trim() === said ? "" : now));
-      clear();
+      if (typed.current.trim() === said) setText("");
+      clear(files);
     }
     setBusy(false);
     field.current?.focus();
@@ -48,6 +59,7 @@ export function Composer({ agent, isRunning, isClosed, send, cancel, first = "" 
     event.preventDefault();
     void speak(isRunning ? "steer" : "say");
   };
+  const isEmpty = text.trim() === "" && files.length === 0;
   if (isClosed) return <p className={css.closed}>This session is closed. Start another one to go on.</p>;
   return (
     <form className={`${css.composer} ${isOver ? css.over : ""}`} onSubmit={submit}>
@@ -64,7 +76,9 @@ export function Composer({ agent, isRunning, isClosed, send, cancel, first = "" 
         ref={field}
         rows={1}
         value={text}
-        placeholder={isRunning ? "Steer the turn in progress…" : `Message ${agent}…`}
+        placeholder={
+          files.length > 0 ? "Say what is to be done with these files…" : isRunning ? "Steer the turn in progress…" : `Message ${agent}…`
+        }
         onChange={({ target }) => setText(target.value)}
         onKeyDown={press}
         onPaste={(event) => {
@@ -92,12 +106,12 @@ export function Composer({ agent, isRunning, isClosed, send, cancel, first = "" 
             <Button tone="bad" icon="stop" onClick={cancel}>
               Cancel
             </Button>
-            <Button disabled={text.trim() === ""} onClick={() => void speak("later")}>
+            <Button disabled={isEmpty} onClick={() => void speak("later")}>
               After this turn
             </Button>
           </>
         ) : null}
-        <Button type="submit" tone="first" icon="send" busy={isBusy} disabled={text.trim() === ""}>
+        <Button type="submit" tone="first" icon="send" busy={isBusy} disabled={isEmpty}>
           {isRunning ? "Steer" : "Send"}
         </Button>
       </div>
@@ -108,20 +122,37 @@ export function Composer({ agent, isRunning, isClosed, send, cancel, first = "" 
   );
 }
 
+/** A file alone tells an agent nothing of what is wanted, and every turn begins with what is. */
+const NO_WORDS = "a message needs words: say what is to be done with these files";
+
 /** What is attached: by the button, pasted, or dropped anywhere on the page. */
-function useFiles() {
-  const [files, setFiles] = useState<readonly Attachment[]>([]);
+function useFiles(name: string) {
+  const [files, setFiles] = useState<readonly Attachment[]>(() => begun.get(name) ?? []);
   const [why, setWhy] = useState<string | null>(null);
   const [isOver, setOver] = useState(false);
   const standing = useRef(files);
-  standing.current = files;
-  const add = useCallback((added: readonly File[]): void => {
-    if (added.length === 0) return;
-    void attach(standing.current, added).then((came) => {
-      if (came.kind === "files") setFiles(came.files);
-      setWhy(came.kind === "files" ? null : came.why);
-    });
-  }, []);
+  const reading = useRef<Promise<void>>(Promise.resolve());
+  const put = useCallback(
+    (now: readonly Attachment[]): void => {
+      standing.current = now;
+      begun.set(name, now);
+      setFiles(now);
+    },
+    [name],
+  );
+  /** One after another: those of one drop are added to those of the drop before, however long they take to be read. */
+  const add = useCallback(
+    (added: readonly File[]): void => {
+      if (added.length === 0) return;
+      reading.current = reading.current.then(async () => {
+        const before = standing.current;
+        const came = await attach(before, added);
+        if (came.kind === "files") put([...standing.current, ...came.files.slice(before.length)]);
+        setWhy(came.kind === "files" ? null : came.why);
+      });
+    },
+    [put],
+  );
   useEffect(() => {
     const hasFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes("Files") === true;
     const over = (event: DragEvent): void => {
@@ -140,10 +171,15 @@ function useFiles() {
     files,
     why,
     isOver,
+    say: setWhy,
     add,
-    remove: (at: number) => setFiles((all) => all.filter((_, i) => i !== at)),
-    clear: () => {
-      setFiles([]);
+    remove: (at: number) => {
+      put(standing.current.filter((_, i) => i !== at));
+      setWhy(null);
+    },
+    /** Those that were sent: what came since stays. */
+    clear: (sent: readonly Attachment[]) => {
+      put(standing.current.filter((file) => !sent.includes(file)));
       setWhy(null);
     },
   };

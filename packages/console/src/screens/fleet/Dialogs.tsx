@@ -1,6 +1,6 @@
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 import type { Problem } from "@orgate/core/wire";
-import { useState } from "react";
+import { useWords } from "../../app/words.ts";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Dialog } from "../../parts/Dialog.tsx";
 import { Facts } from "../../parts/Figures.tsx";
@@ -24,10 +24,11 @@ export function RunDialog({ agent, open, onClose }: Props) {
 
 function RunForm({ agent, onClose }: Omit<Props, "open">) {
   const hub = useHub();
-  const [text, setText] = useState("");
+  const [text, setText, drop] = useWords(`run.${agent}`);
   const send = async (): Promise<Problem | null> => {
     const reply = await hub.wish({ kind: "chat", agent, session: null, text });
     if (reply.kind === "error") return reply.problem;
+    drop();
     onClose();
     if (reply.kind === "done") go(sessionAt(reply.session));
     return null;

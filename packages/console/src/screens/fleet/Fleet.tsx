@@ -29,6 +29,8 @@ const FEW = 24;
 const HOUR_MS = 3_600_000;
 /** What was counted here since is counted by the server too: asked for anew now and then. */
 const REFRESH_MS = 60_000;
+/** O104 what did not come is asked for sooner. */
+const AGAIN_MS = 2_500;
 type Standing = Readonly<{
   agents: RouteOutput<"agents">;
   running: RouteOutput<"sessions">;
@@ -126,9 +128,11 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
     let isGone = false;
     const hour = Math.floor(serverNow() / HOUR_MS);
     const inState = (state: "running" | "waiting") => hub.call("sessions", { query: { limit: 500, state } });
+    let isWell = true;
     const stand = async (usage: RouteOutput<"usage">, isCounted: boolean): Promise<void> => {
       const [running, waiting] = await Promise.all([inState("running"), inState("waiting")]);
       if (isGone) return;
+      isWell = running.kind === "ok" && waiting.kind === "ok";
       if (running.kind === "ok" && waiting.kind === "ok")
         setStanding({ agents, running: running.value, waiting: waiting.value, usage, isCounted });
       const wrong = [running, waiting].find((came) => came.kind === "problem");
@@ -142,7 +146,7 @@ function useStanding(agents: RouteOutput<"agents"> | null) {
       setUncounted(usage.kind === "problem" ? usage.problem : null);
       if (usage.kind === "ok") await stand(usage.value, true);
       const isNear = usage.kind === "ok" && usage.value.behind > 0;
-      timer = setTimeout(() => setRound((n) => n + 1), isNear ? 1_000 : REFRESH_MS);
+      timer = setTimeout(() => setRound((n) => n + 1), isNear ? 1_000 : isWell && usage.kind === "ok" ? REFRESH_MS : AGAIN_MS);
     };
     let timer: ReturnType<typeof setTimeout> | undefined;
     void all();

@@ -5,7 +5,7 @@
 import { escapeHidden } from "@orgate/core/vocab";
 import { API, ROUTES, type RouteOutput } from "@orgate/core/wire";
 import { useEffect, useState } from "react";
-import { unreachable } from "../../link/browser.ts";
+import { UNREACHABLE } from "../../link/browser.ts";
 import { useCell } from "../../link/cell.ts";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Figures } from "../../parts/Figures.tsx";
@@ -94,7 +94,7 @@ function useHealth() {
     let isGone = false;
     void asked().then((health) => {
       if (isGone) return;
-      if (health === null) setState((before) => ({ ...before, problem: unreachable() }));
+      if (health === null) setState((before) => ({ ...before, problem: UNREACHABLE }));
       else setState({ health, problem: null });
     });
     return () => {

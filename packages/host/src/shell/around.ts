@@ -12,7 +12,7 @@ export type Waiting = RouteOutput<"approvals">["items"];
 export type AgentDetail = RouteOutput<"agent">;
 type Sessions = RouteOutput<"sessions">["items"];
 
-export type Surroundings = Readonly<{
+export type Around = Readonly<{
   agents(): Agents;
   refreshAgents(): Promise<void>;
   /** Questions, in all sessions that this person may see. */
@@ -35,7 +35,7 @@ type Ports = Readonly<{
   changed(): void;
 }>;
 
-export function openSurroundings({ client }: Pick<Reach, "client">, { link, asked, changed }: Ports): Surroundings {
+export function openAround({ client }: Pick<Reach, "client">, { link, asked, changed }: Ports): Around {
   let agents: Agents = [];
   let waiting: Waiting = [];
   let recent: Sessions = [];

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { loading, loadPage, NOT_LOADED } from "./loading.ts";
+
+test("O103 a part that cannot be loaded is told in words of our own, with what the browser said as its cause", async () => {
+  expect(await loading(() => Promise.resolve("the screen"))()).toBe("the screen");
+  const cause = new Error("Failed to fetch dynamically imported module");
+  await expect(loading(() => Promise.reject(cause))()).rejects.toMatchObject({ message: NOT_LOADED, cause });
+});
+
+test("O103 a page is loaded again once the server answers, and not before", async () => {
+  const [looks, did]: [("away" | "there")[], (string | number)[]] = [["away", "away", "there"], []];
+  await loadPage({
+    look: (address) => {
+      const found = looks.shift();
+      if (found === undefined) throw new Error("looked once too often");
+      did.push(address);
+      return Promise.resolve(found);
+    },
+    wait: (ms) => {
+      did.push(ms);
+      return Promise.resolve();
+    },
+    reload: () => void did.push("reload"),
+  });
+  expect(did).toEqual(["/livez", 1_000, "/livez", 2_000, "/livez", "reload"]);
+});

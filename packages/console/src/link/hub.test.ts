@@ -1,0 +1,50 @@
+import { createClient, type HttpRequest, type Link } from "@orgate/core/wire";
+import { expect, test } from "vitest";
+import { createHub, type Surroundings } from "./hub.ts";
+
+const LINK: Link = { follow: () => () => {}, ask: () => new Promise(() => {}), close: () => {} };
+const ME = { principal: { kind: "user", id: "ana" }, agents: null, actions: null, expiresAt: null };
+
+/** A server that loses so many requests, and then answers with `body`. */
+function losing(times: number, body: unknown): Surroundings & Readonly<{ asked: HttpRequest[]; waits: number[] }> {
+  const [asked, waits]: [HttpRequest[], number[]] = [[], []];
+  const client = createClient(
+    async (request) => {
+      asked.push(request);
+      if (asked.length <= times) throw new TypeError("failed to fetch");
+      return { status: 200, mediaType: "application/json", text: async () => JSON.stringify(body) };
+    },
+    () => "a key for each",
+  );
+  const later = (ms: number, run: () => void): (() => void) => {
+    waits.push(ms);
+    queueMicrotask(run);
+    return () => {};
+  };
+  return { client, open: () => LINK, later, asked, waits };
+}
+
+test("O104 what changes something is sent again when no answer comes, under one key; after three times it is told", async () => {
+  const twice = losing(2, { halted: true });
+  await createHub(twice).call("halt", { body: { scope: "all", reason: "a drill" } });
+  const keys = new Set(twice.asked.map(({ headers }) => headers["idempotency-key"]));
+  expect([twice.asked.length, keys.size, twice.waits]).toEqual([3, 1, [1_000, 2_000]]);
+  const away = losing(99, null);
+  const came = await createHub(away).call("halt", { body: { scope: "all", reason: "a drill" } });
+  expect([away.asked.length, came]).toMatchObject([3, { kind: "problem", problem: { detail: "the server cannot be reached" } }]);
+});
+
+test("O104 who is signed in is asked for until there is an answer, and what was begun is theirs before anything is shown", async () => {
+  const away = losing(4, ME);
+  const told: string[] = [];
+  const hub = createHub(away, ({ principal }) => told.push(`${principal.id} while ${hub.who.get().kind}`));
+  const isIn = new Promise<void>((done) => {
+    hub.who.watch(() => {
+      if (hub.who.get().kind === "in") done();
+    });
+  });
+  await hub.begin();
+  expect(hub.who.get()).toMatchObject({ kind: "out", problem: { detail: "the server cannot be reached" }, wasIn: false });
+  await isIn;
+  expect([away.asked.length, told]).toEqual([5, ["ana while out"]]);
+});
