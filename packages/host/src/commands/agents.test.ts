@@ -198,6 +198,16 @@ webhook h { path: "/hooks/g" provider: github secret: vault://one agent: payer }
   expect(await told()).toEqual([1, ["agents/times.symbi:2", "agents/times.symbi:1"]]);
 });
 
+test("Y81 a file that declares nothing is told, and not called good: it may have been cut off", async () => {
+  const desk = bank();
+  for (const text of ["", "\uFEFF", "\r\n", "# all is gone\n", 'metadata {\n  description = "x"\n}\n']) {
+    desk.write("agents/payer.symbi", text);
+    const { code, stdout } = await desk.orgate("agents", "validate");
+    expect([text, code, stdout]).toEqual([text, 1, expect.stringContaining("agents/payer.symbi:1:1: ")]);
+  }
+  expectRefusal(await desk.orgate("agents", "list"), 1, "agents/payer.symbi:1:1: ");
+});
+
 test("Y61 one name is one agent: both places are told", async () => {
   const desk = bank();
   desk.write("agents/zweit.symbi", '# a second one\nagent payer { with instructions = "x" { } }');
