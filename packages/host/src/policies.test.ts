@@ -15,11 +15,13 @@ import {
   type Surface,
   seq,
 } from "@orgate/core";
+import { actionOf, caseSchema, cedarGate, factsOf, loadPolicies } from "@orgate/core/gate";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
-import { ed25519 } from "./adapters/crypto-node.ts";
+import { cedarEngine } from "./adapters/cedar-engine.ts";
+import { ed25519, sha256 } from "./adapters/crypto-node.ts";
 import { createPerson, signIntent } from "./adapters/keyring.ts";
-import { cedarPolicies, type Policies, type Reloaded, tryFolder } from "./policies.ts";
+import { castOf, cedarPolicies, NO_GROUPS, type Policies, type Reloaded, tryFolder } from "./policies.ts";
 import { recordPolicies, watchPolicies } from "./policy-record.ts";
 import { createRuntime } from "./runtime.ts";
 
@@ -393,5 +395,28 @@ test("G33 two processes that record at once leave each set once", async () => {
     expect(told).toEqual(["policy.loaded", "policy.loaded"]);
   } finally {
     await runtime.close();
+  }
+});
+
+test("G9 what Cedar reads and cannot decide by, nested too deep, is refused with its place: whatever loads decides", () => {
+  const engine = cedarEngine();
+  const cast = castOf([clerk()], NO_GROUPS);
+  const shapes: readonly ((n: number) => string)[] = [
+    (n) => Array.from({ length: n }, (_, i) => `context.args.page == ${i}`).join(" || "),
+    (n) => `${"!(".repeat(n)}context.args.page == 1${")".repeat(n)}`,
+  ];
+  const asked = caseSchema.parse({ name: "page 0", agent: "clerk", action: "tool:look", args: { page: 0 }, verdict: "allow" });
+  const { action } = actionOf(asked, cast.tools);
+  for (const shape of shapes) {
+    const became = Array.from({ length: 20 }, (_, i) => 20 + 5 * i).map((n) => {
+      const text = `${THINK}permit(principal, action in Action::"read", resource)\nwhen { ${shape(n)} };\n`;
+      const load = loadPolicies([{ path: "policies/a.cedar", name: "a", text, shadow: false }], cast, engine);
+      if (load.kind === "refused") return load.problems.map(({ line, detail }) => `${line} ${detail}`).join();
+      const { verdict } = cedarGate(load.set, engine, sha256).decide(action, factsOf(asked, cast.tools));
+      return verdict.kind === "deny" ? verdict.faults.map(({ message }) => message).join() : verdict.kind;
+    });
+    expect(became[0]).toMatch(/^(?:allow)?$/);
+    expect(became.at(-1)).toMatch(/^3 it is nested deeper than Cedar can decide by|^3 memory access/);
+    expect(became.filter((one) => /recursion/.test(one))).toEqual([]);
   }
 });

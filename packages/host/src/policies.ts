@@ -43,14 +43,16 @@ import {
   type FolderPlace,
   type FoundTable,
   NOTHING_CHECKED,
+  NOTHING_REMEMBERED,
   type PolicyFolder,
   type ReadFolder,
+  type Remembered,
   readPolicyFolder,
   sha256,
 } from "./compose.ts";
 import type { Config, Groups } from "./config.ts";
 import { draftsBelow } from "./draft.ts";
-import { remembering, runRemembered } from "./policy-memory.ts";
+import { NOTHING_READ, type ReadBefore, remembering, runRemembered } from "./policy-memory.ts";
 import { version } from "./version.ts";
 
 export const NO_GROUPS: Groups = { agents: {}, users: {} };
@@ -65,6 +67,8 @@ export type PolicyOptions = Readonly<{
   only?: ReadonlySet<string>;
   /** What was found good before; nothing unless said. */
   checked?: CheckedBefore;
+  /** What texts were read to be before; nothing unless said. */
+  read?: ReadBefore;
 }>;
 
 /** A case as it was decided. */
@@ -104,7 +108,7 @@ const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: 
 export const loadFolder = (options: PolicyOptions, engine: Engine): Loading => loadRead(readPolicyFolder(options.place), options, engine);
 
 function loadRead(read: ReadFolder, options: PolicyOptions, engine: Engine): Loading {
-  const { place, agents, groups, only, checked = NOTHING_CHECKED } = options;
+  const { place, agents, groups, only, checked = NOTHING_CHECKED, read: before = NOTHING_READ } = options;
   const cast = castOf(agents, groups);
   if (read.kind === "refused") {
     const { problems, warnings } = read;
@@ -116,7 +120,7 @@ function loadRead(read: ReadFolder, options: PolicyOptions, engine: Engine): Loa
     return { kind: "none", folder: place.label, report: { ...NOTHING, warnings: folder.warnings } };
 
   const surfaces = [...new Set(folder.policies.flatMap((p) => p.surface ?? []))];
-  const reading = remembering(engine, checked);
+  const reading = remembering(engine, checked, before);
   const loads = [null, ...surfaces].map((surface) => ({ surface, load: loadPolicies(filesFor(folder, surface), cast, reading) }));
   const problems = unique(loads.flatMap(({ load }) => (load.kind === "refused" ? load.problems : [])));
   const warned = loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings.filter((w) => !isAhead(w, load.set)) : []));
@@ -330,11 +334,13 @@ export function openPolicies(
   agents: readonly Agent[],
   surface: Surface,
   only?: ReadonlySet<string>,
+  remembered: Remembered = NOTHING_REMEMBERED,
 ): Policies {
   const place = policyPlace(config);
   const engine = cedarEngine();
   const checked = checkedBefore(config.journal.directory, [version(), engine.version(), codeFiles(["gate"])].join("\n"));
-  return policiesOf({ place, agents, groups: config.groups, surface, checked, ...(only === undefined ? {} : { only }) }, engine);
+  const options = { place, agents, groups: config.groups, surface, checked, ...(only === undefined ? {} : { only }) };
+  return policiesOf(options, engine, { remembered, cedar: engine.version() });
 }
 
 export type CedarPoliciesOptions = Readonly<{
@@ -353,9 +359,10 @@ export function cedarPolicies({ directory, agents, groups = {}, surface = "libra
 
 export const isPolicies = (gate: Gate): gate is Policies => "recordedBy" in gate && "reload" in gate;
 
-function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine()): Policies {
+/** `read`: for the first load alone; whoever stays does not hold on to all that a project is remembered by. */
+function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read: ReadBefore = NOTHING_READ): Policies {
   const load = (): Loading => loadFolder(options, engine);
-  let inForce = mustLoad(load());
+  let inForce = mustLoad(loadFolder({ ...options, read }, engine));
   const recorders = new Set<Recorder>();
   let lastRefusal = "";
   let queue: Promise<unknown> = Promise.resolve();

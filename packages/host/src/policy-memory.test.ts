@@ -7,6 +7,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
 import { cedarEngine } from "./adapters/cedar-engine.ts";
 import { checkedBefore } from "./adapters/checked-file.ts";
+import { sha256 } from "./adapters/crypto-node.ts";
+import { rememberedIn } from "./adapters/remembered-file.ts";
 import { castOf, type LoadedFolder, type Loading, loadFolder, NO_GROUPS } from "./policies.ts";
 
 let root = "";
@@ -192,4 +194,56 @@ test("A55 Cedar looks at each policy by itself: one by one, it finds and remarks
   expect(whole.warnings.length).toBeGreaterThan(1);
   expect(sorted(each.flatMap((one) => one.errors))).toEqual(sorted(whole.errors));
   expect(sorted(each.flatMap((one) => one.warnings))).toEqual(sorted(whole.warnings));
+});
+
+// ── what was made of texts ──
+
+function reading(cedar = "1") {
+  const asked = { counted: 0, parsed: 0 };
+  const real = cedarEngine();
+  const engine: Engine = {
+    ...real,
+    count(text) {
+      asked.counted += 1;
+      return real.count(text);
+    },
+    parse(text) {
+      asked.parsed += 1;
+      return real.parse(text);
+    },
+  };
+  const home = join(root, "home");
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const remembered = rememberedIn({ home, root, stamp: "", hash: sha256 });
+  const place = { folder: join(root, "policies"), label: "policies", within: root };
+  const options = { place, agents: [looks(() => "first")], groups: NO_GROUPS, surface: "cli" as const };
+  const loading = loadFolder({ ...options, read: { remembered, cedar } }, engine);
+  remembered.save();
+  return { asked, loading, plain: loadFolder(options, real) };
+}
+
+test("R21 a text that this engine has read before is not read again, and the set is the one that it is without any memory", () => {
+  expect(reading().asked).toEqual({ counted: 1, parsed: 3 });
+  const again = reading();
+  expect(again.asked).toEqual({ counted: 0, parsed: 0 });
+  const told = (loading: Loading) =>
+    loading.kind === "loaded" ? [loading.loaded.digest, loading.loaded.policies, loading.loaded.cases] : loading;
+  expect(told(again.loading)).toEqual(told(again.plain));
+  expect(reading("2").asked).toEqual({ counted: 1, parsed: 3 }); // another engine
+});
+
+test("R21 a changed text is read, and one that is wrong is read and refused each time, whatever is remembered of the others", () => {
+  reading();
+  write("base.cedar", THINK + READ.replace("permit", "forbid") + AHEAD);
+  const { loading, plain, asked } = reading();
+  expect(asked).toEqual({ counted: 1, parsed: 1 });
+  expect(loading).toMatchObject({ kind: "refused", problems: [{ detail: expect.stringContaining("it looks") }] });
+  expect(loading).toEqual(plain);
+  write("base.cedar", THINK + READ.replace(");", ") when { nonsense };") + AHEAD);
+  for (const _ of [1, 2]) {
+    const wrong = reading();
+    expect(wrong.loading.kind).toBe("refused");
+    expect(wrong.loading).toEqual(wrong.plain);
+    expect(wrong.asked).toEqual({ counted: 1, parsed: 1 });
+  }
 });

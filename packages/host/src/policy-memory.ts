@@ -1,21 +1,40 @@
 /**
- * What need not be found out twice (decision 0063). A set, its tables, its tools and this code decide alike every time, so what they were once found to be is
- * remembered by its digest. What is enforced is never remembered: every policy is read from its own text by the engine at every load.
+ * What need not be found out twice (decisions 0063, 0066). A set, its tables, its tools and this code decide alike every time, so what they were once found to be
+ * is remembered by its digest. In the project lies only that somebody looked; what the engine makes of a policy's text is enforced, and lies with the person.
  *
  * A55 a policy that Cedar found fit for the same tools, and a case that the same policies decided as it expects, are not asked about again by the commands that
  *     run agents; whatever failed is, and fails again. `orgate policy check` asks everything.
+ * R21 the same of the text of a policy that this engine has read before: it is decided by what was made of it then.
  */
+import { isDeepStrictEqual } from "node:util";
 import { type Digest, digestOf, type Json, type Tool } from "@orgate/core";
 import { actionOf, type Case, type CaseResult, type CedarGate, type Engine, type Remark, runCase } from "@orgate/core/gate";
-import { type CheckedBefore, sha256 } from "./compose.ts";
+import { type CheckedBefore, NOTHING_REMEMBERED, type Remembered, sha256 } from "./compose.ts";
 
 const named = (what: Json): Digest => digestOf(what, sha256);
 
+/** What texts were read to be, by the person who runs this, and by which engine. */
+export type ReadBefore = Readonly<{ remembered: Remembered; cedar: string }>;
+export const NOTHING_READ: ReadBefore = { remembered: NOTHING_REMEMBERED, cedar: "" };
+
 /** For one load: a text that several surfaces share is read once, and what is known to be fit is not validated again. */
-export function remembering(engine: Engine, checked: CheckedBefore): Engine {
-  const count = once(engine.count);
-  const parse = once(engine.parse);
+export function remembering(engine: Engine, checked: CheckedBefore, { remembered, cedar }: ReadBefore = NOTHING_READ): Engine {
+  const count = once(before("count", engine.count, (found) => found !== null));
+  const parse = once(before("parse", engine.parse, ({ type }) => type === "success"));
   return { ...engine, count, parse, validate };
+
+  /** Only what is good, and comes back as it was. */
+  function before<T>(what: string, ask: (text: string) => T, isGood: (answer: T) => boolean): (text: string) => T {
+    return (text) => {
+      const digest = sha256(JSON.stringify([what, cedar, text]));
+      const known = remembered.find(digest);
+      if (known !== null) return JSON.parse(known) as T; // our own words, as in `agent-memory.ts`
+      const answer = ask(text);
+      const json = JSON.stringify(answer);
+      if (isGood(answer) && isDeepStrictEqual(JSON.parse(json), answer)) remembered.keep(digest, json);
+      return answer;
+    };
+  }
 
   /** Cedar looks at each policy by itself, so those that are new to it can be given to it alone. */
   function validate(schema: unknown, policies: Readonly<Record<string, string>>): ReturnType<Engine["validate"]> {

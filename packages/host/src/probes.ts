@@ -8,7 +8,7 @@ import { type Case, type Cast, caseSchema, type LoadedPolicy } from "@orgate/cor
 /** `[path] → values`; undefined: left out. A label or a media type is a path of its own: it is there, or it is not. */
 type Turns = Map<string, Set<Json | undefined>>;
 
-export const MOST_PROBES = 2_000;
+const MOST_PROBES = 2_000;
 /** Of one policy: all that it compares, taken together. */
 const MOST_OF_ONE = 256;
 

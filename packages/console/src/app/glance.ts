@@ -21,7 +21,7 @@ export const QUESTION_TOPICS = [
   "session.closed",
 ] as const;
 export const UNKNOWN_TOPICS = ["act.ended", "act.late", "unknown.resolved", "recovery.applied", "hold.taken"] as const;
-export const STOPPED_TOPICS = ["schedule.stopped", "schedule.resumed", "schedule.removed", "schedule.declared"] as const;
+const STOPPED_TOPICS = ["schedule.stopped", "schedule.resumed", "schedule.removed", "schedule.declared"] as const;
 export const HALT_TOPICS = ["work.halted", "work.resumed"] as const;
 export const BREAKER_TOPICS = ["breaker.changed"] as const;
 

@@ -6,6 +6,7 @@ import { nearest, PLAIN_TERMS, type UserGroups, unanswered } from "../vocab/inde
 import type { ArgType } from "./arg-types.ts";
 import type { LoadedPolicy, PolicySet } from "./cedar.ts";
 import type { CedarError, Engine, PolicyJson } from "./engine.ts";
+import { tooDeep } from "./nesting.ts";
 import { annotationAt, bytesIn, characterAt, dutiesOf, type Piece, pieces, placeAt } from "./policy-text.ts";
 import { holds, readsOf, Unfollowed } from "./slice.ts";
 import { type Cast, type Vocabulary, vocabularyOf } from "./vocabulary.ts";
@@ -106,7 +107,8 @@ function understood(text: string, engine: Engine): ReturnType<Engine["parse"]> {
   try {
     const answer = engine.parse(text);
     if (answer.type === "success") readsOf([answer.json]);
-    return answer;
+    const deep = answer.type === "success" ? tooDeep(answer.json, engine) : null;
+    return deep === null ? answer : { type: "failure", errors: [deep] };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const help = error instanceof Unfollowed ? error.hint : "write it in a simpler form";

@@ -389,7 +389,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "init",
-    summary: "make a project: policies with their decision tables, two agents, a tool, settings",
+    summary: "make a project: policies with their decision tables, agents, tools, settings",
     args: [{ name: "DIR", required: false, help: "where (default: here)" }],
     options: {
       kind: {

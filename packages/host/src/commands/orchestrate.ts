@@ -69,7 +69,7 @@ function planOf(kind: OrchestrationKind, given: Given, task: string): Orchestrat
 }
 
 /** Said before anything runs, where the gate would only refuse it. */
-export function mustBeConducted({ delegates }: Pick<Agent, "delegates">, member: string): void {
+function mustBeConducted({ delegates }: Pick<Agent, "delegates">, member: string): void {
   if (delegates.includes(member)) return;
   throw usage(
     `\`${member}\` is not among those that the conductor may have work`,
@@ -77,7 +77,7 @@ export function mustBeConducted({ delegates }: Pick<Agent, "delegates">, member:
   );
 }
 
-export const noConductor = (): FaultError =>
+const noConductor = (): FaultError =>
   usage(
     `this project has no agent \`${CONDUCTOR}\``,
     "`orgate init` writes one in a new project: copy agents/conductor.toml and policies/conductor.cedar from there",
@@ -85,7 +85,7 @@ export const noConductor = (): FaultError =>
 
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
 
-export function memberTable(members: readonly Member[], paint: Parameters<typeof table>[2]): readonly string[] {
+function memberTable(members: readonly Member[], paint: Parameters<typeof table>[2]): readonly string[] {
   if (members.length === 0) return [];
   const costs = members.map(({ cost }) => cost);
   const together = costs.includes(null) ? null : costs.reduce<number>((n, one) => n + (one ?? 0), 0);

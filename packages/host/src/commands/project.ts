@@ -14,6 +14,7 @@ import {
   type Place,
   personsOf,
   type ReadManifests,
+  type Remembered,
   readManifests,
 } from "../compose.ts";
 import type { Config } from "../config.ts";
@@ -57,7 +58,7 @@ export async function deskOf(config: Config, env: Env, running: string | null = 
   const memory = projectMemory(config, env);
   const loaded = await loadProjectAgents(config, "wanted", env, undefined, null, memory);
   const agents = loaded.agents.map(({ agent }) => agent);
-  const gate = policiesFor(config, agents, "cli", running === null ? undefined : withDelegates(running, agents));
+  const gate = policiesFor(config, agents, "cli", memory, running === null ? undefined : withDelegates(running, agents));
   memory.save();
   return { config, agents, gate, mcp: loaded.mcp };
 }
@@ -75,9 +76,15 @@ function withDelegates(name: string, agents: readonly Agent[]): ReadonlySet<stri
 }
 
 /** A policy about a server's tools, or about one that is wrong as it is written, may not load: then that is what is wrong, and not the policy. */
-export function policiesFor(config: Config, agents: readonly Agent[], surface: Surface, only?: ReadonlySet<string>): Policies {
+export function policiesFor(
+  config: Config,
+  agents: readonly Agent[],
+  surface: Surface,
+  memory: Remembered,
+  only?: ReadonlySet<string>,
+): Policies {
   try {
-    return openPolicies(config, agents, surface, only);
+    return openPolicies(config, agents, surface, only, memory);
   } catch (error) {
     if (isFault(error, "policies-refused"))
       agents.filter((a) => a.missingServers.length + a.missingTools.length > 0).forEach(mustHaveSkills);

@@ -33,7 +33,7 @@ export async function loadedFor(config: Config, env: Given["env"], surface: Surf
   const memory = projectMemory(config, env);
   const project = await loadProjectAgents(config, "wanted", env, ask, null, memory);
   const agents = project.agents.map(({ agent }) => agent);
-  const gate = policiesFor(config, agents, surface);
+  const gate = policiesFor(config, agents, surface, memory);
   memory.save();
   return { config, project, agents, gate, surface };
 }

@@ -2,7 +2,7 @@
  * `orgate shell`: agents, approvals and the fleet from a terminal, in front of a server of its own or of another one.
  * S62 without a terminal on both ends, or with --plain, it speaks in lines.
  */
-import { FaultError } from "@orgate/core/vocab";
+import { FaultError, type SessionId } from "@orgate/core/vocab";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import { plain } from "../cli/paint.ts";
 import type { Screen } from "../cli/screen.ts";
@@ -11,6 +11,7 @@ import { folded } from "../shell/folding.ts";
 import { historyFile, openHistory } from "../shell/history.ts";
 import { inProfile } from "../shell/profile.ts";
 import { reached, type Seat, takeSeat } from "../shell/seat.ts";
+import type { Shell } from "../shell/shell.ts";
 import { openTerminal } from "../shell/terminal.ts";
 import { type Theme, themeIn } from "../shell/themes.ts";
 
@@ -43,7 +44,7 @@ async function onTerminal(given: Given, screen: Screen): Promise<number> {
     if (fault !== undefined) throw fault;
     return EXIT.success;
   } finally {
-    const last = seat.shell()?.current()?.session ?? null;
+    const last = lastOf(seat.shell());
     terminal.close();
     await seat.close();
     const columns = process.stdout.columns ?? screen.columns; // as wide as it is by now
@@ -52,6 +53,8 @@ async function onTerminal(given: Given, screen: Screen): Promise<number> {
   }
 }
 const FRAME_MS = 16;
+/** S213 the conversation with whom is addressed, else the last that was had: one that waits for an answer is not left without a word of where. */
+const lastOf = (shell: Shell | null): SessionId | null => (shell?.current() ?? shell?.talks.all().at(-1))?.session ?? null;
 
 async function inLines(given: Given, screen: Screen): Promise<number> {
   const { openPlainFace } = await import("../shell/face-plain.ts");

@@ -20,7 +20,7 @@ export type Authors = Readonly<{
   isSettling(): boolean;
 }>;
 
-export const SAVES = "save_artifact";
+const SAVES = "save_artifact";
 const AUTHOR = "shell";
 /** S117 how a project gets one. */
 export const NO_AUTHOR =

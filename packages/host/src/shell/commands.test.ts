@@ -95,7 +95,7 @@ test("S71 what is kept: positions under names, files, entries, sessions gone bac
   await does("/verify", /the journal is what was written: \d+ entries/);
 }, 120_000);
 
-test("S68 S72 the fleet and what belongs to it: live, halted, let go on, its tools, skills, knowledge, schedules, secrets", async () => {
+test("S68 S72 S213 the fleet and what belongs to it: live, halted, let go on, its tools, skills, knowledge, schedules, secrets", async () => {
   await does("/tools", /look +read +read/);
   await does("/skills", "no agent has a skill");
   await does("/knowledge", "nothing is known yet");
@@ -110,6 +110,9 @@ test("S68 S72 the fleet and what belongs to it: live, halted, let go on, its too
   await does("/status", /ok · version/);
   await does("/doctor", /agent desk +offline\/desk; then offline\/spare/);
   await does("/secrets", "there is no secret");
+  await does("/secrets set token", "a passphrase for the secrets:");
+  at.keys("C-c");
+  await at.sees("it was not said: nothing was done");
   await does("/secrets set token", "a passphrase for the secrets:");
   at.keys("-l", "long enough");
   at.keys("Enter");
@@ -214,14 +217,15 @@ test("S142 S150 S33 several at one task: a chain, all at once, a race, a debate,
   await at.sees(/● other\(hold on\)[\s\S]*cancelled · /);
 }, 120_000);
 
-test("S52 every command was gone through; the last one leaves", async () => {
+test("S52 S213 every command was gone through; the last one leaves, with a word of how the last conversation goes on", async () => {
   const own = [...SESSION_COMMANDS, ...TALK_COMMANDS, ...FLEET_COMMANDS, ...ORCHESTRATE_COMMANDS, ...PEOPLE_COMMANDS, ...KEEP_COMMANDS].map(
     ({ name }) => name,
   );
   expect(own.filter((name) => !used.has(name))).toEqual([]);
   at.keys("C-u");
+  await does("/agent clear", "nobody is addressed");
   at.keys("-l", "/quit");
   at.keys("Enter");
-  await at.sees("ended 0");
+  await at.sees(/orgate shell --resume s_\w+ goes on here\nended 0/);
   expect(readdirSync(join(desk.root, ".orgate"))).toContain("shell-history");
 });

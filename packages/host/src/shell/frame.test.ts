@@ -2,8 +2,10 @@ import { sessionFold, width } from "@orgate/core/journal/view";
 import { actionId, approvalId, digest, millis, policyId, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import { plain } from "../cli/paint.ts";
+import { completionOf } from "./complete.ts";
 import { newEditor, withLine } from "./editor.ts";
 import { type Footer, footerRow, lineRows, type Picture, regionOf } from "./frame.ts";
+import type { Panel } from "./panel.ts";
 
 const look = (columns: number) => ({ columns, paint: plain, showThinking: false });
 const footer: Footer = {
@@ -62,52 +64,53 @@ test("S29 the footer says where, to whom, with which model, how full, what it co
   );
 });
 
+const lines = Array.from({ length: 40 }, (_, i) => ({ kind: "added", text: `line ${i}` }) as const);
+const edit = {
+  path: "agents/x.symbi",
+  added: 40,
+  removed: 0,
+  whole: true,
+  lines,
+  newly: ["newly permits: x · tool:pay · deny → allow", "newly asks: x · tool:send · deny → ask"],
+};
+const item = {
+  kind: "question",
+  key: "q",
+  seq: seq(1),
+  at: millis(1),
+  turn: 1,
+  approval: approvalId("a_00000001"),
+  action: actionId("c_1"),
+  call: null,
+  tool: "save_artifact",
+  summary: "agents/x.symbi",
+  resource: null,
+  digest: digest("0".repeat(64)),
+  asks: [
+    {
+      policy: { id: policyId("shell/save"), file: null },
+      question: "Save this?",
+      approvers: [],
+      quorum: 1,
+      grant: "tool session",
+      onExpiry: "deny",
+    },
+  ],
+  again: null,
+  expiresAt: null,
+  state: "open",
+  answers: [],
+} as const;
+const panel: Panel = {
+  asked: { session: sessionId("s_00000001"), agent: "shell", item, edit },
+  armedAt: 0,
+  focus: "panel",
+  writing: null,
+};
+
 test.each([6, 10, 24, 60])(
   "S119 in %i rows a question about a file shows what it newly permits and its difference as far as there is room, and always what to press",
   (rows) => {
-    const lines = Array.from({ length: 40 }, (_, i) => ({ kind: "added", text: `line ${i}` }) as const);
-    const edit = {
-      path: "agents/x.symbi",
-      added: 40,
-      removed: 0,
-      whole: true,
-      lines,
-      newly: ["newly permits: x · tool:pay · deny → allow", "newly asks: x · tool:send · deny → ask"],
-    };
-    const item = {
-      kind: "question",
-      key: "q",
-      seq: seq(1),
-      at: millis(1),
-      turn: 1,
-      approval: approvalId("a_00000001"),
-      action: actionId("c_1"),
-      call: null,
-      tool: "save_artifact",
-      summary: "agents/x.symbi",
-      resource: null,
-      digest: digest("0".repeat(64)),
-      asks: [
-        {
-          policy: { id: policyId("shell/save"), file: null },
-          question: "Save this?",
-          approvers: [],
-          quorum: 1,
-          grant: "tool session",
-          onExpiry: "deny",
-        },
-      ],
-      again: null,
-      expiresAt: null,
-      state: "open",
-      answers: [],
-    } as const;
-    const panel = {
-      asked: { session: sessionId("s_00000001"), agent: "shell", item, edit },
-      armedAt: 0,
-      focus: "panel",
-      writing: null,
-    } as const;
     const { rows: shown } = regionOf({ ...picture(""), panel }, look(80), rows);
     const text = shown.join("\n");
     expect(shown.length).toBeLessThan(rows);
@@ -117,3 +120,24 @@ test.each([6, 10, 24, 60])(
     if (rows === 60) expect(text).toContain("+ line 39");
   },
 );
+
+test.each([12, 20, 33, 40, 80])("S119 S211 at %i columns no row is wider than the screen, and what to press is whole", (columns) => {
+  const completion = completionOf(
+    { text: "/", at: 1 },
+    { commands: [{ word: "a-long-command", about: "x".repeat(80) }], agents: [], files: () => [], taking: () => null },
+  );
+  for (const more of [
+    { panel },
+    { panel: { ...panel, writing: "reason" } as const },
+    { completion, hint: "y".repeat(90) },
+    { question: "z".repeat(90) },
+    { panel, footer: { ...footer, phase: "waits for you" } as const },
+  ]) {
+    const { rows, cursor } = regionOf({ ...picture("some words that are written"), ...more }, look(columns), 30);
+    for (const row of rows) expect(width(row)).toBeLessThanOrEqual(columns);
+    expect(cursor?.column).toBeLessThan(columns);
+    expect(rows.length).toBeLessThan(30);
+    if ("panel" in more && more.panel.writing === null && columns >= 20)
+      for (const key of ["y once", "e edit", "n no", "? why", "Esc later"]) expect(rows.join("\n")).toContain(key);
+  }
+});

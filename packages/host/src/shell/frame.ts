@@ -1,6 +1,7 @@
 /**
  * The picture at the bottom of the screen: what is in progress, the question, the line that is written, the footer. Pure.
  * S26 the region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
+ * S211 no row of it is wider than the screen, however narrow that is: one that the terminal breaks would be drawn over wrongly from then on.
  */
 import { count, type SessionView, shortened, type ViewItem, width } from "@orgate/core/journal/view";
 import type { Tone } from "../cli/paint.ts";
@@ -47,12 +48,24 @@ export type Picture = Readonly<{
 const MOST_LINE_ROWS = 8;
 
 export function regionOf(picture: Picture, look: Look, rows: number): Region {
+  const { rows: drawn, cursor } = drawnIn(picture, look, rows);
+  return { rows: drawn.map((row) => within(row, look.columns)), cursor };
+}
+/** Whatever was drawn too wide is cut, and loses its colours. */
+function within(row: string, columns: number): string {
+  const bare = row.replace(COLOURS, "");
+  return width(bare) <= columns ? row : shortened(bare, columns);
+}
+const COLOURS = /\u001b\[[0-9;]*m/g;
+
+function drawnIn(picture: Picture, look: Look, rows: number): Region {
   const most = Math.max(rows - 1, 4);
   const below = [...completionRows(picture.completion, look), ...hintRows(picture.hint, look), footerRow(picture.footer, look)].slice(
     -(most - 1),
   );
   const written = picture.question === null ? picture.editor : NOTHING_WRITTEN;
-  const line = lineRows(written, look, Math.max(1, Math.min(MOST_LINE_ROWS, most - below.length)), promptOf(picture));
+  const prompt = shortened(promptOf(picture), Math.max(look.columns - 4, 2));
+  const line = lineRows(written, look, Math.max(1, Math.min(MOST_LINE_ROWS, most - below.length)), prompt);
   const room = most - below.length - line.rows.length;
   if (picture.modal !== null) {
     const rows = picture.modal.rows(look, room).slice(0, Math.max(room, 0));
@@ -158,10 +171,21 @@ function panelRows(
   ];
   const foot = [
     ...item.asks.map(({ question }) => shortened(`   ${question}`, columns - 1)),
-    paint("dim", shortened(`   ${keys}`, columns - 1)),
+    ...keyRows(keys, columns - 1).map((row) => paint("dim", row)),
   ];
   const about = edit === null ? [] : editRows(edit, look, Math.max(most - head.length - foot.length, 0));
   return [...head, ...about, ...foot].slice(-Math.max(most, 1));
+}
+
+/** In as many rows as it takes. */
+function keyRows(keys: string, columns: number): readonly string[] {
+  const rows: string[] = [];
+  for (const part of keys.split(" · ")) {
+    const last = rows.at(-1);
+    if (last !== undefined && width(last) + 3 + width(part) <= columns) rows[rows.length - 1] = `${last} · ${part}`;
+    else rows.push(shortened(`   ${part}`, columns));
+  }
+  return rows;
 }
 
 /** S177 how far an answer would reach stands beside its key; where one of those that ask lets nothing be remembered there is no such key. */
@@ -214,8 +238,11 @@ export function footerRow(footer: Footer, { paint, columns }: Look): string {
   ];
   const waits = waiting === 0 ? "" : `${count(waiting, "approval")} ${waiting === 1 ? "waits" : "wait"} · `;
   const now = phase === null ? "" : `${phase} · `;
-  const room = Math.max(columns - 3 - width(waits) - width(now), 8);
-  return `  ${paint("warn", waits)}${paint(phase === null ? "dim" : PHASES[phase], now)}${paint("dim", shortened(parts.join(" · "), room))}`;
+  const room = columns - 3;
+  const first = shortened(waits, room);
+  const second = shortened(now, room - width(first));
+  const rest = shortened(parts.join(" · "), room - width(first) - width(second));
+  return `  ${paint("warn", first)}${paint(phase === null ? "dim" : PHASES[phase], second)}${paint("dim", rest)}`;
 }
 const PHASES: Readonly<Record<NonNullable<Footer["phase"]>, Tone>> = {
   thinks: "accent",

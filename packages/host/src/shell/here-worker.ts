@@ -80,7 +80,7 @@ if (parentPort !== null && isSetup(given)) {
     else if (frame.kind === "said") {
       const answer = asking.get(frame.id);
       asking.delete(frame.id);
-      if (frame.text === null) answer?.reject(new Error("it was not said"));
+      if (frame.text === null) answer?.reject(new FaultError({ kind: "usage", detail: "it was not said: nothing was done", hint: "" }));
       else answer?.resolve(frame.text);
     } else {
       for (const answer of asking.values()) answer.reject(new Error("the shell is leaving"));

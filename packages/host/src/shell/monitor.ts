@@ -13,7 +13,7 @@ import { fitted } from "./tables.ts";
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
 
-export function fleetRows(
+function fleetRows(
   { agents, running, waiting }: FleetView,
   halted: ReadonlyMap<string, string>,
   { paint, columns }: Look,

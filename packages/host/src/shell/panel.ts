@@ -38,7 +38,7 @@ export const QUIET_MS = 400;
 const CHOICES: Readonly<Record<string, Choice>> = { y: "approve", e: "edit", g: "grant", n: "deny", "?": "why" };
 
 /** `drawnAt`: when it was first on screen. */
-export const openPanel = (asked: Asked, drawnAt: number, lastKeyAt: number, isLineEmpty: boolean): Panel => ({
+const openPanel = (asked: Asked, drawnAt: number, lastKeyAt: number, isLineEmpty: boolean): Panel => ({
   asked,
   armedAt: Math.max(drawnAt, lastKeyAt) + QUIET_MS,
   focus: isLineEmpty ? "panel" : "line",

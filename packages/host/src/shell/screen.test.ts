@@ -8,6 +8,15 @@ import { itemLines, type Look, settledUpTo, wrapped } from "./screen.ts";
 const VIEWED = sessionId("s_viewed00001");
 const LOOK: Look = { columns: 80, paint: plain, showThinking: true };
 
+test("S212 of a message of many rows the beginning is shown, and how many more there are", () => {
+  const said = (rows: number) => {
+    const text = Array.from({ length: rows }, (_, i) => `line ${i}`).join("\n");
+    return itemLines({ kind: "said", key: "s", seq: seq(1), at: millis(1), how: "turn", by: "user:ann", text, files: [] }, LOOK).slice(1);
+  };
+  expect(said(60)).toHaveLength(60);
+  expect([said(10_000).length, said(10_000).slice(-2)]).toEqual([60, ["  line 58", "  … 9941 rows more"]]);
+});
+
 describe.each(VIEW_CASES)("$name", ({ entries, shown, hidden }) => {
   const { items } = sessionViewOf(VIEWED, entries);
   const lines = items.flatMap((item) => itemLines(item, LOOK));

@@ -60,13 +60,18 @@ export function waitingWords({ items }: SessionView): readonly string[] {
 }
 const MOST_LOOKED = 200;
 
+/** S212 whoever pasted a thousand lines knows them: the answer is not to be looked for below them. */
+const beginningOf = (rows: readonly string[], { paint }: Look): readonly string[] =>
+  rows.length <= MOST_SAID ? rows : [...rows.slice(0, MOST_SAID - 1), paint("dim", `  … ${rows.length - MOST_SAID + 1} rows more`)];
+const MOST_SAID = 60;
+
 export function itemLines(item: ViewItem, look: Look): readonly string[] {
   const { paint } = look;
   switch (item.kind) {
     case "said":
       return [
         "",
-        ...wrapped(item.text, look, { first: paint("accent", "› "), rest: "  ", indent: 2 }),
+        ...beginningOf(wrapped(item.text, look, { first: paint("accent", "› "), rest: "  ", indent: 2 }), look),
         ...item.files.map((file) => paint("dim", `  + ${file}`)),
       ];
     case "reply":

@@ -16,7 +16,7 @@ const NOBODY = "nothing has been said in this conversation yet";
 
 const MOST_LOOKED = 10_000;
 /** A15, over the API: the id, one's own name of it, or enough of its beginning or end. */
-export async function sessionNamed({ asked, reach, say }: Pick<Shell, "asked" | "reach" | "say">, text: string): Promise<Summary | null> {
+async function sessionNamed({ asked, reach, say }: Pick<Shell, "asked" | "reach" | "say">, text: string): Promise<Summary | null> {
   if (isSessionId(text)) return asked(reach.client.call("session", { params: { session: text } }));
   const items: Summary[] = [];
   for (let cursor: string | null = ""; cursor !== null && items.length < MOST_LOOKED; ) {

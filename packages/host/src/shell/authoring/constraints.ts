@@ -11,13 +11,13 @@ import * as z from "zod";
 import { readTextFile } from "../../text-file.ts";
 import { placeOf, readToml } from "../../toml-text.ts";
 
-export const CONSTRAINTS = ".orgate/constraints.toml";
+const CONSTRAINTS = ".orgate/constraints.toml";
 
 /** Weakest first. Those behind `process` are known by name and not supported yet: nothing can have one. */
 export const TIERS = ["none", "process", "docker", "gvisor", "firecracker"] as const;
 export const RISKS = ["low", "medium", "high"] as const;
 /** `changes`: every tool that does more than read; `all`: every tool. */
-export const AUDITS = ["none", "changes", "all"] as const;
+const AUDITS = ["none", "changes", "all"] as const;
 
 const UNITS: Readonly<Record<string, number>> = { KB: 1 / 1024, MB: 1, GB: 1024, TB: 1024 * 1024 };
 const megabytes = z.union([
@@ -68,7 +68,7 @@ const schema = z.strictObject({
 
 /** Sizes in megabytes, times in milliseconds. */
 export type Constraints = z.output<typeof schema>;
-export const NO_CONSTRAINTS: Constraints = schema.parse({});
+const NO_CONSTRAINTS: Constraints = schema.parse({});
 
 /** Every setting there is, from the schema itself. */
 export function constraintKeys(): readonly string[] {

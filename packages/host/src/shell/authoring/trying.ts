@@ -31,7 +31,7 @@ export type Tried = Readonly<
 type Sides = Readonly<{ before: Side | null; after: Side }>;
 
 /** Tools that are the shell's alone. */
-export const SHELL_TOOLS = ["save_artifact"] as const;
+const SHELL_TOOLS = ["save_artifact"] as const;
 /** Names that the shell's policies speak of: whoever took one would be permitted what it is. */
 const TAKEN: ReadonlySet<string> = new Set(
   "validate_dsl validate_cedar validate_toolclad save_artifact read_artifact list_tools read_file search edit_file shell delegate".split(
