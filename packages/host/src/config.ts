@@ -190,7 +190,8 @@ function issueOf(error: z.ZodError): ConfigIssue {
     return { path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`; ${meant}` };
   }
   const name = issue.path.join(".");
-  const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+  const said = (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) ?? issue.message; // of a name, what is wrong with it
+  const message = said.charAt(0).toLowerCase() + said.slice(1);
   const missing = issue.code === "invalid_type" && issue.input === undefined && message.endsWith("received undefined");
   return { path: issue.path, detail: missing ? `\`${name}\` is missing` : `\`${name}\`: ${message}` };
 }

@@ -23,14 +23,17 @@ export function projectFiles(root: string, patterns: readonly string[], setting:
       if (!isBelow(real, root))
         throw fileBad(file, null, `lies outside the project, at ${real}`, `${setting} are loaded from the project's own folder only`);
       if (!statSync(real).isFile()) {
-        if (isGlob) continue;
-        throw fileBad(file, null, "is not a file", `name a file, or a glob such as \`${setting}/*.ts\``);
+        if (isGlob && !NAMED_LIKE.test(file)) continue;
+        throw fileBad(file, null, "is not a file", isGlob ? "move it away" : `name a file, or a glob such as \`${setting}/*.ts\``);
       }
       files.add(real);
     }
   }
   return [...files].sort();
 }
+
+/** What `agents/**` passes over is a folder; what is named like an agent's file and is none would be missed. */
+const NAMED_LIKE = /\.(?:symbi|dsl|toml|[cm]?[jt]s)$/;
 
 /** For people, policies and journals: below the project, with forward slashes. */
 export const labelled = (root: string, path: string): string => relative(realpathSync(root), path).split(sep).join("/");

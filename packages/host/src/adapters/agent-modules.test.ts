@@ -124,6 +124,14 @@ test("A5 a link to a file inside the project is that file", () => {
   expect(load("agents/*.ts", "lib/a.ts")).toEqual({ agents: [["a", at("lib/a.ts")]] });
 });
 
+test("A76 what is named like an agent's file and is none is told; other folders are passed over", () => {
+  write("agents/a.ts", `${HEAD}export default ${agent("a")};\n`);
+  mkdirSync(at("agents/more"));
+  expect(load("agents/**")).toMatchObject({ agents: [["a", at("agents/a.ts")]] });
+  mkdirSync(at("agents/b.ts"));
+  expect(load("agents/*.ts")).toMatchObject({ fault: { kind: "file-bad", file: at("agents/b.ts"), detail: "is not a file" } });
+});
+
 test("A6 a path that is spelled out must be there, and be a file", () => {
   mkdirSync(at("agents"));
   expect(load("agents/none.ts")).toMatchObject({ fault: { file: at("agents/none.ts"), detail: "there is no such file" } });

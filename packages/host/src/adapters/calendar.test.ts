@@ -1,4 +1,4 @@
-import { isFault, millis, type ScheduleTime } from "@orgate/core";
+import { describe as describeFault, isFault, millis, type ScheduleTime } from "@orgate/core";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isTimeZone, openCalendar, readTime } from "./calendar.ts";
@@ -123,6 +123,7 @@ describe("what is written", () => {
   test.each([
     [{}, "a schedule has `cron` or `at`"],
     [{ cron: "* * * * *", at: "2030-01-01T00:00:00Z" }, "and not both"],
+    [{}, "nothing says when"],
     [{ cron: "* * * * *", timezone: "Nowhere/Land" }, "there is no time zone `Nowhere/Land`"],
     [{ cron: "* * * * *", timezone: "+02:00" }, "there is no time zone"],
     [{ cron: "* * * * *", timezone: "../etc/passwd" }, "there is no time zone"],
@@ -140,6 +141,20 @@ describe("what is written", () => {
     [{ at: "2030-01-01" }, "is no time"],
   ] as const)("Z1 %j is refused", (written, message) => {
     expect(refusal(written)).toContain(message);
+  });
+
+  test("Z47 what may have been meant is told: a zone that is nearly one, and what others have a word for", () => {
+    const hintOf = (written: Parameters<typeof read>[0]): string => {
+      try {
+        read(written);
+      } catch (error) {
+        if (isFault(error)) return describeFault(error.fault).hint;
+      }
+      return "";
+    };
+    expect(hintOf({ cron: "@Daily" })).toBe("write `0 0 * * *`");
+    expect(hintOf({ cron: "* * * * *", timezone: "Europe/Berln" })).toBe("did you mean `Europe/Berlin`?");
+    expect(hintOf({ cron: "* * * * *", timezone: "Mars/Base" })).toBe("use an IANA name, such as UTC, Europe/Berlin or America/New_York");
   });
 
   test("Z1 Z4 a time of its own offset, or on the clocks of a zone, gap and double hour included", () => {

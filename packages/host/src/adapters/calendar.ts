@@ -5,7 +5,7 @@
  * Z4 local time that is left out in spring is due right after the gap; of an hour that comes twice in autumn a fixed time is due once, the first time, and
  *    what goes on through the day goes on evenly.
  */
-import { type Fault, FaultError, type Millis, millis, type ScheduleTime } from "@orgate/core";
+import { type Fault, FaultError, type Millis, millis, nearest, type ScheduleTime } from "@orgate/core";
 import { Cron } from "croner";
 
 export type Calendar = Readonly<{
@@ -65,13 +65,15 @@ export function readTime(
 ): ScheduleTime {
   const { cron, at, timezone } = written;
   if ((cron === null) === (at === null))
-    throw wrong("a schedule has `cron` or `at`, and not both", 'write cron = "0 2 * * *", or at = "2030-01-31T08:00:00Z"');
-  if (!isTimeZone(timezone))
-    throw wrong(`there is no time zone \`${timezone}\``, "use an IANA name, such as UTC, Europe/Berlin or America/New_York");
+    throw wrong(
+      cron === null ? "nothing says when: a schedule has `cron` or `at`" : "a schedule has `cron` or `at`, and not both",
+      'write cron = "0 2 * * *", or at = "2030-01-31T08:00:00Z"',
+    );
+  if (!isTimeZone(timezone)) throw wrong(`there is no time zone \`${timezone}\``, zoneHint(timezone));
   const when: ScheduleTime = at !== null ? { kind: "at", at: readAt(at, timezone) } : { kind: "cron", cron: cron?.trim() ?? "", timezone };
   if (when.kind === "at") return when;
   if (!/^\S+(?:\s+\S+){4,5}$/.test(when.cron))
-    throw wrong(`\`${when.cron}\` is no cron expression`, "write five fields: minute hour day month weekday; or six, with seconds first");
+    throw wrong(`\`${when.cron}\` is no cron expression`, FIELDS[when.cron.toLowerCase()] ?? CRON_HINT);
   const text = `${timezone}\n${when.cron}`;
   if (comes.has(text)) return when;
   try {
@@ -81,12 +83,28 @@ export function readTime(
     }
   } catch (error) {
     const detail = error instanceof Error ? error.message.replace(/^CronPattern: /, "") : String(error);
-    throw wrong(
-      `\`${when.cron}\` is no cron expression: ${detail}`,
-      "write five fields: minute hour day month weekday; or six, with seconds first",
-    );
+    throw wrong(`\`${when.cron}\` is no cron expression: ${detail}`, CRON_HINT);
   }
   throw wrong(`\`${when.cron}\` never comes`, "there is no such day");
+}
+
+const CRON_HINT = "write five fields: minute hour day month weekday; or six, with seconds first";
+/** What others have words for. */
+const FIELDS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries({
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+  }).map(([word, fields]) => [word, `write \`${fields}\``]),
+);
+
+function zoneHint(zone: string): string {
+  const near = nearest(zone, Intl.supportedValuesOf("timeZone"));
+  return near.startsWith("did you mean") ? near : "use an IANA name, such as UTC, Europe/Berlin or America/New_York";
 }
 
 /** Expressions and zones that were looked at: ten thousand schedules have a few hundred between them. */

@@ -30,6 +30,7 @@ test("T60 what was saved opens with its passphrase, and with no other; the file 
   });
   const text = readFileSync(store.file, "utf8");
   expect(text).not.toMatch(/canary|api\.token|correct/);
+  expect(JSON.parse(text)).toMatchObject({ kdf: { name: "scrypt", n: 131_072, r: 8 } }); // 128 MiB for each guess
   expect(statSync(store.file).mode & 0o777).toBe(0o600);
 });
 

@@ -14,7 +14,7 @@ import * as z from "zod";
 import { readTextFile } from "../text-file.ts";
 
 const COST = 2 ** 17;
-const LEAST_COST = 2 ** 15;
+export const LEAST_COST = 2 ** 15;
 const MOST_COST = 2 ** 20;
 const MAX_BYTES = 4 * 1024 * 1024;
 export const SECRET_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
@@ -55,7 +55,8 @@ export type SecretStore = Readonly<{
 /** Scrypt takes a moment, and several may be in line. */
 const TURN_MS = 30_000;
 
-export function secretStore(directory: string): SecretStore {
+/** `cost`: what guessing costs from the next change on; a file of less than the least is not opened. */
+export function secretStore(directory: string, cost: number = COST): SecretStore {
   const file = join(directory, SECRETS_FILE);
   const isThere = (): boolean => existsSync(file);
   const open = async (passphrase: string): Promise<Secrets> => (isThere() ? opened(file, passphrase) : new Map());
@@ -70,7 +71,7 @@ export function secretStore(directory: string): SecretStore {
     async change(passphrase, change) {
       const lock = takeTurn(directory);
       try {
-        replace(file, await sealed(change(await open(passphrase)), passphrase));
+        replace(file, await sealed(change(await open(passphrase)), passphrase, cost));
       } finally {
         lock.close();
       }
@@ -95,11 +96,11 @@ function takeTurn(directory: string): DatabaseSync {
   }
 }
 
-async function sealed(secrets: Secrets, passphrase: string): Promise<string> {
+async function sealed(secrets: Secrets, passphrase: string, cost: number): Promise<string> {
   const salt = randomBytes(32);
   const nonce = randomBytes(12);
-  const kdf = { name: "scrypt", n: COST, r: 8, p: 1, salt: salt.toString("base64") } as const;
-  const sealer = createCipheriv("aes-256-gcm", await keyOf(passphrase, salt, COST), nonce);
+  const kdf = { name: "scrypt", n: cost, r: 8, p: 1, salt: salt.toString("base64") } as const;
+  const sealer = createCipheriv("aes-256-gcm", await keyOf(passphrase, salt, cost), nonce);
   sealer.setAAD(Buffer.from(headerOf(kdf)));
   const sorted = Object.fromEntries([...secrets].sort(([a], [b]) => (a < b ? -1 : 1)));
   const box = Buffer.concat([sealer.update(JSON.stringify(sorted), "utf8"), sealer.final()]);

@@ -198,6 +198,32 @@ webhook h { path: "/hooks/g" provider: github secret: vault://one agent: payer }
   expect(await told()).toEqual([1, ["agents/times.symbi:2", "agents/times.symbi:1"]]);
 });
 
+test("Y81 a file that declares nothing is told, and not called good: it may have been cut off", async () => {
+  const desk = bank();
+  for (const text of ["", "\uFEFF", "\r\n", "# all is gone\n", 'metadata {\n  description = "x"\n}\n']) {
+    desk.write("agents/payer.symbi", text);
+    const { code, stdout } = await desk.orgate("agents", "validate");
+    expect([text, code, stdout]).toEqual([text, 1, expect.stringContaining("agents/payer.symbi:1:1: ")]);
+  }
+  expectRefusal(await desk.orgate("agents", "list"), 1, "agents/payer.symbi:1:1: ");
+});
+
+test("A77 what is wrong with a schedule or a webhook in TOML is told with its place, and a name that is none with what a name is", async () => {
+  const desk = bank();
+  const wrong =
+    '\n# what follows\n[schedules.fine]\nagent = "payer"\ncron = "0 1 * * *"\n[schedules.night]\nagent = "payer"\ncron = "0 2 * *"\n';
+  desk.write("orgate.toml", `[project]\nname = "bank"\n${wrong}`);
+  const { stdout } = await desk.orgate("agents", "validate");
+  expect(stdout).toContain("orgate.toml:8:12: `schedules.night`: `0 2 * *` is no cron expression");
+  expectRefusal(await desk.orgate("up", "--check"), 1, "orgate.toml:8:12: `schedules.night`");
+  desk.write("orgate.toml", '[project]\nname = "bank"\n[schedules."my night"]\nagent = "payer"\ncron = "0 2 * * *"\n');
+  expectRefusal(
+    await desk.orgate("agents", "validate"),
+    1,
+    "orgate.toml:3:13: `schedules.my night`: must be 1 to 64 of A-Z, a-z, 0-9, _ and -",
+  );
+});
+
 test("Y61 one name is one agent: both places are told", async () => {
   const desk = bank();
   desk.write("agents/zweit.symbi", '# a second one\nagent payer { with instructions = "x" { } }');

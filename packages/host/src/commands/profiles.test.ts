@@ -26,6 +26,7 @@ test.each(PROFILES)(
     const checked = await orgate(profile, "policy", "check", "--json");
     const { ok, cases } = JSON.parse(checked.stdout) as { ok: boolean; cases: unknown[] };
     expect([ok, cases.length > 10]).toEqual([true, true]);
+    expect((await orgate(profile, "agents", "fmt", "--check")).code).toBe(0);
     const ran = await orgate(profile, "run", agent, "--input", first, "--json");
     expect([ran.code, JSON.parse(ran.stdout)]).toMatchObject([0, { ending: "completed" }]);
     const toml = readFileSync(join(folder, profile, "orgate.toml"), "utf8");

@@ -8,6 +8,8 @@ import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/core/symbi
 import type * as z from "zod";
 import { type Calendar, readTime } from "../compose.ts";
 import type { Config } from "../config.ts";
+import { readTextFile } from "../text-file.ts";
+import { type Place, placeOf } from "../toml-text.ts";
 import type { Declared } from "./book.ts";
 import { ownSchedule, ownWebhook, type WrittenSchedule, type WrittenWebhook } from "./written.ts";
 
@@ -58,10 +60,10 @@ export function schedulesIn(sources: Sources, calendar: Calendar, trouble: Troub
     found.set(name, { name, from: where.from, spec, isOwned: given.owner !== undefined });
   };
   for (const [name, written] of Object.entries(config.schedules))
-    add(name, { from: "orgate.toml", what: `schedules.${name}` }, () => written);
+    add(name, tableWhere("orgate.toml", config.file, ["schedules", name]), () => written);
   for (const { agent, file } of agents)
     for (const [name, written] of Object.entries(agent.definition.schedules ?? {})) {
-      const where = { from: relative(config.root, file), what: `schedules.${name}` };
+      const where = tableWhere(relative(config.root, file), file, ["schedules", name]);
       add(name, where, () => ({ agent: agent.name, ...parsed(ownSchedule, written, where) }));
     }
   for (const one of symbi.flatMap(({ schedules }) => schedules)) add(one.name, symbiWhere(config, one), () => fromSymbi(one));
@@ -124,12 +126,12 @@ export function webhooksIn(sources: Sources, trouble: Trouble = thrown): readonl
     paths.set(hook.path, hook.name);
   };
   for (const [name, written] of Object.entries(config.webhooks)) {
-    const where = { from: "orgate.toml", what: `webhooks.${name}` };
+    const where = tableWhere("orgate.toml", config.file, ["webhooks", name]);
     attempt(() => add(hookOf(name, written, owner, where.from), where), trouble);
   }
   for (const { agent, file } of agents)
     for (const [name, written] of Object.entries(agent.definition.webhooks ?? {})) {
-      const where = { from: relative(config.root, file), what: `webhooks.${name}` };
+      const where = tableWhere(relative(config.root, file), file, ["webhooks", name]);
       attempt(() => add(hookOf(name, { agent: agent.name, ...parsed(ownWebhook, written, where) }, owner, where.from), where), trouble);
     }
   for (const one of symbi.flatMap(({ webhooks }) => webhooks)) {
@@ -213,7 +215,19 @@ function mustBePath(path: string, where: Where): void {
   if (TAKEN.test(path)) throw bad(where, `the server itself answers at \`${path}\``, "write /hooks/NAME");
 }
 
-type Where = Readonly<{ from: string; what: string; line?: number; column?: number }>;
+/** `table` of a TOML file: where it stands is looked for once something is wrong with it. */
+type Where = Readonly<{
+  from: string;
+  what: string;
+  line?: number;
+  column?: number;
+  table?: Readonly<{ file: string; path: readonly string[] }>;
+}>;
+const tableWhere = (from: string, file: string, path: readonly [string, string]): Where => ({
+  from,
+  what: path.join("."),
+  ...(file.endsWith(".toml") ? { table: { file, path } } : {}),
+});
 const symbiWhere = ({ root }: Pick<Config, "root">, { name, place }: ScheduleDeclaration | WebhookDeclaration): Where => ({
   from: relative(root, place.file),
   what: name,
@@ -260,13 +274,24 @@ function told<T>(where: Where, work: () => T): T {
   }
 }
 
-export function bad({ from, what, line, column }: Where, detail: string, hint: string): FaultError {
+export function bad({ from, what, line, column, table }: Where, detail: string, hint: string): FaultError {
+  const found = table === undefined ? null : standsAt(table);
   return new FaultError({
     kind: "file-bad",
     file: from,
-    line: line ?? null,
-    column: column ?? null,
+    line: line ?? found?.line ?? null,
+    column: column ?? found?.column ?? null,
     detail: `\`${what}\`: ${detail}`,
     hint,
   });
 }
+
+/** Null where it does not lie there, or no more: it may be a change that is only tried. */
+function standsAt({ file, path }: NonNullable<Where["table"]>): Place | null {
+  try {
+    return placeOf(readTextFile(file, MOST_TOML), path);
+  } catch {
+    return null;
+  }
+}
+const MOST_TOML = 1024 * 1024;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { secretStore } from "../adapters/secrets-file.ts";
+import { LEAST_COST, secretStore } from "../adapters/secrets-file.ts";
 import { hookSecrets } from "./webhook-secrets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orgate-hooks-"));
@@ -14,7 +14,7 @@ const hooks = [
 ];
 
 test("Z34 a secret that is set anew counts from the next delivery on, the old one no more; none, or one that does not open, refuses", async () => {
-  const store = secretStore(folder);
+  const store = secretStore(folder, LEAST_COST);
   const set = (value: string | null, passphrase = PASSPHRASE) =>
     store.change(passphrase, () => new Map(value === null ? [["else", "x"]] : [["hook", value]]));
   const env = { ORGATE_SECRETS_PASSPHRASE: PASSPHRASE, HOOK: "from the environment" };
@@ -47,7 +47,7 @@ test("Z34 a secret that is set anew counts from the next delivery on, the old on
 });
 
 test("Z45 Z46 a webhook's secrets count together, also while one is gone; what signs for two webhooks signs for neither", async () => {
-  const store = secretStore(join(folder, "two"));
+  const store = secretStore(join(folder, "two"), LEAST_COST);
   const set = (values: Readonly<Record<string, string>>) => store.change(PASSPHRASE, () => new Map(Object.entries(values)));
   const env = { ORGATE_SECRETS_PASSPHRASE: PASSPHRASE };
   const named = (name: string, ...secrets: string[]) => ({

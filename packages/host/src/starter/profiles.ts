@@ -34,8 +34,7 @@ agent hello {
   }
 
   // Needs no key and no network: it says back what it was told. Name a model when you have one (\`orgate doctor\`).
-  with model = "offline/echo", iterations = 3 {
-  }
+  with model = "offline/echo", iterations = 3 {}
 }
 `,
   },
@@ -74,8 +73,7 @@ say = "The team says: {{results.delegate}}"
 
 agent writer {
   // Needs no key: it says back what it was told. Name a model when you have one.
-  with model = "offline/echo", iterations = 3 {
-  }
+  with model = "offline/echo", iterations = 3 {}
 }
 `,
   },

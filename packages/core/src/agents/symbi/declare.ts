@@ -73,6 +73,8 @@ export function readSymbi(text: string, file: string): ReadSymbi {
     return { file, line, column };
   };
   const declared = declarationsOf(tree, report, placeOf);
+  if (problems.length === 0 && declared.agents.length + declared.schedules.length + declared.webhooks.length === 0)
+    report(0, "it declares nothing: no agent, no schedule, no webhook", "write one, or remove the file"); // a file that was cut off would be gone unnoticed
   const [first, ...rest] = problems.sort((a, b) => a.line - b.line || a.column - b.column);
   if (first !== undefined) return { kind: "problems", problems: [first, ...rest] };
   return { kind: "file", symbi: { file, text: parsed.text, tree, ...declared } };
