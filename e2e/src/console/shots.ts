@@ -93,6 +93,8 @@ async function fail({ page }: Person): Promise<void> {
 
 async function take(person: Person, desk: ConsoleDesk, name: string, path: string, isFailing: boolean): Promise<void> {
   await go(person, desk, path);
+  const at = /[?&]at=(\d+)/.exec(path)?.[1];
+  if (at !== undefined) await person.page.getByText(`State at ${at}`, { exact: true }).waitFor(); // a long session comes in pieces
   await person.page.locator("main [role=status]", { hasText: /…$/ }).first().waitFor({ state: "detached" });
   if (!isFailing) await person.page.locator("main").getByText("…", { exact: true }).first().waitFor({ state: "detached" }); // figures that are being counted
   await person.page.evaluate("document.fonts.ready.then(() => new Promise((done) => setTimeout(done, 250)))");

@@ -34,7 +34,7 @@ export function Bars({ bars, kinds, label, text }: Props) {
                   ),
                 )}
               </div>
-              <span className={css.name}>{i % every === 0 ? title : ""}</span>
+              <span className={`${css.name} ${i % (2 * every) === 0 ? "" : css.second}`}>{i % every === 0 ? title : ""}</span>
             </div>
           ))}
         </div>

@@ -44,6 +44,7 @@ export function Listed<T>({ label, asked, pages, shown = pages.items, idOf, row,
   return (
     <VirtualList
       className={css.list}
+      snug
       label={label}
       count={shown.length}
       keyAt={(i) => {

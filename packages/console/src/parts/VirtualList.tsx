@@ -21,11 +21,15 @@ type Props = Readonly<{
   /** Scrolls there once it is set. */
   goTo?: number | null;
   after?: ReactNode;
+  /** No higher than what is in it; else it fills what there is. */
+  snug?: boolean;
   /** Its rows are gone through with the arrows, by one; then it is one stop for Tab. */
   onStep?(by: number): void;
 }>;
 
 const NEAR = 80;
+/** Of a list in a low window: the page scrolls before it is lower (O94). */
+const LEAST_PX = 224;
 
 export function VirtualList({
   count,
@@ -38,6 +42,7 @@ export function VirtualList({
   className,
   goTo = null,
   after,
+  snug = false,
   onStep,
 }: Props) {
   const box: RefObject<HTMLDivElement | null> = useRef(null);
@@ -90,7 +95,10 @@ export function VirtualList({
     setAway(!isAtEnd.current);
   };
   return (
-    <div className={`${css.outer} ${className ?? ""}`}>
+    <div
+      className={`${css.outer} ${snug ? css.snug : ""} ${className ?? ""}`}
+      style={snug ? { minHeight: Math.min(height + (after === null ? 2 : 60), LEAST_PX) } : undefined}
+    >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
       <section ref={box} className={css.box} onScroll={scrolled} onKeyDown={pressed} aria-label={label} tabIndex={0}>
         <div className={css.inner} style={{ height }}>

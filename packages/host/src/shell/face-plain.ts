@@ -64,8 +64,9 @@ export function openPlainFace(
   function flush(): void {
     if (shell === null) return;
     for (const line of shell.settled()) write(line);
-    for (const { agent, item, edit } of shell.questions()) {
-      if (asked.has(item.approval)) continue;
+    for (const { session, agent, item, edit } of shell.questions()) {
+      // not before what led to it
+      if (asked.has(item.approval) || shell.talks.of(session)?.isCaughtUp() === false) continue;
       asked.add(item.approval);
       for (const line of edit?.lines ?? []) write(diffLine(line, look));
       for (const line of edit?.newly ?? []) write(`  ${line}`);

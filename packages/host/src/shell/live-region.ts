@@ -42,7 +42,18 @@ export function liveRegion(columns: number): LiveRegion {
     const move = row < from ? up(from - row) : down(row - from);
     return `${move}${cursor === null ? column(0) : column(cursor.column)}${cursor === null ? HIDE : SHOW}`;
   };
-  const whole = (next: Region): string => `${next.rows.join("\r\n")}${place(next, Math.max(next.rows.length - 1, 0))}`;
+  /**
+   * S214 never everything from the first place of the screen on: a terminal that keeps what was cleared would keep every picture that stood there (tmux does),
+   * one for each row that an answer grows by. So the first row is erased by itself, and what is below it from below.
+   */
+  const anew = (lines: readonly string[]): string => {
+    const [first = "", ...rest] = lines;
+    const top = `${up(above)}\r`;
+    if (rest.length > 0) return `${top}${ERASE_LINE}${first}\r\n${ERASE_DOWN}${rest.join("\r\n")}`;
+    return `${top}${shown.rows.length > 1 ? `\r\n${ERASE_DOWN}${up(1)}` : ""}${ERASE_LINE}${first}`;
+  };
+  const whole = (settled: readonly string[], next: Region): string =>
+    anew([...settled, ...next.rows]) + place(next, Math.max(next.rows.length - 1, 0));
 
   const changed = (next: Region): string => {
     let at = above;
@@ -56,16 +67,12 @@ export function liveRegion(columns: number): LiveRegion {
   };
   return {
     draw(settled, next) {
-      const top = `${up(above)}\r`;
-      let text: string;
-      if (settled.length > 0) text = `${top}${ERASE_DOWN}${settled.join("\r\n")}\r\n${whole(next)}`;
-      else if (next.rows.length !== shown.rows.length) text = `${top}${ERASE_DOWN}${whole(next)}`;
-      else text = changed(next);
+      const text = settled.length > 0 || next.rows.length !== shown.rows.length ? whole(settled, next) : changed(next);
       shown = next;
       return text === "" ? "" : `${BEGIN}${HIDE}${text}${END}`;
     },
     clear() {
-      const text = `${up(above)}\r${ERASE_DOWN}${SHOW}`;
+      const text = `${shown.rows.length === 0 ? `${up(above)}\r${ERASE_DOWN}` : anew([""])}${SHOW}`;
       shown = { rows: [], cursor: null };
       above = 0;
       return text;

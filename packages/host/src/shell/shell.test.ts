@@ -315,7 +315,7 @@ test("S60 in lines: what is settled, in order and once, and nothing that moves a
 test("S61 at the end of the input the turn has gone as far as it can, and a question says that it waits, and how to answer", async () => {
   const { isWaiting, text } = await inLines("@clerk pay");
   expect(isWaiting).toBe(true);
-  expect(text).toMatch(/clerk asks: pay\(\)[\s\S]*\/approve a_\w+/);
+  expect(text).toMatch(/› pay[\s\S]*clerk asks: pay\(\)[\s\S]*\/approve a_\w+/);
 });
 
 test("S207 typed in lines, a prompt says whose turn it is and to whom one talks: after all that is written, and not while a turn runs; Ctrl-C cancels that, and leaves where nothing runs", async () => {

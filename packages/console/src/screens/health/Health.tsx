@@ -3,7 +3,7 @@
  * O61 what fails is named with what is known of it, and stands before what is well; the figures are those of the last few seconds.
  */
 import { escapeHidden } from "@orgate/core/vocab";
-import { API, ROUTES, type RouteOutput } from "@orgate/core/wire";
+import { API, type Problem, problemSchema, ROUTES, type RouteOutput } from "@orgate/core/wire";
 import { useEffect, useState } from "react";
 import { UNREACHABLE } from "../../link/browser.ts";
 import { useCell } from "../../link/cell.ts";
@@ -84,7 +84,7 @@ export default function Health() {
 
 /** A server that is not well answers with its checks all the same, as 503: read by hand, since to the client that is a problem. */
 function useHealth() {
-  const [state, setState] = useState<Readonly<{ health: Checks | null; problem: Parameters<typeof Failing>[0]["problem"] | null }>>({
+  const [state, setState] = useState<Readonly<{ health: Checks | null; problem: Problem | null }>>({
     health: null,
     problem: null,
   });
@@ -92,10 +92,10 @@ function useHealth() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: `round` asks again
   useEffect(() => {
     let isGone = false;
-    void asked().then((health) => {
+    void asked().then((came) => {
       if (isGone) return;
-      if (health === null) setState((before) => ({ ...before, problem: UNREACHABLE }));
-      else setState({ health, problem: null });
+      if (came.kind === "problem") setState((before) => ({ ...before, problem: came.problem }));
+      else setState({ health: came.checks, problem: null });
     });
     return () => {
       isGone = true;
@@ -105,14 +105,18 @@ function useHealth() {
   return { ...state, reload };
 }
 
-async function asked(): Promise<Checks | null> {
+type Answer = Readonly<{ kind: "checks"; checks: Checks } | { kind: "problem"; problem: Problem }>;
+async function asked(): Promise<Answer> {
   const { answers } = ROUTES.health;
   try {
     const answer = await fetch(`${API}/health`, { credentials: "same-origin" });
-    const read = answers.kind === "json" ? answers.schema.safeParse(await answer.json()) : null;
-    return read?.success === true ? read.data : null;
+    const said: unknown = await answer.json();
+    const read = answers.kind === "json" ? answers.schema.safeParse(said) : null;
+    if (read?.success === true) return { kind: "checks", checks: read.data };
+    const problem = problemSchema.safeParse(said);
+    return { kind: "problem", problem: problem.success ? problem.data : UNREACHABLE };
   } catch {
-    return null;
+    return { kind: "problem", problem: UNREACHABLE };
   }
 }
 

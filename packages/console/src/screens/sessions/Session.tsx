@@ -87,8 +87,8 @@ function Told({ session, wanted, tab }: Given) {
             label="Entries"
             count={last}
             keyAt={(i) => String(rows[i]?.seq ?? i)}
-            estimate={30}
-            goTo={goTo ?? (wanted >= 1 ? at - 1 : null)}
+            estimate={LINE_PX}
+            goTo={goTo ?? (wanted >= 1 && (wanted <= last || feed.caughtUp) ? at - 1 : null)} // not after the end of what is still coming
             onStep={by}
             row={(i) => {
               const one = rows[i];
@@ -218,6 +218,9 @@ function Stepping({ at, last, row, by, to }: Steps) {
     </div>
   );
 }
+
+/** Of a line that does not wrap. Each row that is another than expected has the places of all below it worked out anew. */
+const LINE_PX = 27;
 
 type LineProps = Readonly<{ row: EntryRow; isHere: boolean; start: number; choose(seq: number, scroll?: boolean): void }>;
 
