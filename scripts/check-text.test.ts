@@ -15,6 +15,8 @@ test.each([
   ["a path of one machine", `file://${under("home")}`],
   ["a path of one machine", `(${under("Users")})`],
   ["a path of one machine", `"C:${"\\Users\\"}ada"`],
+  ["a merge that was not finished", `${"<".repeat(7)} HEAD`],
+  ["a merge that was not finished", `${">".repeat(7)} main`],
   ["a private key", begin("")],
   ["a private key", begin("OPENSSH ")],
   ["a private key", `MC4CAQAwBQYD${"K2VwBCIEIA"}`],

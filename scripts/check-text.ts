@@ -1,4 +1,4 @@
-// R5 no file holds a registry host, a path of one machine, or a private key.
+// R5 no file holds a registry host, a path of one machine, a private key, or a merge that was not finished.
 // The patterns are written so that they do not match their own source.
 
 import { readFileSync } from "node:fs";
@@ -15,6 +15,7 @@ const FORBIDDEN: readonly Readonly<{ what: string; pattern: RegExp }>[] = [
   { what: "a private key", pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----/ },
   { what: "a private key", pattern: /\bMC4CAQAwBQYDK2V[w]/ }, // Ed25519 in PKCS #8, base64
   { what: "a private key", pattern: /"d"\s*:\s*"[\w-]{43}"/ }, // Ed25519 or P-256 as JWK
+  { what: "a merge that was not finished", pattern: /^(?:<{7}|>{7}) \S/m },
 ];
 
 export function checkText(root: string, env: Readonly<Record<string, string | undefined>>): readonly Finding[] {

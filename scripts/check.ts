@@ -16,7 +16,7 @@ export function checksOf(root: string): readonly Check[] {
     ["types of the whole tree", () => checkTypes(root, ".")],
     ["lint and format", () => checkBiome(root)],
     ["imports between rooms", () => checkRooms(root)],
-    ["no registry host, machine path or key", () => checkText(root, process.env)],
+    ["no registry host, machine path, key or unfinished merge", () => checkText(root, process.env)],
     ["exact pins", () => checkPins(root)],
     ["one version", () => checkOneVersion(root)],
     ["lock files without hosts", () => checkLocks(root)],

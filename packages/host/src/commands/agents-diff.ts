@@ -1,5 +1,6 @@
 /** `orgate agents diff`: this project against another version of it. */
 import { relative, resolve } from "node:path";
+import { FaultError } from "@orgate/core";
 import { shortened } from "@orgate/core/journal/view";
 import { type Change, differencesOf, historyOf, type Rewritten, type Side } from "../agents-diff.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -19,6 +20,8 @@ export const diff: Run = async (given, screen) => {
   const config = projectOf(given);
   const before = await sideOf(openProject(resolve(given.cwd, other), given.cwd), given);
   const after = await sideOf(config, given);
+  const names = [...new Set([...before.agents, ...after.agents].map((one) => one.name))].sort();
+  if (agent !== null && !names.includes(agent)) throw new FaultError({ kind: "agent-missing", agent, known: names }); // of nobody nothing differs
   const found = differencesOf(before, after, await pastOf(config), agent);
   const decides = found.permits.length + found.forbids.length + found.asks.length;
   const isSame = decides + found.rewritten.length === 0;

@@ -310,6 +310,7 @@ test("Y54 diff tells what a change newly permits, forbids and asks: by tables, t
   expect(found.forbids).toContainEqual(expect.objectContaining({ action: "tool:pay", args: expect.objectContaining({ euros: 40 }) }));
   expect(found.forbids).toContainEqual(expect.objectContaining({ args: expect.objectContaining({ to: "eve" }) }));
   expect(found.tried["history"]).toBeGreaterThan(2);
+  expectRefusal(await desk.orgate("agents", "diff", before, "payr"), 1, "there is no agent `payr`");
   const shown = await desk.orgate("agents", "diff", before, "payer");
   expect(shown.stdout).toMatch(/newly permits[\s\S]*newly forbids/);
 });
