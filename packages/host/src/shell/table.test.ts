@@ -34,6 +34,7 @@ test("S51 what begins with a slash and a name is a command or is refused with th
   expect(commandIn("/agents")).toMatchObject({ kind: "command", command: { name: "agents" }, rest: "" });
   expect(commandIn("/deny a_1  no, not\nnow ")).toMatchObject({ kind: "command", command: { name: "deny" }, rest: "a_1  no, not\nnow" });
   expect(commandIn("/agnets")).toMatchObject({ kind: "unknown", said: expect.stringContaining("`/agents`") });
+  for (const text of ["/quit", "/exit", "/q"]) expect(commandIn(text)).toMatchObject({ kind: "command", command: { name: "quit" } });
   for (const text of ["hello", "/", "/usr/bin is full", "a /quit"]) expect(commandIn(text)).toEqual({ kind: "message" });
 });
 

@@ -55,10 +55,17 @@ export type Read =
   | Readonly<{ kind: "command"; command: ShellCommand; rest: string }>
   | Readonly<{ kind: "unknown"; said: string }>;
 
+/** As other programs have taught people to leave. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ["exit", "quit"],
+  ["q", "quit"],
+]);
+
 export function commandIn(text: string): Read {
   const [, name, rest = ""] = /^\/([a-z][\w-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? [];
   if (name === undefined) return { kind: "message" };
-  const command = SHELL_COMMANDS.find((one) => one.name === name.toLowerCase());
+  const meant = ELSEWHERE.get(name.toLowerCase()) ?? name.toLowerCase();
+  const command = SHELL_COMMANDS.find((one) => one.name === meant);
   if (command === undefined) {
     const near = nearest(
       name,
