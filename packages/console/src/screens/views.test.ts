@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { cell } from "../link/cell.ts";
 import type { Hub } from "../link/hub.ts";
 import { HubContext } from "../link/use.ts";
-import { Row } from "./chat/Items.tsx";
+import { InProgress, Row } from "./chat/Items.tsx";
 
 const never = (): never => {
   throw new Error("what is drawn asks for nothing");
@@ -37,3 +37,11 @@ test.each(VIEW_CASES)(
     expect(drawn).not.toMatch(/<(?:img|script|style|iframe)/);
   },
 );
+
+test("O92 a reply in progress hides nothing from readers that keys come to", () => {
+  const view = sessionViewOf(viewJournals.VIEWED, []);
+  const streaming = { iteration: 0, attempt: 1, text: "Look:\n\n```\nlong code\n```\n", thinking: "", calls: [] };
+  const drawn = renderToStaticMarkup(createElement(InProgress, { view: { ...view, state: "running", streaming } }));
+  expect(drawn).toMatch(/<pre tabindex="0"><code>long code/);
+  expect(drawn).not.toMatch(/aria-hidden="true"[^>]*>(?!<svg|<path|<\/)/);
+});

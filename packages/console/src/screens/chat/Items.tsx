@@ -126,7 +126,7 @@ export function InProgress({ view }: Readonly<{ view: SessionView }>) {
   const { streaming, state, agent } = view;
   if (state !== "running") return null;
   return (
-    <div className={`${css.row} ${css.live}`} aria-hidden="true">
+    <div className={`${css.row} ${css.live}`}>
       {streaming === null ? (
         <Working what={view.running.length > 0 ? "at work" : `${agent} is thinking`} />
       ) : (
