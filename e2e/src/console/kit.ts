@@ -19,6 +19,8 @@ export type Person = Readonly<{
   errors(): readonly string[];
   /** What the page has asked for and has no answer to yet. */
   asked: ReadonlySet<Request>;
+  /** How often it has asked so far. */
+  begun(): number;
 }>;
 
 /** `actions`: signed in to do these alone. */
@@ -48,10 +50,12 @@ export async function enter(
   });
   page.on("pageerror", (error) => found.push(`thrown: ${error.message}`));
   const asked = new Set<Request>();
+  let begun = 0;
   page.on("requestfinished", (request) => asked.delete(request));
   page.on("requestfailed", (request) => asked.delete(request));
   page.on("request", (request) => {
     const url = new URL(request.url());
+    begun += 1;
     if (request.isNavigationRequest())
       asked.clear(); // what the page before it had asked for is nobody's any more
     else asked.add(request);
@@ -59,18 +63,19 @@ export async function enter(
   });
   await page.goto(await desk.link(who, actions));
   await page.getByRole("navigation", { name: "Screens" }).first().waitFor();
-  return { page, context, errors: () => found.splice(0), asked };
+  return { page, context, errors: () => found.splice(0), asked, begun: () => begun };
 }
 
 /**
  * As long as somebody waits before they look: until nothing that was asked for is on its way, nothing says that it is loading, and what came has been drawn
  * with its keys and its focus. A machine that is busy takes longer for it, so no test may look earlier.
  */
-export async function settled({ page, asked }: Person): Promise<void> {
+export async function settled({ page, asked, begun }: Person): Promise<void> {
   const until = Date.now() + 15_000;
   for (;;) {
+    const [before, wasQuiet] = [begun(), asked.size === 0]; // what one answer brings about is asked for after it was drawn
     const isLoading = await page.evaluate<boolean>(DRAWN);
-    if (!isLoading && asked.size === 0) return;
+    if (wasQuiet && !isLoading && asked.size === 0 && begun() === before) return;
     if (Date.now() > until)
       throw new Error(`never at rest: ${isLoading ? "it says that it is loading; " : ""}${[...asked].map((one) => one.url()).join(", ")}`);
   }

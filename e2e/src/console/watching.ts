@@ -246,12 +246,21 @@ const CASES: readonly Case[] = [
       );
       await page.getByRole("button", { name: "Throw the draft away" }).click();
       await page.getByRole("button", { name: "Edit a draft" }).waitFor();
-      await go(ana, desk, "/policies?show=evaluate&agent=billing");
+      const known = Promise.withResolvers<void>();
+      await page.route("**/api/v1/agents/billing", (route) => known.promise.then(() => route.continue()));
+      await page.goto(`${desk.url()}/policies?show=evaluate&agent=billing`);
+      await comesTo(
+        () => page.getByLabel("Wants to").inputValue(),
+        (now) => now === "tool:find_charge",
+      );
+      const isEarly = await page.getByLabel(/arguments/).isEnabled();
+      known.resolve();
       await page.getByLabel(/arguments/).fill('{"charge": "ch_1"}');
       await page.getByRole("button", { name: "What would be decided?" }).click();
       await page.getByRole("link", { name: "desk/find-charges" }).waitFor();
       return [
         ...wrong(isHeld, "a set that does not load could be applied"),
+        ...wrong(!isEarly, "arguments could be typed before they were filled in"),
         ...wrong(keeps.includes("permit(nonsense); // gaps"), "a draft is lost by leaving it"),
         ...wrong(mark === "\\u{202e}", `what hides in a draft is shown as ${mark}`),
         ...found,

@@ -30,6 +30,8 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
   const actions = [...(chosen?.tools ?? []).map((tool) => `tool:${tool}`), "respond", "model"];
   const wanted = action === "" ? (actions[0] ?? "respond") : action;
   const definition = useCalled(chosen === undefined ? null : "agent", { params: { agent: chosen?.name ?? "" } });
+  /** Not before what belongs in there is known: it would come under the hands of whoever types. */
+  const takesArgs = wanted.startsWith("tool:") && !definition.isLoading;
   const args = typed ?? skeleton(definition.value?.tools.find(({ name }) => `tool:${name}` === wanted)?.input ?? {});
 
   const ask = async (event: FormEvent): Promise<void> => {
@@ -94,7 +96,7 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
           rows={5}
           spellCheck={false}
           value={args}
-          disabled={!wanted.startsWith("tool:")}
+          disabled={!takesArgs}
           onChange={({ target }) => setArgs(target.value)}
         />
         <label htmlFor={`${id}d`}>In a session labelled (comma between)</label>
