@@ -68,12 +68,12 @@ export function requiredNeeds(text = process.env.ORGATE_REQUIRE ?? ""): Readonly
 }
 
 /** Tags for the test runner: tests of a need that is missing are skipped, unless it is required. The description is the reason. */
-export async function tagsOfNeeds(): Promise<readonly { name: Need; skip: boolean; description: string }[]> {
+export async function tagsOfNeeds(): Promise<readonly { name: Need; skip?: true; description: string }[]> {
   const required = requiredNeeds();
   const lacks = new Map((await lacksOf()).map(({ need, reason }) => [need, reason]));
   return NEED_NAMES.map((name) => ({
     name,
-    skip: lacks.has(name) && !required.has(name),
+    ...(lacks.has(name) && !required.has(name) ? { skip: true } : {}), // `skip: false` would undo another tag's `true`
     description: lacks.get(name) ?? "",
   }));
 }
@@ -116,4 +116,8 @@ function isExecutable(path: string): boolean {
   }
 }
 
-if (import.meta.main) installPrograms((line) => console.log(line));
+if (import.meta.main) {
+  // `--needs` prints the tests of every need as a filter of tags, for `.ci/run`.
+  if (process.argv.includes("--needs")) console.log(NEED_NAMES.join(" or "));
+  else installPrograms((line) => console.log(line));
+}
