@@ -23,14 +23,18 @@ function sh(command: string) {
 test.each([
   ["npm run -s orgate --", "by-script"],
   ["npx orgate", "by-npx"],
-])("A520 what `%s init` says to run next runs as it stands", (by, name) => {
-  const project = join(folder, name);
-  const made = sh(`${by} init '${project}' --yes`);
-  expect(made.stderr).not.toMatch(/error/);
-  const next = /^next: (.*), then see README\.md$/m.exec(made.stdout)?.[1] ?? "";
-  expect(next.startsWith(`${by} run assistant`)).toBe(true);
-  expect(sh(next)).toMatchObject({ status: 0, stdout: expect.stringContaining("The agent answered.") });
-}, 60_000);
+])(
+  "A520 what `%s init` says to run next runs as it stands",
+  (by, name) => {
+    const project = join(folder, name);
+    const made = sh(`${by} init '${project}' --yes`);
+    expect(made.stderr).not.toMatch(/error/);
+    const next = /^next: (.*), then see README\.md$/m.exec(made.stdout)?.[1] ?? "";
+    expect(next.startsWith(`${by} run assistant`)).toBe(true);
+    expect(sh(next)).toMatchObject({ status: 0, stdout: expect.stringContaining("The agent answered.") });
+  },
+  60_000,
+);
 
 test("A520 a hint names the command as it was started; by its own name it stays as it is", () => {
   const hint = "`orgate init DIR` makes one; `orgate help` lists all";
