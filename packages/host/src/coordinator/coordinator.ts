@@ -45,6 +45,7 @@ export type CoordinatorOptions = Readonly<{
   describe(): JsonObject;
   config?: Config | null;
   names?: readonly string[];
+  proxies?: readonly string[];
   bounds?: Partial<Bounds>;
   log?: Log;
   /** Sessions driven at once. */
@@ -80,7 +81,20 @@ export type Coordinator = RunningServer &
   }>;
 
 export async function openCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
-  const { runtime, access, keys, host, port, version, describe, config = null, names = [], pages = [], log = NO_LOG } = options;
+  const {
+    runtime,
+    access,
+    keys,
+    host,
+    port,
+    version,
+    describe,
+    config = null,
+    names = [],
+    proxies = [],
+    pages = [],
+    log = NO_LOG,
+  } = options;
   const bounds: Bounds = { ...BOUNDS, ...options.bounds };
   const now = (): number => Date.now();
   let server: RunningServer | null = null;
@@ -165,6 +179,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
       host,
       port,
       names,
+      proxies,
       access,
       api,
       pages: [webhooks, ...pages],
