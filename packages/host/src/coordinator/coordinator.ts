@@ -14,6 +14,7 @@ import type { Access } from "./access.ts";
 import { apiOf, type Handlers } from "./api.ts";
 import { openDeliveries } from "./deliveries.ts";
 import { type Floor, openFloor } from "./floor.ts";
+import { lanesOf } from "./lanes.ts";
 import { BOUNDS, type Bounds } from "./limits.ts";
 import { errorText, type Log, NO_LOG } from "./logs.ts";
 import { openMetrics } from "./metrics.ts";
@@ -135,6 +136,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     probes,
     metrics,
     views,
+    lanes: lanesOf(),
     version,
     startedAt: now(),
     now,
