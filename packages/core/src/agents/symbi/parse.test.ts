@@ -31,7 +31,7 @@ test.each(filesIn("valid"))("Y2 %s is read as the tree beside it", async (name) 
   await expect(`${treeOf(textOf("valid", name))}\n`).toMatchFileSnapshot(join(folder, "valid", `${name}.tree.json`));
 });
 
-test.each(filesIn("invalid"))("Y2 Y4 Y10 everything that is wrong with %s is told at once, with its place", async (name) => {
+test.each(filesIn("invalid"))("Y2 Y4 Y10 Y401 everything that is wrong with %s is told at once, with its place", async (name) => {
   const problems = problemsOf(textOf("invalid", name));
   expect(problems.length).toBeGreaterThan(0);
   await expect(`${lines(problems)}\n`).toMatchFileSnapshot(join(folder, "invalid", `${name}.problems.txt`));
