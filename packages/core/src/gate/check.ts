@@ -97,8 +97,9 @@ function aheadOf(policies: readonly WithTests[], { tools }: Cast, engine: Engine
   return new Set(texts.flatMap(([id]) => (never === null || never.has(id) ? [] : [id])));
 }
 
+/** Every combination: of seven at the most. */
 const subsetsOf = (effects: readonly Effect[]): readonly (readonly Effect[])[] =>
-  effects.reduce<readonly (readonly Effect[])[]>((all, effect) => [...all, ...all.map((some) => [...some, effect])], [[]]);
+  Array.from({ length: 2 ** effects.length }, (_, bits) => effects.filter((_effect, i) => (bits >> i) % 2 === 1));
 
 /** No tool of a project can have such a name. */
 function imagined(effects: readonly Effect[], asked: readonly HasTest[]): ToldTool {

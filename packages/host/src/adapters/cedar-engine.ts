@@ -56,9 +56,7 @@ export function cedarEngine(wear: Wear = WEAR): Engine & Readonly<{ renewals(): 
           cedar.validate({
             schema: schema as CedarWasm.Schema,
             policies: { staticPolicies: policies as unknown as Record<string, CedarWasm.Policy> },
-          }) as ReturnType<
-            Engine["validate"]
-          >,
+          }) as ReturnType<Engine["validate"]>,
       ),
     keep: (policies) =>
       fresh(() => {
