@@ -90,7 +90,7 @@ test("K7 a folder that is itself a link out of where skills lie is refused", () 
   expect(() => readFolder(join(within, "skills", "mail"), within, sha256)).toThrow("leads out of where it should lie");
 });
 
-test.each<[string, Readonly<Record<string, string>>]>([
+test.each<[string, Readonly<Record<string, string>>, string?]>([
   ["`big.md` is larger than 262144 bytes", { "SKILL.md": SKILL, "big.md": "x".repeat(262_145) }],
   [
     "more than 2097152 bytes",
@@ -108,7 +108,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ["it has both SKILL.md and skill.md", { "SKILL.md": SKILL, "skill.md": SKILL }],
   ["SKILL.md:3:1: there is no field `desription`", { "SKILL.md": SKILL.replace("description", "desription") }],
   ["`instructions` has 70000 characters", { "SKILL.md": SKILL.replace("Mail it.", "x".repeat(70_000)) }],
-] as const)("K7 K407 %s: refused", (detail, files, name = "mail") => {
+])("K7 K407 %s: refused", (detail, files, name = "mail") => {
   expect(refusal(folder(files, name))).toContain(detail);
 });
 
