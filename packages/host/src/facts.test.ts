@@ -215,6 +215,37 @@ test("G94 a known domain is not lent to another by standing at the end of a valu
   expect(allowed).toEqual(["ben@example.net", "https://example.net", "mailto:ben@example.net"]);
 });
 
+test("G347 an address that routes elsewhere does not count as one of the own domain", async () => {
+  const directory = join(folder(), ".orgate");
+  const values = [
+    "name%evil.test@example.net",
+    "name%evil.test%x@example.net",
+    "evil.test!name@example.net",
+    "example.net!name@evil.test",
+    '"name@evil.test"@example.net',
+    '"name"@example.net',
+    "name(evil.test)@example.net",
+    "name@(evil.test)example.net",
+    "@evil.test:name@example.net",
+    "mailto:name%40evil.test@example.net",
+    "mailto:name%evil.test@example.net",
+    "name@example.net%evil.test",
+    "name@evil.test@example.net",
+    "user:name@example.net",
+    "name+tag@example.net",
+  ];
+  const runtime = await open(vouched, script(), directory);
+  const ann = createPerson(join(directory, "home"), "ann", ed25519);
+  await runtime.place.keyring.certifyPerson("ann", ann.key.publicKey);
+  await runtime.known.add({ set: "domains", value: "example.net", why: "ours" }, ann);
+  const allowed: string[] = [];
+  for (const to of values) {
+    const one = await open(vouched, script(["send_mail", { to }]), directory);
+    if (verdicts(await one.complete("clerk", "go"), "send_mail")[0] === "allow") allowed.push(to);
+  }
+  expect(allowed).toEqual(["name+tag@example.net"]);
+});
+
 test("G95 however many links stand in a text, nobody vouches for one that is not looked at", async () => {
   const policy = 'permit (principal, action == Action::"tool:send_mail", resource) when { context.outgoing.vouched };';
   const many = (n: number): string => Array.from({ length: n }, (_, i) => `https://example.net/${1000 + i}`).join(" ");

@@ -150,8 +150,10 @@ export function isKnown(p: Pick<Ports, "journal">, target: Pick<Target, "kind" |
 function domainsOf(value: string): readonly string[] {
   const folded = value.toLowerCase();
   // one address, and nothing beside it: of `a@evil.test,b@known.test` or `evil.test?b@known.test` nobody may take the last for the whole
-  const address = /^(?:mailto:)?[^\s@,;:<>()"/\\?#]+@([^\s@,;:<>()"/\\?#]+)$/.exec(folded)?.[1];
-  const host = address ?? (/^[^/\\]*[\s,;<>]/.test(folded) ? folded : (hostOf(folded) ?? folded));
+  // a mark that routes (`name%other.example@own`, `other.example!name@own`), a quoted name or a comment: the mail goes on elsewhere
+  const address = /^(?:mailto:)?[^\s@,;:<>()"/\\?#%!]+@([^\s@,;:<>()"/\\?#%!]+)$/.exec(folded)?.[1];
+  const isOdd = /^[^/\\]*[\s,;<>]/.test(folded) || (folded.includes("@") && !/^[a-z][a-z0-9+.-]*:[\\/]{2}/.test(folded));
+  const host = address ?? (isOdd ? folded : (hostOf(folded) ?? folded));
   const parts = host.split(".");
   return [host, ...parts.slice(1).map((_, i) => `*.${parts.slice(i + 1).join(".")}`)];
 }
