@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import type { Journal } from "../journal/port.ts";
 import { isKnown } from "./aims.ts";
 
-const journal = { isKnown: (set: string, values: readonly string[]) => set === "domains" && values.includes("own.example") } as Journal;
+const journal = { isKnown: (set: string, values: readonly string[]) => set === "domains" && values.includes("own.example") };
 const ownDomain = (value: string): boolean => isKnown({ journal }, { kind: "recipient", known: ["people", "domains"] }, value);
 
 test.each([

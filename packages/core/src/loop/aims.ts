@@ -153,7 +153,11 @@ function nameOf(s: State, { of: kind }: Target, values: readonly string[]): stri
 
 // ── what is known ──
 
-export function isKnown(p: Pick<Ports, "journal">, target: Pick<Target, "kind" | "known">, value: string): boolean {
+export function isKnown(
+  p: Readonly<{ journal: Pick<Ports["journal"], "isKnown"> }>,
+  target: Pick<Target, "kind" | "known">,
+  value: string,
+): boolean {
   const plain = plainValue(value);
   if (plain === null) return false;
   const cased = isCased(target);
