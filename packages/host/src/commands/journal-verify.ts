@@ -16,63 +16,81 @@ import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { isPublicKey, NODE, proof, rootPublicKey } from "../compose.ts";
-import { looking, projectOf } from "./project.ts";
+import { lookingIfAny, projectOf } from "./project.ts";
 
 export const verify: Run = async (given, screen) => {
   const [file] = given.args;
   return file === undefined ? ofProject(given, screen) : ofFile(given, screen, file);
 };
 
-const ofProject = (given: Given, screen: Screen): Promise<number> =>
-  looking(given, async (look, config) => {
-    const root = keyOf(given, () => rootPublicKey(config.journal.directory));
-    const total = screen.isAsideTerminal && !given.json ? totalOf(look.records) : 0;
-    const found = verifyJournal({
-      records: look.records,
-      root,
-      ports: proof,
-      head: headGiven(given),
-      progress: bar(screen, total),
-      torn: null,
-    });
-    screen.progress("");
-    const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
-    const rows = wrong === undefined ? null : { name: wrong, reason: "its rows are not what the entries make of them" };
-    const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
-    const { streams, entries, commits, writers, blobs, erased } = found.counts;
-    const counts = [
-      count(entries, "entry", "entries"),
-      count(streams, "stream"),
-      count(commits, "commit"),
-      count(writers, "writer"),
-      count(blobs, "blob"),
-      `${erased} erased`,
-    ];
-    if (given.json)
-      screen.line(
-        JSON.stringify({
-          verified: firstBad === null,
-          counts: found.counts,
-          head: headText(found.head),
-          firstBad,
-          problems: found.problems,
-          stillThere: found.stillThere,
-        }),
-      );
-    else {
-      screen.line(counts.join(", "));
-      screen.line(`head ${headText(found.head)}`);
-      if (found.stillThere > 0)
+const ofProject = async (given: Given, screen: Screen): Promise<number> =>
+  lookingIfAny(
+    given,
+    async (look, config) => {
+      const root = keyOf(given, () => rootPublicKey(config.journal.directory));
+      const total = screen.isAsideTerminal && !given.json ? totalOf(look.records) : 0;
+      const found = verifyJournal({
+        records: look.records,
+        root,
+        ports: proof,
+        head: headGiven(given),
+        progress: bar(screen, total),
+        torn: null,
+      });
+      screen.progress("");
+      const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
+      const rows = wrong === undefined ? null : { name: wrong, reason: "its rows are not what the entries make of them" };
+      const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
+      const { streams, entries, commits, writers, blobs, erased } = found.counts;
+      const counts = [
+        count(entries, "entry", "entries"),
+        count(streams, "stream"),
+        count(commits, "commit"),
+        count(writers, "writer"),
+        count(blobs, "blob"),
+        `${erased} erased`,
+      ];
+      if (given.json)
         screen.line(
-          screen.paint(
-            "warn",
-            `${count(found.stillThere, "entry", "entries")} should be erased and still hold content: run \`orgate journal erase\` again`,
-          ),
+          JSON.stringify({
+            verified: firstBad === null,
+            counts: found.counts,
+            head: headText(found.head),
+            firstBad,
+            problems: found.problems,
+            stillThere: found.stillThere,
+          }),
         );
-      printVerdict(screen, firstBad, found.problems.length);
-    }
-    return firstBad === null ? EXIT.success : EXIT.failure;
-  });
+      else {
+        screen.line(counts.join(", "));
+        screen.line(`head ${headText(found.head)}`);
+        if (found.stillThere > 0)
+          screen.line(
+            screen.paint(
+              "warn",
+              `${count(found.stillThere, "entry", "entries")} should be erased and still hold content: run \`orgate journal erase\` again`,
+            ),
+          );
+        printVerdict(screen, firstBad, found.problems.length);
+      }
+      return firstBad === null ? EXIT.success : EXIT.failure;
+    },
+    () => nothingYet(given, screen),
+  );
+
+/** A project that never ran has nothing to prove; one that should reach a head which was kept elsewhere has lost what it had. */
+function nothingYet(given: Given, screen: Screen): number {
+  if (headGiven(given) !== null)
+    throw new FaultError({
+      kind: "usage",
+      detail: "there is no journal, and a head to compare it with",
+      hint: "look in the project that the head is of, or restore its journal",
+    });
+  const counts = { streams: 0, entries: 0, commits: 0, writers: 0, blobs: 0, erased: 0 };
+  const none = { verified: true, counts, head: "", firstBad: null, problems: [], stillThere: 0 };
+  screen.line(given.json ? JSON.stringify(none) : "there is no journal yet, and nothing to verify: it begins with the first run");
+  return EXIT.success;
+}
 
 function printVerdict(screen: Screen, firstBad: { readonly name: string; readonly reason: string } | null, problems: number): void {
   if (firstBad === null) screen.line(screen.paint("good", "verified: everything is as it was written"));

@@ -16,6 +16,7 @@ import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
 import { problemFault } from "../project-manifests.ts";
 import { starterManifest } from "../starter/manifest.ts";
 import { driven, printResult, withRuntime } from "./driving.ts";
+import { notePrograms } from "./programs-note.ts";
 import { certified, deskOf, personOf, projectOf } from "./project.ts";
 
 type Listed = Readonly<{
@@ -73,6 +74,7 @@ export const list: Run = async (given, screen) => {
       r.agents.join(", ") || { text: "no agent", tone: "dim" },
     ]);
     for (const line of table(["tool", "risk", "effects", "sandbox", "from", "used by"], cells, screen.paint)) screen.line(line);
+    if (rows.some(({ sandbox }) => sandbox !== null)) await notePrograms(screen);
   }
   return EXIT.success;
 };
