@@ -16,6 +16,7 @@ import {
   escapeHidden,
   escapeHiddenLines,
   fileLine,
+  grantText,
   type JournalEvent,
   MICROS_PER_CENT,
   type Outcome,
@@ -112,7 +113,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           line(
             "!",
             "accent",
-            `${principalName(e.by)} granted ${escapeHidden(e.tool)} to ${escapeHidden(e.agent)} (${e.grant}, this ${e.scope})`,
+            `${principalName(e.by)} granted ${escapeHidden(e.tool)} to ${escapeHidden(e.agent)} (${e.grant}): ${grantText(e)}`,
           ),
         ];
       case "grant.revoked":

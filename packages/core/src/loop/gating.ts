@@ -1,5 +1,5 @@
 /** Where each action stands with the gate and with people: decisions, questions, answers, expiries. Part of the fold. */
-import { expiry, isAnswered, type Vote } from "../gate/approvals.ts";
+import { expiry, isAnswered, survivesAll, type Vote } from "../gate/approvals.ts";
 import { withEdits } from "../gate/request.ts";
 import {
   type ActionId,
@@ -67,7 +67,7 @@ function whyAgain(e: Decided, answered: Answered | null): string | null {
   return news.length > 0 ? `${news.map((a) => a.policy).join(", ")} asks too` : "it is not what was answered";
 }
 
-export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
+export function asked(s: State, t: Turn, e: Of<"approval.asked">, at: number): void {
   const gated = gatedOf(t, e.action);
   if (gated?.kind !== "to-ask") return;
   const { approval, action, digest, asks, expiresAt } = e;
@@ -79,6 +79,8 @@ export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
     slice: gated.decided.slice,
     asks,
     about: aboutOf(gated.decided),
+    targets: e.targets ?? null,
+    labels: [...s.labels].sort(),
     toolDigest: doingOf(gated.decided.action)?.toolDigest ?? null,
     expiresAt,
     onExpiry,
@@ -141,6 +143,9 @@ function remember(s: State, t: Turn, q: Question, call: Call, e: Of<"approval.an
     session: typeof until === "number" ? null : s.session,
     turn: until === "turn" ? t.number : null,
     until: typeof until === "number" ? until : null,
+    targets: q.targets,
+    labels: q.labels,
+    survives: survivesAll(q.asks),
   });
 }
 

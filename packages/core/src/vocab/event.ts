@@ -27,6 +27,7 @@ import type {
   StreamId,
   WriterId,
 } from "./ids.ts";
+import type { Targets } from "./coverage.ts";
 import type { Answer, GrantScope, Resolution } from "./intent.ts";
 import type { AddedDocument, KnowledgeKind, KnowledgeSettings, RecalledItem, Scope } from "./knowledge.ts";
 import type { Limits } from "./limits.ts";
@@ -165,6 +166,8 @@ export type SessionEvent =
       asks: readonly Ask[];
       expiresAt: Millis | null;
       again: string | null;
+      /** Of a call: the values of its targets. Absent: more than can be shown. */
+      targets?: Targets;
     }>
   /** `counts` are the policies whose question this person may answer; `digest` is what the answer is good for. */
   | Readonly<{
@@ -464,6 +467,10 @@ export type GrantFacts = Readonly<{
   session: SessionId | null;
   turn: number | null;
   until: Millis | null;
+  /** What was shown of the call (`coverage.ts`). Absent in grants from before these were kept: they cover the very same call only. */
+  targets?: Targets | null;
+  labels?: readonly Label[];
+  survives?: readonly Label[];
 }>;
 
 /** A path below `policies/`, and its text's digest. */

@@ -137,6 +137,8 @@ export type Terms = Readonly<{
   /** The widest grant an approver may give; null: none, this once. */
   grant: string | null;
   onExpiry: "deny" | "halt" | "wait";
+  /** Labels that may join the session without ending a grant; absent: none. */
+  grantSurvives?: readonly string[] | undefined;
 }>;
 export const PLAIN_TERMS: Terms = Object.freeze({ approvers: [], quorum: 1, expiresMs: null, grant: null, onExpiry: "deny" });
 

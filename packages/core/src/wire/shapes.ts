@@ -147,6 +147,7 @@ const terms = z
     expiresMs: count.nullable(),
     grant: z.string().nullable(),
     onExpiry: z.enum(["deny", "halt", "wait"]),
+    grantSurvives: z.array(z.string()).readonly().optional(),
   })
   .readonly();
 const ask = z.strictObject({ policy: policyId, question: z.string(), terms }).readonly();
@@ -169,6 +170,8 @@ const question = {
 };
 export const listedQuestion = z.strictObject({ ...question, arrival: count }).readonly();
 const lifetime = z.union([z.enum(["turn", "session"]), z.strictObject({ ms: count }).readonly()]);
+const targets = z.record(z.string(), z.array(z.string()).readonly()).readonly();
+const names = z.array(z.string()).readonly();
 export const questionView = z
   .strictObject({
     ...question,
@@ -180,6 +183,12 @@ export const questionView = z
     onExpiry: z.enum(["deny", "halt"]),
     expired: z.boolean(),
     widest: z.strictObject({ scope: grantScope, lifetime }).readonly().nullable(),
+    shown: z
+      .strictObject({ tool: z.string(), resource, targets: targets.nullable(), labels: names, survives: names })
+      .readonly()
+      .nullable(),
+    /** Each grant that may be given, at its longest, in words. */
+    grants: z.array(z.strictObject({ scope: grantScope, says: z.string() }).readonly()).readonly(),
     /** The halt that a yes would wait with, in words. */
     halted: z.string().nullable(),
   })
@@ -202,6 +211,11 @@ export const standingGrant = z
     session: sessionId.nullable(),
     turn: count.nullable(),
     until: millis.nullable(),
+    targets: targets.nullable().optional(),
+    labels: names.optional(),
+    survives: names.optional(),
+    /** What it covers, in words. */
+    says: z.string(),
   })
   .readonly();
 

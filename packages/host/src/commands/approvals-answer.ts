@@ -5,7 +5,7 @@
  *     before it is sent and again by whoever holds the session.
  * A42 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
  */
-import { type Answer, canonical, type JsonObject, readJson } from "@orgate/core";
+import { type Answer, canonical, coverageText, type JsonObject, readJson } from "@orgate/core";
 import { resourceText } from "@orgate/core/journal/view";
 import { grantWish, mayAct, type QuestionView } from "../approvals.ts";
 import type { Given, Run } from "../cli/command.ts";
@@ -74,9 +74,8 @@ function printAnswer(screen: Screen, q: QuestionView, chosen: Answer): void {
     `${DOING[chosen.kind]} ${screen.paint("strong", visible(q.tool))} ${args === null ? "" : visible(canonical(args))}`.trimEnd(),
   );
   if (chosen.kind === "grant") {
-    const { scope, until } = chosen.grant;
-    const how = typeof until === "number" ? `until ${new Date(until).toISOString()}` : `for the ${until}`;
-    screen.line(screen.paint("warn", `and remembering it for this ${scope}, ${how}`));
+    const says = q.shown === null ? "" : `: ${coverageText(q.shown, chosen.grant)}`;
+    screen.line(screen.paint("warn", `and remembering it for this ${chosen.grant.scope}${says}`));
   }
   if (q.halted !== null && chosen.kind !== "deny") screen.line(screen.paint("warn", visible(q.halted)));
   const about = [

@@ -124,6 +124,7 @@ export function printQuestion(screen: Screen, q: QuestionView, now: Millis): voi
   line("expires", expiryText(q, now));
   if (q.halted !== null) line("halted", q.halted);
   line("remembered", widestText(q.widest));
+  for (const { scope, says } of q.grants) line(`  ${scope}`, says);
   line("digest", q.digest);
 }
 

@@ -98,7 +98,7 @@ export async function why(id: string, shell: Shell): Promise<void> {
     ),
     paint(
       "dim",
-      `  ${found.halted === null ? "" : `${visible(found.halted)} · `}${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`,
+      `  ${found.halted === null ? "" : `${visible(found.halted)} · `}${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}: ${visible(found.grants.at(-1)?.says ?? "")}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`,
     ),
   ]);
 }
@@ -154,16 +154,14 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
     async run(_, { asked, reach, face }) {
       const found = await asked(reach.client.call("grants", { query: { limit: 100 } }));
       if (found === null) return;
-      const now = Date.now();
       const rows = found.items.map((g) => [
         g.grant,
         g.agent,
-        `${g.tool} (${g.scope})`,
-        g.until === null ? "-" : age(g.until - now),
         g.by.id,
+        g.says,
       ]);
       face.print(
-        rows.length === 0 ? ["no answer is remembered"] : fitted(["grant", "agent", "may use", "for", "given by"], rows, face.look()),
+        rows.length === 0 ? ["no answer is remembered"] : fitted(["grant", "agent", "given by", "covers"], rows, face.look()),
       );
     },
   },

@@ -24,11 +24,12 @@ import { Policies } from "../../parts/Verdict.tsx";
 import { chatOf } from "../../places.ts";
 import css from "./Answering.module.css";
 import {
+  coverage,
   editable,
   grantFor,
   type Question,
   readEdited,
-  scopesWithin,
+  scopesShown,
   scopeText,
   taken,
   type Until,
@@ -321,7 +322,7 @@ function Editing({ question, name, isBack, busy, send, back }: More & Begun & Re
 
 function Granting({ question, busy, send, back }: More & Readonly<{ question: Question }>) {
   const { widest } = question;
-  const [scope, setScope] = useState<ReturnType<typeof scopesWithin>[number]>("digest");
+  const [scope, setScope] = useState<ReturnType<typeof scopesShown>[number]>("digest");
   const [until, setUntil] = useState<Until>("turn");
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);
@@ -337,10 +338,10 @@ function Granting({ question, busy, send, back }: More & Readonly<{ question: Qu
     >
       <fieldset>
         <legend>Do not ask again for</legend>
-        {scopesWithin(widest).map((one, i) => (
+        {scopesShown(question, widest).map((one, i) => (
           <label key={one}>
             <input ref={i === 0 ? first : null} type="radio" name="scope" checked={scope === one} onChange={() => setScope(one)} />{" "}
-            {scopeText(one, question)}
+            {scopeText(one)}
           </label>
         ))}
       </fieldset>
@@ -352,7 +353,9 @@ function Granting({ question, busy, send, back }: More & Readonly<{ question: Qu
           </label>
         ))}
       </fieldset>
-      <p className={css.aside}>It is listed under Grants, and can be revoked there.</p>
+      <p className={css.aside} aria-live="polite">
+        It covers {coverage(question, grantFor(scope, until, widest, serverNow()))}. It is listed under Grants, and can be revoked there.
+      </p>
       <Ends busy={busy} back={back} tone="good" says="Approve and remember" />
     </form>
   );
