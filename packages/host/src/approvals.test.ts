@@ -108,7 +108,8 @@ test("Q41 Q42 Q365 in process: asked, listed, shown, answered with a grant; the 
   const [listed] = await approvals.list();
   if (listed === undefined) throw new Error("nothing waits");
   expect(listed).toMatchObject({ session, tool: "pay", resource: { type: "Account", id: "ben" }, agent: "clerk" });
-  const covers = "every later call of pay on Account ben, whatever its other arguments, in this session, while no new label other than untrusted joins the session";
+  const covers =
+    "every later call of pay on Account ben, whatever its other arguments, in this session, while no new label other than untrusted joins the session";
   expect(await approvals.show(listed.approval)).toMatchObject({
     args: { to: "ben", token: CANARY },
     widest: { lifetime: "session" },

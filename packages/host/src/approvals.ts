@@ -27,6 +27,7 @@ import {
   HALT,
   haltAhead,
   haltText,
+  isGoverning,
   type JsonObject,
   type Millis,
   type OpenOrders,
@@ -119,7 +120,8 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
     .findLast(({ event: e }) => e.kind === "approval.answered" && e.approval === approval && e.answer.kind === "edit")?.event;
   const tool = doing?.tool ?? question.action.split(":")[0] ?? question.action;
   const halt = haltAhead(state, orders, tool, question.about);
-  const widest = widestOf(question.asks);
+  const isGranted = decided?.kind === "gate.decided" && !isGoverning(decided.action.kind === "call" ? decided.action : null);
+  const widest = isGranted ? widestOf(question.asks) : null;
   const { about, targets, labels } = question;
   const shown: Coverage | null = doing === null ? null : { tool, resource: about, targets, labels, survives: survivesAll(question.asks) };
   const edited = edit?.kind === "approval.answered" && edit.answer.kind === "edit" ? { by: edit.by, args: edit.answer.args } : null;

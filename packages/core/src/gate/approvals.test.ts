@@ -13,7 +13,19 @@ import {
   sessionId,
   type Terms,
 } from "../vocab/index.ts";
-import { countsFor, covers, expiry, type Grant, isAnswered, isSameGrant, readGrant, type Sought, survivesAll, tooWide, type Vote } from "./approvals.ts";
+import {
+  countsFor,
+  covers,
+  expiry,
+  type Grant,
+  isAnswered,
+  isSameGrant,
+  readGrant,
+  type Sought,
+  survivesAll,
+  tooWide,
+  type Vote,
+} from "./approvals.ts";
 
 const ask = (policy: string, terms: Partial<Terms> = {}): Ask => ({
   policy: policyId(policy),
@@ -228,7 +240,13 @@ describe("what a grant covers", () => {
   });
 
   test("Q365 what it covers is said in words, hidden characters escaped", () => {
-    const mail = { tool: "send_mail", resource: { type: "Tool", id: "send_mail" }, targets: { to: ["ana@x.org"], bcc: [] }, labels: [], survives: [] };
+    const mail = {
+      tool: "send_mail",
+      resource: { type: "Tool", id: "send_mail" },
+      targets: { to: ["ana@x.org"], bcc: [] },
+      labels: [],
+      survives: [],
+    };
     expect(coverageText(mail, { scope: "resource", until: "session" })).toBe(
       "every later call of send_mail with to = ana@x.org and no bcc, whatever its other arguments, in this session, while no new label joins the session",
     );
@@ -238,8 +256,8 @@ describe("what a grant covers", () => {
     expect(coverageText({ ...mail, labels: ["untrusted"], survives: ["pii"] }, { scope: "tool", until: millis(0) })).toBe(
       "every later call of send_mail, whatever its arguments, in any session, until 1970-01-01T00:00:00.000Z, while no new label other than pii joins the session (it has untrusted)",
     );
-    expect(coverageText({ ...mail, resource: { type: "Account", id: "zoe\u202e" }, targets: {} }, { scope: "resource", until: "session" })).toContain(
-      "on Account zoe\\u{202e}, whatever its other arguments",
-    );
+    expect(
+      coverageText({ ...mail, resource: { type: "Account", id: "zoe\u202e" }, targets: {} }, { scope: "resource", until: "session" }),
+    ).toContain("on Account zoe\\u{202e}, whatever its other arguments");
   });
 });

@@ -7,6 +7,7 @@ import {
   type Digest,
   doingOf,
   firingPrefix,
+  isGoverning,
   type JsonObject,
   type Limits,
   principalName,
@@ -84,6 +85,8 @@ function mayAnswer(
   if (counts.length === 0) return no(`it is for ${[...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ")} to answer`);
   if (answer.kind === "grant") {
     if (call === null) return no("only an answer about a tool's call can be remembered");
+    if (isGoverning(p.tools.find(nameOf(call))))
+      return no("what changes agents, policies or tools is approved each time: no grant covers it");
     const wide = tooWide(q.asks, answer.grant, p.clock.now());
     if (wide !== null) return no(wide);
     if (q.votes.some((v) => !isSameGrant(v.grant, answer.grant)))

@@ -298,7 +298,10 @@ describe("grants", () => {
     expect([sent, open(w).length]).toEqual([["ana: one", "ana: two"], 1]);
     expect(await w.grants()).toMatchObject([{ targets: { x: ["ana"] }, labels: [], survives: [] }]);
 
-    const plain = sending([reply.calls([call("note", "1", "a")]), reply.calls([call("note", "1", "b"), call("note", "2", "c")])], "session");
+    const plain = sending(
+      [reply.calls([call("note", "1", "a")]), reply.calls([call("note", "1", "b"), call("note", "2", "c")])],
+      "session",
+    );
     await plain.w.run("go");
     await say(plain.w, GRANT);
     await plain.w.go();
@@ -309,7 +312,12 @@ describe("grants", () => {
     ["asks again, and says why", {}, ["1"]],
     ["goes on where the policy says so", { grantSurvives: ["untrusted"] }, ["1", "1"]],
   ])("Q364 after a new label has joined the session a grant %s", async (_, terms, ran) => {
-    const steps = [reply.calls([call("note", "1", "a")]), reply.calls([call("fetch", "x")]), reply.calls([call("note", "1", "b")]), reply.text("ok")];
+    const steps = [
+      reply.calls([call("note", "1", "a")]),
+      reply.calls([call("fetch", "x")]),
+      reply.calls([call("note", "1", "b")]),
+      reply.text("ok"),
+    ];
     const { w, sent } = sending(steps, "session", terms);
     await w.run("go");
     await say(w, GRANT);

@@ -319,7 +319,16 @@ export async function drive(
     const { expiresAt } = expiry(asks, time());
     const why = again ?? lapsedGrant(p, s, t, decided, time());
     const targets = targetsOf(p, decided.action);
-    record({ kind: "approval.asked", approval: p.ids.approval(), action, digest, asks, expiresAt, again: why, ...(targets === null ? {} : { targets }) });
+    record({
+      kind: "approval.asked",
+      approval: p.ids.approval(),
+      action,
+      digest,
+      asks,
+      expiresAt,
+      again: why,
+      ...(targets === null ? {} : { targets }),
+    });
     return true;
   }
 

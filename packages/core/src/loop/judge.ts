@@ -26,6 +26,7 @@ import {
   type Facts,
   type Hash,
   HUMAN_APPROVAL,
+  isGoverning,
   type Millis,
   PLAIN_TERMS,
   type PolicyId,
@@ -320,7 +321,7 @@ function withGrant(
   p: Needs,
 ): Verdict {
   const doing = doingOf(action);
-  if (verdict.kind !== "ask" || doing === null) return verdict;
+  if (verdict.kind !== "ask" || doing === null || isGoverning(action.kind === "call" ? action : null)) return verdict;
   const { tool, toolDigest, resource } = doing;
   const sought = soughtOf(p, s, t, { action, asks: verdict.asks, ...at }, { tool, toolDigest, resource });
   const requester = actingFor(s).id;
@@ -367,7 +368,9 @@ export function lapsedGrant(p: Needs, s: State, t: Turn, { action, digest, slice
   const { tool, toolDigest, resource } = doing;
   const sought = soughtOf(p, s, t, { action, asks: verdict.asks, digest, slice, now }, { tool, toolDigest, resource });
   const lapsed = [...p.orders.now().grants.values()].find((g) => coversCall(g, sought));
-  return lapsed === undefined ? null : `grant ${lapsed.grant} was given before the session was labelled ${newLabels(lapsed, sought).join(", ")}`;
+  return lapsed === undefined
+    ? null
+    : `grant ${lapsed.grant} was given before the session was labelled ${newLabels(lapsed, sought).join(", ")}`;
 }
 
 type Doubt = Pick<OpenUnknown, "tool" | "cause"> & Readonly<{ name: string; policy: PolicyId }>;

@@ -52,7 +52,10 @@ function labelsText({ labels, survives }: Coverage): string {
 
 /** Of a grant that stands. One from before these facts were kept covers the very same call, in a session without labels. */
 export const grantText = (g: GrantFacts): string =>
-  coverageText(coverageOf(g), { scope: g.scope, until: g.turn !== null ? "turn" : g.session !== null ? "session" : (g.until ?? "session") });
+  coverageText(coverageOf(g), {
+    scope: g.scope,
+    until: g.turn !== null ? "turn" : g.session !== null ? "session" : (g.until ?? "session"),
+  });
 
 export const coverageOf = ({ tool, resource, targets = null, labels = [], survives = [] }: GrantFacts): Coverage => ({
   tool,

@@ -6,6 +6,7 @@ import type { Attachment } from "./attachment.ts";
 import type { Allotment, Prices } from "./budget.ts";
 import type { Json, JsonObject } from "./canonical.ts";
 import type { ContextPlan } from "./context.ts";
+import type { Targets } from "./coverage.ts";
 import type { Ending } from "./ending.ts";
 import type {
   AccessId,
@@ -27,7 +28,6 @@ import type {
   StreamId,
   WriterId,
 } from "./ids.ts";
-import type { Targets } from "./coverage.ts";
 import type { Answer, GrantScope, Resolution } from "./intent.ts";
 import type { AddedDocument, KnowledgeKind, KnowledgeSettings, RecalledItem, Scope } from "./knowledge.ts";
 import type { Limits } from "./limits.ts";

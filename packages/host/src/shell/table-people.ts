@@ -154,15 +154,8 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
     async run(_, { asked, reach, face }) {
       const found = await asked(reach.client.call("grants", { query: { limit: 100 } }));
       if (found === null) return;
-      const rows = found.items.map((g) => [
-        g.grant,
-        g.agent,
-        g.by.id,
-        g.says,
-      ]);
-      face.print(
-        rows.length === 0 ? ["no answer is remembered"] : fitted(["grant", "agent", "given by", "covers"], rows, face.look()),
-      );
+      const rows = found.items.map((g) => [g.grant, g.agent, g.by.id, g.says]);
+      face.print(rows.length === 0 ? ["no answer is remembered"] : fitted(["grant", "agent", "given by", "covers"], rows, face.look()));
     },
   },
   {

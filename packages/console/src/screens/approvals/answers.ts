@@ -1,5 +1,15 @@
 /** What may be answered, and how it is told. Pure. */
-import { type Answer, coverageText, coversExactCall, escapeHidden, type GrantWish, hiddenAt, type JsonObject, millis, type PolicyId } from "@orgate/core/vocab";
+import {
+  type Answer,
+  coverageText,
+  coversExactCall,
+  escapeHidden,
+  type GrantWish,
+  hiddenAt,
+  type JsonObject,
+  millis,
+  type PolicyId,
+} from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { span } from "../../parts/time.ts";
 
