@@ -17,6 +17,7 @@ import {
   escapeHiddenLines,
   fileLine,
   grantText,
+  isRefusal,
   type JournalEvent,
   MICROS_PER_CENT,
   type Outcome,
@@ -89,7 +90,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [live("?", "warn", `${e.approval}: ${e.asks.map(({ question }) => escapeHidden(question)).join(" · ")}${touches}`)];
       }
       case "approval.answered":
-        if (e.answer.kind === "deny") waiting.delete(e.approval);
+        if (isRefusal(e.answer)) waiting.delete(e.approval);
         return [live("!", "accent", `${principalName(e.by)} answered ${e.approval}: ${answerText(e.answer)}`)];
       case "approval.expired":
         waiting.delete(e.approval);
@@ -443,6 +444,8 @@ function answerText(answer: Answer): string {
       return "approved";
     case "deny":
       return `denied, ${escapeHidden(answer.reason)}`;
+    case "withdraw":
+      return `withdrawn, ${escapeHidden(answer.reason)}`;
     case "edit":
       return `approved with other arguments: ${escapeHidden(canonical(answer.args))}`;
     case "grant":

@@ -244,6 +244,70 @@ describe("answers", () => {
   });
 });
 
+describe("refusing", () => {
+  const rows = (...people: readonly Row[]): readonly Row[] => [
+    ...people,
+    { id: "ask-pay", action: "tool:pay", verdict: "ask" },
+    { id: "rest", action: "*", verdict: "allow" },
+  ];
+  const no: Row = { id: "four-eyes", action: "approve", verdict: "deny", say: "not what you asked for yourself" };
+
+  test("Q368 under four eyes who asked for it withdraws or denies it, and does not approve it; the journal says which it was", async () => {
+    for (const kind of ["withdraw", "deny"] as const) {
+      const { w, ran } = stage(twoTurns, rows(no));
+      await w.run("go");
+      await say(w, APPROVE, ANN);
+      await w.go();
+      expect([ran, refusals(w)]).toEqual([[], [expect.stringContaining("not what you asked for yourself")]]);
+      await say(w, { kind, reason: "done by hand" }, ANN);
+      expect((await w.go()).last).toMatchObject({ ending: "completed" });
+      expect([ran, w.events("approval.answered")]).toMatchObject([[], [{ by: ANN, answer: { kind, reason: "done by hand" } }]]);
+      expect(w.state().messages.find((m) => m.role === "tool")).toMatchObject({ text: expect.stringContaining("done by hand") });
+    }
+  });
+
+  test("Q368 only who asked for it withdraws it, where the policies let them", async () => {
+    const { w, ran } = stage(twoTurns, rows({ id: "no-way-back", action: "withdraw", verdict: "deny", say: "it stands" }));
+    await w.run("go");
+    await say(w, { kind: "withdraw", reason: "no" }, BOB);
+    await w.go();
+    await say(w, { kind: "withdraw", reason: "no" }, ANN);
+    await w.go();
+    expect([ran, open(w).length, refusals(w)]).toEqual([
+      [],
+      1,
+      [expect.stringContaining("only whoever asked for it"), expect.stringContaining("it stands")],
+    ]);
+  });
+
+  test("Q367 whom a policy lets deny needs no group of approvers; whom it forbids to denies nothing", async () => {
+    const asksOps: Row = { id: "ask-pay", action: "tool:pay", verdict: "ask", terms: { approvers: ["ops"] } };
+    const { w } = stage(twoTurns, [no, asksOps, ...rows()]);
+    await w.run("go");
+    await say(w, { kind: "deny", reason: "not this" }, EVE);
+    await w.go();
+    expect(w.events("approval.answered")).toMatchObject([{ by: EVE, counts: [], answer: { kind: "deny" } }]);
+    const forbidden = stage(twoTurns, rows({ id: "quiet", action: "deny", verdict: "deny", say: "nobody says no" }));
+    await forbidden.w.run("go");
+    await say(forbidden.w, { kind: "deny", reason: "not this" }, EVE);
+    await forbidden.w.go();
+    expect(refusals(forbidden.w)).toEqual([expect.stringContaining("nobody says no")]);
+  });
+
+  test("Q369 a refusal says why", async () => {
+    const { w } = stage(twoTurns, asks());
+    await w.run("go");
+    for (const kind of ["deny", "withdraw"] as const) {
+      await say(w, { kind, reason: " " });
+      await w.go();
+    }
+    expect([open(w).length, refusals(w)]).toEqual([
+      1,
+      [expect.stringContaining("does not say why"), expect.stringContaining("does not say why")],
+    ]);
+  });
+});
+
 describe("grants", () => {
   const again = [reply.calls([pay("a")]), reply.calls([pay("a", "two")]), reply.calls([pay("b", "three")])];
 

@@ -6,6 +6,7 @@ import {
   type Decided,
   doingOf,
   grantId,
+  isRefusal,
   millis,
   principalName,
   type Resource,
@@ -97,8 +98,9 @@ export function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
   if (question === undefined || question.answer !== null) return;
   t.answeredLast = true;
   const { answer } = e;
-  if (answer.kind === "deny") {
-    refused(s, t, { ...question, answer }, "person", answer.reason === "" ? "no reason given" : answer.reason);
+  if (isRefusal(answer)) {
+    const why = answer.reason === "" ? "no reason given" : answer.reason;
+    refused(s, t, { ...question, answer }, "person", answer.kind === "withdraw" ? `withdrawn by who asked for it: ${why}` : why);
     return;
   }
   const vote: Vote = { by: principalName(e.by), counts: e.counts, grant: answer.kind === "grant" ? answer.grant : null };

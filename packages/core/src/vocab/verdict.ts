@@ -193,7 +193,7 @@ export type UserAct =
   | Readonly<{ kind: "open"; what: Extract<Looked, { kind: "agent" | "session" }> }>
   | Readonly<{ kind: "say" | "steer" | "cancel" | "close" } & OneSession>
   /** `requester` is on whose behalf the session runs: a policy may keep the two apart. */
-  | Readonly<{ kind: "approve"; approval: string; agent: string; tool: string; requester: string }>
+  | Readonly<{ kind: "approve" | "deny" | "withdraw"; approval: string; agent: string; tool: string; requester: string }>
   | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
   | Readonly<{ kind: "halt"; scope: string }>
   | Readonly<{ kind: "set-breaker"; breaker: string }>

@@ -223,7 +223,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   // ── sending ──
 
   function sent(text: string): void {
-    if (panel?.writing === "reason") answerWith(boundTo(panel), { kind: "deny", reason: text });
+    if (panel?.writing === "reason" && text.trim() === "") hint = "say why not: the agent is told, and the journal keeps it";
+    else if (panel?.writing === "reason") answerWith(boundTo(panel), { kind: "deny", reason: text });
     else if (panel?.writing === "arguments") editedTo(panel, text);
     else {
       history.add(text);

@@ -103,6 +103,20 @@ export async function why(id: string, shell: Shell): Promise<void> {
   ]);
 }
 
+const refusal = (kind: "deny" | "withdraw", summary: string): ShellCommand => ({
+  name: kind,
+  usage: "ID REASON",
+  takes: ["approval", "anything"],
+  summary,
+  more: [`As \`orgate approvals ${kind}\`.`],
+  async run(rest, shell) {
+    const [, id = "", reason = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
+    if (id !== "" && reason.trim() === "")
+      return shell.say(`say why: \`/${kind} ${id} REASON\`; the agent is told, and the journal keeps it`);
+    await answered(id, { kind, reason }, shell);
+  },
+});
+
 export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
   {
     name: "approvals",
@@ -127,17 +141,8 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
     more: ["Bound to what the question is about at this moment. As `orgate approvals approve`."],
     run: (rest, shell) => answered(rest, { kind: "approve" }, shell),
   },
-  {
-    name: "deny",
-    usage: "ID [REASON]",
-    takes: ["approval", "anything"],
-    summary: "no; the agent is told why",
-    more: ["As `orgate approvals deny`."],
-    run: (rest, shell) => {
-      const [, id = "", reason = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
-      return answered(id, { kind: "deny", reason }, shell);
-    },
-  },
+  refusal("deny", "no; the agent is told why"),
+  refusal("withdraw", "take back what was asked for on your behalf; the agent is told why"),
   {
     name: "resolve",
     usage: `CALL ${RESOLUTIONS.join("|")} [NOTE]`,

@@ -94,6 +94,7 @@ export const yesOf = ({ votes }: Pick<Question, "votes">, policy: PolicyId): rea
 const DONE: Readonly<Record<Answer["kind"], string>> = {
   approve: "Approved once",
   deny: "Denied",
+  withdraw: "Withdrawn",
   edit: "Approved as edited",
   grant: "Approved and remembered",
 };
@@ -102,6 +103,6 @@ const DONE: Readonly<Record<Answer["kind"], string>> = {
 export function taken({ kind }: Answer, question: Question): Readonly<{ title: string; detail: string }> {
   const about = `\`${question.tool}\` of \`${question.agent}\``;
   const missing = Math.max(...question.asks.map(({ policy, terms }) => terms.quorum - yesOf(question, policy).length)) - 1;
-  if (kind === "deny" || missing <= 0) return { title: DONE[kind], detail: about };
+  if (kind === "deny" || kind === "withdraw" || missing <= 0) return { title: DONE[kind], detail: about };
   return { title: "Your yes is counted", detail: `${about}: ${missing} more ${missing === 1 ? "has" : "have"} to say yes` };
 }
