@@ -106,7 +106,7 @@ export {
   readPolicyFolder,
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
-export { type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
+export { type Located, type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
 export { projectPlaces } from "./adapters/project-places.ts";
 export { NOTHING_REMEMBERED, type Remembered, rememberedIn } from "./adapters/remembered-file.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
