@@ -94,7 +94,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     ended: () => leave(),
   });
   let region = liveRegion(terminal.columns());
-  const look = (): Look => ({ columns: terminal.columns(), paint, showThinking });
+  const look = (): Look => ({ columns: terminal.columns(), paint, showThinking, me: shell?.me() ?? null });
 
   function draw(): void {
     isDue = false;

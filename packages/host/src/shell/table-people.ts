@@ -159,8 +159,11 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
     async run(_, { asked, reach, face }) {
       const found = await asked(reach.client.call("grants", { query: { limit: 100 } }));
       if (found === null) return;
-      const rows = found.items.map((g) => [g.grant, g.agent, g.by.id, g.says]);
-      face.print(rows.length === 0 ? ["no answer is remembered"] : fitted(["grant", "agent", "given by", "covers"], rows, face.look()));
+      const lines = found.items.flatMap((g) => [
+        `${g.grant} · ${visible(g.agent)} · given by ${visible(g.by.id)}`,
+        `  covers ${visible(g.says)}`,
+      ]);
+      face.print(lines.length === 0 ? ["no answer is remembered"] : lines);
     },
   },
   {
