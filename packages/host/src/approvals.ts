@@ -28,6 +28,7 @@ import {
   type Principal,
   principalName,
   type Resource,
+  readLastTurn,
   type SessionId,
   seq,
   type UserAct,
@@ -68,24 +69,15 @@ export type QuestionView = Readonly<{
   widest: WidestGrant | null;
 }>;
 
-const PAGE = 1_000;
-
 /** Null when nobody waits for this answer any more. */
 export async function viewQuestion(
-  journal: Pick<Journal, "read">,
+  journal: Pick<Journal, "read" | "session">,
   session: SessionId,
   approval: ApprovalId,
   now: Millis,
 ): Promise<QuestionView | null> {
-  const entries: Entry[] = [];
-  for (let after = seq(0); ; ) {
-    const chunk = await journal.read(session, after, PAGE);
-    entries.push(...chunk);
-    const last = chunk.at(-1);
-    if (last === undefined) break;
-    after = last.seq;
-  }
-  return viewOf(entries, approval, now);
+  const opened = await journal.read(session, seq(0), 1);
+  return viewOf([...opened, ...(await readLastTurn({ journal }, session))], approval, now); // a question is its turn's
 }
 
 function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): QuestionView | null {

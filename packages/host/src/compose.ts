@@ -5,6 +5,7 @@ import {
   type Agent,
   type AgentFacts,
   agentFacts,
+  type BoundedFolds,
   breakersOf,
   type Clock,
   CONDUCTOR_MODEL,
@@ -48,6 +49,7 @@ import type { httpGuard } from "./adapters/running/http-guard.ts";
 import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
 import { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
+import { sweptFolds } from "./fold-sweeping.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
 export {
@@ -153,6 +155,8 @@ export type Place = Readonly<{
   breakers: OpenBreakers;
   /** What is counted over hours and days, of this process and all others. */
   counts: CountsPort;
+  /** Of the sessions that were driven here lately. */
+  folds: BoundedFolds;
   /** What is remembered: opened when it is first asked for. */
   knowledge(embedder: Embedder | null): Knowledge;
   knowledgeStore(): KnowledgeStore;
@@ -178,6 +182,7 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     const { knowledgeStore, closeKnowledge, knowledge } = knowledgeIn(directory);
     const listen: Place["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
+    const folds = sweptFolds(store.journal, nodeClock.elapsed);
     const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
     return {
       store,
@@ -186,11 +191,13 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
       orders: ordersFor(store),
       breakers,
       counts: countsOf(store.journal, nodeClock.now),
+      folds,
       knowledge,
       knowledgeStore,
       listen,
       async close() {
         closeKnowledge();
+        folds.clear();
         await store.close();
       },
     };
@@ -286,6 +293,7 @@ export function compose(
     children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
     breakers: place.breakers,
     counts: place.counts,
+    folds: place.folds,
     modelRetry: agent.retry,
     modelBreaker: agent.breaker,
     authenticate: (intent) => place.keyring.authenticate(intent),

@@ -6,6 +6,7 @@
  */
 import type {
   ApprovalId,
+  Digest,
   Entry,
   Epoch,
   Intent,
@@ -57,6 +58,8 @@ export type Journal = Readonly<{
   append(append: Append): Promise<Seq>;
   /** Entries after `after`, in order, chain checked, at most `most`. Rejects with `entry-bad` or `entry-erased`. */
   read(stream: StreamId, after: Seq, most: number): Promise<readonly Entry[]>;
+  /** The hash of one entry; null where there is none. Whoever kept a fold finds out by it whether the fold still fits. */
+  hashAt(stream: StreamId, at: Seq): Promise<Digest | null>;
   /** Rejects with `session-held` while the process that holds it lives. */
   take(session: SessionId): Promise<Hold>;
   release(hold: Hold): Promise<void>;

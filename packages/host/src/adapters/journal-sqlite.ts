@@ -83,6 +83,7 @@ export type ReadStore = Readonly<{
   journal: Pick<
     Journal,
     | "read"
+    | "hashAt"
     | "session"
     | "find"
     | "sessions"
@@ -451,6 +452,7 @@ function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> 
       }
       return entries;
     },
+    hashAt: async (stream, at) => reader.hashAt(stream, at),
     session: async (session) => reader.session(session),
     find: async (external) => reader.find(external),
     sessions: async (page) => reader.sessions(page),

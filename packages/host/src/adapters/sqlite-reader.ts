@@ -65,6 +65,7 @@ export type SqliteReader = Readonly<{
   held(streams: readonly StreamId[]): ReadonlyMap<StreamId, HoldRow>;
   /** At most `most` entries, fewer than asked for when there are many; `end` when there are no more. */
   chunk(stream: StreamId, after: Seq, most: number): Chunk;
+  hashAt(stream: StreamId, at: Seq): Digest | null;
   writerHead(writer: WriterId): WriterHead;
   incarnation(writer: WriterId): number;
   session(session: SessionId): SessionSummary | null;
@@ -230,6 +231,10 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
       const last = stored.at(-1);
       if (ended) checkEnd(name, last === undefined ? start : { seq: last.seq, hash: last.entryHash }, head);
       return { entries, end: ended };
+    },
+    hashAt(name, at) {
+      const row = safely(() => hashAt.get(name, at));
+      return row === undefined ? null : digest(String(row.entry_hash));
     },
     writerHead(writer) {
       const row = safely(() => lastCommit.get(writer));
