@@ -43,6 +43,7 @@ import {
   epoch,
   type Fault,
   FaultError,
+  isFault,
   isSessionStream,
   type KeyId,
   millis,
@@ -58,6 +59,7 @@ import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
 import { claimsOf } from "./sqlite-claims.ts";
 import { wrongCounts } from "./sqlite-counts.ts";
+import { guardFiles } from "./sqlite-files.ts";
 import { wrongKnown } from "./sqlite-known.ts";
 import { type HoldRow, openReader, type SqliteReader, type StoredPlace, sha256, type Tally } from "./sqlite-reader.ts";
 import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
@@ -140,7 +142,8 @@ export function openReadStore({ directory, create = false }: { readonly director
   const places = placesIn(directory);
   const db = openDatabase(places, { create, synchronous: "full", maxPages: null });
   const reader = openReader(db, places);
-  const inbox = openInbox(db, places.database, openWriter(db, places));
+  const writer = openWriter(db, places);
+  const inbox = openInbox(db, places.database, writer);
   return {
     journal: { ...readingPart(reader), watch: (changed) => inbox.watchChanges(() => changed(null)) },
     inbox,
@@ -151,7 +154,7 @@ export function openReadStore({ directory, create = false }: { readonly director
     holders: (sessions) => holdersOf(sessions, { owner: null, reader, slots: places.writers }),
     async close() {
       inbox.close();
-      db.close();
+      writer.close();
     },
   };
 }
@@ -168,9 +171,10 @@ export function openStore(options: StoreOptions): Store {
     const writer: AnyWriter = thread === "main" ? openWriter(db, places) : openWriterThread({ places, open });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
+    const confirm = guardFiles([taken.file]).check;
     const inbox = openInbox(db, places.database, writer);
     const [told, watchOthers] = [inbox.wake, inbox.watchChanges];
-    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey, told, watchOthers });
+    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey, told, watchOthers, confirm });
     let closing: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await journal.close();
@@ -221,9 +225,12 @@ type JournalParts = Readonly<{
   /** An append has put something into the inbox of this session. */
   told: (session: SessionId) => void;
   watchOthers: Inbox["watchChanges"];
+  /** Throws unless this process's own lock is still the file that others look at. */
+  confirm: () => void;
 }>;
 
-function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, watchOthers }: JournalParts): Journal & { check(): void } {
+function openJournal(parts: JournalParts): Journal & { check(): void } {
+  const { reader, writer, ports, owner, isAlive, blobKey, told, watchOthers, confirm } = parts;
   const known = new Map<StreamId, Known>();
   const held = new Map<SessionId, Epoch>();
   const onlookers = new Set<(stream: StreamId | null) => void>();
@@ -344,6 +351,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
           whose.push(...sealed.map(() => w));
           firsts.set(w, sealed[0]?.entries[0]?.seq ?? seq(0));
         } catch (error) {
+          if (isFault(error, "journal-unreadable")) throw error; // not this append's own trouble: nothing can be written on what cannot be read
           w.failed(error);
         }
       }
@@ -354,6 +362,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
       const answer = writer.commit({ appends, commit: sealed, owner });
       const result = answer instanceof Promise ? await answer : answer;
       if (result.kind === "done") {
+        confirm();
         last = { number: sealed.number, hash: sealed.hash };
         for (const [stream, now] of ahead) if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
         for (const [w, first] of firsts) w.done(first);
