@@ -21,6 +21,9 @@ import {
   type Gate,
   type GrantId,
   type GrantWish,
+  HALT,
+  haltAhead,
+  haltText,
   type JsonObject,
   type Millis,
   type OpenOrders,
@@ -30,12 +33,13 @@ import {
   type Resource,
   readLastTurn,
   type SessionId,
+  type StreamId,
   seq,
   type UserAct,
   type Vote,
 } from "@orgate/core";
 import { readGrant, tooWide, type WidestGrant } from "@orgate/core/gate";
-import { type Journal, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
+import { foldOrders, type Journal, NO_ORDERS, type Orders, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import { checkPerson, type Person, type Place } from "./compose.ts";
 
 export type QuestionView = Readonly<{
@@ -67,7 +71,11 @@ export type QuestionView = Readonly<{
   votes: readonly Vote[];
   /** The most that every policy which asks lets be remembered; null: this once. */
   widest: WidestGrant | null;
+  /** The halt that a yes would wait with, in words; null: nothing holds it. */
+  halted: string | null;
 }>;
+
+const PAGE = 1_000;
 
 /** Null when nobody waits for this answer any more. */
 export async function viewQuestion(
@@ -76,11 +84,23 @@ export async function viewQuestion(
   approval: ApprovalId,
   now: Millis,
 ): Promise<QuestionView | null> {
+  const orders = foldOrders(NO_ORDERS, await entriesOf(journal, HALT));
   const opened = await journal.read(session, seq(0), 1);
-  return viewOf([...opened, ...(await readLastTurn({ journal }, session))], approval, now); // a question is its turn's
+  return viewOf([...opened, ...(await readLastTurn({ journal }, session))], approval, now, orders); // a question is its turn's
 }
 
-function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): QuestionView | null {
+async function entriesOf(journal: Pick<Journal, "read">, stream: StreamId): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for (let after = seq(0); ; ) {
+    const chunk = await journal.read(stream, after, PAGE);
+    entries.push(...chunk);
+    const last = chunk.at(-1);
+    if (last === undefined) return entries;
+    after = last.seq;
+  }
+}
+
+function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, orders: Orders): QuestionView | null {
   const state = fold(entries);
   const question = state?.turn?.questions.get(approval);
   const place = entries.findLastIndex(({ event }) => event.kind === "approval.asked" && event.approval === approval);
@@ -92,6 +112,8 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): Q
   const edit = entries
     .slice(place)
     .findLast(({ event: e }) => e.kind === "approval.answered" && e.approval === approval && e.answer.kind === "edit")?.event;
+  const tool = doing?.tool ?? question.action.split(":")[0] ?? question.action;
+  const halt = haltAhead(state, orders, tool, question.about);
   const edited = edit?.kind === "approval.answered" && edit.answer.kind === "edit" ? { by: edit.by, args: edit.answer.args } : null;
   return {
     approval,
@@ -100,7 +122,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): Q
     requester: state.turn.by,
     action: question.action,
     lineage: state.parent?.lineage ?? [],
-    tool: doing?.tool ?? question.action.split(":")[0] ?? question.action,
+    tool,
     args: edited?.args ?? doing?.args ?? null,
     editedBy: edited === null ? null : principalName(edited.by),
     text: question.action.startsWith("respond:") ? state.turn.answer : null,
@@ -114,6 +136,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): Q
     expired: isExpired(question, now),
     votes: question.votes,
     widest: widestOf(question.asks),
+    halted: halt === null ? null : haltText(halt),
   };
 }
 

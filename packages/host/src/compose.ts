@@ -36,6 +36,7 @@ import {
   toolsOf,
   withDigest,
 } from "@orgate/core";
+import { trustIn } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
 import { checkSignature, ed25519, nameKey, sha256 } from "./adapters/crypto-node.ts";
 import { randomIds } from "./adapters/ids-node.ts";
@@ -49,6 +50,7 @@ import type { httpGuard } from "./adapters/running/http-guard.ts";
 import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
 import { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
+import { proof } from "./compose-look.ts";
 import { sweptFolds } from "./fold-sweeping.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
@@ -97,7 +99,7 @@ export { embedderFor } from "./adapters/models/embedding.ts";
 export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 export { type Probe, probe, silenceAt } from "./adapters/models/probing.ts";
 export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
-export { PROTECTED, pathGuard } from "./adapters/path-guard.ts";
+export { pathGuard } from "./adapters/path-guard.ts";
 export {
   type FolderPlace,
   type FoundTable,
@@ -171,7 +173,8 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     const key = keys.writer(writer);
     return { key: key.id, sign: key.sign };
   };
-  const store = openStore({ directory, blobKey: keys.blobKey, keyFor, thread, synchronous });
+  const trust = trustIn(keys.root().publicKey, proof);
+  const store = openStore({ directory, blobKey: keys.blobKey, keyFor, trust, thread, synchronous });
   try {
     const keyring = openKeyring({ journal: store.journal, keys, checks: { checkSignature, nameKey }, now: nodeClock.now });
     await keyring.enrol(); // before anything else is appended: a seal by an unknown key proves nothing

@@ -13,7 +13,6 @@ import {
   type Agent,
   type Digest,
   digestOf,
-  type Effect,
   type Facts,
   FaultError,
   type FileDigest,
@@ -123,7 +122,7 @@ function loadRead(read: ReadFolder, options: PolicyOptions, engine: Engine): Loa
   const reading = remembering(engine, checked, before);
   const loads = [null, ...surfaces].map((surface) => ({ surface, load: loadPolicies(filesFor(folder, surface), cast, reading) }));
   const problems = unique(loads.flatMap(({ load }) => (load.kind === "refused" ? load.problems : [])));
-  const warned = loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings.filter((w) => !isAhead(w, load.set)) : []));
+  const warned = loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings : []));
   const warnings = [...folder.warnings, ...unique(warned)];
   const sets = loads.flatMap(({ surface, load }) => (load.kind === "set" ? [{ surface, set: load.set }] : []));
   const untyped = sets[0]?.set.vocabulary.untyped ?? [];
@@ -182,18 +181,6 @@ function withAgents(folder: PolicyFolder, agents: readonly Agent[], only: Policy
   );
   return own.length === 0 ? folder : { ...folder, policies: [...folder.policies, ...own] };
 }
-
-/** A policy about an effect that no tool has yet is written ahead of its tools: no reason to warn. */
-function isAhead({ file, line }: PolicyProblem, { policies, cast }: PolicySet): boolean {
-  const action = policies.find((p) => p.file === file && p.line === line)?.json.action;
-  const named = [...(action?.entities ?? []), ...(action?.entity === undefined ? [] : [action.entity])].map((uid) => {
-    const id: unknown = typeof uid === "object" && uid !== null ? Reflect.get(uid, "id") : null;
-    return id;
-  });
-  const isUnused = (id: unknown): boolean => EFFECTS.some((e) => e === id) && !cast.tools.some((t) => t.effects.some((e) => e === id));
-  return named.length > 0 && named.every(isUnused);
-}
-const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
 
 const filesFor = ({ policies }: PolicyFolder, surface: Surface | null) =>
   policies.filter((p) => p.surface === null || p.surface === surface);

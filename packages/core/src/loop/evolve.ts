@@ -109,6 +109,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     counted: 0,
     grantsDue: [],
     followUps: [],
+    taken: new Set(),
     spent: 0,
     micros: 0,
     unpriced: false,
@@ -140,6 +141,7 @@ export function evolve(s: State, entry: Entry): State {
   s.seq = entry.seq;
   s.at = entry.at;
   tallied(s.tally, s.agent.name, entry.at, e);
+  if ("intent" in e && e.intent !== null) s.taken.add(e.intent);
   switch (e.kind) {
     case "session.opened":
       for (const l of e.labels) s.labels.add(l);
@@ -170,6 +172,7 @@ export function evolve(s: State, entry: Entry): State {
         const { iteration, attempt, purpose, reserved, reservedMicros } = e;
         t.asking = { iteration, attempt, purpose, reserved, reservedMicros };
         t.modelDue = null;
+        t.answeredLast = false;
         if (purpose === "reply") t.attempts = attempt;
         else t.summary = { ...t.summary, attempts: attempt };
       });
@@ -201,6 +204,7 @@ export function evolve(s: State, entry: Entry): State {
     case "act.started":
       return inCall(s, e.call, (c, t) => {
         if (c.gated.kind !== "allowed") return;
+        t.answeredLast = false;
         if (c.starts === 0 || isAgain(c)) t.calls += 1;
         if (c.starts > 0 && c.run.kind === "failed") c.retries += 1;
         if (e.start === 1) countValues(s, t, e);
@@ -442,6 +446,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     failure: null,
     over: false,
     questions: new Map(),
+    answeredLast: false,
   };
   say(s, userMessage(e.input, e.files));
   pinTask(s.messages, s.window);

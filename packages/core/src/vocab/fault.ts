@@ -10,6 +10,7 @@ export type Fault =
   | { readonly kind: "append-conflict"; readonly stream: StreamId; readonly expected: Seq; readonly found: Seq }
   | { readonly kind: "journal-unwritable"; readonly detail: string }
   | { readonly kind: "journal-replaced"; readonly file: string; readonly how: "removed" | "replaced" | "emptied" }
+  | { readonly kind: "journal-doubted"; readonly what: string; readonly detail: string }
   | { readonly kind: "journal-unreadable"; readonly file: string; readonly detail: string }
   | { readonly kind: "history-invalid"; readonly index: number; readonly detail: string }
   // holds
@@ -118,6 +119,11 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       return line(
         `\`${f.file}\` was ${f.how} while this process used it, so what it writes may be lost`,
         "nothing more is run here; stop every orgate process of the project, put the files back together, run `orgate journal verify --head`, then start again",
+      );
+    case "journal-doubted":
+      return line(
+        `the project is read-only, because its journal was changed from outside: ${f.what}: ${f.detail}`,
+        "run `orgate journal verify` and restore a journal that you trust; `orgate journal acknowledge` then lets work go on",
       );
     case "journal-unreadable":
       return line(

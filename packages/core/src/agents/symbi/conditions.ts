@@ -10,7 +10,7 @@ import { numberOf, type Report } from "./values.ts";
 
 /** Of a value: as policies see it. */
 export type ValueType =
-  | Readonly<{ kind: "string" | "long" | "decimal" | "boolean" | "user" }>
+  | Readonly<{ kind: "string" | "long" | "decimal" | "boolean" | "user" | "opaque" }>
   | Readonly<{ kind: "set"; of: ValueType }>
   | RecordType;
 export type RecordType = Readonly<{ kind: "record"; fields: ReadonlyMap<string, Readonly<{ type: ValueType; required: boolean }>> }>;
@@ -255,6 +255,8 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
     const user = asUser(left, right) ?? asUser(right, left);
     if (user !== null) return yes(`${e.op === "!=" ? "!" : ""}(context.onBehalfOf == User::${cedarText(user)})`);
     const pair = matched(left, right);
+    if (pair !== null && pair[0].type.kind === "opaque")
+      return wrong(e.opAt, `${named(left.type)} cannot be compared`, "test with `has(…)` whether it is given");
     if (pair === null || pair[0].type.kind === "record" || pair[0].type.kind === "user")
       return wrong(e.opAt, `${named(left.type)} is never equal to ${named(right.type)}`, "compare things of one kind");
     return yes(`(${pair[0].text} ${e.op} ${pair[1].text})`);
@@ -422,6 +424,8 @@ function named(type: ValueType): string {
       return "a yes or no";
     case "user":
       return "a user";
+    case "opaque":
+      return "what Cedar has no type for";
     case "record":
       return "a record";
     case "set":
