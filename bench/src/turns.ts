@@ -45,7 +45,13 @@ export const turns = ({ turns: many }: { readonly turns: number }): Promise<Repo
     const line = (label: string, at: number): Line => ({ label, cpu: around(cpu, at), wall: around(wall, at), ratio: null, more: "" });
     const [early, late] = [line(`turns up to ${EARLY}`, EARLY), line(`turns up to ${many}`, many)];
     const ratio = (late.cpu?.median ?? 0) / (early.cpu?.median ?? 1);
-    const first: Line = { label: "the next one, in a new process", cpu: spread([coldCpu]), wall: spread([coldWall]), ratio: null, more: "folded from its first entry" };
+    const first: Line = {
+      label: "the next one, in a new process",
+      cpu: spread([coldCpu]),
+      wall: spread([coldWall]),
+      ratio: null,
+      more: "folded from its first entry",
+    };
     return {
       name: "turns",
       title: `A conversation of ${many} turns`,
