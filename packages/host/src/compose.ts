@@ -1,5 +1,6 @@
 /** The composition root: the only file that knows both the ports and the adapters. */
 
+import { uptime } from "node:os";
 import { join } from "node:path";
 import {
   type Agent,
@@ -193,7 +194,7 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
       keyring,
       orders: ordersFor(store),
       breakers,
-      counts: countsOf(store.journal, nodeClock.now),
+      counts: countsOf(store.journal, nodeClock.now, () => uptime() * 1_000),
       folds,
       knowledge,
       knowledgeStore,

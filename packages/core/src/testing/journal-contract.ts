@@ -864,6 +864,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
       owner,
       add: [{ ...counter, by: 1, at }],
       unless: [{ ...counter, day, not: owner, seen }],
+      before: day,
     });
     await a.journal.keepCounts(["calls:look"], at);
     await a.journal.append({ ...append(one, 0, [opened("echo")]), counts: begin("a", 0) });
