@@ -48,7 +48,7 @@ import { modelFor } from "./adapters/model-offline.ts";
 import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
 import type { httpGuard } from "./adapters/running/http-guard.ts";
-import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
+import { fitsSecret, fitsSlowly, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
 import { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 import { proof } from "./compose-look.ts";
@@ -366,4 +366,4 @@ export const namedModel = (model: string, { modelOptions = {}, env = process.env
   modelsWith(settingsOf(env, folder ?? null))({ model, modelOptions });
 
 /** Secrets that stand for people, and what is kept of them. */
-export const secretPort = Object.freeze({ newSecret, newName, hashSecret, fitsSecret, nobodys: NOBODYS });
+export const secretPort = Object.freeze({ newSecret, newName, hashSecret, fitsSecret, fitsSlowly, nobodys: NOBODYS });

@@ -104,11 +104,14 @@ export type Loading = Readonly<
 
 const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: [] };
 
-export const loadFolder = (options: PolicyOptions, engine: Engine): Loading => loadRead(readPolicyFolder(options.place), options, engine);
+export const loadFolder = (options: PolicyOptions, engine: Engine): Loading => tryRead(readPolicyFolder(options.place), options, engine);
 
-function loadRead(read: ReadFolder, options: PolicyOptions, engine: Engine): Loading {
-  const { place, agents, groups, only, checked = NOTHING_CHECKED, read: before = NOTHING_READ } = options;
-  const cast = castOf(agents, groups);
+/** What a set is loaded with: who and what there is, and what the agents' own files say. */
+export type LoadingWith = Pick<PolicyOptions, "place" | "only" | "checked" | "read"> &
+  Readonly<{ cast: Cast; agents: readonly Pick<Agent, "policies">[] }>;
+
+export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine = cedarEngine()): Loading {
+  const { place, agents, cast, only, checked = NOTHING_CHECKED, read: before = NOTHING_READ } = options;
   if (read.kind === "refused") {
     const { problems, warnings } = read;
     return { kind: "refused", problems, report: { ...NOTHING, problems, warnings }, files: null };
@@ -165,7 +168,7 @@ function loadRead(read: ReadFolder, options: PolicyOptions, engine: Engine): Loa
 }
 
 /** What the agents' own files say joins the set of every surface: each is about that one agent, and so decides nothing for others. */
-function withAgents(folder: PolicyFolder, agents: readonly Agent[], only: PolicyOptions["only"]): PolicyFolder {
+export function withAgents(folder: PolicyFolder, agents: LoadingWith["agents"], only?: PolicyOptions["only"]): PolicyFolder {
   // a case about an agent that was not read would be decided as of nobody, and fail
   const tried = new Set(folder.tables.flatMap(({ cases }) => cases.map(({ case: c }) => c.agent)));
   const own = agents.flatMap((agent) =>
@@ -423,6 +426,7 @@ export function mustLoad(loading: Loading): LoadedFolder {
 /** For checks and trials: a set that is never in force. */
 export const tryFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine());
 /** The same of what was read before, whatever lies there by now (G40). */
-export const tryRead = (read: ReadFolder, options: PolicyOptions): Loading => loadRead(read, options, cedarEngine());
+export const tryRead = (read: ReadFolder, options: PolicyOptions, engine: Engine = cedarEngine()): Loading =>
+  loadRead(read, { ...options, cast: castOf(options.agents, options.groups) }, engine);
 
 export type { Explained, PolicyProblem };
