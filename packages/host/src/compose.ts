@@ -109,7 +109,7 @@ export {
   readPolicyFolder,
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
-export { type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
+export { type Located, type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
 export { projectPlaces } from "./adapters/project-places.ts";
 export { NOTHING_REMEMBERED, type Remembered, rememberedIn } from "./adapters/remembered-file.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
@@ -138,7 +138,7 @@ export {
 export { type Notify, webhook } from "./adapters/webhook.ts";
 export { workplace } from "./adapters/workplace.ts";
 export * from "./compose-look.ts";
-export { skillFrom } from "./skill-folder.ts";
+export { skillFileOf, skillFrom } from "./skill-folder.ts";
 
 export type PlaceOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */

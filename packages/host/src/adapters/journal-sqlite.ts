@@ -7,6 +7,8 @@
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type Append,
@@ -235,6 +237,7 @@ export function openStore(options: StoreOptions): Store {
       async checkWritable() {
         journal.check();
         await writer.probe();
+        await probeDisk(directory);
       },
       erase: async (stream, first, last, waitMs = 5_000) => writer.erase({ stream, first, last, waitMs }),
       close: () => (closing ??= close()),
@@ -243,6 +246,21 @@ export function openStore(options: StoreOptions): Store {
     taken.free();
     db.close();
     throw error;
+  }
+}
+
+/** More than a journal's own files have to spare: a change in place does not notice a full disk. */
+const PROBE_BYTES = 256 * 1024;
+
+/** W71 a file is written, put on disk and taken away again. */
+async function probeDisk(directory: string): Promise<void> {
+  const file = join(directory, `.probe-${process.pid}-${randomBytes(4).toString("hex")}`);
+  try {
+    await writeFile(file, new Uint8Array(PROBE_BYTES), { flag: "wx", mode: 0o600, flush: true });
+  } catch (error) {
+    throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+  } finally {
+    await rm(file, { force: true });
   }
 }
 

@@ -31,6 +31,23 @@ export async function* turnsOf({ place }: Runtime, session: SessionId): AsyncGen
   if (open !== null) yield open;
 }
 
+const BACK = 200;
+
+/** The newest first, from this entry back: as much is read as is taken. */
+export async function* newestTurns({ place }: Runtime, session: SessionId, last: number): AsyncGenerator<TurnView> {
+  let ended: Partial<TurnView> = {};
+  for (let end = last; end > 0; end -= BACK) {
+    const start = Math.max(0, end - BACK);
+    for (const entry of (await place.store.journal.read(session, seq(start), end - start)).toReversed()) {
+      const { event } = entry;
+      if (event.kind === "turn.ended") ended = over(entry, event);
+      if (event.kind !== "turn.started") continue;
+      yield { ...begun(entry, event), ...ended };
+      ended = {};
+    }
+  }
+}
+
 const begun = ({ stream, seq: first, at }: Entry, { turn, input, by }: Extract<JournalEvent, { kind: "turn.started" }>): Open => ({
   session: stream as SessionId,
   turn,
