@@ -37,6 +37,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "server.port": [{ server: { port: 1 } }, "server.port", 1],
   "server.names": [{ server: { names: ["n"] } }, "server.names", ["n"]],
   "server.turns_at_once": [{ server: { turns_at_once: 1 } }, "server.turnsAtOnce", 1],
+  "server.chat_keys_in_url": [{ server: { chat_keys_in_url: true } }, "server.chatKeysInUrl", true],
   "notify.webhook": [{ notify: { webhook: "http://x/", secret_env: "S" } }, "notify.webhook", "http://x/"],
   "notify.secret_env": [{ notify: { webhook: "http://x/", secret_env: "S" } }, "notify.secretEnv", "S"],
   "schedules.*.agent": [schedule({ agent: "b" }), "schedules.x.agent", "b"],

@@ -14,7 +14,7 @@ import type { Duplex as Stream } from "node:stream";
 import { FaultError } from "@orgate/core";
 import { CLOSE, MOST_FRAME_BYTES, type Problem, problemFrom, type RouteName, wireProblem } from "@orgate/core/wire";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type Access, type Asking, type Caller, isProblem, strict } from "./access.ts";
+import { type Access, type Asking, type Caller, isChatKey, isProblem, strict } from "./access.ts";
 import { type Answer, give, isRefusal, rawProblem, refusal, refuse } from "./answering.ts";
 import { type Bounds, doorOf, rateOf } from "./limits.ts";
 import { errorText, type Log } from "./logs.ts";
@@ -160,7 +160,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const now = performance.now();
     const shown = shownIn(asking);
     const bucket = `${shown} ${asking.remote}`;
-    if (shown === "key" || shown === "cookie") mustWait(strangers.wait(bucket, now));
+    if (shown !== "nothing" && shown !== "ticket") mustWait(strangers.wait(bucket, now));
     const caller = await access.authenticate(asking);
     if (!isProblem(caller)) {
       mustWait(rate.take(`${caller.principal.kind}:${caller.principal.id}`, now));
@@ -295,7 +295,8 @@ function askingOf(message: IncomingMessage, via: Asking["via"]): Asking {
 }
 
 /** What somebody shows of themselves. Any page of a browser can make it ask for nothing, or for a ticket; neither is worth guessing. */
-function shownIn({ via, headers, query }: Asking): "key" | "ticket" | "cookie" | "nothing" {
+function shownIn(asking: Asking): "key" | "chat-key" | "ticket" | "cookie" | "nothing" {
+  const { via, headers, query } = asking;
   if (headers.authorization !== undefined) return "key";
   if (via === "socket" && query.has("token")) return "ticket";
   return headers.cookie === undefined ? "nothing" : "cookie";
@@ -304,6 +305,7 @@ function shownIn({ via, headers, query }: Asking): "key" | "ticket" | "cookie" |
 function memoised<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => (made ??= make());
+  if (isChatKey(asking)) return "chat-key";
 }
 
 /** Resolves with the room that there is: who writes faster than the other end reads waits here. */
