@@ -12,7 +12,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex as Stream } from "node:stream";
 import { FaultError } from "@orgate/core";
-import { CLOSE, MOST_FRAME_BYTES, type Problem, problemFrom, type RouteName, wireProblem } from "@orgate/core/wire";
+import { API, CLOSE, MOST_FRAME_BYTES, type Problem, problemFrom, type RouteName, wireProblem } from "@orgate/core/wire";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Access, type Asking, type Caller, isChatKey, isProblem, strict } from "./access.ts";
 import { type Answer, give, isRefusal, rawProblem, refusal, refuse } from "./answering.ts";
@@ -123,7 +123,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     response.once("close", () => gone.abort());
     let [route, who]: [string, string | null] = ["none", null];
     try {
-      const asking = askingOf(message, "http");
+      const asking = aliased(askingOf(message, "http"));
       if (!isOurs(message.headers.host)) throw refusal(wireProblem("bad-request", "this server has another name", "ask it under its own"));
       const caller = memoised(() => callerOf(asking));
       const found = (await probe(asking)) ?? (await page(asking, message));
@@ -294,10 +294,18 @@ function askingOf(message: IncomingMessage, via: Asking["via"]): Asking {
   };
 }
 
+/** W434 where scrapers look by convention: the same route, so the same rules. */
+const ALIASES: Readonly<Record<string, string>> = { "/metrics": `${API}/metrics/prometheus` };
+const aliased = (asking: Asking): Asking => ({
+  ...asking,
+  path: (Object.hasOwn(ALIASES, asking.path) ? ALIASES[asking.path] : null) ?? asking.path,
+});
+
 /** What somebody shows of themselves. Any page of a browser can make it ask for nothing, or for a ticket; neither is worth guessing. */
 function shownIn(asking: Asking): "key" | "chat-key" | "ticket" | "cookie" | "nothing" {
   const { via, headers, query } = asking;
   if (headers.authorization !== undefined) return "key";
+  if (isChatKey(asking)) return "chat-key";
   if (via === "socket" && query.has("token")) return "ticket";
   return headers.cookie === undefined ? "nothing" : "cookie";
 }
@@ -305,7 +313,6 @@ function shownIn(asking: Asking): "key" | "chat-key" | "ticket" | "cookie" | "no
 function memoised<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => (made ??= make());
-  if (isChatKey(asking)) return "chat-key";
 }
 
 /** Resolves with the room that there is: who writes faster than the other end reads waits here. */
