@@ -174,6 +174,7 @@ test.each([
   ["kinds-4", fixture("kinds-4")],
   ["kinds-5", fixture("kinds-5")],
   ["kinds-6", golden],
+  ["bound-writers", fixture("bound-writers")], // its commits name each other
   ["kinds-2", second],
   ["format-1", first],
 ])("J39 the golden journal %s verifies", (_, text) => {

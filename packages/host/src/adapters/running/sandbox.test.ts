@@ -1,3 +1,5 @@
+// @module-tag sandbox
+// @module-tag python
 import { execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,
@@ -17,7 +19,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Ran } from "@orgate/core/contracts";
 import { afterEach, describe, expect, test } from "vitest";
-import { PROTECTED, pathGuard } from "../path-guard.ts";
+import { PROTECTED } from "../../deciding-places.ts";
+import { pathGuard } from "../path-guard.ts";
 import { isDone, type LIMITS, MACHINES, MIB, outputOf, program, quietly, shell, temporaryFolder } from "./fixtures/programs.ts";
 import { hostRunning } from "./running.ts";
 import { sandbox } from "./sandbox.ts";

@@ -5,9 +5,10 @@ import { FaultError } from "@orgate/core";
 import { actionOf, agentsFor, caseSchema, factsOf } from "@orgate/core/gate";
 import { unreadable, wireProblem } from "@orgate/core/wire";
 import { surfaceOf, userAct } from "../../commands/policy.ts";
-import { mendPolicies, NODE, readPolicyFolder, stagePolicies } from "../../compose.ts";
+import { mendPolicies, NODE, type ReadFolder, readPolicyFolder, stagePolicies } from "../../compose.ts";
 import type { Config } from "../../config.ts";
-import { digestsOf, isPolicies, mustLoad, type Policies, type PolicyOptions, tryRead } from "../../policies.ts";
+import { digestsOf, isPolicies, mustLoad, type Policies, type PolicyOptions, tryRead, withAgents } from "../../policies.ts";
+import { type CheckedPolicies, checkAside, type ToCheck } from "../../policies-aside.ts";
 import { changesBetween, deniedFor, folderOf, surfacesOf } from "../../policy-changes.ts";
 import { recordApplied, recordRefused } from "../../policy-record.ts";
 import type { Caller } from "../access.ts";
@@ -38,6 +39,18 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
     return front.config;
   };
 
+  const check = (given: ToCheck, caller: Caller, gone: AbortSignal): Promise<CheckedPolicies> => {
+    front.lanes.take(caller, "check", gone);
+    return checkAside(given, gone);
+  };
+  /** What is known of these very files, where they are in force; null: they have to be looked at. */
+  const inForceAs = (read: ReadFolder): CheckedPolicies | null => {
+    const { gate, agents } = runtime.inspect;
+    if (!isPolicies(gate) || read.kind !== "folder") return null;
+    const { filesDigest, warnings, cases } = gate.current();
+    return filesDigest === digestsOf(withAgents(read.folder, agents)).filesDigest ? { ok: true, problems: [], warnings, cases } : null;
+  };
+
   return {
     policies: async () => {
       const { digest, policies, cast } = inForce().current();
@@ -54,23 +67,22 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
       }));
       return json({ digest, policies: shown });
     },
-    policyFiles: async () => {
+    policyFiles: async ({ caller, gone }) => {
       const at = options(project());
       const read = readPolicyFolder(at.place);
-      const { problems, warnings, cases } = tryRead(read, at).report;
+      const { problems, warnings, cases } = inForceAs(read) ?? (await check({ ...at, read }, caller, gone));
       const { policies, tables } = read.kind === "folder" ? read.folder : { policies: [], tables: [] };
       const shown = [...policies.map((file) => ({ ...file, table: false })), ...tables.map((file) => ({ ...file, table: true }))]
         .map(({ path, text, surface, shadow, table }) => ({ path, text, surface, shadow, table }))
         .sort((a, b) => (a.path < b.path ? -1 : 1));
       return json({ files: shown, problems, warnings, cases });
     },
-    checkPolicies: async ({ body }) =>
-      withFolder(body.files, (folder) => {
+    checkPolicies: async ({ body, caller, gone }) => {
+      return withFolder(body.files, async (folder) => {
         const place = { folder, label: "policies", within: folder };
-        const loading = tryRead(readPolicyFolder(place), { ...options(project()), place });
-        const { problems, warnings, cases } = loading.report;
-        return json({ ok: loading.kind === "loaded", problems, warnings, cases });
-      }),
+        return json(await check({ ...options(project()), read: readPolicyFolder(place), place }, caller, gone));
+      });
+    },
     evaluatePolicies: async ({ body }) => {
       const read = caseSchema.safeParse({ name: "asked", verdict: "allow", ...body });
       if (!read.success) throw refusal(unreadable("the action", read.error));
