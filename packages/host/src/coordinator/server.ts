@@ -134,6 +134,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       const found = (await probe(asking)) ?? (await page(asking, message));
       if (found !== null) {
         route = found.route;
+        if (found.status === 401) mustWait(strangers.take(`${asking.path} ${asking.remote}`, performance.now())); // wrong links, by source (W441)
         await give({ response, request }, found.answer, found.status);
       } else {
         message.socket.setTimeout(0); // a turn may take its time; what is still to arrive has the time of a request
