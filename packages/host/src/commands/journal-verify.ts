@@ -15,7 +15,8 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { isPublicKey, NODE, proof, rootPublicKey } from "../compose.ts";
+import { isPublicKey, type Look, NODE, proof, rootPublicKey } from "../compose.ts";
+import type { Config } from "../config.ts";
 import { lookingIfAny, projectOf } from "./project.ts";
 
 export const verify: Run = async (given, screen) => {
@@ -26,55 +27,7 @@ export const verify: Run = async (given, screen) => {
 const ofProject = async (given: Given, screen: Screen): Promise<number> =>
   lookingIfAny(
     given,
-    async (look, config) => {
-      const root = keyOf(given, () => rootPublicKey(config.journal.directory));
-      const total = screen.isAsideTerminal && !given.json ? totalOf(look.records) : 0;
-      const found = verifyJournal({
-        records: look.records,
-        root,
-        ports: proof,
-        head: headGiven(given),
-        progress: bar(screen, total),
-        torn: null,
-      });
-      screen.progress("");
-      const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
-      const rows = wrong === undefined ? null : { name: wrong, reason: "its rows are not what the entries make of them" };
-      const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
-      const { streams, entries, commits, writers, blobs, erased } = found.counts;
-      const counts = [
-        count(entries, "entry", "entries"),
-        count(streams, "stream"),
-        count(commits, "commit"),
-        count(writers, "writer"),
-        count(blobs, "blob"),
-        `${erased} erased`,
-      ];
-      if (given.json)
-        screen.line(
-          JSON.stringify({
-            verified: firstBad === null,
-            counts: found.counts,
-            head: headText(found.head),
-            firstBad,
-            problems: found.problems,
-            stillThere: found.stillThere,
-          }),
-        );
-      else {
-        screen.line(counts.join(", "));
-        screen.line(`head ${headText(found.head)}`);
-        if (found.stillThere > 0)
-          screen.line(
-            screen.paint(
-              "warn",
-              `${count(found.stillThere, "entry", "entries")} should be erased and still hold content: run \`orgate journal erase\` again`,
-            ),
-          );
-        printVerdict(screen, firstBad, found.problems.length);
-      }
-      return firstBad === null ? EXIT.success : EXIT.failure;
-    },
+    (look, config) => verifiedIn(look, config, given, screen),
     () => nothingYet(given, screen),
   );
 
@@ -87,9 +40,63 @@ function nothingYet(given: Given, screen: Screen): number {
       hint: "look in the project that the head is of, or restore its journal",
     });
   const counts = { streams: 0, entries: 0, commits: 0, writers: 0, blobs: 0, erased: 0 };
-  const none = { verified: true, counts, head: "", firstBad: null, problems: [], stillThere: 0 };
+  const none = { verified: true, counts, head: "", firstBad: null, problems: [], stillThere: 0, alarms: [] };
   screen.line(given.json ? JSON.stringify(none) : "there is no journal yet, and nothing to verify: it begins with the first run");
   return EXIT.success;
+}
+
+async function verifiedIn(look: Look, config: Config, given: Given, screen: Screen): Promise<number> {
+  const root = keyOf(given, () => rootPublicKey(config.journal.directory));
+  const total = screen.isAsideTerminal && !given.json ? totalOf(look.records) : 0;
+  const found = verifyJournal({
+    records: look.records,
+    root,
+    ports: proof,
+    head: headGiven(given),
+    progress: bar(screen, total),
+    torn: null,
+  });
+  screen.progress("");
+  const alarms = look.alarms.standing();
+  const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
+  const rows = wrong === undefined ? null : { name: wrong, reason: "it is not what the entries make of it" };
+  const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
+  const { streams, entries, commits, writers, blobs, erased } = found.counts;
+  const counts = [
+    count(entries, "entry", "entries"),
+    count(streams, "stream"),
+    count(commits, "commit"),
+    count(writers, "writer"),
+    count(blobs, "blob"),
+    `${erased} erased`,
+  ];
+  if (given.json)
+    screen.line(
+      JSON.stringify({
+        verified: firstBad === null,
+        counts: found.counts,
+        head: headText(found.head),
+        firstBad,
+        problems: found.problems,
+        stillThere: found.stillThere,
+        alarms,
+      }),
+    );
+  else {
+    screen.line(counts.join(", "));
+    screen.line(`head ${headText(found.head)}`);
+    if (found.stillThere > 0)
+      screen.line(
+        screen.paint(
+          "warn",
+          `${count(found.stillThere, "entry", "entries")} should be erased and still hold content: run \`orgate journal erase\` again`,
+        ),
+      );
+    for (const { what, detail } of alarms)
+      screen.line(screen.paint("warn", `an alarm stands, and the project is read-only: ${visible(what)}: ${visible(detail)}`));
+    printVerdict(screen, firstBad, found.problems.length);
+  }
+  return firstBad === null ? EXIT.success : EXIT.failure;
 }
 
 function printVerdict(screen: Screen, firstBad: { readonly name: string; readonly reason: string } | null, problems: number): void {
