@@ -31,6 +31,7 @@ import {
   type Principal,
   principalName,
   type Resource,
+  readLastTurn,
   type SessionId,
   type StreamId,
   seq,
@@ -78,13 +79,14 @@ const PAGE = 1_000;
 
 /** Null when nobody waits for this answer any more. */
 export async function viewQuestion(
-  journal: Pick<Journal, "read">,
+  journal: Pick<Journal, "read" | "session">,
   session: SessionId,
   approval: ApprovalId,
   now: Millis,
 ): Promise<QuestionView | null> {
   const orders = foldOrders(NO_ORDERS, await entriesOf(journal, HALT));
-  return viewOf(await entriesOf(journal, session), approval, now, orders);
+  const opened = await journal.read(session, seq(0), 1);
+  return viewOf([...opened, ...(await readLastTurn({ journal }, session))], approval, now, orders); // a question is its turn's
 }
 
 async function entriesOf(journal: Pick<Journal, "read">, stream: StreamId): Promise<readonly Entry[]> {

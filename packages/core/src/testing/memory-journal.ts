@@ -419,6 +419,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
         checkEnd(stream, last === undefined ? before : { seq: last.seq, hash: last.entryHash }, disk.heads.get(stream) ?? EMPTY_STREAM);
       return entries;
     },
+    hashAt: async (stream, at) => disk.entries.get(stream)?.[at - 1]?.entryHash ?? null,
     async take(session) {
       check();
       const row = disk.holds.get(session);

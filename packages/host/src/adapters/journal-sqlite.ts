@@ -7,6 +7,8 @@
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type Append,
@@ -45,6 +47,7 @@ import {
   epoch,
   type Fault,
   FaultError,
+  isFault,
   isSessionStream,
   type KeyId,
   millis,
@@ -62,6 +65,7 @@ import type { NewBlob } from "./sqlite-blobs.ts";
 import { type Bonds, openBonds } from "./sqlite-bonds.ts";
 import { claimsOf } from "./sqlite-claims.ts";
 import { wrongCounts } from "./sqlite-counts.ts";
+import { guardFiles } from "./sqlite-files.ts";
 import { wrongKnown } from "./sqlite-known.ts";
 import { type HoldRow, openReader, type SqliteReader, type StoredPlace, sha256, type Tally } from "./sqlite-reader.ts";
 import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
@@ -90,6 +94,7 @@ export type ReadStore = Readonly<{
   journal: Pick<
     Journal,
     | "read"
+    | "hashAt"
     | "session"
     | "find"
     | "sessions"
@@ -157,7 +162,8 @@ export function openReadStore({ directory, create = false, trust = null }: ReadO
   const db = openDatabase(places, { create, synchronous: "full", maxPages: null });
   const alarms = openAlarms(directory);
   const reader = openReader(db, places, (records) => (trust === null ? UNPROVED : openSeals({ db, trust, records, alarms, hash: sha256 })));
-  const inbox = openInbox(db, places.database, openWriter(db, places), () => mustBeTrusted(alarms));
+  const writer = openWriter(db, places);
+  const inbox = openInbox(db, places.database, writer, () => mustBeTrusted(alarms));
   return {
     journal: { ...readingPart(reader), watch: (changed) => inbox.watchChanges(() => changed(null)) },
     inbox,
@@ -169,7 +175,7 @@ export function openReadStore({ directory, create = false, trust = null }: ReadO
     holders: (sessions) => holdersOf(sessions, { owner: null, reader, slots: places.writers }),
     async close() {
       inbox.close();
-      db.close();
+      writer.close();
     },
   };
 }
@@ -187,12 +193,25 @@ export function openStore(options: StoreOptions): Store {
     const writer: AnyWriter = thread === "main" ? openWriter(db, places) : openWriterThread({ places, open });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
+    const confirm = guardFiles([taken.file]).check;
     const inbox = openInbox(db, places.database, writer, () => mustBeTrusted(alarms));
     const [told, watchOthers] = [inbox.wake, inbox.watchChanges];
     const bonds = orDoubted(alarms.standing().length > 0 ? alarms : null, () =>
       openBonds({ db, owner: owner.writer, seals: reader.seals, trust: reader.seals.trust(), alarms, hash: sha256 }),
     );
-    const journal = openJournal({ reader, writer, ports, owner, alarms, bonds, isAlive, blobKey: options.blobKey, told, watchOthers });
+    const journal = openJournal({
+      reader,
+      writer,
+      ports,
+      owner,
+      alarms,
+      bonds,
+      isAlive,
+      blobKey: options.blobKey,
+      told,
+      watchOthers,
+      confirm,
+    });
     let closing: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await journal.close();
@@ -218,6 +237,7 @@ export function openStore(options: StoreOptions): Store {
       async checkWritable() {
         journal.check();
         await writer.probe();
+        await probeDisk(directory);
       },
       erase: async (stream, first, last, waitMs = 5_000) => writer.erase({ stream, first, last, waitMs }),
       close: () => (closing ??= close()),
@@ -226,6 +246,21 @@ export function openStore(options: StoreOptions): Store {
     taken.free();
     db.close();
     throw error;
+  }
+}
+
+/** More than a journal's own files have to spare: a change in place does not notice a full disk. */
+const PROBE_BYTES = 256 * 1024;
+
+/** W71 a file is written, put on disk and taken away again. */
+async function probeDisk(directory: string): Promise<void> {
+  const file = join(directory, `.probe-${process.pid}-${randomBytes(4).toString("hex")}`);
+  try {
+    await writeFile(file, new Uint8Array(PROBE_BYTES), { flag: "wx", mode: 0o600, flush: true });
+  } catch (error) {
+    throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+  } finally {
+    await rm(file, { force: true });
   }
 }
 
@@ -246,10 +281,12 @@ type JournalParts = Readonly<{
   /** An append has put something into the inbox of this session. */
   told: (session: SessionId) => void;
   watchOthers: Inbox["watchChanges"];
+  /** Throws unless this process's own lock is still the file that others look at. */
+  confirm: () => void;
 }>;
 
 function openJournal(parts: JournalParts): Journal & { check(): void } {
-  const { reader, writer, ports, owner, alarms, bonds, isAlive, blobKey, told, watchOthers } = parts;
+  const { reader, writer, ports, owner, alarms, bonds, isAlive, blobKey, told, watchOthers, confirm } = parts;
   const known = new Map<StreamId, Known>();
   const held = new Map<SessionId, Epoch>();
   const onlookers = new Set<(stream: StreamId | null) => void>();
@@ -373,6 +410,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
           whose.push(...sealed.map(() => w));
           firsts.set(w, sealed[0]?.entries[0]?.seq ?? seq(0));
         } catch (error) {
+          if (isFault(error, "journal-unreadable")) throw error; // not this append's own trouble: nothing can be written on what cannot be read
           w.failed(error);
         }
       }
@@ -385,6 +423,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       const answer = writer.commit({ appends, commit: sealed, owner });
       const result = answer instanceof Promise ? await answer : answer;
       if (result.kind === "done") {
+        confirm();
         last = { number: sealed.number, hash: sealed.hash };
         bonds.said(seen);
         reader.seals.vouch(appends.flatMap((a) => a.entries.map((e) => e.entryHash)));
@@ -519,6 +558,7 @@ function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> 
       }
       return entries;
     },
+    hashAt: async (stream, at) => reader.hashAt(stream, at),
     session: async (session) => reader.session(session),
     find: async (external) => reader.find(external),
     sessions: async (page) => reader.sessions(page),

@@ -53,7 +53,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
   const stale = new Set<Connection>();
   let live: Promise<Live> | null = null;
   /** Of the last look; kept when the connection goes. */
-  let seen: ReadonlyMap<string, Digest> | null = null;
+  let seen: ReadonlyMap<string, Digest | typeof TWICE> | null = null;
   let idle: NodeJS.Timeout | null = null;
   let closed = false;
   let era: Era = server.transport.kind === "http" ? "newest" : "earlier";
@@ -104,7 +104,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
     try {
       const read = catalogueOf(server.name, await connection.list(signal));
       if (typeof read === "string") throw new Error(read);
-      seen = new Map(read.tools.map((tool) => [tool.name, offeredDigest(tool, hash)]));
+      seen = digestsByName(read, hash);
     } catch (error) {
       await connection.close();
       if (isRefusal(error)) throw error;
@@ -128,7 +128,9 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
     const was = pinned.get(tool);
     if (was === undefined) return `\`${tool}\` is not in the accepted catalogue of MCP server \`${server.name}\``;
     if (seen === null || seen.get(tool) === was) return null;
-    const what = seen.has(tool) ? "is no longer what was accepted" : "is no longer offered";
+    const now = seen.get(tool);
+    const what =
+      now === undefined ? "is no longer offered" : now === TWICE ? "is offered more than once" : "is no longer what was accepted";
     return `\`${tool}\` of MCP server \`${server.name}\` ${what}: \`orgate mcp diff ${server.name}\` shows it`;
   }
 
@@ -223,6 +225,14 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
       await letGo();
     },
   };
+}
+
+const TWICE = "twice";
+/** T445 of a name that is offered more than once nobody can tell which one would be called: it is none that was accepted. */
+function digestsByName({ tools }: Catalogue, hash: Hash): ReadonlyMap<string, Digest | typeof TWICE> {
+  const seen = new Map<string, Digest | typeof TWICE>();
+  for (const tool of tools) seen.set(tool.name, seen.has(tool.name) ? TWICE : offeredDigest(tool, hash));
+  return seen;
 }
 
 const plain = (args: JsonObject): Record<string, unknown> => ({ ...args });

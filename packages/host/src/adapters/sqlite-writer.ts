@@ -32,6 +32,7 @@ import { type NewBlob, openBlobs } from "./sqlite-blobs.ts";
 import { type Claims, claimWriter } from "./sqlite-claims.ts";
 import { type AppendCounts, countWriter, mendCounts } from "./sqlite-counts.ts";
 import { deadLetterWriter } from "./sqlite-dead-letters.ts";
+import { guardDatabase } from "./sqlite-files.ts";
 import { knownWriter, mendKnown } from "./sqlite-known.ts";
 import { questionWriter } from "./sqlite-questions.ts";
 import { openReader } from "./sqlite-reader.ts";
@@ -86,6 +87,7 @@ export type SqliteWriter = Readonly<{
 }>;
 
 export function openWriter(db: DatabaseSync, places: Places, records: () => Records = () => openReader(db, places).records): SqliteWriter {
+  const files = guardDatabase(places.database);
   mendCounts(db);
   const counts = countWriter(db);
   const blobs = openBlobs(db, places.blobs);
@@ -129,11 +131,22 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
   );
   const dropIntents = db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE session = ? AND intent IS NOT NULL");
 
+  /** What was committed counts only in files that others will read (J321). A WAL that is merely unlinked is brought into the database first: it holds what was done. */
+  function confirm(): void {
+    try {
+      files.check();
+    } catch (error) {
+      if (files.isWalGone()) rescue(db);
+      throw error;
+    }
+  }
+
   function transaction<T>(work: () => T): T {
     try {
       begin.run();
       const result = work();
       commitNow.run();
+      confirm();
       return result;
     } catch (error) {
       // On a full disk SQLite has rolled back by itself.
@@ -232,10 +245,24 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
       const files = transaction(() => blobs.sweep());
       return { ...rows, files, truncated: scrub(db, waitMs) };
     },
-    keepCounts: (names, now) => writing(() => counts.keep(names, records, now)),
+    keepCounts(names, now) {
+      writing(() => counts.keep(names, records, now));
+      confirm();
+    },
     probe: () => void transaction(() => db.exec("UPDATE format SET version = version")),
-    close: () => db.close(),
+    close() {
+      files.close();
+      db.close();
+    },
   };
+}
+
+function rescue(db: DatabaseSync): void {
+  try {
+    db.exec("PRAGMA wal_checkpoint(FULL)");
+  } catch {
+    // what made it necessary is what is told
+  }
 }
 
 /** Rewrites the file without what was freed, and empties the WAL. False when a reader was in the way for longer than `waitMs`. */

@@ -5,6 +5,7 @@
 import { type Entry, FaultError, type IntentId, intentId, type Journal, principalName, type SessionId, seq, type Wish } from "@orgate/core";
 import type { RequestFrame, ServerFrame } from "@orgate/core/wire";
 import { sha256 } from "../compose.ts";
+import { intentOf, newestEntry } from "../delivery.ts";
 import { type Access, type Act, act, type Caller } from "./access.ts";
 import { absent, refusedAs } from "./acts.ts";
 import type { Floor } from "./floor.ts";
@@ -76,18 +77,10 @@ async function answer(ports: RequestPorts, caller: Caller, frame: Frame<"answer"
   return sent(ports, caller, { kind, id, session }, { kind: "answer", approval, digest, answer: given });
 }
 
-const PAGE = 1_000;
 const SETTLES: ReadonlySet<Entry["event"]["kind"]> = new Set(["approval.answered", "unknown.resolved", "unknown.reconcile-asked"]);
 /** The entry that this very wish became; only who wished it knows its id. */
-async function became({ journal }: RequestPorts, session: SessionId, intent: IntentId): Promise<Entry | null> {
-  for (let after = seq(0); ; ) {
-    const entries = await journal.read(session, after, PAGE);
-    const found = entries.find(({ event }) => SETTLES.has(event.kind) && "intent" in event && event.intent === intent);
-    const last = entries.at(-1);
-    if (found !== undefined || last === undefined) return found ?? null;
-    after = last.seq;
-  }
-}
+const became = ({ journal }: RequestPorts, session: SessionId, intent: IntentId): Promise<Entry | null> =>
+  newestEntry(journal, session, (event) => SETTLES.has(event.kind) && intentOf(event) === intent);
 
 async function resolve(ports: RequestPorts, caller: Caller, { kind, id, session, call, as, note }: Frame<"resolve">): Promise<Answer> {
   const about = await ports.whose(session);

@@ -128,6 +128,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     let [route, who]: [string, string | null] = ["none", null];
     try {
       const asking = askingOf(message, "http", sourceOf);
+      mustNameOneHost(message);
       if (!isOurs(message.headers.host)) throw refusal(wireProblem("bad-request", "this server has another name", "ask it under its own"));
       const caller = memoised(() => callerOf(asking));
       const found = (await probe(asking)) ?? (await page(asking, message));
@@ -211,6 +212,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   async function upgrade(message: IncomingMessage, socket: Stream, head: Buffer): Promise<void> {
     const asking = askingOf(message, "socket", sourceOf);
     if (leaving) throw refusal(wireProblem("unavailable", "the server is about to go", "connect again in a moment"));
+    mustNameOneHost(message);
     if (!isOurs(message.headers.host)) throw refusal(wireProblem("bad-request", "this server has another name", "ask it under its own"));
     const talk = Object.hasOwn(talks, asking.path) ? talks[asking.path] : undefined;
     if (talk === undefined) throw refusal(wireProblem("not-found", "there is no such socket", "connect to /ws/v1 or /ws/chat"));
@@ -282,6 +284,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   const shown = isAnyAddress(host) ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
   return { url: `http://${shown}:${at}`, port: at, connections: door.inside, sockets: () => open.size, close };
+}
+
+/** W446 with two names, what stands before this server may have looked at the other one. */
+function mustNameOneHost({ rawHeaders }: IncomingMessage): void {
+  const hosts = rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === "host");
+  if (hosts.length > 1) throw refusal(wireProblem("bad-request", "the request has more than one `Host`", "send one"));
 }
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];

@@ -19,6 +19,7 @@ import {
 import { type LiveSign, type RouteRequest, readUiApproval, UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/core/wire";
 import * as z from "zod";
 import { sha256 } from "../compose.ts";
+import { newestEntry } from "../delivery.ts";
 import type { Subscribe } from "../subscribing.ts";
 import { act, type Caller } from "./access.ts";
 import type { Sink } from "./answering.ts";
@@ -93,7 +94,8 @@ async function goOn(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session"
     if (done.kind === "done" && done.entry !== null) after = Math.max(after, done.entry.seq);
   }
   if (after === 0) throw unusable("there is nothing new in the messages");
-  return { ...at, from: 0, after };
+  const began = await newestEntry(ports.journal, at.session, (event) => event.kind === "turn.started" && event.intent === at.intent);
+  return { ...at, from: began === null ? 0 : began.seq - 1, after };
 }
 
 async function tell(ports: UiChatPorts, { session, intent, from, after }: Told, sink: Sink, signal: AbortSignal): Promise<void> {
