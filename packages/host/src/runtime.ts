@@ -294,7 +294,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   function assemble(agent: Agent, watcher: (live: Live) => void): Composed {
     const watch = (live: Live): void => {
       ear.hear(live);
-      if (live.kind === "entry") telemetry?.hear(live.entry, agent.name);
+      if (live.kind === "entry") telemetry?.hear(live.entry, agent);
       watcher(live);
     };
     const { notify, project = null } = options;

@@ -3,8 +3,9 @@
  * G3 any error denies. G4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
-import { covers } from "../gate/approvals.ts";
+import { covers, coversCall, newLabels, type Sought } from "../gate/approvals.ts";
 import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
+import { shownTargets } from "../gate/targets.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
 import { cut } from "../observe/observe.ts";
@@ -18,17 +19,20 @@ import {
   type Decided,
   type Decision,
   type Digest,
+  type Doing,
   digestOf,
   doingOf,
   ESCALATED,
   type Facts,
   type Hash,
   HUMAN_APPROVAL,
+  isGoverning,
   type Millis,
   PLAIN_TERMS,
   type PolicyId,
   policyId,
   principalName,
+  type Targets,
   type Tool,
   UNKNOWN_OPEN,
   type Verdict,
@@ -292,26 +296,56 @@ function withGrant(
   p: Needs,
 ): Verdict {
   const doing = doingOf(action);
-  if (verdict.kind !== "ask" || doing === null) return verdict;
+  if (verdict.kind !== "ask" || doing === null || isGoverning(action.kind === "call" ? action : null)) return verdict;
   const { tool, toolDigest, resource } = doing;
-  const policies = verdict.asks.map((a) => a.policy);
-  const sought = {
-    agent: s.agent.name,
-    onBehalfOf: actingFor(s),
-    tool,
-    toolDigest,
-    resource,
-    ...at,
-    policies,
-    session: s.session,
-    turn: t.number,
-  };
+  const sought = soughtOf(p, s, t, { action, asks: verdict.asks, ...at }, { tool, toolDigest, resource });
   const requester = actingFor(s).id;
   const mayStill = (user: string) =>
     orDenied(() => p.gate.decideFor(user, { kind: "approve", approval: "grant", agent: s.agent.name, tool, requester })).verdict.kind ===
     "allow";
   const grant = [...p.orders.now().grants.values()].find((g) => covers(g, sought) && mayStill(g.by.id)); // a grant is worth what its giver is
   return grant === undefined ? verdict : { kind: "allow", because: verdict.because, approval: grant.grant };
+}
+
+type Asking = Readonly<{ action: Action; asks: readonly Ask[]; digest: Digest; slice: Digest; now: Millis }>;
+
+const soughtOf = (
+  p: Pick<Ports, "tools">,
+  s: State,
+  t: Turn,
+  { action, asks, digest, slice, now }: Asking,
+  doing: Pick<Doing, "tool" | "toolDigest" | "resource">,
+): Sought => ({
+  agent: s.agent.name,
+  onBehalfOf: actingFor(s),
+  ...doing,
+  digest,
+  slice,
+  now,
+  policies: asks.map((a) => a.policy),
+  session: s.session,
+  turn: t.number,
+  targets: targetsOf(p, action),
+  labels: [...s.labels],
+});
+
+/** What a person is shown of the call's targets. A delegation's only one is its resource. */
+export function targetsOf(p: Pick<Ports, "tools">, action: Action): Targets | null {
+  const doing = doingOf(action);
+  if (doing === null) return null;
+  return action.kind === "delegate" ? {} : shownTargets(p.tools.find(doing.tool), doing.args);
+}
+
+/** Q364 a grant that would cover the call, were it not for the labels that have joined since: whoever is asked is told. */
+export function lapsedGrant(p: Needs, s: State, t: Turn, { action, digest, slice, verdict }: Decided, now: Millis): string | null {
+  const doing = doingOf(action);
+  if (verdict.kind !== "ask" || doing === null) return null;
+  const { tool, toolDigest, resource } = doing;
+  const sought = soughtOf(p, s, t, { action, asks: verdict.asks, digest, slice, now }, { tool, toolDigest, resource });
+  const lapsed = [...p.orders.now().grants.values()].find((g) => coversCall(g, sought));
+  return lapsed === undefined
+    ? null
+    : `grant ${lapsed.grant} was given before the session was labelled ${newLabels(lapsed, sought).join(", ")}`;
 }
 
 type Doubt = Pick<OpenUnknown, "tool" | "cause"> & Readonly<{ name: string; policy: PolicyId }>;

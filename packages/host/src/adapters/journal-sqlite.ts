@@ -64,12 +64,14 @@ import { type Alarms, openAlarms } from "./sqlite-alarms.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
 import { type Bonds, openBonds } from "./sqlite-bonds.ts";
 import { claimsOf } from "./sqlite-claims.ts";
+import { wrongTables } from "./sqlite-compare.ts";
 import { wrongCounts } from "./sqlite-counts.ts";
 import { guardFiles } from "./sqlite-files.ts";
 import { wrongKnown } from "./sqlite-known.ts";
 import { type HoldRow, openReader, type SqliteReader, type StoredPlace, sha256, type Tally } from "./sqlite-reader.ts";
-import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
+import { messageOf, openDatabase, placesIn, type Synchronous, strangeIn, writing } from "./sqlite-schema.ts";
 import { openSeals, UNPROVED } from "./sqlite-seals.ts";
+import { openSums, type Sums } from "./sqlite-sums.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite-unknowns.ts";
 import { type Erased, type Owner, openWriter, type SealedAppend } from "./sqlite-writer.ts";
@@ -116,7 +118,7 @@ export type ReadStore = Readonly<{
   alarms: Alarms;
   /** The last commit of each writer: what `verify --head` compares. */
   head(): Head;
-  /** Rows that decisions rest on and that are not what the entries make of them: `counter NAME`, `set NAME`. Empty when all is well. */
+  /** Rows beside the entries that are not what the entries make of them: `row KEY of table NAME`, `counter NAME`, `set NAME`. Empty when all is well. */
   wrongRows(now: number): readonly string[];
   /** The living process that holds a session. Only as true as the moment: what must be sure of it takes the session. */
   holder(session: SessionId): Holder | null;
@@ -161,6 +163,7 @@ export function openReadStore({ directory, create = false, trust = null }: ReadO
   const places = placesIn(directory);
   const db = openDatabase(places, { create, synchronous: "full", maxPages: null });
   const alarms = openAlarms(directory);
+  raiseStrange(db, alarms);
   const reader = openReader(db, places, (records) => (trust === null ? UNPROVED : openSeals({ db, trust, records, alarms, hash: sha256 })));
   const writer = openWriter(db, places);
   const inbox = openInbox(db, places.database, writer, () => mustBeTrusted(alarms));
@@ -188,6 +191,7 @@ export function openStore(options: StoreOptions): Store {
   const taken = closingOnError(db, () => writing(() => takeSlot(places.writers)));
   try {
     const alarms = openAlarms(directory);
+    raiseStrange(db, alarms);
     const reader = openReader(db, places, (records) => openSeals({ db, trust: options.trust, records, alarms, hash: sha256 }));
     const owner: Owner = { writer: taken.writer, incarnation: writing(() => nextIncarnation(db, taken.writer)), pid: process.pid };
     const writer: AnyWriter = thread === "main" ? openWriter(db, places) : openWriterThread({ places, open });
@@ -196,9 +200,15 @@ export function openStore(options: StoreOptions): Store {
     const confirm = guardFiles([taken.file]).check;
     const inbox = openInbox(db, places.database, writer, () => mustBeTrusted(alarms));
     const [told, watchOthers] = [inbox.wake, inbox.watchChanges];
-    const bonds = orDoubted(alarms.standing().length > 0 ? alarms : null, () =>
-      openBonds({ db, owner: owner.writer, seals: reader.seals, trust: reader.seals.trust(), alarms, hash: sha256 }),
-    );
+    const under = { db, owner: owner.writer, trust: reader.seals.trust(), alarms };
+    const { bonds, sums } = orDoubted(alarms.standing().length > 0 ? alarms : null, () => {
+      const opened = {
+        bonds: openBonds({ ...under, seals: reader.seals, hash: sha256 }),
+        sums: openSums({ ...under, key: options.blobKey }),
+      };
+      opened.sums.check();
+      return opened;
+    });
     const journal = openJournal({
       reader,
       writer,
@@ -206,6 +216,7 @@ export function openStore(options: StoreOptions): Store {
       owner,
       alarms,
       bonds,
+      sums,
       isAlive,
       blobKey: options.blobKey,
       told,
@@ -276,6 +287,7 @@ type JournalParts = Readonly<{
   owner: Owner;
   alarms: Alarms;
   bonds: Bonds;
+  sums: Sums;
   isAlive: (hold: HoldRow) => boolean;
   blobKey: string | Uint8Array;
   /** An append has put something into the inbox of this session. */
@@ -286,7 +298,7 @@ type JournalParts = Readonly<{
 }>;
 
 function openJournal(parts: JournalParts): Journal & { check(): void } {
-  const { reader, writer, ports, owner, alarms, bonds, isAlive, blobKey, told, watchOthers, confirm } = parts;
+  const { reader, writer, ports, owner, alarms, bonds, sums, isAlive, blobKey, told, watchOthers, confirm } = parts;
   const known = new Map<StreamId, Known>();
   const held = new Map<SessionId, Epoch>();
   const onlookers = new Set<(stream: StreamId | null) => void>();
@@ -370,6 +382,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
     ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value, questions: waiting, unknowns: open });
     const listed = value !== null && (summary === null || summary.state !== value.state || summary.agent !== value.agent);
     const under = isSession && hold !== null ? hold.epoch : null;
+    const forgets = events.flatMap(({ event: e }) => (e.kind === "content.erased" && isSessionStream(e.stream) ? [e.stream] : []));
     return {
       stream,
       head,
@@ -387,6 +400,8 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       summary: value === null ? null : { value, listed },
       questions: changesOf(questions, waiting),
       unknowns: unknownChanges(unknowns, open),
+      moves: forgets.reduce((sum, one) => sum + sums.delta(reader.unknowns.ofSession(one), NOTHING_UNKNOWN), sums.delta(unknowns, open)),
+      forgets,
       deadLetters: line === null ? NO_CHANGES : deadLetterChanges(line.session, line.agent, sealed, () => reader.newestFirst(stream)),
     };
   }
@@ -417,7 +432,8 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       if (appends.length === 0) return;
       const entries = appends.map((a) => a.entries);
       const at = millis(entries.reduce((latest, es) => Math.max(latest, es.at(-1)?.at ?? 0), 0));
-      const seen = bonds.toSay(last.number + 1);
+      const moves = appends.reduce((sum, a) => sum + a.moves, 0n);
+      const seen = [...bonds.toSay(last.number + 1), ...sums.toSay(last.number + 1, moves)];
       const sealed = sealCommit(last, at, entries, ports, seen);
       tried = sealed.hash;
       const answer = writer.commit({ appends, commit: sealed, owner });
@@ -426,6 +442,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
         confirm();
         last = { number: sealed.number, hash: sealed.hash };
         bonds.said(seen);
+        sums.said(moves);
         reader.seals.vouch(appends.flatMap((a) => a.entries.map((e) => e.entryHash)));
         for (const [stream, now] of ahead) if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
         for (const [w, first] of firsts) w.done(first);
@@ -476,6 +493,10 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
         if (queue.push({ append, done, failed }) === 1 && !busy) schedule();
       }),
     ...readingPart(reader),
+    unknownsLike(sought) {
+      sums.check();
+      return reader.unknowns.like(sought);
+    },
     async take(session) {
       check();
       for (;;) {
@@ -517,6 +538,11 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       stopped ??= { kind: "journal-unwritable", detail: "it is closed" };
     },
   };
+}
+
+/** A table that is gone, or a trigger or view that is not ours: what is made again or changed behind our back hides something. */
+function raiseStrange(db: DatabaseSync, alarms: Alarms): void {
+  for (const { what, detail } of strangeIn(db)) alarms.raise(what, detail);
 }
 
 /** What is known to be wrong is told with what to do about it. */
@@ -579,7 +605,11 @@ function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> 
 function wrongRows(db: DatabaseSync, { records }: SqliteReader, now: number): readonly string[] {
   db.exec("BEGIN");
   try {
-    return [...wrongCounts(db, records, now).map((name) => `counter ${name}`), ...wrongKnown(db, records).map((set) => `set ${set}`)];
+    return [
+      ...wrongTables(db, records),
+      ...wrongCounts(db, records, now).map((name) => `counter ${name}`),
+      ...wrongKnown(db, records).map((set) => `set ${set}`),
+    ];
   } finally {
     if (db.isTransaction) db.exec("COMMIT");
   }

@@ -62,6 +62,10 @@ export type SealedAppend = Readonly<{
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
   questions: QuestionChanges;
   unknowns: UnknownChanges;
+  /** By how much that moves the sum over open unknowns (`sqlite-sums.ts`). */
+  moves: bigint;
+  /** Sessions whose open unknowns are forgotten, because what they say is to be erased. */
+  forgets: readonly SessionId[];
   deadLetters: DeadLetterChanges;
 }>;
 export type Batch = Readonly<{ appends: readonly SealedAppend[]; commit: StoredCommit; owner: Owner }>;
@@ -182,6 +186,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
     }
     for (const { id, session, intent } of a.tells) putIntent.run(id, session, intent, Date.now());
     for (const blob of a.blobs) blobs.add(blob);
+    for (const session of a.forgets) unknowns.forget(session);
     if (a.known.length > 0) known.keep(a.stream, last.at, a.known);
     for (const e of a.entries)
       addEntry.run(e.stream, e.seq, e.at, e.kind, e.previous, e.payloadHash, e.entryHash, e.salt, e.payload, commit.writer, commit.number);
@@ -233,8 +238,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
       const rows = transaction(() => {
         const addresses = payloads.all(stream, first, last).flatMap((row) => blobsIn(JSON.parse(String(row.payload))));
         if (isSessionStream(stream)) {
-          questions.forget(stream); // it cannot go on, and what it would touch is content too
-          unknowns.forget(stream);
+          questions.forget(stream); // it cannot go on, and what it would touch is content too; its unknowns went with the record of the erasure
           deadLetters.forget(stream);
         }
         known.forget(stream);

@@ -36,8 +36,9 @@ const ofProject = (given: Given, screen: Screen): Promise<number> =>
       torn: null,
     });
     screen.progress("");
+    const alarms = look.alarms.standing();
     const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
-    const rows = wrong === undefined ? null : { name: wrong, reason: "its rows are not what the entries make of them" };
+    const rows = wrong === undefined ? null : { name: wrong, reason: "it is not what the entries make of it" };
     const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
     const { streams, entries, commits, writers, blobs, erased } = found.counts;
     const counts = [
@@ -57,6 +58,7 @@ const ofProject = (given: Given, screen: Screen): Promise<number> =>
           firstBad,
           problems: found.problems,
           stillThere: found.stillThere,
+          alarms,
         }),
       );
     else {
@@ -69,6 +71,8 @@ const ofProject = (given: Given, screen: Screen): Promise<number> =>
             `${count(found.stillThere, "entry", "entries")} should be erased and still hold content: run \`orgate journal erase\` again`,
           ),
         );
+      for (const { what, detail } of alarms)
+        screen.line(screen.paint("warn", `an alarm stands, and the project is read-only: ${visible(what)}: ${visible(detail)}`));
       printVerdict(screen, firstBad, found.problems.length);
     }
     return firstBad === null ? EXIT.success : EXIT.failure;
