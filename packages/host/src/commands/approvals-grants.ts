@@ -11,7 +11,7 @@ import { certified, deskOf, lookingIfAny, personOf, projectOf, writing } from ".
 
 export const grants: Run = async (given, screen) => {
   const now = NODE.clock.now();
-  const all = await lookingIfAny<readonly StandingGrant[]>(
+  const all = await lookingIfAny<readonly ListedGrant[]>(
     given,
     async (look) => (await standingOrders(look.journal, now)).grants,
     () => [],
