@@ -291,9 +291,11 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           line(
             "·",
             "plain",
-            `policies applied by ${principalName(e.by)}: ${e.changes.map((c) => `${c.change} ${escapeHidden(c.path)}`).join(", ")}`,
+            `policies applied by ${principalName(e.by)}: ${e.changes.map((c) => `${c.change} ${escapeHidden(c.path)}`).join(", ")}${e.reason === "" ? "" : ` (${escapeHidden(e.reason)})`}`,
           ),
         ];
+      case "policy.stored":
+        return [line("·", "dim", `text ${e.digest.slice(0, 12)} of a policy stored: ${count(e.text.length, "character")}`)];
       case "policy.refused":
         return [
           {
