@@ -12,6 +12,8 @@ export type Verified = Readonly<{
   writers: number;
   erased: number;
   head: string;
+  /** Sets of policies that sessions name and whose texts were never stored. */
+  textless: number;
   problems: readonly string[];
 }>;
 
@@ -47,7 +49,8 @@ async function look(directory: string, tell: (told: Told) => void): Promise<Veri
     });
     const { streams, entries, commits, writers, erased } = found.counts;
     const problems = found.problems.slice(0, MOST_PROBLEMS).map((problem) => `${problemName(problem)}: ${problem.reason}`);
-    return { ok: found.firstBad === null, streams, entries, commits, writers, erased, head: headText(found.head), problems };
+    const { length: textless } = found.textless;
+    return { ok: found.firstBad === null, streams, entries, commits, writers, erased, head: headText(found.head), textless, problems };
   } finally {
     await store.close();
   }

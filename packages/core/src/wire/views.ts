@@ -98,6 +98,23 @@ export const trouble = z
   .readonly();
 /** Paths below `policies/`, all of them: what is not named is not there any more. */
 export const policyFiles = z.array(z.strictObject({ path: z.string().min(1).max(300), text: z.string().max(s.MOST_TEXT) })).max(1_000);
+/** `count`: files of the set, decision tables and the rules of agents' own files included; null where its list was not stored. */
+export const policyHistoryRow = z
+  .strictObject({
+    seq: s.seq,
+    at: s.millis,
+    kind: z.enum(["loaded", "applied", "refused"]),
+    by: z.string(),
+    digest: s.digest.nullable(),
+    files: s.digest.nullable(),
+    count: s.count.nullable(),
+    /** Its texts can be read. */
+    stored: z.boolean(),
+    changes: z.array(z.strictObject({ path: z.string(), change: z.enum(["added", "changed", "removed"]) }).readonly()).readonly(),
+    reason: z.string(),
+    problems: z.array(z.string()).readonly(),
+  })
+  .readonly();
 export const caseView = z
   .strictObject({ file: z.string(), line: s.count, column: s.count, name: z.string(), passed: z.boolean(), detail: z.string() })
   .readonly();
@@ -118,6 +135,8 @@ export const verified = z
     writers: s.count,
     erased: s.count,
     head: z.string(),
+    /** Sets of policies that sessions name and whose texts were never stored. */
+    textless: s.count,
     problems: z.array(z.string()).readonly(),
   })
   .readonly();
