@@ -21,6 +21,9 @@ import {
   type Gate,
   type GrantId,
   type GrantWish,
+  HALT,
+  haltAhead,
+  haltText,
   type JsonObject,
   type Millis,
   type OpenOrders,
@@ -29,12 +32,13 @@ import {
   principalName,
   type Resource,
   type SessionId,
+  type StreamId,
   seq,
   type UserAct,
   type Vote,
 } from "@orgate/core";
 import { readGrant, tooWide, type WidestGrant } from "@orgate/core/gate";
-import { type Journal, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
+import { foldOrders, type Journal, NO_ORDERS, type Orders, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import { checkPerson, type Person, type Place } from "./compose.ts";
 
 export type QuestionView = Readonly<{
@@ -66,6 +70,8 @@ export type QuestionView = Readonly<{
   votes: readonly Vote[];
   /** The most that every policy which asks lets be remembered; null: this once. */
   widest: WidestGrant | null;
+  /** The halt that a yes would wait with, in words; null: nothing holds it. */
+  halted: string | null;
 }>;
 
 const PAGE = 1_000;
@@ -77,18 +83,22 @@ export async function viewQuestion(
   approval: ApprovalId,
   now: Millis,
 ): Promise<QuestionView | null> {
-  const entries: Entry[] = [];
-  for (let after = seq(0); ; ) {
-    const chunk = await journal.read(session, after, PAGE);
-    entries.push(...chunk);
-    const last = chunk.at(-1);
-    if (last === undefined) break;
-    after = last.seq;
-  }
-  return viewOf(entries, approval, now);
+  const orders = foldOrders(NO_ORDERS, await entriesOf(journal, HALT));
+  return viewOf(await entriesOf(journal, session), approval, now, orders);
 }
 
-function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): QuestionView | null {
+async function entriesOf(journal: Pick<Journal, "read">, stream: StreamId): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for (let after = seq(0); ; ) {
+    const chunk = await journal.read(stream, after, PAGE);
+    entries.push(...chunk);
+    const last = chunk.at(-1);
+    if (last === undefined) return entries;
+    after = last.seq;
+  }
+}
+
+function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, orders: Orders): QuestionView | null {
   const state = fold(entries);
   const question = state?.turn?.questions.get(approval);
   const place = entries.findLastIndex(({ event }) => event.kind === "approval.asked" && event.approval === approval);
@@ -100,6 +110,8 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): Q
   const edit = entries
     .slice(place)
     .findLast(({ event: e }) => e.kind === "approval.answered" && e.approval === approval && e.answer.kind === "edit")?.event;
+  const tool = doing?.tool ?? question.action.split(":")[0] ?? question.action;
+  const halt = haltAhead(state, orders, tool, question.about);
   const edited = edit?.kind === "approval.answered" && edit.answer.kind === "edit" ? { by: edit.by, args: edit.answer.args } : null;
   return {
     approval,
@@ -108,7 +120,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): Q
     requester: state.turn.by,
     action: question.action,
     lineage: state.parent?.lineage ?? [],
-    tool: doing?.tool ?? question.action.split(":")[0] ?? question.action,
+    tool,
     args: edited?.args ?? doing?.args ?? null,
     editedBy: edited === null ? null : principalName(edited.by),
     text: question.action.startsWith("respond:") ? state.turn.answer : null,
@@ -122,6 +134,7 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis): Q
     expired: isExpired(question, now),
     votes: question.votes,
     widest: widestOf(question.asks),
+    halted: halt === null ? null : haltText(halt),
   };
 }
 

@@ -95,7 +95,7 @@ export { embedderFor } from "./adapters/models/embedding.ts";
 export { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 export { type Probe, probe, silenceAt } from "./adapters/models/probing.ts";
 export { PROVIDERS, providerStanding } from "./adapters/models/providers.ts";
-export { PROTECTED, pathGuard } from "./adapters/path-guard.ts";
+export { pathGuard } from "./adapters/path-guard.ts";
 export {
   type FolderPlace,
   type FoundTable,

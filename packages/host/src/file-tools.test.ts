@@ -16,8 +16,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callId, callKey, editOf, epoch, type Json, type JsonObject, sessionId, type Tool, type ToolContext } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
-import { PROTECTED, pathGuard } from "./adapters/path-guard.ts";
+import { pathGuard } from "./adapters/path-guard.ts";
 import { projectFiles } from "./adapters/project-files.ts";
+import { PROTECTED } from "./deciding-places.ts";
 import { fileTools } from "./file-tools.ts";
 
 const made: string[] = [];

@@ -48,7 +48,7 @@ export function fileTools({ root, also = [], deciding = [], search: name = "sear
   const files = projectFiles({
     root,
     reading: pathGuard({ root, also, places: NEVER_READ }),
-    writing: pathGuard({ root, also: [...also, ...deciding, ".env"] }),
+    writing: pathGuard({ root, also: [...also, ...deciding] }),
   });
   return [readFile(files), searchFiles(files, name), writeFile(files), editFile(files)];
 }

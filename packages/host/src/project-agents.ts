@@ -248,7 +248,6 @@ export const manifestsOf = (config: Config, env: Env, ask: AskHidden): ProjectMa
   projectManifests({
     root: config.root,
     tools: config.tools,
-    agents: config.agents,
     directory: config.journal.directory,
     env,
     ask,

@@ -31,8 +31,6 @@ export type ManifestPlace = Readonly<{
   root: string;
   /** Paths and globs below it. */
   tools: readonly string[];
-  /** The same, of agents: no program writes there either. */
-  agents?: readonly string[];
   /** Where journal and secrets lie. */
   directory: string;
   env: Env;
@@ -130,7 +128,7 @@ function twice({ contract, text, file }: ManifestFile, [other]: readonly Manifes
 
 function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonly call: CallMcp | null }): ManifestTools {
   const { root, directory, env, ask } = place;
-  const guard = pathGuard({ root, also: [directory, ...placesOf([...place.tools, ...(place.agents ?? [])])] });
+  const guard = pathGuard({ root, also: [directory, ...placesOf(place.tools)] });
   const hidden = [directory, join(root, ".orgate"), join(root, ".env"), orgateHome(env)];
   const places = projectPlaces(root, hidden);
   const programs = hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } });

@@ -8,6 +8,7 @@ import { type ResolveHookSync, registerHooks } from "node:module";
 import { basename, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, FaultError } from "@orgate/core";
+import { isProtectedBy, protectedPlaces, rememberLoaded } from "./deciding-places.ts";
 import { isBelow } from "./text-file.ts";
 
 /** Sorted, each once. A glob passes over tests and declarations; a path that is spelled out must be there. */
@@ -56,7 +57,35 @@ const withOwnPackages: ResolveHookSync = (specifier, context, next) => {
   }
 };
 
+const guardedRoots = new Map<string, readonly string[]>();
+
+/**
+ * T441 a file of the project is loaded only from a protected place, whoever imports it and whenever: what tools can write is never run in
+ * this process. Imports that are followed are protected; this refuses the others.
+ */
+const fromProtectedPlaces: ResolveHookSync = (specifier, context, next) => {
+  const found = next(specifier, context);
+  if (!found.url.startsWith("file:")) return found;
+  const path = fileURLToPath(found.url);
+  for (const [root, known] of guardedRoots) {
+    if (!isBelow(path, root) || isProtectedBy(known, path)) continue;
+    const places = protectedPlaces(root);
+    guardedRoots.set(root, places);
+    if (!isProtectedBy(places, path))
+      throw fileBad(
+        path,
+        null,
+        "is not loaded: tools may write there, and the import that leads to it is not one that can be followed",
+        "import it by its path as plain text, or move it to tools/ or agents/",
+      );
+  }
+  return found;
+};
+
 export async function importedModule(file: string, root: string): Promise<object> {
+  if (guardedRoots.size === 0) registerHooks({ resolve: fromProtectedPlaces });
+  rememberLoaded(root, file);
+  if (!guardedRoots.has(root)) guardedRoots.set(root, protectedPlaces(root));
   const hooks = registerHooks({ resolve: withOwnPackages });
   try {
     return await import(pathToFileURL(file).href);

@@ -361,7 +361,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   /** What its delegates ask is asked of whoever waits for it. */
   const resultOf = async (state: State, agent: Agent | null): Promise<RunResult> =>
-    toResult(state, agent?.warnings ?? [], await openBelow({ journal }, state));
+    toResult(state, agent?.warnings ?? [], await openBelow({ journal }, state), place.orders.now());
 
   const closing = new AbortController();
   const leaving = new AbortController();

@@ -1,5 +1,5 @@
 /** Text files of a project: regular files, UTF-8, of a bounded size, or refused with what is wrong. */
-import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { sep } from "node:path";
 
 /** Throws a plain `Error` whose message is one phrase about the file: callers know its place and what to do. */
@@ -67,7 +67,8 @@ export const isBelow = (file: string, root: string): boolean => file.startsWith(
 /** Null where nothing is there, or its links lead nowhere. */
 export function realPath(path: string): string | null {
   try {
-    return realpathSync(path);
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null; // much cheaper than an error
+    return realpathSync.native(path);
   } catch {
     return null;
   }

@@ -40,7 +40,8 @@ import {
   UNTRUSTED,
 } from "../vocab/index.ts";
 import { isName, NAME_RULE, strayKey } from "./name.ts";
-import { describedBy, messageOf, type Refuse, type Schema, schemaOf, toJson, unfit, type Validated, validated } from "./schemas.ts";
+import { messageOf, toJson } from "./plain-json.ts";
+import { describedBy, type Refuse, type Schema, schemaOf, unfit, type Validated, validated } from "./schemas.ts";
 import { isStandardSchema, type StandardSchema } from "./standard-schema.ts";
 import { aimsOf, type TargetDefinition } from "./tool-aims.ts";
 

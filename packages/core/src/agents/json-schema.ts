@@ -1,27 +1,42 @@
 /**
- * A JSON Schema as a check of arguments. Zod does the checking, but its converter passes over what it does not know: a misspelt
- * keyword, a bound without a type, strictness beside `allOf`. An argument that was never checked would then reach the gate as if it
- * had been, so a schema is walked first, and whatever would not be enforced is refused with its place (T3).
+ * A JSON Schema as a check of arguments. A validator passes over what it does not know: a misspelt keyword, a bound without a type. An
+ * argument that was never checked would then reach the gate as if it had been, so a schema is audited first, and whatever would not be
+ * enforced is refused with its place (T3).
+ *
+ * T422 A reference leads to one schema of the same document, which is audited like any other, or the schema is refused.
  */
-import * as z from "zod";
 import type { Json, JsonObject } from "../vocab/index.ts";
-import { readPattern } from "../vocab/pattern.ts";
+import { schemaAt } from "../vocab/schema-ref.ts";
+import { checkerOf } from "./json-schema-check.ts";
+import { toJson } from "./plain-json.ts";
+import { readSchemaPattern } from "./schema-pattern.ts";
 import { pathText, type StandardSchema } from "./standard-schema.ts";
 
 type Refusal = Readonly<{ at: readonly PropertyKey[]; why: string }>;
+/** `audited`: targets of references that were looked at, or are being looked at. */
+type Document = Readonly<{ root: JsonObject; audited: Set<Json>; embedded: boolean }>;
 
-export type FromJsonSchema = Readonly<{ kind: "schema"; schema: StandardSchema } | { kind: "refused"; detail: string }>;
+export type FromJsonSchema = Readonly<{ kind: "schema"; schema: StandardSchema<unknown, Json> } | { kind: "refused"; detail: string }>;
 
 export function fromJsonSchema(schema: JsonObject): FromJsonSchema {
-  const found = audit(schema, [], schema);
+  const plain = toJson(schema);
+  if (plain.kind === "not-json" || !isObject(plain.value)) return { kind: "refused", detail: "it is no JSON object" };
+  const root = plain.value;
+  const found = audit(root, [], { root, audited: new Set([root]), embedded: hasEmbeddedId(root, true) });
   if (found !== null) return { kind: "refused", detail: found.at.length === 0 ? found.why : `at \`${pathText(found.at)}\`: ${found.why}` };
-  try {
-    const made = z.fromJSONSchema({ ...schema });
-    inProportion(made, new Set());
-    return { kind: "schema", schema: made };
-  } catch (error) {
-    return { kind: "refused", detail: error instanceof Error ? error.message : String(error) };
-  }
+  const check = checkerOf(root);
+  const validate: StandardSchema<unknown, Json>["~standard"]["validate"] = (value) => {
+    const given = toJson(value);
+    return given.kind === "json" ? check(given.value) : { issues: [{ message: `not plain JSON: ${given.detail}` }] };
+  };
+  return { kind: "schema", schema: { "~standard": { version: 1, vendor: "orgate", validate } } };
+}
+
+/** An `$id` further down makes `#` mean another place for whatever stands beneath it. */
+function hasEmbeddedId(value: Json, isRoot: boolean): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (!isRoot && isObject(value) && typeof value.$id === "string") return true;
+  return Object.values(value).some((inner: Json) => hasEmbeddedId(inner, false));
 }
 
 const ANNOTATIONS = new Set(
@@ -61,7 +76,7 @@ const ASSERTIONS: ReadonlyMap<string, readonly [type: string, shape: Shape]> = n
   ["maxContains", ["array", "count"]],
 ]);
 
-function audit(schema: Json, at: readonly PropertyKey[], root: JsonObject): Refusal | null {
+function audit(schema: Json, at: readonly PropertyKey[], doc: Document): Refusal | null {
   if (typeof schema === "boolean") return null;
   if (!isObject(schema)) return { at, why: "a schema is an object, true or false" };
   const asserting = Object.keys(schema).filter((key) => !ANNOTATIONS.has(key) && !key.startsWith("x-"));
@@ -72,29 +87,38 @@ function audit(schema: Json, at: readonly PropertyKey[], root: JsonObject): Refu
       : { at: [...at, beside], why: `\`${beside}\` beside \`${key}\` would not be enforced: put it into a schema of its own` };
   };
 
-  const definitions = auditDefinitions(schema, at, root);
+  const definitions = auditDefinitions(schema, at, doc);
   if (definitions !== null) return definitions;
-  if ("$ref" in schema) return typeof schema.$ref === "string" ? alone("$ref", []) : { at: [...at, "$ref"], why: "must be text" };
+  if ("$ref" in schema) return alone("$ref", []) ?? auditReference(schema.$ref ?? null, [...at, "$ref"], doc);
   for (const key of ["anyOf", "oneOf", "allOf"]) {
     if (!(key in schema)) continue;
     const inner = schema[key];
     if (!Array.isArray(inner) || inner.length === 0) return { at: [...at, key], why: "must be a list of schemas" };
-    // merging what two object schemas say of unknown keys loses the stricter of the two
     if (key === "allOf" && inner.length > 1)
       return { at: [...at, key], why: "`allOf` of several schemas is not supported: write them as one" };
-    return alone(key, []) ?? first(inner, (one: Json, i) => audit(one, [...at, key, i], root));
+    return alone(key, []) ?? first(inner, (one: Json, i) => audit(one, [...at, key, i], doc));
   }
   if ("enum" in schema || "const" in schema) return auditValues(schema, at) ?? alone("enum" in schema ? "enum" : "const", ["type"]);
-  return auditTyped(schema, asserting, at, root);
+  return auditTyped(schema, asserting, at, doc);
 }
 
-function auditDefinitions(schema: JsonObject, at: readonly PropertyKey[], root: JsonObject): Refusal | null {
+function auditReference(ref: Json, at: readonly PropertyKey[], doc: Document): Refusal | null {
+  const target = typeof ref === "string" ? schemaAt(doc.root, ref) : undefined;
+  if (target === undefined) return { at, why: `\`${String(ref)}\` leads to no schema of this document` };
+  if (doc.embedded)
+    return { at, why: "a reference is not followed in a document that has an `$id` below its top: it would have two readings" };
+  if (doc.audited.has(target)) return null;
+  doc.audited.add(target);
+  return audit(target, at, doc);
+}
+
+function auditDefinitions(schema: JsonObject, at: readonly PropertyKey[], doc: Document): Refusal | null {
   for (const key of ["$defs", "definitions"]) {
     const inner = schema[key];
     if (inner === undefined) continue;
-    if (schema !== root) return { at: [...at, key], why: "definitions belong at the top of the schema" };
+    if (schema !== doc.root) return { at: [...at, key], why: "definitions belong at the top of the schema" };
     if (!isObject(inner)) return { at: [...at, key], why: "must be an object of schemas" };
-    const found = first(Object.entries(inner), ([name, one]) => audit(one, [...at, key, name], root));
+    const found = first(Object.entries(inner), ([name, one]) => audit(one, [...at, key, name], doc));
     if (found !== null) return found;
   }
   return null;
@@ -111,7 +135,7 @@ function auditValues(schema: JsonObject, at: readonly PropertyKey[]): Refusal | 
   return stray === undefined ? null : { at, why: `the value ${JSON.stringify(stray)} does not fit \`type\`` };
 }
 
-function auditTyped(schema: JsonObject, asserting: readonly string[], at: readonly PropertyKey[], root: JsonObject): Refusal | null {
+function auditTyped(schema: JsonObject, asserting: readonly string[], at: readonly PropertyKey[], doc: Document): Refusal | null {
   const types = typesOf(schema.type ?? null);
   if ("type" in schema) {
     const bad = types === null ? schema.type : types.find((type) => !TYPES.has(type));
@@ -125,29 +149,23 @@ function auditTyped(schema: JsonObject, asserting: readonly string[], at: readon
     // names of properties are text whether or not they say so
     if (!covered && !(at.at(-1) === "propertyNames" && type === "string" && types === null))
       return { at: [...at, key], why: `\`${key}\` asserts nothing without \`"type": "${type}"\` beside it` };
-    const found = auditShape(shape, schema[key] ?? null, [...at, key], root);
+    const found = auditShape(shape, schema[key] ?? null, [...at, key], doc);
     if (found !== null) return found;
   }
-  return auditTogether(schema, at);
+  return auditNames(schema, at);
 }
 
-/** Keywords that Zod's converter drops in certain company. */
-function auditTogether(schema: JsonObject, at: readonly PropertyKey[]): Refusal | null {
+/** Names that policies could not speak of, or that are misspelt. */
+function auditNames(schema: JsonObject, at: readonly PropertyKey[]): Refusal | null {
   const properties = isObject(schema.properties ?? null) ? Object.keys(schema.properties ?? {}) : [];
   const required: readonly Json[] = Array.isArray(schema.required) ? schema.required : [];
   const undeclared = required.find((name) => typeof name === "string" && !properties.includes(name));
   if (undeclared !== undefined)
     return { at: [...at, "required"], why: `\`${String(undeclared)}\` is required but not among \`properties\`` };
-  if (properties.includes("__proto__")) return { at: [...at, "properties"], why: "`__proto__` cannot be the name of an argument" };
-  if ("patternProperties" in schema && isObject(schema.additionalProperties ?? null))
-    return { at: [...at, "additionalProperties"], why: "a schema here is not enforced beside `patternProperties`: use true or false" };
-  const counts = ["minItems", "maxItems"].find((key) => key in schema);
-  if (counts !== undefined && !("items" in schema) && !("prefixItems" in schema))
-    return { at: [...at, counts], why: `\`${counts}\` is not enforced without \`items\` beside it: add \`"items": {}\`` };
-  return null;
+  return properties.includes("__proto__") ? { at: [...at, "properties"], why: "`__proto__` cannot be the name of an argument" } : null;
 }
 
-function auditShape(shape: Shape, value: Json, at: readonly PropertyKey[], root: JsonObject): Refusal | null {
+function auditShape(shape: Shape, value: Json, at: readonly PropertyKey[], doc: Document): Refusal | null {
   const must = (ok: boolean, what: string): Refusal | null => (ok ? null : { at, why: `must be ${what}` });
   switch (shape) {
     case "count":
@@ -161,21 +179,21 @@ function auditShape(shape: Shape, value: Json, at: readonly PropertyKey[], root:
     case "text":
       return must(typeof value === "string", "text");
     case "pattern":
-      return must(typeof value === "string" && isPattern(value, at.some(isOutOfReach)), PATTERN);
+      return must(typeof value === "string" && readSchemaPattern(value) !== null, PATTERN);
     case "names":
       return must(Array.isArray(value) && value.every((name) => typeof name === "string"), "a list of names");
     case "schema":
-      return Array.isArray(value) ? { at, why: "a list of schemas here is an old draft: use `prefixItems`" } : audit(value, at, root);
+      return Array.isArray(value) ? { at, why: "a list of schemas here is an old draft: use `prefixItems`" } : audit(value, at, doc);
     case "schemas":
-      return Array.isArray(value) ? first(value, (one: Json, i) => audit(one, [...at, i], root)) : must(false, "a list of schemas");
+      return Array.isArray(value) ? first(value, (one: Json, i) => audit(one, [...at, i], doc)) : must(false, "a list of schemas");
     case "schema-map":
       return isObject(value)
-        ? first(Object.entries(value), ([name, one]) => audit(one, [...at, name], root))
+        ? first(Object.entries(value), ([name, one]) => audit(one, [...at, name], doc))
         : must(false, "an object of schemas");
     case "pattern-map":
       if (!isObject(value)) return must(false, "an object of schemas");
       return first(Object.entries(value), ([name, one]) =>
-        isPattern(name, true) ? audit(one, [...at, name], root) : { at: [...at, name], why: `must be ${PATTERN}` },
+        readSchemaPattern(name) !== null ? audit(one, [...at, name], doc) : { at: [...at, name], why: `must be ${PATTERN}` },
       );
   }
 }
@@ -193,38 +211,7 @@ function isOfType(value: Json, type: string): boolean {
   return typeof value === type;
 }
 
-const PATTERN = "a regular expression that takes time in proportion to the text";
-/** Zod keeps these to itself: their patterns are matched by the engine's own way. */
-const isOutOfReach = (step: PropertyKey): boolean => step === "propertyNames" || step === "contains";
-
-/** T170 a pattern is matched in one go; where it cannot be, it is taken only if it repeats no group, which is what takes for ever. */
-function isPattern(text: string, outOfReach: boolean): boolean {
-  try {
-    return new RegExp(text) instanceof RegExp && ((!outOfReach && readPattern(text).kind === "pattern") || isTame(text));
-  } catch {
-    return false;
-  }
-}
-const isTame = (text: string): boolean => text.length <= 200 && !/\)[*+{?]/.test(text) && [...text.matchAll(/[*+]|,\}/g)].length <= 2;
-
-/** In place of the engine's own way, which may take for ever. */
-class InProportion extends RegExp {
-  readonly #read = readPattern(this.source);
-  override test(text: string): boolean {
-    return this.#read.kind === "pattern" ? this.#read.pattern.look(text) === "fits" : super.test(text);
-  }
-}
-
-/** Every pattern of a schema that was made, wherever it stands in it. */
-function inProportion(at: unknown, seen: Set<unknown>): void {
-  if (typeof at !== "object" || at === null || at instanceof RegExp || seen.has(at)) return;
-  seen.add(at);
-  const def: unknown = Reflect.get(Reflect.get(at, "_zod") ?? {}, "def");
-  const later: unknown = Reflect.get(at, "getter"); // of a reference
-  for (const inside of [def, typeof later === "function" ? later() : null, ...Object.values(at)]) inProportion(inside, seen);
-  const pattern: unknown = Reflect.get(at, "pattern");
-  if (Reflect.get(at, "format") === "regex" && pattern instanceof RegExp) Reflect.set(at, "pattern", new InProportion(pattern));
-}
+const PATTERN = "a regular expression that has one reading and takes time in proportion to the text";
 
 function first<T>(items: readonly T[], look: (item: T, index: number) => Refusal | null): Refusal | null {
   for (const [i, item] of items.entries()) {

@@ -3,6 +3,7 @@
  * What Cedar cannot type (free-form objects, unions of different shapes, mixed lists) is left out and named: a policy that reads it does not load.
  */
 import { canonical, type Json, type JsonObject } from "../vocab/index.ts";
+import { schemaAt } from "../vocab/schema-ref.ts";
 import type { CedarRecord, CedarValue } from "./engine.ts";
 import { escapePointer, toDecimal } from "./numbers.ts";
 
@@ -184,18 +185,12 @@ function resolve(given: Json | undefined, root: JsonObject): { readonly schema: 
   let schema = asObject(given);
   for (; schema !== null && typeof schema["$ref"] === "string"; ) {
     const ref: string = schema["$ref"];
-    if (!ref.startsWith("#") || refs.includes(ref)) return null;
+    if (refs.includes(ref)) return null;
     refs.push(ref);
-    const steps = ref
-      .slice(1)
-      .split("/")
-      .filter((s) => s !== "");
-    schema = steps.reduce<JsonObject | null>((o, s) => asObject(field(o, s.replaceAll("~1", "/").replaceAll("~0", "~"))), root);
+    schema = asObject(schemaAt(root, ref));
   }
   return schema === null ? null : { schema, refs };
 }
-
-const field = (of: JsonObject | null, name: string): Json | undefined => (of !== null && Object.hasOwn(of, name) ? of[name] : undefined);
 
 /** The type as a Cedar schema in its JSON form writes it. */
 export function toSchemaType(type: ArgType): { readonly [key: string]: Json } {

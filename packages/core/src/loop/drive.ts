@@ -17,6 +17,7 @@ import {
   type ActionId,
   actionId,
   canonical,
+  DELEGATE,
   type Decided,
   FaultError,
   type GrantId,
@@ -40,7 +41,7 @@ import { counter } from "./counting-session.ts";
 import { withConsequences, wordOfEnding } from "./delegating.ts";
 import { emptyState, evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
-import { haltOn, isBeginning, restsOn, scopesOf } from "./halting.ts";
+import { haltOn, haltWaitedFor, heldBack, isBeginning, restsOn, scopesOf } from "./halting.ts";
 import { ears } from "./hearing.ts";
 import { digestsOfActions, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
@@ -210,13 +211,14 @@ export async function drive(
     }
   }
 
-  /** Halts act at once: on the whole turn, or on the calls of one tool. */
+  /** Halts act at once: on the whole turn, or on the calls of one tool. What waits for a person is held, not ended; its sub-agents obey for themselves. */
   function obeyHalts(): void {
     const orders = p.orders.now();
     const halt = haltOn(s, orders);
-    if (halt !== null && s.turn !== null && s.turn.halt === null)
+    const isHeld = heldBack(s, orders).turn !== null;
+    if (halt !== null && !isHeld && s.turn !== null && s.turn.halt === null)
       record({ kind: "turn.halted", scope: halt.scope, by: halt.by, reason: halt.reason });
-    stop.halt((tool) => orders.halts.has(`tool:${tool}`));
+    stop.halt((tool) => orders.halts.has(`tool:${tool}`) || (isHeld && tool !== DELEGATE));
   }
 
   /** Answers that were to be remembered: given once the answer itself is durable, by this process or the one after it. */
@@ -463,9 +465,11 @@ export async function drive(
 
   /** S196 whoever lifts a halt looks for what it held back: what became durable after that look, but was decided on before it, is looked at here. */
   async function isLifted(): Promise<boolean> {
-    if (s.turn !== null || s.followUps.length === 0 || haltOf(p.orders.now(), s.agent.name) === null) return false;
+    const halt = () =>
+      s.turn !== null ? haltWaitedFor(s, p.orders.now()) : s.followUps.length > 0 ? haltOf(p.orders.now(), s.agent.name) : null;
+    if (halt() === null) return false;
     await p.orders.refresh();
-    return haltOf(p.orders.now(), s.agent.name) === null;
+    return halt() === null;
   }
 
   const look = () => {
@@ -493,7 +497,7 @@ export async function drive(
       if (leave?.aborted && flights.size === 0 && landed.length === 0 && (await flush())) return s;
       if (leave?.aborted) continue;
       const now = time();
-      const moves = next(s, now);
+      const moves = next(s, now, heldBack(s, p.orders.now()));
       if (moves.map(perform).some(Boolean)) continue; // nothing has left the process: same commit, next moves
       const launches = moves.map(announce);
       if (!(await flush())) continue;

@@ -170,6 +170,7 @@ export function evolve(s: State, entry: Entry): State {
         const { iteration, attempt, purpose, reserved, reservedMicros } = e;
         t.asking = { iteration, attempt, purpose, reserved, reservedMicros };
         t.modelDue = null;
+        t.answeredLast = false;
         if (purpose === "reply") t.attempts = attempt;
         else t.summary = { ...t.summary, attempts: attempt };
       });
@@ -201,6 +202,7 @@ export function evolve(s: State, entry: Entry): State {
     case "act.started":
       return inCall(s, e.call, (c, t) => {
         if (c.gated.kind !== "allowed") return;
+        t.answeredLast = false;
         if (c.starts === 0 || isAgain(c)) t.calls += 1;
         if (c.starts > 0 && c.run.kind === "failed") c.retries += 1;
         if (e.start === 1) countValues(s, t, e);
@@ -443,6 +445,7 @@ function startTurn(s: State, e: Of<"turn.started">): State {
     failure: null,
     over: false,
     questions: new Map(),
+    answeredLast: false,
   };
   say(s, userMessage(e.input, e.files));
   pinTask(s.messages, s.window);

@@ -93,6 +93,7 @@ const aboutOf = ({ action, id }: Decided): Resource => doingOf(action)?.resource
 export function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
   const question = t.questions.get(e.approval);
   if (question === undefined || question.answer !== null) return;
+  t.answeredLast = true;
   const { answer } = e;
   if (answer.kind === "deny") {
     refused(s, t, { ...question, answer }, "person", answer.reason === "" ? "no reason given" : answer.reason);
@@ -153,6 +154,7 @@ export function consumed(t: Turn, e: Of<"approval.consumed">): void {
 export function expired(s: State, t: Turn, e: Of<"approval.expired">): void {
   const question = t.questions.get(e.approval);
   if (question === undefined || question.answer !== null) return;
+  t.answeredLast = true;
   if (e.result === "halt") t.halt = { by: { kind: "system", id: "expiry" }, reason: `question ${e.approval} expired unanswered` };
   refused(s, t, { ...question, answer: { kind: "deny", reason: "expired" } }, "expiry", "nobody answered in time");
 }

@@ -12,6 +12,7 @@
 import { type ActionId, actionId, type Compacting, canonical, type Ending, type Millis } from "../vocab/index.ts";
 import { account, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./budgets.ts";
 import { compaction } from "./context.ts";
+import { type HeldBack, NOTHING_HELD } from "./halting.ts";
 import { keepAction, learntIn } from "./keeping.ts";
 import { isAgain, isResting, isToRecover } from "./mending.ts";
 import { isStuck } from "./nudges.ts";
@@ -54,9 +55,9 @@ export type Move =
   | { readonly kind: "end"; readonly ending: Ending; readonly output: string | null; readonly detail: string | null };
 
 /** No moves: nothing to do here and now, because a call or the model is in flight, or because there is no turn. */
-export function next(s: State, now: Millis): readonly Move[] {
+export function next(s: State, now: Millis, held: HeldBack = NOTHING_HELD): readonly Move[] {
   const t = s.turn;
-  const moves = t === null ? movesOfRest(s) : movesOfTurn(s, t, now);
+  const moves = t === null ? movesOfRest(s) : movesOfTurn(s, t, now, held);
   return s.unknowns.size === 0 ? moves : [...movesOfUnknowns(s), ...moves];
 }
 
@@ -65,14 +66,15 @@ function movesOfRest(s: State): readonly Move[] {
   return followUp === undefined || s.closed ? [] : [{ kind: "start", followUp }];
 }
 
-function movesOfTurn(s: State, t: Turn, now: Millis): readonly Move[] {
+function movesOfTurn(s: State, t: Turn, now: Millis, held: HeldBack): readonly Move[] {
   const stop = mustStop(s, t, now);
   if (stop !== null) return stopping(t, stop);
   const expired = t.questions.size === 0 ? [] : [...t.questions.values()].filter((q) => isExpired(q, now));
   if (expired.length > 0) return expired.map((question) => ({ kind: "expire", question }));
+  if (held.turn !== null) return [...following(t), { kind: "wait" }]; // for whoever lifts the halt
   if (t.asking !== null) return [];
   if (t.finish === "refused" || t.finish === "filtered") return [end(t, t.finish, null)]; // what such a reply asks for is not done
-  if (t.calling.length > 0) return movesOfCalls(s, t, now);
+  if (t.calling.length > 0) return movesOfCalls(s, t, now, held);
   const isUp = (gated: Gated) => isDue(gated, s, now);
   if (t.answer !== null) return movesOfAnswer(s, t, t.answer, isUp);
   if (isModelResting(t, now)) return []; // the driver waits
@@ -93,10 +95,10 @@ function movesOfUnknowns(s: State): readonly Move[] {
   });
 }
 
-function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
+function movesOfCalls(s: State, t: Turn, now: Millis, held: HeldBack): readonly Move[] {
   const failed = t.calling.filter(isToRecover);
   if (failed.length > 0) return failed.map((call) => ({ kind: "recover", call }));
-  const open = t.calling.filter((c) => !isSettled(c) && !isResting(c, now));
+  const open = t.calling.filter((c) => !isSettled(c) && !isResting(c, now) && held.call(c) === null);
   const hopeless = open.filter((c) => c.run.kind === "lost" && (recovery(c) === "give-up" || c.gated.kind === "denied"));
   if (hopeless.length > 0) return hopeless.map((call) => ({ kind: "give-up", call }));
   const beaten = open.filter((c) => c.run.kind !== "running" && isBeaten(t, c));
@@ -117,7 +119,8 @@ function movesOfCalls(s: State, t: Turn, now: Millis): readonly Move[] {
   if (running.length > 0) return following(t);
   if (lost.length > 0) return lost.map((call) => ({ kind: "give-up", call })); // there is no money to run it again
   const [dear] = within;
-  const later = t.calling.filter((c) => isResting(c, now) || (!isSettled(c) && (c.gated.kind === "asked" || c.gated.kind === "deferred")));
+  const isLater = (c: Call): boolean => c.gated.kind === "asked" || c.gated.kind === "deferred" || held.call(c) !== null;
+  const later = t.calling.filter((c) => isResting(c, now) || (!isSettled(c) && isLater(c)));
   if (dear !== undefined && payable(s, t, later, isAsked).length > 0) return [{ kind: "wait" }]; // what there is money for runs first
   if (dear !== undefined) return ending(t, outOfMoney(s, t, nameOf(dear)));
   if (fresh.length > 0) return ending(t, { ending: "out-of-calls", detail: `${t.limits.calls} calls were started` });

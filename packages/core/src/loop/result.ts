@@ -1,8 +1,10 @@
 /** What came of a run, for people and scripts alike: `runtime.complete`, `orgate run --json` and the screens show these fields. */
 
+import type { Orders, StandingHalt } from "../journal/orders.ts";
 import type { Message } from "../reason/port.ts";
-import { ENDINGS, type Ending, type Json, NO_USAGE, type SessionId, type Usage } from "../vocab/index.ts";
+import { ENDINGS, type Ending, type Json, NO_USAGE, principalName, type SessionId, type Usage } from "../vocab/index.ts";
 import { costOfTurn } from "./budgets.ts";
+import { haltWaitedFor } from "./halting.ts";
 import type { Question, State, Unknown } from "./state.ts";
 
 /** `Value`: what it answers with, where that is to be structured. */
@@ -10,7 +12,7 @@ export type RunResult<Value = Json> = Readonly<{
   session: SessionId;
   /** Of a delegate: the session that it works for. */
   parent: SessionId | null;
-  /** `waiting`: somebody has to answer a question before it goes on. */
+  /** `waiting`: somebody has to answer a question, or to lift a halt, before it goes on. */
   state: "ended" | "waiting";
   ending: Ending | null;
   sentence: string;
@@ -36,11 +38,19 @@ export type RunResult<Value = Json> = Readonly<{
 /** Whose it is: an answer goes to that session. */
 export type OpenQuestion = Question & Readonly<{ session: SessionId; agent: string }>;
 
-/** `below`: its delegates that are still at work, and theirs. */
-export function toResult(s: State, warnings: readonly string[] = [], below: readonly State[] = []): RunResult {
+/** `below`: its delegates that are still at work, and theirs. `orders`: the halts that a turn may wait with. */
+export function toResult(
+  s: State,
+  warnings: readonly string[] = [],
+  below: readonly State[] = [],
+  orders: Orders | null = null,
+): RunResult {
   const at = s.turn ?? s.last;
   const ending = s.turn === null ? (s.last?.ending ?? null) : null;
-  const words = ending === null ? WAITING : ENDINGS[ending];
+  const questions = [s, ...below].flatMap(openQuestions);
+  const halt = orders === null ? null : ([s, ...below].map((one) => haltWaitedFor(one, orders)).find((one) => one !== null) ?? null);
+  const waiting = halt !== null && questions.length === 0 ? heldWords(halt) : WAITING;
+  const words = ending === null ? waiting : ENDINGS[ending];
   const usage = at?.usage ?? NO_USAGE;
   const lost = at === null ? 0 : at.lost.input + at.lost.output;
   return {
@@ -50,7 +60,7 @@ export function toResult(s: State, warnings: readonly string[] = [], below: read
     ending,
     sentence: words.sentence,
     next: words.next,
-    detail: s.turn === null ? (s.last?.detail ?? null) : null,
+    detail: s.turn === null ? (s.last?.detail ?? null) : halt === null ? null : haltText(halt),
     output: s.turn === null ? (s.last?.output ?? null) : null,
     value: s.turn === null ? s.value : null,
     iterations: at?.iterations ?? 0,
@@ -58,7 +68,7 @@ export function toResult(s: State, warnings: readonly string[] = [], below: read
     cost: inCurrency(s.turn === null ? (s.last?.micros ?? null) : costOfTurn(s, s.turn)),
     durationMs: at?.activeMs ?? 0,
     calls: at?.calls ?? 0,
-    questions: [s, ...below].flatMap(openQuestions),
+    questions,
     unknowns: [...s.unknowns.values()],
     conversation: s.messages,
     warnings,
@@ -69,6 +79,15 @@ const inCurrency = (micros: number | null): number | null => (micros === null ? 
 
 const openQuestions = ({ session, agent, turn }: State): readonly OpenQuestion[] =>
   [...(turn?.questions.values() ?? [])].filter((q) => q.answer === null).map((q) => ({ ...q, session, agent: agent.name }));
+
+/** A halt in words: what, by whom, why. */
+export const haltText = ({ scope, by, reason }: StandingHalt): string =>
+  `${scope === "all" ? "all work" : scope.replace(":", " ")} is halted by ${principalName(by)} (${reason}), and what is approved waits with it`;
+
+const heldWords = ({ scope }: StandingHalt) => ({
+  sentence: "The turn waits until a halt is lifted.",
+  next: `Lift it with \`orgate resume-work ${scope.replace(":", " ")} --reason "…"\`: what was approved then runs, once.`,
+});
 
 const WAITING = {
   sentence: "The turn waits for a person.",

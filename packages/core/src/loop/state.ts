@@ -236,6 +236,8 @@ export type Turn = {
   /** Every call of the last reply ran and says that it ends the turn. */
   over: boolean;
   readonly questions: Map<ApprovalId, Question>;
+  /** A person answered, or an approval request expired, and nothing has begun since. */
+  answeredLast: boolean;
 };
 
 export type Asking = Readonly<{ iteration: number; attempt: number; purpose: Purpose; reserved: Usage; reservedMicros: number | null }>;

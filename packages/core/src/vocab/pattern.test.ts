@@ -87,22 +87,26 @@ test("T170 patterns in JSON schemas, such as an MCP server's, are matched the sa
       list: { type: "array", items: evil },
       either: { anyOf: [evil, { type: "null" }] },
       named: { $ref: "#/$defs/word" },
+      names: { type: "object", propertyNames: { pattern: evil.pattern } },
+      keys: { type: "object", patternProperties: { [evil.pattern]: true }, additionalProperties: false },
+      has: { type: "array", contains: evil },
     },
-  } as const;
+  };
   const made = fromJsonSchema(whole);
   if (made.kind === "refused") throw new Error(made.detail);
   const bad = `${"a".repeat(5_000)}!`; // by the engine's own way each of these would take longer than there has been time
   const good = "a".repeat(5_000);
-  const values = (text: string) => [{ plain: text }, { list: [text] }, { either: text }, { named: text }];
+  const values = (text: string) => [
+    ...[{ plain: text }, { list: [text] }, { either: text }, { named: text }],
+    ...[{ names: { [text]: 1 } }, { keys: { [text]: 1 } }, { has: [text] }],
+  ];
   const issues = (text: string) => values(text).map((value) => "issues" in made.schema["~standard"].validate(value));
-  expect(issues(good)).toEqual([false, false, false, false]);
-  expect(issues(bad)).toEqual([true, true, true, true]);
+  expect(new Set(issues(good))).toEqual(new Set([false]));
+  expect(new Set(issues(bad))).toEqual(new Set([true]));
   expect(fromJsonSchema({ type: "string", pattern: "^(?!x)a+$" }).kind).toBe("schema");
   for (const schema of [
     { type: "string", pattern: "^(?=(a+)+$)" },
-    { type: "object", propertyNames: evil },
-    { type: "object", patternProperties: { "^(a+)+$": true } },
-    { type: "array", contains: evil },
+    { type: "object", patternProperties: { "(?=(a+)+$)": true } },
   ])
     expect(fromJsonSchema(schema)).toMatchObject({ kind: "refused", detail: expect.stringContaining("in proportion") });
 });

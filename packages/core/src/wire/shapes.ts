@@ -182,6 +182,8 @@ export const questionView = z
     onExpiry: z.enum(["deny", "halt"]),
     expired: z.boolean(),
     widest: z.strictObject({ scope: grantScope, lifetime }).readonly().nullable(),
+    /** The halt that a yes would wait with, in words. */
+    halted: z.string().nullable(),
   })
   .readonly();
 

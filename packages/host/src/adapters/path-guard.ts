@@ -1,6 +1,6 @@
 /**
- * What no tool writes, whatever the policies permit (the shell's `save_artifact` aside, which has a guard of its own): what decides, what is run, and the record (`policies/`, `agents/`, `tools/`,
- * `orgate.toml`, `toolclad.toml`, `scope/`, `.mcp.json`, `.orgate/`, `AGENTS.md`, `skills/`, `.agents/skills/`). Every tool that writes files does it through here.
+ * What no tool writes, whatever the policies permit (the shell's `save_artifact` aside, which has a guard of its own): what decides, what is
+ * loaded or run, and the record. Which places those are, `deciding-places.ts` says. Every tool that writes files does it through here.
  *
  * T30 a path is judged by where it leads: links, `..`, places that do not exist yet, other spellings that a file system may take for the
  *     same name, and other names of the same file (hard links) are all seen through.
@@ -27,23 +27,7 @@ import {
 } from "node:fs";
 import { basename, dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
 import { FaultError } from "@orgate/core";
-
-/** Below a project's folder. The last two are where `orgate policy apply` puts things while it replaces `policies/`. */
-export const PROTECTED: readonly string[] = [
-  "policies",
-  "agents",
-  "tools",
-  "orgate.toml",
-  "toolclad.toml",
-  "scope",
-  ".mcp.json",
-  ".orgate",
-  "AGENTS.md",
-  "skills",
-  ".agents/skills",
-  ".policies.next",
-  ".policies.before",
-];
+import { filesUnder, isNamedBy, isWalked, namePatterns, PROTECTED_NAMES, protectedPlaces } from "../deciding-places.ts";
 
 export type PathGuardOptions = Readonly<{
   /** The project's folder. */
@@ -78,7 +62,10 @@ const MAX_LINKS = 40;
 
 export function pathGuard(options: PathGuardOptions): PathGuard {
   const root = realpathSync(options.root);
-  const places = [...(options.places ?? PROTECTED).map((name) => join(root, name)), ...options.also.map((path) => resolve(root, path))];
+  const own = options.places?.map((name) => join(root, name)) ?? null;
+  const also = options.also.map((path) => resolve(root, path));
+  /** Looked at each time: what modules import changes while their author works on them. */
+  const placesNow = (): readonly string[] => [...(own ?? protectedPlaces(root)), ...also];
 
   const judge = (path: string): Judged => survey()(path);
   const whyNot = (real: string): string | null => surveyed()(real);
@@ -96,6 +83,8 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
 
   /** By name and by what lies there: each place is looked at once, each path then by what it is called and is. */
   function surveyed(): (real: string) => string | null {
+    const places = placesNow();
+    const patterns = own === null ? namePatterns(root) : [];
     const [byKey, byFile] = [new Map<string, string>(), new Map<string, string>()];
     for (const place of guarded(places)) {
       const [key, stat] = [keyOf(place), statOf(place)];
@@ -104,7 +93,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
     }
     let others: ReadonlyMap<string, string> | null = null;
     const otherNames = (): ReadonlyMap<string, string> => {
-      others ??= new Map(filesUnder(places).flatMap((file) => withStat(file, (stat) => fileOf(stat))));
+      others ??= new Map(places.flatMap(everyFileUnder).flatMap((file) => withStat(file, (stat) => fileOf(stat))));
       return others;
     };
     return (real) => {
@@ -112,6 +101,9 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
         const stat = statOf(path);
         const place = byKey.get(keyOf(path)) ?? (stat === null ? undefined : byFile.get(fileOf(stat)));
         if (place !== undefined) return label(place);
+        const name = keyOf(basename(path));
+        if (own === null && PROTECTED_NAMES.has(name)) return label(path);
+        if (keyOf(dirname(path)) === keyOf(root) && isNamedBy(patterns, name)) return `${label(path)}, by orgate.toml`;
       }
       const stat = statOf(real);
       if (stat === null || !stat.isFile() || stat.nlink < 2) return null;
@@ -120,7 +112,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
     };
   }
 
-  const label = (place: string): string => (place.startsWith(root + sep) ? place.slice(root.length + 1) : place);
+  const label = (place: string): string => (place === root ? "." : place.startsWith(root + sep) ? place.slice(root.length + 1) : place);
 
   function free(path: string): string {
     const judged = judge(path);
@@ -137,7 +129,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
     const own = parent === null ? lexical : join(parent, basename(lexical));
     const what = whyNot(own);
     if (what !== null) throw refused(path, what);
-    for (const place of guarded(places))
+    for (const place of guarded(placesNow()))
       if (keysOf(place).includes(keyOf(own)) || isSame(statOf(own), folderStat(place))) throw refused(path, `it holds ${label(place)}`);
     return own;
   }
@@ -159,7 +151,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
   }
 
   function alias(): string | null {
-    const looked = filesUnder(places.filter((place) => basename(place) !== ".orgate"));
+    const looked = placesNow().filter(isWalked).flatMap(filesUnder);
     const twice = looked.find((file) => (statOf(file)?.nlink ?? 0) > 1);
     return twice === undefined ? null : `\`${label(twice)}\` has another name (a hard link) that could be written`;
   }
@@ -167,7 +159,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
   return {
     judge,
     survey,
-    places: () => guarded(places),
+    places: () => guarded(placesNow()),
     alias,
     write: (path, content) => put(path, content, "replace"),
     append: (path, content) => put(path, content, "append"),
@@ -183,7 +175,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
 /** The places themselves, and what links in them lead to: a policy may be a link to a file elsewhere in the project. */
 function guarded(places: readonly string[]): readonly string[] {
   const found = new Set(places);
-  for (const path of [...places, ...filesUnder(places.filter((p) => basename(p) !== ".orgate"))]) {
+  for (const path of [...places, ...places.filter(isWalked).flatMap(filesUnder)]) {
     if (statOf(path)?.isSymbolicLink() !== true) continue;
     const real = leadsTo(path);
     if (real !== null) found.add(real);
@@ -191,12 +183,9 @@ function guarded(places: readonly string[]): readonly string[] {
   return [...found];
 }
 
-function filesUnder(places: readonly string[]): readonly string[] {
-  return places.flatMap((place) => {
-    const stat = statOf(place);
-    if (stat === null || !stat.isDirectory()) return stat === null ? [] : [place];
-    return filesUnder(readdirSync(place).map((name) => join(place, name)));
-  });
+function everyFileUnder(place: string): readonly string[] {
+  if (statOf(place)?.isDirectory() !== true) return [place];
+  return readdirSync(place).flatMap((name) => everyFileUnder(join(place, name)));
 }
 
 /** Component by component, as the kernel does it: `..` after a link is the parent of where the link leads. Null for a circle. */

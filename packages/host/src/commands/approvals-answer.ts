@@ -78,6 +78,7 @@ function printAnswer(screen: Screen, q: QuestionView, chosen: Answer): void {
     const how = typeof until === "number" ? `until ${new Date(until).toISOString()}` : `for the ${until}`;
     screen.line(screen.paint("warn", `and remembering it for this ${scope}, ${how}`));
   }
+  if (q.halted !== null && chosen.kind !== "deny") screen.line(screen.paint("warn", visible(q.halted)));
   const about = [
     `for ${visible(q.agent)}`,
     ...(q.resource === null ? [] : [`touches ${resourceText(q.resource)}`]),

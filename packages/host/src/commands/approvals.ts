@@ -122,6 +122,7 @@ export function printQuestion(screen: Screen, q: QuestionView, now: Millis): voi
   }
   if (q.again !== null) line("again", `an earlier answer does not count: ${q.again}`);
   line("expires", expiryText(q, now));
+  if (q.halted !== null) line("halted", q.halted);
   line("remembered", widestText(q.widest));
   line("digest", q.digest);
 }

@@ -46,7 +46,7 @@ test("A43 Q43 a halt ends what runs elsewhere, says so, survives restarts, is li
   const fresh = await desk.orgate("run", "clerk", "--input", "hello", "--as", "eve", "--json"); // a process of its own: its first effect is refused
   expect([fresh.code, JSON.parse(fresh.stdout)]).toMatchObject([1, { ending: "halted", iterations: 0 }]);
   await expectRefusals(desk, [[["resume-work", "--reason", "x", "--as", "eve"], 1, "`eve` may not let all go on"]]);
-  expect(await desk.json("resume-work", "--reason", "mended", "--as", "ana")).toEqual({ resumed: ["all"], left: [] });
+  expect(await desk.json("resume-work", "--reason", "mended", "--as", "ana")).toEqual({ resumed: ["all"], left: [], waiting: [] });
   expect((await desk.orgate("run", "clerk", "--input", "hello", "--as", "eve")).code).toBe(0);
   expect((await desk.orgate("resume-work", "--reason", "again", "--as", "ana")).stdout).toBe("all work was not halted\n");
 });
@@ -65,8 +65,35 @@ test("A43 one tool is halted, its calls are refused, the agent goes on; a name t
   expect(await desk.json("resume-work", "tool", "pay", "--reason", "mended", "--as", "ana")).toEqual({
     resumed: ["tool:pay"],
     left: ["agent:clerc"],
+    waiting: [],
   });
 });
+
+test.each([["all"], ["agent", "clerk"], ["tool", "pay"]])(
+  "Q362 approved while %s is halted: the command says that it waits, resume-work names the session, and there it runs once",
+  async (...scope) => {
+    const desk = await newDesk();
+    await desk.orgate("run", "clerk", "--input", "pay", "--as", "eve");
+    const [{ approval, session } = { approval: "", session: "" }] = (await desk.json("approvals", "list")) as {
+      approval: string;
+      session: string;
+    }[];
+    await desk.orgate("halt", ...scope, "--reason", "look first", "--as", "ana");
+    const says = `${scope[0] === "all" ? "all work" : scope.join(" ")} is halted by user:ana (look first), and what is approved waits with it`;
+    expect((await desk.orgate("approvals", "show", approval)).stdout.replace(/\s+/g, " ")).toContain(says);
+    const approved = await desk.orgate("approvals", "approve", approval, "--as", "ana");
+    expect(approved.code).toBe(3);
+    expect(approved.stdout).toContain(`The turn waits until a halt is lifted. ${says}.`);
+    expect(approved.stdout).toContain(`orgate resume-work ${scope.join(" ")} --reason`);
+    expect(desk.has("paid.txt")).toBe(false);
+    const lifted = await desk.orgate("resume-work", ...scope, "--reason", "looked", "--as", "ana");
+    expect(lifted.stdout).toContain(
+      `1 session can go on: a running server takes them up by itself; without one, \`orgate sessions resume ID\`: ${session}`,
+    );
+    expect(await desk.json("sessions", "resume", session)).toMatchObject({ ending: "completed", calls: 1 });
+    expect(desk.read("paid.txt").trim().split("\n")).toHaveLength(1);
+  },
+);
 
 test("A44 a tool that can tell settles it, and only then the command succeeds", async () => {
   const desk = await newDesk();

@@ -114,7 +114,8 @@ export const resume: Run = (given, screen) =>
     const lifted = scope === "all" ? [...before.keys()] : [...before.keys()].filter((s) => s === scope);
     if (lifted.length > 0) await resumeWork({ place, gate, person }, scope, reason);
     const left = [...place.orders.now().halts.keys()];
-    if (given.json) screen.line(JSON.stringify({ resumed: lifted, left }));
+    const waiting = lifted.length === 0 ? [] : await toGoOn(place);
+    if (given.json) screen.line(JSON.stringify({ resumed: lifted, left, waiting }));
     else {
       screen.line(
         lifted.length === 0 ? `${visible(nameOf(scope))} was not halted` : `${lifted.map((s) => visible(nameOf(s))).join(", ")} may go on`,
@@ -122,9 +123,20 @@ export const resume: Run = (given, screen) =>
       if (left.length > 0) screen.line(screen.paint("warn", `still halted: ${left.map((s) => visible(nameOf(s))).join(", ")}`));
       else if (lifted.length > 0)
         screen.line(screen.paint("dim", "turns that were halted stay ended: `orgate sessions say` begins another"));
+      if (waiting.length > 0)
+        screen.line(
+          `${count(waiting.length, "session")} can go on: a running server takes them up by itself; without one, \`orgate sessions resume ID\`: ${waiting.join(", ")}`,
+        );
     }
     return EXIT.success;
   });
+
+const MOST_TO_NAME = 20;
+/** Turns that want driving and that nobody drives: an approval that waited with the halt, or a process that is gone. */
+async function toGoOn({ store }: Place): Promise<readonly SessionId[]> {
+  const page = await store.journal.sessions({ state: "running", agent: null, before: null, most: MOST_TO_NAME });
+  return page.map(({ session }) => session).filter((session) => store.holder(session) === null);
+}
 
 export const list: Run = async (given, screen) => {
   const { directory } = configIfAny(given).journal;
@@ -160,7 +172,7 @@ function unknownIn({ agents }: Desk, scope: string): string | null {
 }
 
 type AtWork = Readonly<{ session: SessionId; agent: string; process: number | null }>;
-type Reached = AtWork & Readonly<{ state: "ended" | "stopping" | "going-on" }>;
+type Reached = AtWork & Readonly<{ state: "ended" | "held" | "stopping" | "going-on" }>;
 
 const PATIENCE_MS = 5_000;
 const LOOK_EVERY_MS = 50;
@@ -192,7 +204,7 @@ async function whatBecame(place: Place, scope: string, before: Position): Promis
   const { journal } = place.store;
   const busy = new Map((await atWork(place, scope)).map((one) => [one.session, one]));
   if (scope.startsWith("tool:")) return [...busy.values()].map((one) => ({ ...one, state: "going-on" }));
-  const over = new Set<SessionId>();
+  const over = new Map<SessionId, "ended" | "held">();
   let seen = before;
   for (const until = performance.now() + PATIENCE_MS; ; await pause(LOOK_EVERY_MS)) {
     for (let found = await journal.tail(seen, PAGE); found.length > 0; found = await journal.tail(seen, PAGE)) {
@@ -200,10 +212,12 @@ async function whatBecame(place: Place, scope: string, before: Position): Promis
       for (const { session, agent } of await haltedIn(journal, found, scope))
         if (!busy.has(session)) busy.set(session, { session, agent, process: null });
     }
-    for (const session of busy.keys()) if ((await journal.session(session))?.state === "idle") over.add(session);
+    for (const session of busy.keys())
+      if ((await journal.session(session))?.state === "idle") over.set(session, "ended");
+      else if (place.store.holder(session) === null) over.set(session, "held"); // nobody drives it: it waits, and nothing of it begins
     if (over.size === busy.size || performance.now() >= until) break;
   }
-  return [...busy.values()].map((one) => ({ ...one, state: over.has(one.session) ? "ended" : "stopping" }));
+  return [...busy.values()].map((one) => ({ ...one, state: over.get(one.session) ?? "stopping" }));
 }
 
 async function haltedIn(journal: Pick<Journal, "session">, found: readonly Written[], scope: string): Promise<readonly SessionSummary[]> {
@@ -214,7 +228,12 @@ async function haltedIn(journal: Pick<Journal, "session">, found: readonly Writt
   return summaries.filter((s) => s !== null);
 }
 
-const STATES = { ended: "its turn has ended", stopping: "its turn has not ended yet", "going-on": "it goes on without that tool" };
+const STATES = {
+  ended: "its turn has ended",
+  held: "it waits for a person, and with the halt: its approval requests stay open",
+  stopping: "its turn has not ended yet",
+  "going-on": "it goes on without that tool",
+};
 
 function printReached(screen: Screen, scope: string, reached: readonly Reached[]): void {
   if (reached.length === 0) {

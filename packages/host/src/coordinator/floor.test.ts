@@ -170,6 +170,38 @@ test("S185 also where it was lifted while no server was there, and where a turn 
   expect((await ended(after, busy, 2)).event).toMatchObject({ output: "You said: and then" });
 });
 
+test.each(["all", "agent:clerk", "tool:pay"])(
+  "Q362 what was approved while %s was halted runs once when that is lifted, also where no server was there at that moment",
+  async (scope) => {
+    const at = await place({ keep: true });
+    const approved = async (id: string): Promise<SessionId> => {
+      const session = await opened(at, id);
+      await at.floor.send({ session, wish: { kind: "follow-up", text: "pay" }, as: at.ann, id: intentId(`say-${id}`) });
+      expect(await at.floor.outcome(session, intentId(`say-${id}`), 5_000)).toBe("waiting");
+      const question = (await at.runtime.approvals.list()).find((one) => one.session === session);
+      if (question === undefined) throw new Error("nothing is asked");
+      await at.runtime.halt(scope, "look first", at.ann);
+      const { approval, digest } = question;
+      await at.floor.send({ session, wish: { kind: "answer", approval, digest, answer: { kind: "approve" } }, as: at.ann });
+      return session;
+    };
+    const one = await approved("one");
+    await at.floor.sweep("interrupted");
+    expect([at.runs.pay, (await kinds(at, one)).includes("turn.ended")]).toEqual([0, false]);
+    await at.runtime.resumeWork(scope, "looked", at.ann);
+    expect((await ended(at, one)).event).toMatchObject({ ending: "completed" });
+    expect(at.runs.pay).toBe(1);
+
+    const two = await approved("two");
+    await at.floor.leave(0, 5_000);
+    await at.runtime.resumeWork(scope, "looked", at.ann);
+    await open.pop()?.close();
+    const after = await place({ folder: at.folder });
+    expect((await ended(after, two)).event).toMatchObject({ ending: "completed" });
+    expect([at.runs.pay, after.runs.pay]).toEqual([1, 1]);
+  },
+);
+
 test("S195 what was erased holds back nobody else's words when a halt is lifted, and is named", async () => {
   const at = await place();
   const [gone, other] = [await opened(at, "one"), await opened(at, "two")];

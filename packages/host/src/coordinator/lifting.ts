@@ -3,6 +3,7 @@
  * left in the inbox, and no turn wants driving, so nothing else would look at it again.
  *
  * S185 when a halt is lifted, by whichever process, what was said to those it held begins; also when the server was not there at that moment.
+ * Q362 so does what a person answered while it was halted: its turn is open, and nobody drives it.
  * S195 a session that cannot be read (erased, damaged) holds back none of the others.
  */
 import { type Entry, HALT, isSessionStream, type Millis, millis, type Seq, type SessionId, seq } from "@orgate/core";
@@ -17,6 +18,9 @@ const PAGE = 500;
 const MOST_AT_START = 20_000;
 /** Clocks of several writers differ a little. */
 const SLACK_MS = 60_000;
+
+/** What may have happened in a session during a halt, and wait for its end. */
+const HELD_BACK: ReadonlySet<Entry["event"]["kind"]> = new Set(["input.queued", "approval.answered", "approval.expired"]);
 
 type Ports = Readonly<{
   runtime: Pick<Runtime, "place" | "inspect">;
@@ -48,7 +52,7 @@ export function openLifting({ runtime, wake, failed }: Ports): Lifting {
     }
     const least = isStart ? (await journal.position()) - MOST_AT_START : 0;
     isStart = false;
-    for (const lift of lifts.values()) if (!lift.scope.startsWith("tool:")) await letGo(lift, least);
+    for (const lift of lifts.values()) await letGo(lift, least);
   }
 
   async function letGo({ scope, since }: Lift, least: number): Promise<void> {
@@ -63,11 +67,12 @@ export function openLifting({ runtime, wake, failed }: Ports): Lifting {
 
   async function isHeldBack(session: SessionId, scope: string): Promise<boolean> {
     const summary = await journal.session(session);
+    if (summary?.state === "running" || summary?.state === "waiting") return true; // an answer waits: whoever drives it looks at what still holds it
     if (summary?.state !== "idle" || (scope !== "all" && scope !== `agent:${summary.agent}`)) return false;
     return (await runtime.inspect.state(session)).followUps.length > 0;
   }
 
-  /** Those to which something was said since then, or whose turn was ended by a halt. */
+  /** Those to which something was said since then, whose turn was ended by a halt, or in which a person answered or an approval request expired. */
   async function heldSince(since: Millis, least: number): Promise<ReadonlySet<SessionId>> {
     const found = new Set<SessionId>();
     for (let after = Math.max(await positionBefore(since), least, 0); ; ) {
@@ -75,7 +80,7 @@ export function openLifting({ runtime, wake, failed }: Ports): Lifting {
       for (const one of page) {
         if (one.kind !== "entry" || !isSessionStream(one.stream)) continue;
         const { event } = one.entry;
-        if (event.kind === "input.queued" || (event.kind === "turn.ended" && event.ending === "halted")) found.add(one.stream);
+        if (HELD_BACK.has(event.kind) || (event.kind === "turn.ended" && event.ending === "halted")) found.add(one.stream);
       }
       after = page.at(-1)?.position ?? after;
       if (page.length < PAGE) return found;

@@ -98,7 +98,7 @@ export async function why(id: string, shell: Shell): Promise<void> {
     ),
     paint(
       "dim",
-      `  ${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`,
+      `  ${found.halted === null ? "" : `${visible(found.halted)} · `}${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`,
     ),
   ]);
 }

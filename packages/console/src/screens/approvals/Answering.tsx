@@ -187,6 +187,7 @@ function Why({ question }: Readonly<{ question: Question }>) {
         );
       })}
       {question.again === null ? null : <p className={css.aside}>Asked again: {escapeHidden(question.again)}</p>}
+      {question.halted === null ? null : <p className={css.aside}>{sentence(escapeHidden(question.halted))}</p>}
       <Countdown expiresAt={question.expiresAt} onExpiry={question.onExpiry} expired={question.expired} />
     </div>
   );

@@ -62,6 +62,7 @@ const asked = (quorum: number, ...yes: readonly string[]): Question => ({
   onExpiry: "deny",
   expired: false,
   widest: null,
+  halted: null,
 });
 
 test("O88 a yes that is not enough by itself is told as counted, with how many are missing; who said yes counts once", () => {

@@ -5,8 +5,9 @@
  *      No link is followed, no other name of a file is written through.
  */
 import type { FileEdit } from "@orgate/core";
-import { PROTECTED, type ProjectFiles, pathGuard, projectFiles, sha256 } from "../../compose.ts";
+import { type ProjectFiles, pathGuard, projectFiles, sha256 } from "../../compose.ts";
 import type { Config } from "../../config.ts";
+import { PROTECTED } from "../../deciding-places.ts";
 import type { Env } from "../../secrets.ts";
 import { MAX_ARTIFACT, SHELLS_OWN, whyNotAt } from "../authoring/artifact.ts";
 import type { Artifact, Tried } from "../authoring/trying.ts";
@@ -24,7 +25,7 @@ export type Shelf = Readonly<{
 
 export function shelfOf(config: Config): Shelf {
   const { root, journal } = config;
-  const places = [...PROTECTED.filter((one) => !ARTIFACT_FOLDERS.has(one)), ...SHELLS_OWN, ".env"];
+  const places = [...PROTECTED.filter((one) => !ARTIFACT_FOLDERS.has(one)), ...SHELLS_OWN];
   const guard = pathGuard({ root, also: [journal.directory], places });
   const files: ProjectFiles = projectFiles({ root, reading: guard, writing: guard });
   const whyNot = (path: string): string | null => {

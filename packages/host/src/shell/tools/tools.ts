@@ -21,10 +21,10 @@ import {
   type Tool,
 } from "@orgate/core";
 import * as z from "zod";
-import { hostRunning, loadToolBox, orgateHome, PROTECTED, pathGuard, projectFiles } from "../../compose.ts";
+import { hostRunning, loadToolBox, orgateHome, pathGuard, projectFiles } from "../../compose.ts";
 import type { Config } from "../../config.ts";
 import type { CoordinatorTools } from "../../coordinator/tools.ts";
-import { decidingPlaces } from "../../deciding-places.ts";
+import { PROTECTED } from "../../deciding-places.ts";
 import { fileTools } from "../../file-tools.ts";
 import { manifestsOf } from "../../project-agents.ts";
 import type { Env } from "../../secrets.ts";
@@ -55,9 +55,7 @@ export function shellTools(config: Config, env: Env, desk: SpeaksFor & Pick<Coor
       saver(config, env, desk),
       reader(config),
       lister(config, env, desk),
-      ...fileTools({ root: config.root, also: [config.journal.directory], deciding: decidingPlaces(config), search: "search" }).filter(
-        ({ name }) => name !== "write_file",
-      ),
+      ...fileTools({ root: config.root, also: [config.journal.directory], search: "search" }).filter(({ name }) => name !== "write_file"),
     ],
     command: config.allowShell === true ? command(config, env) : null,
     middleware: authoring(config, env, tries),
@@ -219,7 +217,7 @@ function reader(config: Config): Tool {
   const guard = pathGuard({
     root: config.root,
     also: [config.journal.directory],
-    places: [...PROTECTED.filter((one) => !/^(?:agents|policies|tools)$/.test(one)), ".env"],
+    places: PROTECTED.filter((one) => !/^(?:agents|policies|tools)$/.test(one)),
   });
   const files = projectFiles({ root: config.root, reading: guard, writing: guard });
   const tool = defineTool({
@@ -283,7 +281,7 @@ const COMMAND_MS = 120_000;
 /** In the project's folder, without a network. */
 function command(config: Config, env: Env): Tool {
   const { root, journal } = config;
-  const guard = pathGuard({ root, also: [journal.directory, ...decidingPlaces(config)] });
+  const guard = pathGuard({ root, also: [journal.directory] });
   const hidden = [journal.directory, join(root, ".orgate"), join(root, ".env"), orgateHome(env)];
   const programs = hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } });
   const tool = defineTool({
