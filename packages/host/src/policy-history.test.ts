@@ -148,14 +148,14 @@ test("A380 a set is found by its digest and by a time, with the texts it had the
   expect(rows).toMatchObject([
     {
       kind: "loaded",
-      count: 2,
+      counts: { policies: 2, tables: 0, agents: 0 },
       stored: true,
       changes: [
         { path: "base.cedar", change: "changed" },
         { path: "cli/more.cedar", change: "added" },
       ],
     },
-    { kind: "loaded", count: 1, stored: true, changes: [{ path: "base.cedar", change: "added" }] },
+    { kind: "loaded", counts: { policies: 1, tables: 0, agents: 0 }, stored: true, changes: [{ path: "base.cedar", change: "added" }] },
   ]);
   expect(await policyHistory(journal, { before: 2, limit: 1 })).toMatchObject({ rows: [{ seq: 1 }], next: null });
   expect(await policyHistory(journal, { before: null, limit: 1 })).toMatchObject({ rows: [{ seq: 2 }], next: 2 });

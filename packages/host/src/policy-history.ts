@@ -21,6 +21,7 @@ import {
 } from "@orgate/core";
 import { ruleIn } from "@orgate/core/gate";
 import { filesIn } from "@orgate/core/journal";
+import { countSet, type SetCounts } from "@orgate/core/journal/view";
 import { sha256 } from "./compose.ts";
 import type { SetFile } from "./policies.ts";
 import { endOf } from "./stream-end.ts";
@@ -38,7 +39,8 @@ export type HistoryRow = Readonly<{
   by: string;
   digest: Digest | null;
   files: Digest | null;
-  count: number | null;
+  /** Null where the list of its files was not stored. */
+  counts: SetCounts | null;
   /** Its texts can be shown. */
   stored: boolean;
   changes: readonly FileChange[];
@@ -68,23 +70,25 @@ export async function policyHistory(
 async function rowOf(journal: Reads, { seq: place, at, event: e }: Entry, last: readonly FileDigest[]): Promise<HistoryRow | null> {
   switch (e.kind) {
     case "policy.loaded": {
-      const facts = { digest: e.digest, files: digestOf(e.files, sha256), count: e.files.length, stored: e.texts };
+      const facts = { digest: e.digest, files: digestOf(e.files, sha256), counts: countsOf(e.files), stored: e.texts };
       const changes = changesOf(last, e.files);
       return { seq: place, at, kind: "loaded", by: principalName(e.by), ...facts, changes, reason: "", problems: [] };
     }
     case "policy.applied": {
       const list = e.texts ? await listed(journal, e.files) : null;
-      const facts = { digest: null, files: e.files, count: list?.length ?? null, stored: list !== null };
+      const facts = { digest: null, files: e.files, counts: list === null ? null : countsOf(list), stored: list !== null };
       return { seq: place, at, kind: "applied", by: principalName(e.by), ...facts, changes: e.changes, reason: e.reason, problems: [] };
     }
     case "policy.refused": {
-      const facts = { digest: null, files: e.files, count: null, stored: false };
+      const facts = { digest: null, files: e.files, counts: null, stored: false };
       return { seq: place, at, kind: "refused", by: principalName(e.by), ...facts, changes: [], reason: "", problems: e.problems };
     }
     default:
       return null;
   }
 }
+
+const countsOf = (files: readonly FileDigest[]): SetCounts => countSet(files.map(({ path }) => path));
 
 async function loadedBefore(journal: Reads, end: number): Promise<readonly FileDigest[]> {
   for (let to = end; to > 0; to -= PAGE) {

@@ -25,7 +25,7 @@ import {
   type Verdict,
 } from "../vocab/index.ts";
 import { scheduleLine } from "./view-schedules.ts";
-import { count, duration, shortened } from "./view-words.ts";
+import { count, countSet, duration, setText, shortened } from "./view-words.ts";
 
 /** What colour says, words say too. */
 export type Tone = "plain" | "strong" | "dim" | "good" | "bad" | "warn" | "accent";
@@ -285,7 +285,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           line("!", "warn", `entries ${e.first}-${e.last} of ${e.stream} erased by ${principalName(e.by)}: ${escapeHidden(e.reason)}`),
         ];
       case "policy.loaded":
-        return [line("·", "plain", `policies ${e.digest.slice(0, 12)} in force: ${count(e.files.length, "file")}`)];
+        return [line("·", "plain", `policies ${e.digest.slice(0, 12)} in force: ${setText(countSet(e.files.map(({ path }) => path)))}`)];
       case "policy.applied":
         return [
           line(

@@ -98,7 +98,7 @@ export const trouble = z
   .readonly();
 /** Paths below `policies/`, all of them: what is not named is not there any more. */
 export const policyFiles = z.array(z.strictObject({ path: z.string().min(1).max(300), text: z.string().max(s.MOST_TEXT) })).max(1_000);
-/** `count`: files of the set, decision tables and the rules of agents' own files included; null where its list was not stored. */
+/** `counts`: what the set is made of; null where the list of its files was not stored. */
 export const policyHistoryRow = z
   .strictObject({
     seq: s.seq,
@@ -107,7 +107,7 @@ export const policyHistoryRow = z
     by: z.string(),
     digest: s.digest.nullable(),
     files: s.digest.nullable(),
-    count: s.count.nullable(),
+    counts: z.strictObject({ policies: s.count, tables: s.count, agents: s.count }).readonly().nullable(),
     /** Its texts can be read. */
     stored: z.boolean(),
     changes: z.array(z.strictObject({ path: z.string(), change: z.enum(["added", "changed", "removed"]) }).readonly()).readonly(),

@@ -544,7 +544,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "List the sets of policies that were loaded, applied or refused, newest first",
     args: [],
     options: { limit: { type: "string", value: "N", help: "maximum number to list (default 50)" } },
-    notes: ["`files` counts everything a set is made of: policies, decision tables, and the rules of agents' own files."],
+    notes: [],
     examples: ["orgate policy history", "orgate policy history --json"],
     load: async () => (await import("../commands/policy-history.ts")).history,
   },

@@ -16,7 +16,7 @@ type Row = Readonly<{
   by: string;
   reason: string;
   changes: readonly object[];
-  count: number;
+  counts: object;
 }>;
 
 /** Two sets: the first was run under, the second was applied over it and run under. */
@@ -37,11 +37,11 @@ const [second, applied, first] = rows;
 
 test("A380 `policy history` says which set was in force since when, who applied it and why; files are counted alike everywhere", async () => {
   expect(rows).toMatchObject([
-    { kind: "loaded", count: 2 },
-    { kind: "applied", count: 2, by: "user:ana", reason: "nobody looks on Sundays" },
+    { kind: "loaded", counts: { policies: 2, tables: 0, agents: 0 } },
+    { kind: "applied", counts: { policies: 2, tables: 0, agents: 0 }, by: "user:ana", reason: "nobody looks on Sundays" },
     {
       kind: "loaded",
-      count: 2,
+      counts: { policies: 1, tables: 1, agents: 0 },
       changes: [
         { path: "desk.cases.json", change: "added" },
         { path: "desk.cedar", change: "added" },

@@ -1,8 +1,9 @@
 /** The policies of before: which set was in force since when, what it said, and what two of them decide differently. */
 import { FaultError, isSessionStream, type Millis, millis, type StreamId, seq, streamId } from "@orgate/core";
+import { countSet, setText } from "@orgate/core/journal/view";
 import { differencesOf, type Side } from "../agents-diff.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
-import { type Cell, count, table } from "../cli/table.ts";
+import { type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { readPolicyFolder } from "../compose.ts";
 import { digestsOf, type PolicyOptions, type SetFile, tryFolder, tryRead } from "../policies.ts";
@@ -35,7 +36,7 @@ export const history: Run = async (given, screen) => {
   if (given.json) screen.line(JSON.stringify(rows));
   else if (rows.length === 0) screen.line("no policies were loaded so far: `orgate run` records the set it runs under");
   else {
-    const head = ["entry", "since", "what", "set", "files", "by", "changes"];
+    const head = ["entry", "since", "what", "set", "made of", "by", "changes"];
     for (const line of table(head, rows.map(cellsOf), screen.paint)) screen.line(line);
     if (next !== null) screen.line(screen.paint("dim", `… older entries: --limit ${limit * 10}`));
   }
@@ -51,7 +52,7 @@ function cellsOf(row: HistoryRow): readonly Cell[] {
     new Date(row.at).toISOString(),
     { text: row.kind, tone: row.kind === "refused" ? "bad" : row.kind === "applied" ? "good" : "plain" },
     row.stored || row.kind === "refused" ? set : `${set} (no text)`,
-    row.count === null ? "–" : String(row.count),
+    row.counts === null ? "–" : setText(row.counts),
     row.by,
     said,
   ];
@@ -102,7 +103,7 @@ function timeOf(text: string): Millis {
 
 const factsOf = ({ digest, files, at, by, seq: place, list }: KnownSet) => ({ digest, files, at, by, entry: place, list });
 const headOf = ({ digest, files, at, by, list }: KnownSet): string =>
-  `set ${(digest ?? files).slice(0, 12)}: ${count(list.length, "file")}, ${digest === null ? "applied" : "loaded"} ${new Date(at).toISOString()} by ${visible(by)}`;
+  `set ${(digest ?? files).slice(0, 12)}: ${setText(countSet(list.map(({ path }) => path)))}, ${digest === null ? "applied" : "loaded"} ${new Date(at).toISOString()} by ${visible(by)}`;
 
 /** A382 the files as they differ, and what the two sets decide differently with the agents and tools of now. */
 export const diff: Run = async (given, screen) => {

@@ -143,9 +143,9 @@ test("W380 the sets of before are told with who applied them and why, and are re
   };
   expect(next).toBeNull();
   expect(rows).toMatchObject([
-    { kind: "loaded", count: 1, stored: true, changes: [{ path: "base.cedar", change: "changed" }] },
+    { kind: "loaded", counts: { policies: 1, tables: 0, agents: 0 }, stored: true, changes: [{ path: "base.cedar", change: "changed" }] },
     { kind: "applied", by: "user:ann", reason: "Sundays", stored: true, changes: [{ path: "base.cedar", change: "changed" }] },
-    { kind: "loaded", count: 1 },
+    { kind: "loaded", counts: { policies: 1, tables: 0, agents: 0 } },
   ]);
   expect(await get("/history?limit=1")).toMatchObject({ rows: [{ seq: 3 }], next: 3 });
   expect(await get("/history?limit=1&before=3")).toMatchObject({ rows: [{ seq: 2, kind: "applied" }], next: 2 });
