@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { checkBiome, checkTypes } from "./check-tools.ts";
+import { checkBiome, checkPeerTypes, checkTypes } from "./check-tools.ts";
 import { temporaryTree } from "./temporary-tree.ts";
 
 const ours = (file: string) => readFileSync(join(import.meta.dirname, "..", file), "utf8");
@@ -63,4 +63,19 @@ test("R11 checking writes nothing", () => {
   checkBiome(root);
   checkTypes(root, "packages/core");
   expect(readFileSync(join(root, "packages/core/src/a.ts"), "utf8")).toBe("export const a  =  1;\n");
+});
+
+test("R521 the comparison with peers is type-checked; only a file whose peer is not installed is left out", () => {
+  const tree = (orgate: string) =>
+    realpathSync(
+      temporaryTree({
+        ...configs,
+        "bench/peers/tsconfig.json": '{ "extends": "../../tsconfig.base.json", "compilerOptions": { "noEmit": true }, "include": ["src"] }',
+        "bench/peers/src/orgate.ts": orgate,
+        "bench/peers/src/peer.ts": 'import { agent } from "a-peer";\n\nexport const run = (args) => agent(args);\n',
+      }),
+    );
+  expect(checkPeerTypes(tree("export const port: string = `knowledge`;\n"))).toEqual([]);
+  expect(checkPeerTypes(tree("\nexport const port: string = 1;\n"))).toMatchObject([{ file: "bench/peers/src/orgate.ts", line: 2 }]);
+  expect(checkPeerTypes(tree('export { a } from "./gone.ts";\n'))).toMatchObject([{ file: "bench/peers/src/orgate.ts", line: 1 }]);
 });

@@ -4,7 +4,7 @@ import { checkLocks, checkLocksComplete, checkOneVersion, checkPins } from "./ch
 import { checkPageLengths, checkReadme, checkSpec } from "./check-pages.ts";
 import { checkRooms } from "./check-rooms.ts";
 import { checkText } from "./check-text.ts";
-import { checkBiome, checkTypes } from "./check-tools.ts";
+import { checkBiome, checkPeerTypes, checkTypes } from "./check-tools.ts";
 import type { Finding } from "./tree.ts";
 
 export type Check = readonly [name: string, find: () => readonly Finding[]];
@@ -14,6 +14,7 @@ export function checksOf(root: string): readonly Check[] {
     ["types of core alone", () => checkTypes(root, "packages/core")],
     ["types of the console", () => checkTypes(root, "packages/console")],
     ["types of the whole tree", () => checkTypes(root, ".")],
+    ["types of the comparison with peers", () => checkPeerTypes(root)],
     ["lint and format", () => checkBiome(root)],
     ["imports between rooms", () => checkRooms(root)],
     ["no registry host, machine path, key or unfinished merge", () => checkText(root, process.env)],

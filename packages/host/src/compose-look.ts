@@ -3,7 +3,7 @@
  * that only tells what there is loads neither the loop nor what drives it (R16).
  */
 import { join } from "node:path";
-import { type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
+import { type Keyring, type ProofPorts, readKeys, trustIn } from "@orgate/core/journal";
 import { FaultError } from "@orgate/core/vocab";
 import { checkSignature, ed25519, nameKey, sha256 } from "./adapters/crypto-node.ts";
 import { openReadStore, type ReadStore } from "./adapters/journal-sqlite.ts";
@@ -19,7 +19,8 @@ export type Look = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;
 
 /** Throws `journal-unreadable` where there is no journal yet. */
 export function openLook(directory: string): Look {
-  const store = openReadStore({ directory });
+  const root = readRootKey(join(directory, "keys"), ed25519);
+  const store = openReadStore({ directory, trust: root === null ? null : trustIn(root.publicKey, proof) });
   return { ...store, directory, keys: () => readKeys(store.records, proof) };
 }
 

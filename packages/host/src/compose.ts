@@ -35,6 +35,7 @@ import {
   toolsOf,
   withDigest,
 } from "@orgate/core";
+import { trustIn } from "@orgate/core/journal";
 import { nodeClock } from "./adapters/clock-node.ts";
 import { checkSignature, ed25519, nameKey, sha256 } from "./adapters/crypto-node.ts";
 import { randomIds } from "./adapters/ids-node.ts";
@@ -45,9 +46,10 @@ import { modelFor } from "./adapters/model-offline.ts";
 import { type Env, type Settings, settingsOf } from "./adapters/models/env.ts";
 import { providerModel } from "./adapters/models/providers.ts";
 import type { httpGuard } from "./adapters/running/http-guard.ts";
-import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
+import { fitsSecret, fitsSlowly, hashSecret, NOBODYS, newName, newSecret } from "./adapters/secret-hash.ts";
 import { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
+import { proof } from "./compose-look.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
 export {
@@ -167,7 +169,8 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     const key = keys.writer(writer);
     return { key: key.id, sign: key.sign };
   };
-  const store = openStore({ directory, blobKey: keys.blobKey, keyFor, thread, synchronous });
+  const trust = trustIn(keys.root().publicKey, proof);
+  const store = openStore({ directory, blobKey: keys.blobKey, keyFor, trust, thread, synchronous });
   try {
     const keyring = openKeyring({ journal: store.journal, keys, checks: { checkSignature, nameKey }, now: nodeClock.now });
     await keyring.enrol(); // before anything else is appended: a seal by an unknown key proves nothing
@@ -354,4 +357,4 @@ export const namedModel = (model: string, { modelOptions = {}, env = process.env
   modelsWith(settingsOf(env, folder ?? null))({ model, modelOptions });
 
 /** Secrets that stand for people, and what is kept of them. */
-export const secretPort = Object.freeze({ newSecret, newName, hashSecret, fitsSecret, nobodys: NOBODYS });
+export const secretPort = Object.freeze({ newSecret, newName, hashSecret, fitsSecret, fitsSlowly, nobodys: NOBODYS });

@@ -36,6 +36,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "server.host": [{ server: { host: "::1" } }, "server.host", "::1"],
   "server.port": [{ server: { port: 1 } }, "server.port", 1],
   "server.names": [{ server: { names: ["n"] } }, "server.names", ["n"]],
+  "server.proxies": [{ server: { proxies: ["10.0.0.0/8"] } }, "server.proxies", ["10.0.0.0/8"]],
   "server.turns_at_once": [{ server: { turns_at_once: 1 } }, "server.turnsAtOnce", 1],
   "notify.webhook": [{ notify: { webhook: "http://x/", secret_env: "S" } }, "notify.webhook", "http://x/"],
   "notify.secret_env": [{ notify: { webhook: "http://x/", secret_env: "S" } }, "notify.secretEnv", "S"],

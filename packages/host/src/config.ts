@@ -1,4 +1,5 @@
 /** A project's settings, read once and never again. Every setting here has one reader; a key that nobody reads is an error, not a comment. */
+import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { type Limits, nearest, type Prices } from "@orgate/core/vocab";
@@ -56,6 +57,7 @@ const projectSchema = z.strictObject({
       host: z.string().min(1).max(253).default("127.0.0.1"),
       port: z.int().min(0).max(65_535).default(4680),
       names: z.array(z.string().regex(/^(?:\*|[A-Za-z0-9.-]{1,253})$/, "must be a host's name, without a port, or `*`")).default([]),
+      proxies: z.array(z.string().refine(isAddress, "must be an address or a network, such as 10.0.0.2 or 10.0.0.0/8")).default([]),
       turns_at_once: z.int().min(1).max(10_000).default(256),
     })
     .prefault({}),
@@ -95,8 +97,8 @@ export type Config = Readonly<{
   coordinator: Readonly<Partial<Pick<Limits, "iterations" | "tokens" | "turnMs">>>;
   /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
   journal: Readonly<{ directory: string; synchronous: "full" | "normal" | "off" }>;
-  /** Where `orgate up` listens, the names under which it is reached beside its address, and how many sessions it drives at once. */
-  server: Readonly<{ host: string; port: number; names: readonly string[]; turnsAtOnce: number }>;
+  /** Where `orgate up` listens, the names under which it is reached beside its address, the proxies in front of it, and how many sessions it drives at once. */
+  server: Readonly<{ host: string; port: number; names: readonly string[]; proxies: readonly string[]; turnsAtOnce: number }>;
   /** Where it is told that something waits for a person, and which environment variable holds the secret that signs it; null: nowhere. */
   notify: Readonly<{ webhook: string; secretEnv: string }> | null;
   /** By name, as they are written. */
@@ -139,6 +141,7 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
         host: server.host,
         port: server.port,
         names: Object.freeze(server.names),
+        proxies: Object.freeze(server.proxies),
         turnsAtOnce: server.turns_at_once,
       }),
       notify: notify === undefined ? null : Object.freeze({ webhook: notify.webhook, secretEnv: notify.secret_env }),
@@ -150,6 +153,12 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
 
 function isInside(path: string): boolean {
   return path !== "" && !isAbsolute(path) && !path.split(/[\\/]/).includes("..") && !path.includes("\0");
+}
+
+function isAddress(text: string): boolean {
+  const [address = "", prefix, ...more] = text.split("/");
+  const bits = isIP(address) === 6 ? 128 : 32;
+  return isIP(address) !== 0 && more.length === 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits));
 }
 
 function isWebAddress(text: string): boolean {

@@ -333,7 +333,7 @@ test("G6 types of resources may have a namespace", () => {
 
 test("G6 a tool whose name means something to Cedar has an action, and no counter that could be mistaken for an entity", () => {
   const tools = ["__entity", "__extn", "__proto__"].map((name) => ({ ...look, name }));
-  const gate = gateOf('permit (principal, action == Action::"tool:__entity", resource) when { context.calls has send || true };', {
+  const gate = gateOf('permit (principal, action == Action::"tool:__entity", resource) when { context.calls == context.calls };', {
     cast: { ...CAST, tools },
   });
   const [first, second] = tools;

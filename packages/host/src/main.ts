@@ -3,6 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { describe, type Fault, FaultError } from "@orgate/core/vocab";
 import { EXIT, type Given, LEFT } from "./cli/command.ts";
 import { helpText } from "./cli/help.ts";
+import { hintAsTyped } from "./cli/next-command.ts";
 import { parse } from "./cli/parse.ts";
 import { processScreen, type Screen } from "./cli/screen.ts";
 import { visible } from "./cli/visible.ts";
@@ -38,18 +39,18 @@ export async function command(argv: readonly string[], around: Pick<Given, "cwd"
       }
     }
   } catch (error) {
-    return report(error, argv.includes("--json"), screen);
+    return report(error, argv.includes("--json"), screen, around.env);
   }
 }
 
 /** A17 an error is one line, its remedy another; with --json one object: kind, message, hint. */
-export function report(error: unknown, json: boolean, screen: Screen): number {
+export function report(error: unknown, json: boolean, screen: Screen, env: Given["env"] = {}): number {
   const fault: Fault | null = error instanceof FaultError ? error.fault : null;
   const said = fault === null ? bug(error) : { kind: fault.kind, ...describe(fault) };
   if (json) screen.aside(JSON.stringify({ error: said }));
   else {
     screen.aside(`${screen.paintAside("bad", "error:")} ${visible(said.message)}`);
-    if (said.hint !== "") screen.aside(`${screen.paintAside("dim", "hint:")} ${visible(said.hint)}`);
+    if (said.hint !== "") screen.aside(`${screen.paintAside("dim", "hint:")} ${visible(hintAsTyped(said.hint, env))}`);
   }
   if (error instanceof FaultError && error.cause === LEFT) return EXIT.interrupted;
   return fault?.kind === "usage" ? EXIT.usage : EXIT.failure;

@@ -13,7 +13,6 @@ import {
   type Agent,
   type Digest,
   digestOf,
-  type Effect,
   type Facts,
   FaultError,
   type FileDigest,
@@ -110,11 +109,14 @@ export type Loading = Readonly<
 
 const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: [] };
 
-export const loadFolder = (options: PolicyOptions, engine: Engine): Loading => loadRead(readPolicyFolder(options.place), options, engine);
+export const loadFolder = (options: PolicyOptions, engine: Engine): Loading => tryRead(readPolicyFolder(options.place), options, engine);
 
-function loadRead(read: ReadFolder, options: PolicyOptions, engine: Engine): Loading {
-  const { place, agents, groups, only, checked = NOTHING_CHECKED, read: before = NOTHING_READ } = options;
-  const cast = castOf(agents, groups);
+/** What a set is loaded with: who and what there is, and what the agents' own files say. */
+export type LoadingWith = Pick<PolicyOptions, "place" | "only" | "checked" | "read"> &
+  Readonly<{ cast: Cast; agents: readonly Pick<Agent, "policies">[] }>;
+
+export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine = cedarEngine()): Loading {
+  const { place, agents, cast, only, checked = NOTHING_CHECKED, read: before = NOTHING_READ } = options;
   if (read.kind === "refused") {
     const { problems, warnings } = read;
     return { kind: "refused", problems, report: { ...NOTHING, problems, warnings }, files: null };
@@ -128,7 +130,7 @@ function loadRead(read: ReadFolder, options: PolicyOptions, engine: Engine): Loa
   const reading = remembering(engine, checked, before);
   const loads = [null, ...surfaces].map((surface) => ({ surface, load: loadPolicies(filesFor(folder, surface), cast, reading) }));
   const problems = unique(loads.flatMap(({ load }) => (load.kind === "refused" ? load.problems : [])));
-  const warned = loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings.filter((w) => !isAhead(w, load.set)) : []));
+  const warned = loads.flatMap(({ load }) => (load.kind === "set" ? load.warnings : []));
   const warnings = [...folder.warnings, ...unique(warned)];
   const sets = loads.flatMap(({ surface, load }) => (load.kind === "set" ? [{ surface, set: load.set }] : []));
   const untyped = sets[0]?.set.vocabulary.untyped ?? [];
@@ -172,7 +174,7 @@ function loadRead(read: ReadFolder, options: PolicyOptions, engine: Engine): Loa
 }
 
 /** What the agents' own files say joins the set of every surface: each is about that one agent, and so decides nothing for others. */
-function withAgents(folder: PolicyFolder, agents: readonly Agent[], only: PolicyOptions["only"]): PolicyFolder {
+export function withAgents(folder: PolicyFolder, agents: LoadingWith["agents"], only?: PolicyOptions["only"]): PolicyFolder {
   // a case about an agent that was not read would be decided as of nobody, and fail
   const tried = new Set(folder.tables.flatMap(({ cases }) => cases.map(({ case: c }) => c.agent)));
   const own = agents.flatMap((agent) =>
@@ -188,18 +190,6 @@ function withAgents(folder: PolicyFolder, agents: readonly Agent[], only: Policy
   );
   return own.length === 0 ? folder : { ...folder, policies: [...folder.policies, ...own] };
 }
-
-/** A policy about an effect that no tool has yet is written ahead of its tools: no reason to warn. */
-function isAhead({ file, line }: PolicyProblem, { policies, cast }: PolicySet): boolean {
-  const action = policies.find((p) => p.file === file && p.line === line)?.json.action;
-  const named = [...(action?.entities ?? []), ...(action?.entity === undefined ? [] : [action.entity])].map((uid) => {
-    const id: unknown = typeof uid === "object" && uid !== null ? Reflect.get(uid, "id") : null;
-    return id;
-  });
-  const isUnused = (id: unknown): boolean => EFFECTS.some((e) => e === id) && !cast.tools.some((t) => t.effects.some((e) => e === id));
-  return named.length > 0 && named.every(isUnused);
-}
-const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
 
 const filesFor = ({ policies }: PolicyFolder, surface: Surface | null) =>
   policies.filter((p) => p.surface === null || p.surface === surface);
@@ -445,6 +435,7 @@ export function mustLoad(loading: Loading): LoadedFolder {
 /** For checks and trials: a set that is never in force. */
 export const tryFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine());
 /** The same of what was read before, whatever lies there by now (G40). */
-export const tryRead = (read: ReadFolder, options: PolicyOptions): Loading => loadRead(read, options, cedarEngine());
+export const tryRead = (read: ReadFolder, options: PolicyOptions, engine: Engine = cedarEngine()): Loading =>
+  loadRead(read, { ...options, cast: castOf(options.agents, options.groups) }, engine);
 
 export type { Explained, PolicyProblem };

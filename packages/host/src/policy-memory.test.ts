@@ -15,7 +15,7 @@ let root = "";
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "orgate-memory-"));
   mkdirSync(join(root, ".orgate"));
-  write("base.cedar", THINK + READ + AHEAD);
+  write("base.cedar", THINK + READ + ODD);
   write("base.cases.json", table("allow"));
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
@@ -27,9 +27,8 @@ const write = (name: string, text: string): void => {
 };
 const THINK = '@id("think")\npermit(principal, action in [Action::"model", Action::"respond"], resource);\n';
 const READ = '@id("read")\npermit(principal, action in Action::"read", resource == Tool::"first");\n';
-/** Cedar remarks that it can never apply. */
-const AHEAD =
-  '@id("ahead")\npermit(principal, action in Action::"read", resource) when { context.args.page > 0 && context.args.page < 0 && false };\n';
+/** Cedar remarks on letters of two scripts in one word. */
+const ODD = '@id("letters")\npermit(principal, action in Action::"read", resource) when { context.labels.contains("clеrk") };\n';
 const table = (verdict: string): string =>
   JSON.stringify([
     { name: "it thinks", action: "model", verdict: "allow" },
@@ -159,7 +158,8 @@ test("A55 a damaged or forged memory opens nothing: what is enforced is read fro
 
 test("A55 Cedar looks at each policy by itself: one by one, it finds and remarks the same as of all together", () => {
   const engine = cedarEngine();
-  const seen: { schema: unknown; policies: Readonly<Record<string, string>> }[] = [];
+  type Given = Parameters<Engine["validate"]>[1];
+  const seen: { schema: unknown; policies: Given }[] = [];
   const spied: Engine = {
     ...engine,
     validate(schema, policies) {
@@ -170,7 +170,7 @@ test("A55 Cedar looks at each policy by itself: one by one, it finds and remarks
   const texts = [
     THINK,
     READ,
-    AHEAD,
+    ODD,
     '@id("bad")\npermit(principal, action == Action::"tool:look", resource) when { context.args.pages > 7 };\n',
     '@id("odd")\nforbid(principal == Agent::"clеrk", action, resource);\n',
   ];
@@ -180,7 +180,7 @@ test("A55 Cedar looks at each policy by itself: one by one, it finds and remarks
     spied,
   );
   const [{ schema, policies } = { schema: null, policies: {} }] = seen;
-  const parts = (given: Readonly<Record<string, string>>) => {
+  const parts = (given: Given) => {
     const answer = engine.validate(schema, given);
     if (answer.type === "failure") throw new Error("the schema is refused");
     return { errors: answer.validationErrors, warnings: answer.validationWarnings };
@@ -234,12 +234,12 @@ test("R21 a text that this engine has read before is not read again, and the set
 
 test("R21 a changed text is read, and one that is wrong is read and refused each time, whatever is remembered of the others", () => {
   reading();
-  write("base.cedar", THINK + READ.replace("permit", "forbid") + AHEAD);
+  write("base.cedar", THINK + READ.replace("permit", "forbid") + ODD);
   const { loading, plain, asked } = reading();
   expect(asked).toEqual({ counted: 1, parsed: 1 });
   expect(loading).toMatchObject({ kind: "refused", problems: [{ detail: expect.stringContaining("it looks") }] });
   expect(loading).toEqual(plain);
-  write("base.cedar", THINK + READ.replace(");", ") when { nonsense };") + AHEAD);
+  write("base.cedar", THINK + READ.replace(");", ") when { nonsense };") + ODD);
   for (const _ of [1, 2]) {
     const wrong = reading();
     expect(wrong.loading.kind).toBe("refused");

@@ -37,9 +37,13 @@ export function remembering(engine: Engine, checked: CheckedBefore, { remembered
   }
 
   /** Cedar looks at each policy by itself, so those that are new to it can be given to it alone. */
-  function validate(schema: unknown, policies: Readonly<Record<string, string>>): ReturnType<Engine["validate"]> {
+  function validate(schema: unknown, policies: Parameters<Engine["validate"]>[1]): ReturnType<Engine["validate"]> {
     const under = sha256(JSON.stringify(schema));
-    const all = Object.entries(policies).map(([id, text]) => ({ id, text, digest: named({ under, id, text }) }));
+    const all = Object.entries(policies).map(([id, text]) => ({
+      id,
+      text,
+      digest: named({ under, id, text: typeof text === "string" ? text : JSON.stringify(text) }),
+    }));
     const known = new Map(all.map(({ id, digest }) => [id, checked.find(digest)] as const));
     const fresh = all.filter(({ id }) => known.get(id) === null);
     const answer: ReturnType<Engine["validate"]> =

@@ -236,7 +236,9 @@ describe("tools of a project", () => {
     await expect(started()).rejects.toThrow("not what it was when the tool was loaded");
   });
 
-  test("T92 a program that is granted the project sees neither keys nor files of variables, under any of their names", async () => {
+  test("T92 a program that is granted the project sees neither keys nor files of variables, under any of their names", {
+    tags: ["sandbox"],
+  }, async () => {
     const root = project({
       "tools/look.clad.toml": ECHO.replace('"echo"', '"look"')
         .replace("\n[args.x]", '\n[tool.orgate]\nreads = ["."]\n\n[args.x]')

@@ -1,5 +1,5 @@
 /** `.symbi` files of a project made whole: agents with all their tools, and the policies that the files say. */
-import { type Agent, type AgentFile, type AgentPolicies, type JsonObject, type Label, label, withFile } from "@orgate/core";
+import { type Agent, type AgentFile, type AgentPolicies, type JsonObject, type Label, label, nearest, withFile } from "@orgate/core";
 import type { AgentDraft, Compiled, CompiledPolicy, SymbiFile, SymbiProblem } from "@orgate/core/symbi";
 import { type SymbiSource, symbiProblemAt } from "./compose.ts";
 
@@ -52,6 +52,22 @@ export function withoutPlaces(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPlaces);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).flatMap(([key, one]) => (PLACES.has(key) ? [] : [[key, withoutPlaces(one)]])));
+}
+
+/** Y401 names in an agent's procedure that neither its file nor its tools explain: the model reads them as what they say, and somebody may have misspelt one. */
+export function procedureDoubts({ tools }: Agent, { source: { symbi }, draft }: SymbiOrigin): readonly SymbiProblem[] {
+  const names = tools.map(({ name }) => name);
+  const unknown = (draft.procedure?.calls ?? []).filter(({ name }) => !names.includes(name));
+  return [
+    ...(draft.procedure?.doubts ?? []).map(({ at, detail, hint }) => symbiProblemAt(symbi, at, detail, hint)),
+    ...unknown.map(({ name, at }) => {
+      const meant = names.length === 0 ? "" : nearest(name, names);
+      const hint = meant.startsWith("did you mean")
+        ? meant
+        : "the agent does it by itself, as its name says; for a tool, name one of its capabilities";
+      return symbiProblemAt(symbi, at, `\`${name}\` is no tool of agent \`${draft.name}\`, and no function of this file`, hint);
+    }),
+  ].sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
 /** Y42 what a private agent is told by a delegate is private too: the delegate's session has to say so itself. */

@@ -353,13 +353,13 @@ test.each(rowsOf)("Y11 %s %s: what comes of a run changes with its value", async
 });
 
 /** What says nothing to the model, and is no limit: of which file a session goes on with. */
-const OF_FILE = ["version", "author"] as const;
-test("Y11 Y5 metadata version and author: a session that goes on under another says so", async () => {
+const OF_FILE = ["version", "author", "license", "tags"] as const;
+test("Y11 Y5 metadata version, author, license and tags: a session that goes on under another says so", async () => {
   const at = (value: string) =>
     [...OF_FILE, "description"].map(
       (key): Planned => ({
         name: `file_${key}`,
-        text: `metadata { ${key} = "${key === "description" ? "same" : value}" }\nagent file_${key} { with instructions = "x" { } }`,
+        text: `metadata { ${key} = ${key === "description" ? '"same"' : key === "tags" ? `["t${value}"]` : `"${value}"`} }\nagent file_${key} { with instructions = "x" { } }`,
         row: { values: ["", ""], look: output, comes: [null, null] },
       }),
     );
@@ -377,6 +377,8 @@ test("Y11 Y5 metadata version and author: a session that goes on under another s
   expect(told).toEqual([
     ["file_version", true],
     ["file_author", true],
+    ["file_license", true],
+    ["file_tags", true],
     ["file_description", false],
   ]);
 });

@@ -17,8 +17,6 @@ const atom = (text: string, holds: (call: Call) => boolean | undefined): Meant =
 const known = <T>(value: T | undefined, holds: (value: T) => boolean): boolean | undefined =>
   value === undefined ? undefined : holds(value);
 const ATOMS: readonly Meant[] = [
-  atom("true", () => true),
-  atom("false", () => false),
   atom("args.euros < 5", ({ euros }) => euros < 5),
   atom("5 <= args.euros", ({ euros }) => 5 <= euros),
   atom("args.euros + 2 * 3 - 1 == 10", ({ euros }) => euros === 5),
@@ -84,6 +82,11 @@ const decidedBy = (rules: string): readonly string[] => {
   const decide = deciderOf(`agent worker { capabilities = [pay] policy p { ${rules} } with instructions = "x" { } }`);
   return CALLS.map((args) => decide({ action: "tool:pay", args }).kind);
 };
+
+test.each(["allow: pay if false", "allow: pay deny: spend if false", "allow: tools require: true"])(
+  "G342 a rule that can never have an effect is refused where it stands: %s",
+  (rules) => expect(() => decidedBy(rules)).toThrow(/agents\/worker.symbi.*no request that there can be makes it true/),
+);
 
 test("Y71 Y31 a condition of any shape is decided as it reads, in every kind of rule, by the real gate", () => {
   fc.assert(

@@ -1,8 +1,9 @@
 /** Verifying a journal in a thread of its own: it reads every entry, and whoever serves meanwhile is not to wait for it. */
 import { extname } from "node:path";
-import { parentPort, Worker, workerData } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { headText, problemName, verify } from "@orgate/core/journal";
 import { openLook, proof, rootPublicKey } from "./compose.ts";
+import { inThread } from "./thread.ts";
 
 export type Verified = Readonly<{
   ok: boolean;
@@ -19,18 +20,19 @@ export type Verified = Readonly<{
 
 const MOST_PROBLEMS = 100;
 
-/** `directory`: where the journal lies. `progress` is told how many of about how many entries are done. */
-export function verifyAside(directory: string, progress: (entries: number, of: number) => void = () => {}): Promise<Verified> {
-  return new Promise((resolve, reject) => {
-    // runs from source and compiled alike: the thread's file is this one
-    const worker = new Worker(new URL(`./verify-aside${extname(import.meta.url)}`, import.meta.url), { workerData: { verify: directory } });
-    worker.on("message", (told: Told) => {
-      if (told.kind === "progress") progress(told.entries, told.of);
-      else resolve(told.found);
-    });
-    worker.once("error", reject);
-    worker.once("exit", (code) => reject(new Error(`it ended early (${code})`))); // nothing, where it has answered
-  });
+/** `directory`: where the journal lies. `progress` is told how many of about how many entries are done. Ends when nobody waits (`gone`). */
+export async function verifyAside(
+  directory: string,
+  progress: (entries: number, of: number) => void,
+  gone: AbortSignal,
+): Promise<Verified> {
+  // runs from source and compiled alike: the thread's file is this one
+  const file = new URL(`./verify-aside${extname(import.meta.url)}`, import.meta.url);
+  for await (const told of inThread<Told>(file, { verify: directory }, gone).messages) {
+    if (told.kind === "found") return told.found;
+    progress(told.entries, told.of);
+  }
+  throw new Error("it ended early");
 }
 
 type Told = Readonly<{ kind: "progress"; entries: number; of: number } | { kind: "found"; found: Verified }>;

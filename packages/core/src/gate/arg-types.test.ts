@@ -58,7 +58,7 @@ test("G6 alternatives beside properties keep the properties", () => {
   expect(toSchemaType(argTypes(more).type)).toMatchObject({ attributes: { a: { required: true }, b: { type: "Long", required: false } } });
 });
 
-test("G6 what Cedar cannot type is left out and named", () => {
+test("G6 G340 what Cedar cannot type is named, and can only be tested for", () => {
   const schema = object({
     ok: { type: "string" },
     free: { type: "object" },
@@ -71,18 +71,25 @@ test("G6 what Cedar cannot type is left out and named", () => {
     __entity: { type: "string" },
     map: { type: "object", properties: {}, additionalProperties: { type: "string" } },
   });
-  expect([...argTypes(schema).type.fields.keys()]).toEqual(["ok", "map"]);
+  const kinds = [...argTypes(schema).type.fields].map(([name, { type }]) => `${name}: ${type.kind}`);
+  const opaque = ["free", "any", "mixed", "pair", "many", "far"].map((name) => `${name}: opaque`);
+  expect(kinds.toSorted()).toEqual(["ok: string", "disagree: record", "map: record", ...opaque].toSorted());
   expect(untyped(schema)).toEqual([
     "args.free",
     "args.any",
     "args.mixed",
-    "args.disagree",
+    "args.disagree.a",
     "args.pair",
     "args.many[]",
     "args.far",
     "args.__entity",
     "args.map.*",
   ]);
+});
+
+test("G340 what stands in several parts of one schema is all of it", () => {
+  const schema = { allOf: [object({ a: { type: "string" } }), { $ref: "#/$defs/b" }], $defs: { b: object({ b: { type: "integer" } }) } };
+  expect(toSchemaType(argTypes(schema).type)).toMatchObject({ attributes: { a: { type: "String" }, b: { type: "Long" } } });
 });
 
 test("G6 references are followed, and what contains itself ends", () => {
@@ -116,7 +123,24 @@ test("G2 arguments that look like an entity or a function stay data", () => {
   });
   const hostile = { __entity: { type: "User", id: "root" }, __extn: { fn: "ip", arg: "::1" }, __proto__: { type: "x" } };
   const args = JSON.parse(JSON.stringify({ x: { type: "User", id: "root", ...hostile }, list: [{ a: "1", ...hostile }], ...hostile }));
-  expect(cedar(schema, args)).toEqual({ x: { type: "User", id: "root" }, list: [{ a: "1" }] });
+  const byName: Need = {
+    whole: false,
+    fields: new Map([
+      [
+        "x",
+        {
+          whole: false,
+          fields: new Map([
+            ["type", WHOLE],
+            ["id", WHOLE],
+          ]),
+        },
+      ],
+    ]),
+  };
+  expect(cedar(schema, args, byName)).toEqual({ x: { type: "User", id: "root" } });
+  for (const name of ["x", "list"]) expect(() => cedar(schema, args, needs(name))).toThrow("is not in the tool's schema");
+  for (const name of ["__entity", "__extn"]) expect(() => cedar(schema, args, needs(name))).toThrow("is not in the tool's schema");
 });
 
 test("G10 only what is read is converted", () => {

@@ -1,19 +1,27 @@
 /**
  * A tool's JSON Schema as Cedar types, and its arguments as Cedar values.
- * What Cedar cannot type (free-form objects, unions of different shapes, mixed lists) is left out and named: a policy that reads it does not load.
+ * What Cedar cannot type (free-form objects, unions of different shapes, mixed lists) is opaque: a policy may test for it with `has`, and one that
+ * reads it does not load.
+ * G340 `has` is true of every argument that is given, whatever its type: a test that says false of what is there would permit it.
  */
 import { canonical, type Json, type JsonObject } from "../vocab/index.ts";
 import { schemaAt } from "../vocab/schema-ref.ts";
 import type { CedarRecord, CedarValue } from "./engine.ts";
 import { escapePointer, toDecimal } from "./numbers.ts";
 
-export type ArgType = Readonly<{ kind: "string" | "long" | "decimal" | "boolean" }> | Readonly<{ kind: "set"; of: ArgType }> | RecordType;
+export type ArgType =
+  | Readonly<{ kind: "string" | "long" | "decimal" | "boolean" | "opaque" }>
+  | Readonly<{ kind: "set"; of: ArgType }>
+  | RecordType;
 export type RecordType = Readonly<{ kind: "record"; fields: ReadonlyMap<string, Readonly<{ type: ArgType; required: boolean }>> }>;
 /** Where, and why it has no type. */
 export type Untyped = Readonly<{ path: string; why: string }>;
 
 /** `__entity` and `__extn` are how Cedar's JSON writes an entity and a call; nothing that is named from outside may look like one. */
 export const isPlain = (name: string): boolean => !name.startsWith("__");
+/** The entity type that stands for an opaque value in policies: it has no attributes, so `has` is all that can be asked. */
+export const OPAQUE_TYPE = "OrgateOpaque";
+const OPAQUE: ArgType = { kind: "opaque" };
 export const RESERVED = "names that begin with two underscores mean something else to Cedar";
 
 const MAX_DEPTH = 12;
@@ -87,8 +95,8 @@ function record(schema: JsonObject, at: At, no: (why: string) => null): ArgType 
       at.untyped.push({ path: inner.path, why: RESERVED });
       continue;
     }
-    const type = typeOf(property, inner);
-    if (type !== null) fields.set(name, { type, required: required.has(name) && !mayBeNull(property, at.root) });
+    const type = typeOf(property, inner) ?? OPAQUE;
+    fields.set(name, { type, required: required.has(name) && !mayBeNull(property, at.root) });
   }
   const more = schema["additionalProperties"];
   if (more !== undefined && more !== false && (more !== true || fields.size === 0)) {
@@ -110,8 +118,10 @@ function union(variants: readonly JsonObject[], at: At, no: (why: string) => nul
     if (t?.kind !== "record") continue;
     for (const [name, field] of t.fields) {
       const seen = fields.get(name);
-      if (seen !== undefined && !same(seen.type, field.type)) return no(`its alternatives disagree about \`${name}\``);
-      fields.set(name, { type: field.type, required: types.every((o) => o?.kind === "record" && o.fields.get(name)?.required === true) });
+      const agree = seen === undefined || same(seen.type, field.type);
+      if (!agree && seen.type !== OPAQUE) quiet.push({ path: `${at.path}.${name}`, why: "its alternatives have different types" });
+      const required = types.every((o) => o?.kind === "record" && o.fields.get(name)?.required === true);
+      fields.set(name, { type: agree ? field.type : OPAQUE, required });
     }
   }
   at.untyped.push(...quiet);
@@ -141,6 +151,10 @@ function variantsOf(schema: JsonObject, root: JsonObject): readonly JsonObject[]
   }
   const all = schema["allOf"];
   if (Array.isArray(all) && all.length === 1 && schema["type"] === undefined) return objectsOf(all);
+  if (Array.isArray(all) && all.length > 0) {
+    const { allOf: _, ...beside } = schema;
+    return [objectsOf(all).reduce<JsonObject>((base, part) => withBase(base, resolve(part, root)?.schema ?? part), beside)];
+  }
   const type = schema["type"];
   if (Array.isArray(type)) return type.map((t) => ({ ...schema, type: t as Json }));
   const values = schema["enum"];
@@ -203,6 +217,8 @@ export function toSchemaType(type: ArgType): { readonly [key: string]: Json } {
       return { type: "Boolean" };
     case "decimal":
       return { type: "Extension", name: "decimal" };
+    case "opaque":
+      return { type: "Entity", name: OPAQUE_TYPE };
     case "set":
       return { type: "Set", element: toSchemaType(type.of) };
     case "record":
@@ -235,6 +251,8 @@ export function toCedar(value: Json, type: ArgType, need: Need, inexact: readonl
     case "set":
       if (!Array.isArray(value)) throw new Unrepresentable(`args${pointer} is no list`);
       return value.map((v, i) => toCedar(v as Json, type.of, WHOLE, inexact, `${pointer}/${i}`) ?? noNull(`${pointer}/${i}`));
+    case "opaque":
+      return opaque(pointer);
     case "record":
       return toCedarRecord(value, type, need, inexact, pointer);
   }
@@ -247,24 +265,26 @@ function noNull(pointer: string): never {
 
 const WHOLE: Need = { whole: true, fields: new Map() };
 
+const opaque = (pointer: string): CedarValue => ({ __entity: { type: OPAQUE_TYPE, id: pointer } });
+
+/** What is given and not declared (a schema that is open) is opaque too where a policy asks for it by name. A record that is read whole cannot hold it. */
 function toCedarRecord(value: Json, type: RecordType, need: Need, inexact: readonly string[], pointer: string): CedarRecord {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Unrepresentable(`args${pointer} is no object`);
   const fields = value as JsonObject;
   const out: Record<string, CedarValue> = {};
-  for (const name of need.whole ? type.fields.keys() : need.fields.keys()) {
+  for (const name of need.whole ? Object.keys(fields) : need.fields.keys()) {
+    const given = Object.hasOwn(fields, name) ? (fields[name] ?? null) : null;
+    if (given === null) continue;
     const field = type.fields.get(name);
-    if (field === undefined || !Object.hasOwn(fields, name)) continue;
-    const inner = toCedar(
-      fields[name] ?? null,
-      field.type,
-      need.whole ? WHOLE : (need.fields.get(name) ?? WHOLE),
-      inexact,
-      `${pointer}/${escapePointer(name)}`,
-    );
+    const at = `${pointer}/${escapePointer(name)}`;
+    if (field === undefined && (need.whole || !isPlain(name)))
+      throw new Unrepresentable(`args${at} is not in the tool's schema, so it cannot be compared`);
+    const inner = field === undefined ? opaque(at) : toCedar(given, field.type, within(need, name), inexact, at);
     if (inner !== null) out[name] = inner;
   }
   return out;
 }
+const within = (need: Need, name: string): Need => (need.whole ? WHOLE : (need.fields.get(name) ?? WHOLE));
 
 function numeric(value: Json, kind: "long" | "decimal", inexact: readonly string[], pointer: string): CedarValue {
   if (typeof value !== "number") throw new Unrepresentable(`args${pointer} is no number`);

@@ -59,7 +59,7 @@ export type Engine = Readonly<{
   parse(policy: string): Readonly<{ type: "success"; json: PolicyJson } | { type: "failure"; errors: readonly CedarError[] }>;
   validate(
     schema: unknown,
-    policies: Readonly<Record<string, string>>,
+    policies: Readonly<Record<string, string | PolicyJson>>,
   ): Readonly<
     | { type: "failure"; errors: readonly CedarError[] }
     | {

@@ -4,31 +4,22 @@
  */
 import { nearest, PLAIN_TERMS, type UserGroups, unanswered } from "../vocab/index.ts";
 import type { ArgType } from "./arg-types.ts";
-import type { LoadedPolicy, PolicySet } from "./cedar.ts";
-import type { CedarError, Engine, PolicyJson } from "./engine.ts";
+import type { PolicySet } from "./cedar.ts";
+import { checkPolicies } from "./check.ts";
+import type { Engine } from "./engine.ts";
 import { tooDeep } from "./nesting.ts";
-import { annotationAt, bytesIn, characterAt, dutiesOf, type Piece, pieces, placeAt } from "./policy-text.ts";
-import { holds, readsOf, Unfollowed } from "./slice.ts";
-import { type Cast, type Vocabulary, vocabularyOf } from "./vocabulary.ts";
+import { annotationAt, bytesIn, dutiesOf, type Piece, pieces, placeAt } from "./policy-text.ts";
+import { type Parsed, type PolicyFile, type PolicyProblem, placed } from "./problem.ts";
+import { isUnder } from "./reach.ts";
+import { readsOf, Unfollowed } from "./slice.ts";
+import { type Cast, vocabularyOf } from "./vocabulary.ts";
 
-/** `name` is its path below `policies/`, without the ending: the first part of its policies' ids. */
-export type PolicyFile = Readonly<{
-  path: string;
-  name: string;
-  text: string;
-  shadow: boolean;
-  /** About an agent that is not run here: its policies are part of the set's digest, and decide nothing. */
-  idle?: Readonly<{ agent: string; pieces: readonly Readonly<{ id: string; text: string }>[] }>;
-}>;
-
-export type PolicyProblem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
+export type { PolicyFile, PolicyProblem } from "./problem.ts";
 
 export type LoadedSet = Readonly<
   | { kind: "set"; set: PolicySet; warnings: readonly PolicyProblem[] }
   | { kind: "refused"; problems: readonly [PolicyProblem, ...PolicyProblem[]] }
 >;
-
-type Parsed = Readonly<{ file: PolicyFile; piece: Piece; policy: LoadedPolicy }>;
 
 export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: Engine): LoadedSet {
   const vocabulary = vocabularyOf(cast);
@@ -42,7 +33,9 @@ export function loadPolicies(files: readonly PolicyFile[], cast: Cast, engine: E
     return found.flatMap((piece) => parse(file, piece, engine, problems));
   });
   uniqueIds(parsed, problems);
-  check(parsed, files, engine, vocabulary, problems, warnings);
+  const checked = checkPolicies(parsed, files, engine, { vocabulary, cast });
+  problems.push(...checked.problems);
+  warnings.push(...checked.warnings);
   const people = groupsIn(cast);
   for (const p of parsed) {
     problems.push(...redactions(p, cast, vocabulary.args));
@@ -74,34 +67,6 @@ function idleIn(files: readonly PolicyFile[], parsed: readonly Parsed[]): Pick<P
   return { idle: new Set(files.flatMap((file) => file.idle?.agent ?? [])), named };
 }
 
-const ofTools = (files: readonly PolicyFile[], { message, help }: CedarError): PolicyProblem => ({
-  file: files[0]?.path ?? "policies",
-  line: 1,
-  column: 1,
-  detail: `the tools cannot be described to Cedar: ${message}`,
-  hint: help ?? "look at the names in the tools' resourceTypes",
-});
-
-function check(
-  parsed: readonly Parsed[],
-  files: readonly PolicyFile[],
-  engine: Engine,
-  vocabulary: Vocabulary,
-  problems: PolicyProblem[],
-  warnings: PolicyProblem[],
-): void {
-  const byId = new Map(parsed.map((p) => [p.policy.id, p]));
-  const answer = engine.validate(vocabulary.schema, Object.fromEntries([...byId].map(([id, p]) => [id, p.policy.text])));
-  if (answer.type === "failure") {
-    problems.push(...answer.errors.map((e) => ofTools(files, e)));
-    return;
-  }
-  for (const { policyId, error } of answer.validationErrors) problems.push(at(byId.get(policyId), error, vocabulary));
-  const bad = new Set(answer.validationErrors.map((e) => e.policyId));
-  for (const { policyId, error } of answer.validationWarnings)
-    if (!bad.has(policyId)) warnings.push(at(byId.get(policyId), error, vocabulary));
-}
-
 /** A text that the engine itself cannot stand is refused like any other. */
 function understood(text: string, engine: Engine): ReturnType<Engine["parse"]> {
   try {
@@ -130,7 +95,7 @@ const miscounted = (file: PolicyFile, ours: number, theirs: number): PolicyProbl
 function parse(file: PolicyFile, piece: Piece, engine: Engine, problems: PolicyProblem[]): readonly Parsed[] {
   const answer = understood(piece.text, engine);
   if (answer.type === "failure") {
-    for (const error of answer.errors) problems.push(placed(file, piece, error));
+    for (const error of answer.errors) problems.push(placed({ file, piece }, error));
     return [];
   }
   const { json } = answer;
@@ -146,28 +111,6 @@ function parse(file: PolicyFile, piece: Piece, engine: Engine, problems: PolicyP
     { file, piece, policy: { id, file: file.path, line: here.line, text: piece.text, json, duties: read.duties, shadow: file.shadow } },
   ];
 }
-
-/** The engine's message without the part that names the policy: the place does that. */
-function placed(file: PolicyFile, piece: Piece, error: CedarError): PolicyProblem {
-  const start = error.sourceLocations?.[0]?.start ?? 0;
-  const offset = piece.offset + characterAt(piece.text, start);
-  const detail = error.message
-    .replace(/^failed to parse (policies|policy|policy with id `[^`]*`) from string: /, "")
-    .replace(/^for policy `[^`]*`, /, "");
-  return { file: file.path, ...placeAt(file.text, offset), detail, hint: error.help ?? "see docs/guide/policies.md" };
-}
-
-function at(parsed: Parsed | undefined, error: CedarError, { untyped, schema }: Vocabulary): PolicyProblem {
-  if (parsed === undefined) return { file: "", line: 1, column: 1, detail: error.message, hint: error.help ?? "" };
-  const problem = placed(parsed.file, parsed.piece, error);
-  const action = /^unrecognized action `Action::"(.*)"`/.exec(problem.detail)?.[1];
-  // the engine's own suggestion is often a word of another kind
-  if (action !== undefined) return { ...problem, hint: nearest(action, actionNames(schema)) };
-  const hole = untyped.find((u) => problem.detail.includes(`\`${u.path}\``));
-  return hole === undefined ? problem : { ...problem, hint: `${hole.path} of ${hole.tool} cannot be read by a policy: ${hole.why}` };
-}
-
-const actionNames = (schema: Vocabulary["schema"]): readonly string[] => Object.keys((schema[""] as { actions: object }).actions);
 
 function uniqueIds(parsed: readonly Parsed[], problems: PolicyProblem[]): void {
   const seen = new Map<string, Parsed>();
@@ -188,7 +131,7 @@ const annotated = ({ piece }: Pick<Parsed, "piece">, name: string): number => pi
 
 /** What is redacted must be a text that some tool under this policy takes. */
 function redactions({ file, piece, policy }: Parsed, cast: Cast, args: ReadonlyMap<string, ArgType>): readonly PolicyProblem[] {
-  const covered = cast.tools.filter((t) => coversTool(policy.json, t));
+  const covered = cast.tools.filter((t) => isUnder(policy.json, t));
   return policy.duties.edits.flatMap(({ path }) => {
     if (covered.some((t) => typeAt(args.get(t.name), path)?.kind === "string")) return [];
     return [
@@ -199,13 +142,6 @@ function redactions({ file, piece, policy }: Parsed, cast: Cast, args: ReadonlyM
         hint: "redact a text argument of a tool that the policy permits",
       },
     ];
-  });
-}
-
-function coversTool(json: PolicyJson, tool: Cast["tools"][number]): boolean {
-  return holds(json.action, {
-    uid: { type: "Action", id: `tool:${tool.name}` },
-    parents: tool.effects.map((id) => ({ type: "Action", id })),
   });
 }
 

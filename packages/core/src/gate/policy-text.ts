@@ -100,6 +100,46 @@ export function annotationAt(text: string, name: string): number {
   return 0;
 }
 
+/** Where the nth test for these attributes stands (`has a.b`); the policy itself where it is not found. */
+export function hasAt(text: string, attrs: readonly string[], nth: number): number {
+  let left = nth;
+  for (const at of codeAt(text)) {
+    const [, quoted, plain] = HAS.exec(text.slice(at, at + 1_000)) ?? [];
+    const named = quoted === undefined ? plain?.split(".").map((part) => part.trim()) : [unquoted(quoted)];
+    if (named === undefined || /[\w.@]/.test(text.charAt(at - 1)) || named.join("\n") !== attrs.join("\n")) continue;
+    if (left === 0) return at;
+    left -= 1;
+  }
+  return 0;
+}
+const HAS = /^has\b\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*))/;
+
+/** Where an attribute of this name is first read; the policy itself where it is not found. */
+export function readAt(text: string, attr: string): number {
+  for (const at of codeAt(text)) {
+    const [, plain, quoted] = /^(?:\.\s*([A-Za-z_]\w*)|\[\s*"((?:[^"\\]|\\.)*)"\s*\])/.exec(text.slice(at, at + 1_000)) ?? [];
+    if (plain === attr || (quoted !== undefined && unquoted(quoted) === attr)) return at;
+  }
+  return 0;
+}
+
+/** Every place that stands in no string and no comment. */
+function* codeAt(text: string): Iterable<number> {
+  for (let i = 0; i < text.length; i += 1) {
+    if (text.startsWith("//", i)) i = lineEnd(text, i);
+    else if (text[i] === '"') i = stringEnd(text, i);
+    else yield i;
+  }
+}
+
+function unquoted(text: string): string {
+  try {
+    return String(JSON.parse(`"${text}"`));
+  } catch {
+    return text; // an escape that only Cedar knows
+  }
+}
+
 export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonly<Record<string, string | null>>): ReadDuties {
   const wrong = (annotation: string, detail: string, hint: string): ReadDuties => ({ kind: "wrong", annotation, detail, hint });
   for (const name of Object.keys(given)) {

@@ -141,7 +141,9 @@ function insideOfHas(
   return [];
 }
 
-function chainOf(expr: unknown): { readonly variable: Variable; readonly path: readonly string[] } | null {
+/** An attribute chain that starts at a variable: `context.args.path`. Null for any other expression. */
+export type Chain = Readonly<{ variable: Variable; path: readonly string[] }>;
+export function chainOf(expr: unknown): Chain | null {
   const path: string[] = [];
   for (let at = expr; ; ) {
     if (typeof at !== "object" || at === null) return null;

@@ -3,7 +3,7 @@
  * G6 the schema is generated from the tools, so a policy that names a tool or an argument that does not exist does not load.
  */
 import { type Effect, isKnowledgeTool, type Json, type Tool } from "../vocab/index.ts";
-import { argTypes, isPlain, RESERVED, type RecordType, toSchemaType, type Untyped } from "./arg-types.ts";
+import { argTypes, isPlain, OPAQUE_TYPE, RESERVED, type RecordType, toSchemaType, type Untyped } from "./arg-types.ts";
 import { mustBeGiven } from "./targets.ts";
 import { USER_ACTIONS } from "./user-acts.ts";
 
@@ -43,9 +43,13 @@ const OWN_TYPES = new Set([
   "Label",
   "Schedule",
   "Project",
+  OPAQUE_TYPE,
 ]);
 
-export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
+/** Of a tool, what the vocabulary is made from. */
+export type ToldTool = Pick<Tool, "name" | "inputSchema" | "effects" | "resourceTypes" | "targets" | "outgoing">;
+
+export function vocabularyOf({ tools }: Readonly<{ tools: readonly ToldTool[] }>): Vocabulary {
   const typed = new Map(tools.map((tool) => [tool.name, argTypes(tool.inputSchema)]));
   const declared = tools.flatMap((t) => t.resourceTypes).filter((t) => !OWN_TYPES.has(t));
   const resourceTypes = [...new Set([...RESOURCES, ...declared])].sort();
@@ -106,6 +110,7 @@ export function vocabularyOf({ tools }: Pick<Cast, "tools">): Vocabulary {
     KnownSet: entity(id),
     Label: entity({ ...id, session: text, agent: text }, ofAgent),
     Schedule: entity({ ...id, agent: text, requester: text }, ofAgent),
+    [OPAQUE_TYPE]: entity(),
   };
   const spaces: Record<string, Record<string, Json>> = {};
   for (const type of resourceTypes) {
@@ -128,7 +133,7 @@ const COUNTS = record({ turn: LONG, session: LONG, hour: LONG, day: LONG });
 const named = (name: string, required = true) => ({ type: "EntityOrCommon", name, required });
 
 /** An argument that need not be given has facts only when it is: a policy tests for them with `has`. */
-function factsType({ targets, outgoing, inputSchema }: Tool): Shape {
+function factsType({ targets, outgoing, inputSchema }: ToldTool): Shape {
   const required = (arg: string): boolean => mustBeGiven(inputSchema, arg);
   return {
     ...record({
@@ -143,7 +148,7 @@ const TEXTS = { type: "Set", element: { type: "String" }, required: true };
 const FLAG = { type: "Boolean", required: true };
 const ABOUT = { inRequest: FLAG, known: FLAG, vouched: FLAG, seenUnder: TEXTS };
 
-const commonTypes = (tools: readonly Tool[]): Shape => ({
+const commonTypes = (tools: readonly ToldTool[]): Shape => ({
   OrgateCounts: COUNTS,
   OrgateTarget: record({ ...ABOUT, calls: named("OrgateCounts"), name: { type: "String", required: false }, nameInRequest: FLAG }),
   OrgateTargets: record({ ...ABOUT, count: LONG }),

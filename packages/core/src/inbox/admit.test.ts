@@ -38,8 +38,16 @@ const standing: Standing = {
   isUnknown: (call) => call === "1.0",
   isOpenChild: (call, child) => call === "1.0" && child === "s_00000002",
 };
-const put = (wish: Wish, at: Partial<Standing> = {}, by: Principal = ann, arrivedAt = 50) => {
-  const intent: Intent = { id: intentId("i1"), session: sessionId("s_00000001"), at: millis(1), by, key: null, wish, signature: null };
+const put = (wish: Wish, at: Partial<Standing> = {}, by: Principal = ann, arrivedAt = 50, signedAt = 1) => {
+  const intent: Intent = {
+    id: intentId("i1"),
+    session: sessionId("s_00000001"),
+    at: millis(signedAt),
+    by,
+    key: null,
+    wish,
+    signature: null,
+  };
   return admit({ intent, arrivedAt: millis(arrivedAt) }, { ...standing, ...at });
 };
 const answer = (given: Answer = { kind: "approve" }, bound = d1): Wish => ({
@@ -118,6 +126,11 @@ describe("answers", () => {
     expect(put(answer({ kind: "approve" }, d2))).toEqual(refused("another action"));
     expect(put(answer(), { question: () => null })).toEqual(refused("no open question"));
     expect(put(answer(), with_({ answer: { kind: "approve" } }))).toEqual(refused("answered already"));
+  });
+
+  test("J304 an answer that was signed too late is late, whenever its row says that it arrived", () => {
+    expect(put(answer(), with_({ expiresAt: millis(50) }), ann, 49, 50)).toEqual(refused("expired"));
+    expect(put(answer(), with_({ expiresAt: millis(50) }), ann, 49, 49)).toMatchObject({ kind: "event" });
   });
 
   test("Q11 in time by when it was put: at its due time it is too late", () => {

@@ -139,7 +139,10 @@ function spoken({ text, files = [] }: Spoken, becomes: (text: string, files: rea
   return read.kind === "files" ? event(becomes(text.toWellFormed(), read.files)) : refuse(describe(read.fault).message);
 }
 
-/** Bound to the id and the digest on screen, in time by the time it was put, and given by somebody who may. A model never answers. */
+/**
+ * Bound to the id and the digest on screen, in time, and given by somebody who may. A model never answers. Whoever can write a row can say when it arrived:
+ * an answer is in time only by what its signer says as well.
+ */
 function answer({ intent, arrivedAt }: Arrived, wish: Extract<Wish, { kind: "answer" }>, at: Standing): Admitted {
   const { id, by } = intent;
   const question = at.question(wish.approval);
@@ -147,7 +150,8 @@ function answer({ intent, arrivedAt }: Arrived, wish: Extract<Wish, { kind: "ans
   if (question === null) return refuse(`there is no open question \`${wish.approval}\``);
   if (question.answer !== null) return refuse(`question \`${wish.approval}\` is answered already`);
   if (question.digest !== wish.digest) return refuse("the answer is bound to another action than the one that waits");
-  if (question.expiresAt !== null && arrivedAt >= question.expiresAt) return refuse(`question \`${wish.approval}\` had expired`);
+  if (question.expiresAt !== null && Math.max(arrivedAt, intent.at) >= question.expiresAt)
+    return refuse(`question \`${wish.approval}\` had expired`);
   if (wish.answer.kind !== "deny" && question.voters.includes(nameOf(by)))
     return refuse("this person has answered it already: the others have to be different people");
   const leave = at.mayAnswer(by.id, wish);

@@ -113,20 +113,25 @@ export function sealCheck(writer: WriterId, keys: KeyBook, ports: ProofPorts) {
   const used = new Set<KeyId>();
   let present: KeyId | null = null;
   return (c: StoredCommit, right: Digest = commitHash(c, ports.hash)): string | null => {
-    if (c.writer !== writer || !isWriterName(c.writer) || !Number.isSafeInteger(c.at)) return "it is malformed";
-    if (c.hash !== right) return "its hash does not match what it says";
-    if (parseRanges(c.ranges) === null) return "it does not say which entries it is about";
-    const key = keys.find(c.key);
-    if (key === undefined || key.of.kind !== "writer") return `key \`${c.key}\` is not certified for a writer`;
-    if (key.of.writer !== writer) return `key \`${c.key}\` is certified for another writer`;
-    if (!keys.trusted()) return "the keys of this journal do not go back to the given root key";
-    if (c.key !== present) {
-      if (used.has(c.key)) return `key \`${c.key}\` was replaced before`;
-      used.add(c.key);
-      present = c.key;
-    }
-    return ports.checkSignature(key.publicKey, sealText(right), c.signature) ? null : "its signature does not match";
+    const why = c.writer === writer ? whyBadSeal(c, keys, ports, right) : "it is malformed";
+    if (why !== null || c.key === present) return why;
+    if (used.has(c.key)) return `key \`${c.key}\` was replaced before`;
+    used.add(c.key);
+    present = c.key;
+    return null;
   };
+}
+
+/** Why one commit's hash, key or signature is not good; null when they are. Its place among its writer's other commits is not checked. */
+export function whyBadSeal(c: StoredCommit, keys: KeyBook, ports: ProofPorts, right: Digest = commitHash(c, ports.hash)): string | null {
+  if (!isWriterName(c.writer) || !Number.isSafeInteger(c.at)) return "it is malformed";
+  if (c.hash !== right) return "its hash does not match what it says";
+  if (parseRanges(c.ranges) === null) return "it does not say which entries it is about";
+  const key = keys.find(c.key);
+  if (key === undefined || key.of.kind !== "writer") return `key \`${c.key}\` is not certified for a writer`;
+  if (key.of.writer !== c.writer) return `key \`${c.key}\` is certified for another writer`;
+  if (!keys.trusted()) return "the keys of this journal do not go back to the given root key";
+  return ports.checkSignature(key.publicKey, sealText(right), c.signature) ? null : "its signature does not match";
 }
 
 export type KeyBook = Readonly<{ ring(): Keyring; find(key: KeyId): CertifiedKey | undefined; trusted(): boolean }>;

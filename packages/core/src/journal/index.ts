@@ -16,6 +16,7 @@ export { type ExportRead, type LineProblem, problemName, readExport } from "./re
 export * from "./schedules.ts";
 export * from "./seal.ts";
 export * from "./summary.ts";
+export * from "./trust.ts";
 export * from "./unknowns.ts";
 export * from "./unseal.ts";
 export type { Upcast, Upcasts } from "./upcasts.ts";

@@ -202,6 +202,7 @@ export async function drive(
   /** A row that cannot even be looked at is refused like any other: it must not block the session. */
   function judged(one: Arrived): Admitted {
     try {
+      if (s.taken.has(one.intent.id)) return { kind: "refused", reason: "it was taken before: a copy of an intent counts for nothing" };
       const genuine = p.authenticate(one.intent);
       const admitted = genuine.kind === "genuine" ? admit(one, standing(p, s, limits, toolDigest)) : genuine;
       if (admitted.kind === "event") canonical(admitted.event); // what cannot be written must not wait to fail the commit

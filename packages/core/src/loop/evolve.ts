@@ -109,6 +109,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     counted: 0,
     grantsDue: [],
     followUps: [],
+    taken: new Set(),
     spent: 0,
     micros: 0,
     unpriced: false,
@@ -140,6 +141,7 @@ export function evolve(s: State, entry: Entry): State {
   s.seq = entry.seq;
   s.at = entry.at;
   tallied(s.tally, s.agent.name, entry.at, e);
+  if ("intent" in e && e.intent !== null) s.taken.add(e.intent);
   switch (e.kind) {
     case "session.opened":
       for (const l of e.labels) s.labels.add(l);

@@ -107,6 +107,8 @@ export type State = {
   readonly grantsDue: Extract<JournalEvent, { kind: "grant.given" }>[];
   /** To be taken up when the turn has ended, in order: each starts one. */
   readonly followUps: FollowUp[];
+  /** Intents that have become events: a copy of one, put into the inbox again, is taken no second time. */
+  readonly taken: Set<IntentId>;
   /** Tokens of the turns before this one. */
   spent: number;
   /** What the turns before this one cost, and whether the price of some of it is not known. */

@@ -9,6 +9,7 @@ export type Fault =
   | { readonly kind: "entry-erased"; readonly stream: StreamId; readonly seq: Seq }
   | { readonly kind: "append-conflict"; readonly stream: StreamId; readonly expected: Seq; readonly found: Seq }
   | { readonly kind: "journal-unwritable"; readonly detail: string }
+  | { readonly kind: "journal-doubted"; readonly what: string; readonly detail: string }
   | { readonly kind: "journal-unreadable"; readonly file: string; readonly detail: string }
   | { readonly kind: "history-invalid"; readonly index: number; readonly detail: string }
   // holds
@@ -112,6 +113,11 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       return line(
         `the journal cannot be written: ${f.detail}`,
         "nothing was run after the last durable entry; mend the disk, then `orgate sessions resume`",
+      );
+    case "journal-doubted":
+      return line(
+        `the project is read-only, because its journal was changed from outside: ${f.what}: ${f.detail}`,
+        "run `orgate journal verify` and restore a journal that you trust; `orgate journal acknowledge` then lets work go on",
       );
     case "journal-unreadable":
       return line(

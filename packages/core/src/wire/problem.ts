@@ -50,6 +50,7 @@ const FAULTS: Readonly<Record<Fault["kind"], number>> = Object.freeze({
   "entry-erased": 410,
   "append-conflict": 409,
   "journal-unwritable": 503,
+  "journal-doubted": 503,
   "journal-unreadable": 503,
   "history-invalid": 422,
   halted: 409,

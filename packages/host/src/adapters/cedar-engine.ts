@@ -53,9 +53,10 @@ export function cedarEngine(wear: Wear = WEAR): Engine & Readonly<{ renewals(): 
     validate: (schema, policies) =>
       fresh(
         () =>
-          cedar.validate({ schema: schema as CedarWasm.Schema, policies: { staticPolicies: { ...policies } } }) as ReturnType<
-            Engine["validate"]
-          >,
+          cedar.validate({
+            schema: schema as CedarWasm.Schema,
+            policies: { staticPolicies: policies as unknown as Record<string, CedarWasm.Policy> },
+          }) as ReturnType<Engine["validate"]>,
       ),
     keep: (policies) =>
       fresh(() => {

@@ -25,8 +25,8 @@ export type OpenInbox = Inbox &
     close(): void;
   }>;
 
-/** `close` stops the looking; what is in the inbox stays. */
-export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter, "put">): OpenInbox {
+/** `close` stops the looking; what is in the inbox stays. `check` throws while nothing may be written. */
+export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter, "put">, check: () => void): OpenInbox {
   const pendingOf = db.prepare("SELECT id, session, intent, arrived_at FROM inbox WHERE session = ? AND taken = 0 ORDER BY arrival");
   const waitingSessions = db.prepare("SELECT DISTINCT session FROM inbox WHERE taken = 0");
   const takenOf = db.prepare("SELECT taken FROM inbox WHERE id = ?");
@@ -69,6 +69,7 @@ export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter
 
   return {
     async put(intent) {
+      check();
       const outcome = await writer.put(intent.id, intent.session, canonical(intent));
       if (outcome === "new") wake(intent.session);
       return outcome;

@@ -32,6 +32,7 @@ import {
   sealEntries,
   setsAside,
   summariseSealed,
+  type Trust,
   unknownChanges,
   type Waiting as WaitingQuestions,
   withQuestions,
@@ -55,12 +56,14 @@ import {
 } from "@orgate/core/vocab";
 import { type Inbox, openInbox } from "./inbox-sqlite.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
+import { type Alarms, openAlarms } from "./sqlite-alarms.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
 import { claimsOf } from "./sqlite-claims.ts";
 import { wrongCounts } from "./sqlite-counts.ts";
 import { wrongKnown } from "./sqlite-known.ts";
 import { type HoldRow, openReader, type SqliteReader, type StoredPlace, sha256, type Tally } from "./sqlite-reader.ts";
 import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
+import { openSeals, UNPROVED } from "./sqlite-seals.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite-unknowns.ts";
 import { type Erased, type Owner, openWriter, type SealedAppend } from "./sqlite-writer.ts";
@@ -72,6 +75,8 @@ export type StoreOptions = Readonly<{
   blobKey: string | Uint8Array;
   /** Asked once, as soon as the slot is taken. */
   keyFor: (writer: WriterId) => Readonly<{ key: KeyId; sign: Sign }>;
+  /** Whose seals count. What is read is believed only under such a seal. */
+  trust: (records: Records) => Trust;
   thread?: "main" | "worker";
   synchronous?: Synchronous;
   /** The database does not grow beyond so many pages of 4 KiB. */
@@ -100,6 +105,8 @@ export type ReadStore = Readonly<{
   >;
   inbox: Inbox;
   records: Records;
+  /** What was found wrong with the journal while it was used, by any process. While one stands, nothing is appended. */
+  alarms: Alarms;
   /** The last commit of each writer: what `verify --head` compares. */
   head(): Head;
   /** Rows that decisions rest on and that are not what the entries make of them: `counter NAME`, `set NAME`. Empty when all is well. */
@@ -134,16 +141,26 @@ export type { Erased } from "./sqlite-writer.ts";
 /** Whether anything was ever written here: before the first run there is nothing to look at. */
 export const hasJournal = (directory: string): boolean => existsSync(placesIn(directory).database);
 
-/** Throws `journal-unreadable`. With `create`, a project that has no journal yet gets an empty one. */
-export function openReadStore({ directory, create = false }: { readonly directory: string; readonly create?: boolean }): ReadStore {
+export type ReadOptions = Readonly<{
+  directory: string;
+  /** A project that has no journal yet gets an empty one. */
+  create?: boolean;
+  /** Null for whoever has not the project's root key: what they read is chained, and not proved. */
+  trust?: StoreOptions["trust"] | null;
+}>;
+
+/** Throws `journal-unreadable`. */
+export function openReadStore({ directory, create = false, trust = null }: ReadOptions): ReadStore {
   const places = placesIn(directory);
   const db = openDatabase(places, { create, synchronous: "full", maxPages: null });
-  const reader = openReader(db, places);
-  const inbox = openInbox(db, places.database, openWriter(db, places));
+  const alarms = openAlarms(directory);
+  const reader = openReader(db, places, (records) => (trust === null ? UNPROVED : openSeals({ db, trust, records, alarms, hash: sha256 })));
+  const inbox = openInbox(db, places.database, openWriter(db, places), () => mustBeTrusted(alarms));
   return {
     journal: { ...readingPart(reader), watch: (changed) => inbox.watchChanges(() => changed(null)) },
     inbox,
     records: reader.records,
+    alarms,
     head: () => headOf(reader),
     wrongRows: (now) => wrongRows(db, reader, now),
     holder: (session) => holderOf(session, { owner: null, reader, slots: places.writers }),
@@ -162,14 +179,15 @@ export function openStore(options: StoreOptions): Store {
   const db = openDatabase(places, open);
   const taken = closingOnError(db, () => writing(() => takeSlot(places.writers)));
   try {
-    const reader = openReader(db, places);
+    const alarms = openAlarms(directory);
+    const reader = openReader(db, places, (records) => openSeals({ db, trust: options.trust, records, alarms, hash: sha256 }));
     const owner: Owner = { writer: taken.writer, incarnation: writing(() => nextIncarnation(db, taken.writer)), pid: process.pid };
     const writer: AnyWriter = thread === "main" ? openWriter(db, places) : openWriterThread({ places, open });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
-    const inbox = openInbox(db, places.database, writer);
+    const inbox = openInbox(db, places.database, writer, () => mustBeTrusted(alarms));
     const [told, watchOthers] = [inbox.wake, inbox.watchChanges];
-    const journal = openJournal({ reader, writer, ports, owner, isAlive, blobKey: options.blobKey, told, watchOthers });
+    const journal = openJournal({ reader, writer, ports, owner, alarms, isAlive, blobKey: options.blobKey, told, watchOthers });
     let closing: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await journal.close();
@@ -182,6 +200,7 @@ export function openStore(options: StoreOptions): Store {
       journal: { ...withoutCheck(journal), close: () => (closing ??= close()) },
       inbox,
       records: reader.records,
+      alarms,
       head: () => headOf(reader),
       wrongRows: (now) => wrongRows(db, reader, now),
       holder: (session) => holderOf(session, { owner, reader, slots: places.writers }),
@@ -215,6 +234,7 @@ type JournalParts = Readonly<{
   writer: AnyWriter;
   ports: SealPorts;
   owner: Owner;
+  alarms: Alarms;
   isAlive: (hold: HoldRow) => boolean;
   blobKey: string | Uint8Array;
   /** An append has put something into the inbox of this session. */
@@ -222,7 +242,8 @@ type JournalParts = Readonly<{
   watchOthers: Inbox["watchChanges"];
 }>;
 
-function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, watchOthers }: JournalParts): Journal & { check(): void } {
+function openJournal(parts: JournalParts): Journal & { check(): void } {
+  const { reader, writer, ports, owner, alarms, isAlive, blobKey, told, watchOthers } = parts;
   const known = new Map<StreamId, Known>();
   const held = new Map<SessionId, Epoch>();
   const onlookers = new Set<(stream: StreamId | null) => void>();
@@ -233,9 +254,11 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
 
   const check = (): void => {
     if (stopped !== null) throw new FaultError(stopped);
+    mustBeTrusted(alarms);
   };
   function load(stream: StreamId): Known {
     const head = reader.stream(stream)?.head ?? EMPTY_STREAM;
+    if (head.seq > 0) reader.seals.prove({ stream, seq: head.seq, entryHash: head.hash }); // nothing is chained to what nobody sealed
     const fresh: Known = isSessionStream(stream)
       ? {
           head,
@@ -354,6 +377,7 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
       const result = answer instanceof Promise ? await answer : answer;
       if (result.kind === "done") {
         last = { number: sealed.number, hash: sealed.hash };
+        reader.seals.vouch(appends.flatMap((a) => a.entries.map((e) => e.entryHash)));
         for (const [stream, now] of ahead) if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
         for (const [w, first] of firsts) w.done(first);
         for (const { tells } of appends) for (const { session } of tells) told(session);
@@ -428,12 +452,18 @@ function openJournal({ reader, writer, ports, owner, isAlive, blobKey, told, wat
       };
     },
     keepCounts: async (names, now) => writer.keepCounts(names, now),
-    holds: (hold: Hold) => stopped === null && held.get(hold.session) === hold.epoch,
+    holds: (hold: Hold) => stopped === null && held.get(hold.session) === hold.epoch && alarms.standing().length === 0,
     async close() {
       while (busy || queue.length > 0) await nextTurn();
       stopped ??= { kind: "journal-unwritable", detail: "it is closed" };
     },
   };
+}
+
+/** Throws while an alarm stands. */
+function mustBeTrusted(alarms: Alarms): void {
+  const [alarm] = alarms.standing();
+  if (alarm !== undefined) throw new FaultError({ kind: "journal-doubted", what: alarm.what, detail: alarm.detail });
 }
 
 const withoutCheck = ({ check: _, ...journal }: Journal & { check(): void }): Journal => journal;

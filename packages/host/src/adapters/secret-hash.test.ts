@@ -1,31 +1,38 @@
+import { randomBytes, scryptSync } from "node:crypto";
 import { expect, test } from "vitest";
-import { fitsSecret, hashSecret, NOBODYS, newName, newSecret } from "./secret-hash.ts";
+import { fitsSecret, fitsSlowly, hashSecret, NOBODYS, newName, newSecret } from "./secret-hash.ts";
 
-test("W102 a secret fits its own hash alone, and the same secret is hashed differently each time", async () => {
+/** As earlier versions kept it. */
+function scryptOf(secret: string): string {
+  const salt = randomBytes(16);
+  const hash = scryptSync(secret, salt, 32, { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 });
+  return `scrypt$15$8$1$${salt.toString("base64url")}$${hash.toString("base64url")}`;
+}
+
+test("W102 W440 a secret fits its own hash alone, at once, and the same secret is hashed differently each time", async () => {
   const secret = newSecret();
   const [one, two] = await Promise.all([hashSecret(secret), hashSecret(secret)]);
   expect(secret).toMatch(/^[\w-]{43}$/);
   expect(newName()).toMatch(/^[0-9a-f]{16}$/);
   expect(one).not.toBe(two);
   expect(one).not.toContain(secret);
-  expect(await Promise.all([fitsSecret(secret, one), fitsSecret(secret, two)])).toEqual([true, true]);
-  expect(await fitsSecret(newSecret(), one)).toBe(false);
-  expect(await fitsSecret(secret, NOBODYS)).toBe(false);
+  expect([fitsSecret(secret, one), fitsSecret(secret, two)]).toEqual([true, true]);
+  expect(fitsSecret(newSecret(), one)).toBe(false);
+  expect(fitsSecret(secret, NOBODYS)).toBe(false);
+});
+
+test("W102 W440 a hash of an earlier version still counts, and takes its time", async () => {
+  const secret = newSecret();
+  const kept = scryptOf(secret);
+  expect(fitsSecret(secret, kept)).toBe(null);
+  expect([await fitsSlowly(secret, kept), await fitsSlowly(newSecret(), kept)]).toEqual([true, false]);
 });
 
 test("W102 what is kept in any other form, or was made weaker, fits nothing", async () => {
   const secret = newSecret();
   const kept = await hashSecret(secret);
-  const [name, , r, p, salt, hash] = kept.split("$");
-  const weaker = [name, "10", r, p, salt, hash].join("$");
-  for (const other of [
-    "",
-    secret,
-    weaker,
-    kept.replace("scrypt", "plain"),
-    `${kept}$`,
-    kept.slice(0, -1),
-    [name, "21", r, p, salt, hash].join("$"),
-  ])
-    expect([other, await fitsSecret(secret, other)]).toEqual([other, false]);
+  const slow = scryptOf(secret);
+  const cost = (log: string) => slow.replace("$15$", `$${log}$`);
+  for (const other of ["", secret, kept.replace("sha256", "plain"), `${kept}$`, kept.slice(0, -1), cost("10"), cost("21"), `${slow}$`])
+    expect([other, fitsSecret(secret, other) ?? (await fitsSlowly(secret, other))]).toEqual([other, false]);
 });

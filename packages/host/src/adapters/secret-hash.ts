@@ -1,17 +1,18 @@
 /**
- * Secrets that stand for people: 256 random bits, shown once, of which a memory-hard hash is kept.
+ * Secrets that stand for people: 256 random bits, shown once, of which a salted hash is kept.
  *
- * W102 of a secret only a memory-hard hash with a salt of its own is kept, and compared in constant time; a kept text of any other form fits nothing.
+ * W102 of a secret only a hash with a salt of its own is kept, and compared in constant time; a kept text of any other form fits nothing.
+ * W440 the check is cheap: nobody can guess 256 random bits, however fast, and a dear check lets whoever shows wrong keys use up the
+ *      processor. Earlier versions kept scrypt; those hashes still count.
  */
-import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 
-/** 32 MiB per try. A higher one may come: what is kept says its own. */
-const LOG_COST = 15;
 const LEAST_LOG_COST = 15;
 const MOST_LOG_COST = 20;
 const R = 8;
 const BYTES = 32;
-const KEPT = /^scrypt\$(\d{2})\$8\$1\$([\w-]{22})\$([\w-]{43})$/;
+const FAST = /^sha256\$([\w-]{22})\$([\w-]{43})$/;
+const SLOW = /^scrypt\$(\d{2})\$8\$1\$([\w-]{22})\$([\w-]{43})$/;
 
 /** 43 characters of base64url. */
 export const newSecret = (): string => randomBytes(BYTES).toString("base64url");
@@ -19,12 +20,21 @@ export const newName = (): string => randomBytes(8).toString("hex");
 
 export async function hashSecret(secret: string): Promise<string> {
   const salt = randomBytes(16);
-  const hash = await derive(secret, salt, LOG_COST);
-  return `scrypt$${LOG_COST}$${R}$1$${salt.toString("base64url")}$${hash.toString("base64url")}`;
+  return `sha256$${salt.toString("base64url")}$${digest(secret, salt).toString("base64url")}`;
 }
 
-export async function fitsSecret(secret: string, kept: string): Promise<boolean> {
-  const [, log, salt, hash] = KEPT.exec(kept) ?? [];
+/** At once; null where only a slow check can tell (`fitsSlowly`). */
+export function fitsSecret(secret: string, kept: string): boolean | null {
+  const [, salt, hash] = FAST.exec(kept) ?? [];
+  if (salt === undefined || hash === undefined) return SLOW.test(kept) ? null : false;
+  return timingSafeEqual(Buffer.from(hash, "base64url"), digest(secret, Buffer.from(salt, "base64url")));
+}
+
+const digest = (secret: string, salt: Buffer): Buffer => createHash("sha256").update(salt).update(secret).digest();
+
+/** Of a hash that an earlier version made: 32 MiB and tens of milliseconds. */
+export async function fitsSlowly(secret: string, kept: string): Promise<boolean> {
+  const [, log, salt, hash] = SLOW.exec(kept) ?? [];
   const cost = Number(log);
   if (salt === undefined || hash === undefined || cost < LEAST_LOG_COST || cost > MOST_LOG_COST) return false;
   const wanted = Buffer.from(hash, "base64url");
@@ -33,7 +43,7 @@ export async function fitsSecret(secret: string, kept: string): Promise<boolean>
 }
 
 /** Fits nothing, and takes as long to find out: for a name that nobody has. */
-export const NOBODYS = `scrypt$${LOG_COST}$${R}$1$${"A".repeat(22)}$${"A".repeat(43)}`;
+export const NOBODYS = `sha256$${"A".repeat(22)}$${"A".repeat(43)}`;
 
 const derive = (secret: string, salt: Buffer, log: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {

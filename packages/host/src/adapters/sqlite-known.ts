@@ -1,7 +1,8 @@
 /** Trusted sets as rows: kept by the events that extend and shorten them, made again from the entries, in the order they became durable, where the table is missing. */
 import type { DatabaseSync } from "node:sqlite";
 import { type KnownChange, type KnownPage, type KnownValue, knownChanges, type Records } from "@orgate/core/journal";
-import { millis, type StreamId, streamId } from "@orgate/core/vocab";
+import { type Entry, type JournalEvent, KNOWN, millis, type Seq, type StreamId, seq, streamId } from "@orgate/core/vocab";
+import type { Alarms } from "./sqlite-alarms.ts";
 import { eventsIn } from "./sqlite-unknowns.ts";
 
 export const KNOWN_SCHEMA = `
@@ -14,8 +15,8 @@ CREATE INDEX known_of_stream ON known_values (stream);
 
 /** Each by an index of its own. */
 export const KNOWN_SQL = Object.freeze({
-  cased: "SELECT 1 FROM known_values WHERE name = ? AND value = ?",
-  folded: "SELECT 1 FROM known_values WHERE name = ? AND folded = ?",
+  cased: "SELECT value, stream FROM known_values WHERE name = ? AND value = ?",
+  folded: "SELECT value, stream FROM known_values WHERE name = ? AND folded = ?",
   all: "SELECT name, value, stream, at FROM known_values WHERE (name, value) > (?, ?) ORDER BY name, value LIMIT ?",
   ofSet: "SELECT name, value, stream, at FROM known_values WHERE name = ? AND value > ? ORDER BY value LIMIT ?",
 });
@@ -25,15 +26,82 @@ export type KnownReader = Readonly<{
   page(page: KnownPage): readonly KnownValue[];
 }>;
 
-export function knownReader(db: DatabaseSync, safely: <T>(read: () => T) => T): KnownReader {
+/** `isSaid`: whether the sealed journal says what a row says. A row by itself vouches for nothing. */
+export function knownReader(db: DatabaseSync, safely: <T>(read: () => T) => T, isSaid: KnownProof): KnownReader {
   const [cased, folded, all, ofSet] = [KNOWN_SQL.cased, KNOWN_SQL.folded, KNOWN_SQL.all, KNOWN_SQL.ofSet].map((sql) => db.prepare(sql));
   return {
     has: (set, values, isCased) =>
-      safely(() => values.some((v) => (isCased ? cased?.get(set, v) : folded?.get(set, v.toLowerCase())) !== undefined)),
+      safely(() =>
+        values.some((v) =>
+          (isCased ? cased?.all(set, v) : folded?.all(set, v.toLowerCase()))?.some((row) =>
+            isSaid({ set, value: String(row.value), stream: streamId(String(row.stream)) }),
+          ),
+        ),
+      ),
     page: ({ set, after, most }) =>
       safely(
         () => (set === null ? all?.all(after?.set ?? "", after?.value ?? "", most) : ofSet?.all(set, after?.value ?? "", most)) ?? [],
       ).map((row) => ({ set: String(row.name), value: String(row.value), from: streamId(String(row.stream)), at: millis(Number(row.at)) })),
+  };
+}
+
+export type KnownProof = (row: Readonly<{ set: string; value: string; stream: StreamId }>) => boolean;
+type ProofNeeds = Readonly<{
+  db: DatabaseSync;
+  /** People's edits after this one, proved; `end` when there are no more. */
+  edits(after: Seq): Readonly<{ entries: readonly Entry[]; end: boolean }>;
+  /** The event of one entry, proved. */
+  event(stream: StreamId, place: Seq): JournalEvent | null;
+  alarms: Pick<Alarms, "raise">;
+}>;
+
+/** Rows that were looked up before: a few values are asked for again and again. */
+const MOST_SAID = 10_000;
+
+/**
+ * J305 a value is trusted when an entry says so that is sealed: one by which people added it, or one that its tool's session holds. What was taken out
+ * since is not trusted, whatever the row says.
+ */
+export function knownProof({ db, edits, event, alarms }: ProofNeeds): KnownProof {
+  const learned = db.prepare("SELECT seq, at FROM entries WHERE stream = ? AND kind LIKE 'known.learned%' ORDER BY seq DESC");
+  const added = new Map<string, number>();
+  const removed = new Map<string, number>();
+  const learnt = new Map<string, number>();
+  const keyOf = (...parts: readonly string[]): string => JSON.stringify(parts);
+  let through = seq(0);
+
+  function readEdits(): void {
+    for (;;) {
+      const page = edits(through);
+      for (const { seq: place, at, event: e } of page.entries) {
+        through = place;
+        if (e.kind === "known.added") added.set(keyOf(e.set, e.value), at);
+        else if (e.kind === "known.removed") removed.set(keyOf(e.set, e.value.toLowerCase()), at);
+      }
+      if (page.end) return;
+    }
+  }
+  function learntAt(set: string, value: string, stream: StreamId): number | null {
+    const key = keyOf(set, value, stream);
+    const known = learnt.get(key);
+    if (known !== undefined) return known;
+    for (const row of learned.all(stream)) {
+      const e = event(stream, seq(Number(row.seq)));
+      if (e?.kind !== "known.learned" || e.set !== set || !e.values.includes(value)) continue;
+      if (learnt.size >= MOST_SAID) learnt.clear();
+      learnt.set(key, Number(row.at));
+      return Number(row.at);
+    }
+    return null;
+  }
+  return ({ set, value, stream }) => {
+    readEdits();
+    const saidAt = stream === KNOWN ? (added.get(keyOf(set, value)) ?? null) : learntAt(set, value, stream);
+    if (saidAt === null) {
+      alarms.raise(`trusted value \`${value}\` of set \`${set}\``, `no sealed entry of stream \`${stream}\` says so`);
+      return false;
+    }
+    return saidAt >= (removed.get(keyOf(set, value.toLowerCase())) ?? 0);
   };
 }
 

@@ -27,6 +27,7 @@ import {
   FaultError,
   type Hash,
   type JournalEvent,
+  KNOWN,
   type Lately,
   millis,
   type Seq,
@@ -41,9 +42,10 @@ import { readBlobFile } from "./sqlite-blobs.ts";
 import { externalReader, mendClaims } from "./sqlite-claims.ts";
 import { countReader, mendCounts } from "./sqlite-counts.ts";
 import { type DeadLetterReader, deadLetterReader, mendDeadLetters } from "./sqlite-dead-letters.ts";
-import { type KnownReader, knownReader, mendKnown } from "./sqlite-known.ts";
+import { type KnownReader, knownProof, knownReader, mendKnown } from "./sqlite-known.ts";
 import { mendQuestions, type QuestionReader, questionReader } from "./sqlite-questions.ts";
 import { type Places, reading } from "./sqlite-schema.ts";
+import { type Seals, UNPROVED } from "./sqlite-seals.ts";
 import { eventsIn, mendUnknowns, type UnknownReader, unknownReader } from "./sqlite-unknowns.ts";
 
 export const sha256: Hash = (text) => digest(hashOf("sha256", text, "hex"));
@@ -85,6 +87,7 @@ export type SqliteReader = Readonly<{
   /** One entry as it is stored, and the commit that it was written in; null where there is none. */
   stored(stream: StreamId, place: Seq): StoredPlace | null;
   records: Records;
+  seals: Seals;
 }>;
 export type StoredPlace = Readonly<{ entry: StoredEntry; commit: StoredCommit }>;
 
@@ -95,7 +98,8 @@ export const STREAMS_SQL = "SELECT stream, seq FROM streams WHERE stream >= ? AN
 
 type Row = Record<string, SQLOutputValue>;
 
-export function openReader(db: DatabaseSync, places: Places): SqliteReader {
+/** `sealsOf`: how what is read is proved. */
+export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: Records) => Seals = () => UNPROVED): SqliteReader {
   const begin = db.prepare("BEGIN");
   const end = db.prepare("COMMIT");
   const heldRows = db.prepare(HELD_SQL);
@@ -205,32 +209,51 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
   mendCounts(db);
   mendKnown(db, () => records);
   const sessionWith = externalReader(db, safely);
+  const seals = sealsOf(records);
 
   function session(name: SessionId): SessionSummary | null {
     const row = safely(() => summaryOf.get(name));
     return row === undefined ? null : toSummary(row);
   }
+  function chunk(name: StreamId, after: Seq, most: number): Chunk {
+    const limit = Math.min(most, CHUNK);
+    const { head, before, stored } = snapshot(() => ({
+      head: stream(name)?.head ?? EMPTY_STREAM,
+      before: after === 0 ? EMPTY_STREAM.hash : (hashAt.get(name, after)?.entry_hash ?? null),
+      stored: storedAfter(name, after, limit),
+    }));
+    if (before === null) {
+      if (after > head.seq && stored.length === 0) return { entries: [], end: true };
+      throw new FaultError({ kind: "entry-bad", stream: name, seq: after, detail: "it is missing" });
+    }
+    const start = { seq: after, hash: digest(String(before)) };
+    const entries = unseal(name, start, stored, { hash: sha256, getBlob });
+    const ended = stored.length < limit;
+    const last = stored.at(-1);
+    if (ended) checkEnd(name, last === undefined ? start : { seq: last.seq, hash: last.entryHash }, head);
+    if (last !== undefined) safely(() => seals.prove(last)); // and so all that it is chained to
+    return { entries, end: ended };
+  }
+
+  /** One entry by itself, proved; null where there is none, or it cannot be read. */
+  function eventAt(name: StreamId, place: Seq): JournalEvent | null {
+    const [stored] = storedAfter(name, seq(place - 1), 1);
+    if (stored?.seq !== place) return null;
+    const read = unsealOne(stored, stored.previous, { hash: sha256, getBlob });
+    if (read.kind !== "entry") return null;
+    seals.prove(stored);
+    return read.entry.event;
+  }
+  const known = knownReader(
+    db,
+    safely,
+    knownProof({ db, edits: (after) => chunk(KNOWN, after, CHUNK), event: eventAt, alarms: seals.alarms }),
+  );
+
   return {
     stream,
     held,
-    chunk(name, after, most) {
-      const limit = Math.min(most, CHUNK);
-      const { head, before, stored } = snapshot(() => ({
-        head: stream(name)?.head ?? EMPTY_STREAM,
-        before: after === 0 ? EMPTY_STREAM.hash : (hashAt.get(name, after)?.entry_hash ?? null),
-        stored: storedAfter(name, after, limit),
-      }));
-      if (before === null) {
-        if (after > head.seq && stored.length === 0) return { entries: [], end: true };
-        throw new FaultError({ kind: "entry-bad", stream: name, seq: after, detail: "it is missing" });
-      }
-      const start = { seq: after, hash: digest(String(before)) };
-      const entries = unseal(name, start, stored, { hash: sha256, getBlob });
-      const ended = stored.length < limit;
-      const last = stored.at(-1);
-      if (ended) checkEnd(name, last === undefined ? start : { seq: last.seq, hash: last.entryHash }, head);
-      return { entries, end: ended };
-    },
+    chunk,
     writerHead(writer) {
       const row = safely(() => lastCommit.get(writer));
       return row === undefined ? FIRST_COMMIT : { number: Number(row.number), hash: digest(String(row.hash)) };
@@ -268,7 +291,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
     questions: questionReader(db, safely),
     unknowns: unknownReader(db, safely),
     counted: countReader(db, safely),
-    known: knownReader(db, safely),
+    known,
     deadLetters: deadLetterReader(db, safely),
     streams: (prefix) =>
       safely(() => streamsLike.all(prefix, prefix)).map((row) => ({ stream: streamId(String(row.stream)), seq: seq(Number(row.seq)) })),
@@ -287,6 +310,7 @@ export function openReader(db: DatabaseSync, places: Places): SqliteReader {
         return entry?.seq !== place || row === undefined ? null : { entry, commit: toCommit(row) };
       }),
     records,
+    seals,
   };
 }
 

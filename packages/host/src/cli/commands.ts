@@ -287,6 +287,22 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/journal-verify.ts")).verify,
   },
   {
+    name: "journal acknowledge",
+    summary: "let work go on after an alarm about the journal: you have looked, and say why it may",
+    args: [],
+    options: {
+      reason: { type: "string", value: "TEXT", help: "what you found and did; kept in alarms.jsonl beside the journal" },
+      "as-is": { type: "boolean", help: "although the journal still does not verify: what is bad stays refused, the rest goes on" },
+      as: AS,
+    },
+    notes: [
+      "An entry without a genuine seal turns the project read-only, in every process. Verify the journal, restore one that you trust, then acknowledge.",
+      "Exits 1, and nothing is acknowledged, while the journal does not verify, unless --as-is is given.",
+    ],
+    examples: ['orgate journal acknowledge --reason "restored the copy of Monday, head compared"'],
+    load: async () => (await import("../commands/journal-acknowledge.ts")).acknowledge,
+  },
+  {
     name: "journal export",
     summary: "write the journal, or one session, as a file that proves itself",
     args: [],

@@ -1,8 +1,10 @@
-/** Y52 what an agent's own file makes of its rules and settings: each policy as Cedar, with the rule and the line it comes from. */
+/** Y52 what an agent's own file makes of its rules and settings: each policy as Cedar, with the rule and the line it comes from; and the procedure that its bodies are. */
 import { FaultError } from "@orgate/core";
 import { EXIT, type Run } from "../cli/command.ts";
-import { visible } from "../cli/visible.ts";
-import { mustHaveSkills } from "../compose.ts";
+import type { Screen } from "../cli/screen.ts";
+import { visible, visibleLines } from "../cli/visible.ts";
+import { mustHaveSkills, symbiProblemAt } from "../compose.ts";
+import type { SymbiOrigin } from "../project-symbi.ts";
 import { agentNamed } from "./agents.ts";
 
 export const explain: Run = async (given, screen) => {
@@ -18,7 +20,9 @@ export const explain: Run = async (given, screen) => {
   const { file } = origin.source.symbi;
   if (given.json) {
     const labels = origin.draft.isPrivate ? ["private"] : [];
-    screen.line(JSON.stringify({ agent: agent.name, file, policies, limits: agent.limits, labels, tools: agent.tools.map((t) => t.name) }));
+    const procedure = origin.draft.procedure?.text ?? null;
+    const tools = agent.tools.map((t) => t.name);
+    screen.line(JSON.stringify({ agent: agent.name, file, policies, limits: agent.limits, labels, tools, procedure }));
     return EXIT.success;
   }
   const { paint } = screen;
@@ -30,8 +34,20 @@ export const explain: Run = async (given, screen) => {
     for (const text of laidOut(cedar)) screen.line(`  ${visible(text)}`);
     screen.line(`  ${paint("dim", shadow ? `recorded as ${id}, never enforced` : `decides as ${id}`)}`);
   }
+  tellProcedure(origin, screen);
   return EXIT.success;
 };
+
+/** What the model is told of the bodies; nothing of it runs. */
+function tellProcedure({ source: { symbi }, draft: { procedure } }: SymbiOrigin, screen: Screen): void {
+  if (procedure === null) return;
+  const { line: at } = symbiProblemAt(symbi, procedure.at, "", "");
+  screen.line();
+  screen.line(
+    `${screen.paint("dim", `${symbi.file}:${at}`)} its bodies are a part of its instructions; every call in them is decided when the model proposes it`,
+  );
+  for (const text of visibleLines(procedure.text).split("\n")) screen.line(`  ${text}`);
+}
 
 /** One annotation a line, and conditions on theirs. */
 function laidOut(cedar: string): readonly string[] {

@@ -12,6 +12,7 @@ import type { Config } from "../config.ts";
 import { tryFolder } from "../policies.ts";
 import { loadProjectAgents, type ProjectAgent, type ProjectAgents } from "../project-agents.ts";
 import { labelled, projectFiles } from "../project-modules.ts";
+import { procedureDoubts } from "../project-symbi.ts";
 import { schedulesIn, webhooksIn } from "../schedules/declaring.ts";
 import { optionsFor, printProblem } from "./policy.ts";
 import { projectOf } from "./project.ts";
@@ -32,6 +33,8 @@ export const list: Run = async (given, screen) => {
     description: symbi?.origin.draft.description ?? null,
     version: symbi?.origin.draft.version ?? null,
     author: symbi?.origin.draft.author ?? null,
+    license: symbi?.origin.draft.license ?? null,
+    tags: symbi?.origin.draft.tags ?? [],
     digest: agent.digest(sha256),
   }));
   if (given.json) screen.line(JSON.stringify(all));
@@ -85,6 +88,8 @@ export const show: Run = async (given, screen) => {
   field("digest", shown.digest);
   field("version", shown.version);
   field("author", shown.author);
+  field("license", shown.license);
+  field("tags", shown.tags.join(", "));
   field("model", [agent.model, ...agent.fallbacks.map((f) => f.model)].join(", then "));
   field("tools", shown.tools.join(", "));
   field("skills", shown.skills.join(", "));
@@ -124,6 +129,9 @@ function aboutOf({ symbi }: ProjectAgent) {
     description: draft?.description ?? null,
     version: draft?.version ?? null,
     author: draft?.author ?? null,
+    license: draft?.license ?? null,
+    tags: draft?.tags ?? [],
+    procedure: draft?.procedure?.text ?? null,
     input: draft?.input ?? null,
     labels: draft?.isPrivate === true ? ["private"] : [],
   };
@@ -178,7 +186,8 @@ async function problemsIn(given: Given): Promise<Validated> {
         agents.map(({ agent }) => agent),
       ),
     );
-    return { problems: report.problems, warnings: report.warnings.filter(({ file }) => isSymbi(file)), agents: names };
+    const doubts = agents.flatMap(({ agent, symbi }) => (symbi === undefined ? [] : procedureDoubts(agent, symbi.origin)));
+    return { problems: report.problems, warnings: [...doubts, ...report.warnings.filter(({ file }) => isSymbi(file))], agents: names };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     return { problems: [...problems, problemOf(error, config.root)], warnings: [], agents: [] };

@@ -179,7 +179,10 @@ async function journalIn({ journal: { directory } }: Config): Promise<Found> {
   if (!hasJournal(directory)) return { ok: true, detail: "none yet: it begins with the first run" };
   try {
     const look = openLook(directory);
+    const [alarm] = look.alarms.standing();
     await look.close();
+    if (alarm !== undefined)
+      return { ok: false, detail: why(new FaultError({ kind: "journal-doubted", what: alarm.what, detail: alarm.detail })) };
     return { ok: true, detail: `in ${directory}; \`orgate journal verify\` proves it` };
   } catch (error) {
     return { ok: false, detail: why(error) };

@@ -3,6 +3,7 @@ import { type Agent, type Entry, FaultError, type Live, type Model, type Princip
 import { type Head, headText } from "@orgate/core/journal";
 import { type Line, narrator } from "@orgate/core/journal/view";
 import { EXIT, type Given } from "../cli/command.ts";
+import { hintAsTyped, nextCommand } from "../cli/next-command.ts";
 import { bell, type Screen } from "../cli/screen.ts";
 import { count, duration } from "../cli/table.ts";
 import { visible, visibleLines, visibleStream } from "../cli/visible.ts";
@@ -173,12 +174,12 @@ export function printResult(given: Given, screen: Screen, head: Head, result: Ru
     `${paint(done ? "good" : "warn", result.sentence)}${result.detail === null ? "" : ` ${visible(result.detail)}.`} ${paint("dim", `(${numbers.join(", ")})`)}`,
   );
   for (const { approval } of result.questions) {
-    screen.line(`  yes: orgate approvals approve ${approval}`);
-    screen.line(`  no:  orgate approvals deny ${approval} --reason "…"`);
+    screen.line(`  yes: ${nextCommand(given, `approvals approve ${approval}`)}`);
+    screen.line(`  no:  ${nextCommand(given, `approvals deny ${approval} --reason "…"`)}`);
   }
   for (const u of result.unknowns)
     screen.line(`  ? ${visible(u.tool)} ${u.call}: nobody knows whether it took effect (${u.outcome.cause})`);
-  if (!done && result.questions.length === 0) screen.line(`${paint("dim", "next:")} ${result.next}`);
+  if (!done && result.questions.length === 0) screen.line(`${paint("dim", "next:")} ${hintAsTyped(result.next, given.env)}`);
   screen.line(paint("dim", `session ${result.session}`));
   screen.line(paint("dim", `journal head ${headText(head)}`));
   return exitOf(result);

@@ -4,6 +4,7 @@ import { basename, dirname, join, matchesGlob, relative, resolve } from "node:pa
 import { createInterface } from "node:readline/promises";
 import { FaultError } from "@orgate/core";
 import { EXIT, type Given, LEFT, type Run } from "../cli/command.ts";
+import { commandName, nextCommand, shellWord } from "../cli/next-command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { visible } from "../cli/visible.ts";
 import { conductorFiles, coordinatorFiles, shellFiles, starterPolicies } from "../starter/policies.ts";
@@ -35,15 +36,14 @@ export const init: Run = async (given, screen) => {
     const where = relative(given.cwd, folder);
     const said = JSON.stringify(first);
     const more = kept.includes("README.md") ? "" : ", then see README.md";
-    screen.line(`${screen.paint("dim", "next:")} ${where === "" ? "" : `cd ${word(where)} && `}orgate run ${agent} --input ${said}${more}`);
+    const run = `run ${agent} --input ${said}`;
+    const byName = commandName(given.env) === "orgate" && where !== "";
+    const next = byName
+      ? `cd ${shellWord(where)} && orgate ${run}`
+      : nextCommand({ env: given.env, project: where === "" ? null : where }, run);
+    screen.line(`${screen.paint("dim", "next:")} ${next}${more}`);
   }
   return EXIT.success;
-};
-
-/** As one word of a shell, whatever is in it. */
-const word = (path: string): string => {
-  const plain = path.startsWith("-") ? `./${path}` : path;
-  return /^[\w@%+=:,./-]+$/.test(plain) ? plain : `'${visible(plain).replaceAll("'", "'\\''")}'`;
 };
 
 const isIgnored = (folder: string): boolean =>

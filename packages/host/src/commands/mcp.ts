@@ -2,6 +2,7 @@
 import { type Digest, FaultError, type Principal } from "@orgate/core";
 import { diffLines, withContext } from "@orgate/core/journal/view";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
+import { nextCommand } from "../cli/next-command.ts";
 import type { Paint, Tone } from "../cli/paint.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, table } from "../cli/table.ts";
@@ -146,7 +147,9 @@ export const diff: Run = async (given, screen) => {
   else if (changes.length === 0) screen.line(`${visible(name)} offers what was accepted, and nothing else`);
   else {
     showDifferences(changes, screen);
-    screen.line(`${screen.paint("dim", "next:")} orgate mcp trust ${visible(name)} --digest ${catalogueDigest(now, sha256).slice(0, 16)}`);
+    screen.line(
+      `${screen.paint("dim", "next:")} ${nextCommand(given, `mcp trust ${visible(name)} --digest ${catalogueDigest(now, sha256).slice(0, 16)}`)}`,
+    );
   }
   return changes.length === 0 ? EXIT.success : EXIT.failure;
 };

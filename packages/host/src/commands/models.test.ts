@@ -73,7 +73,9 @@ describe("M53 M56 what is there to use", () => {
     expect(well.stdout).not.toContain("canary");
   });
 
-  test("T100 doctor says that programs can be run and who holds their limits, or why not and what to do", async () => {
+  test("T100 doctor says that programs can be run and who holds their limits, or why not and what to do", {
+    tags: ["sandbox"],
+  }, async () => {
     const desk = deskWith({});
     const told = JSON.parse((await desk.orgate("doctor", "--json")).stdout);
     expect(told.sandbox).toMatchObject({ ok: true, detail: expect.stringMatching(/^bubblewrap; limits held by .+, each shown in force$/) });

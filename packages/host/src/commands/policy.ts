@@ -55,7 +55,9 @@ export const check: Run = async (given, screen) => {
     for (const problem of problems) printProblem(screen, "bad", problem);
     for (const warning of warnings) printProblem(screen, "warn", warning);
     for (const { tool, path, why } of untyped)
-      screen.line(`${screen.paint("dim", "note:")} no policy can read ${visible(`${path} of ${tool}`)}: ${visible(why)}`);
+      screen.line(
+        `${screen.paint("dim", "note:")} no policy can read ${visible(`${path} of ${tool}`)}, only ask whether it is given: ${visible(why)}`,
+      );
     if (loading.kind === "loaded")
       screen.line(
         `${screen.paint("good", "ok")} ${count(loading.loaded.policies.length, "policy", "policies")}, ${count(cases.length, "case")} as expected, digest ${loading.loaded.digest.slice(0, 12)}`,

@@ -141,6 +141,7 @@ function coordinatorOf(around: Around): Promise<Coordinator> {
     describe: () => description, // for anybody: made once
     config,
     names: config.server.names,
+    proxies: config.server.proxies,
     atOnce: config.server.turnsAtOnce,
     log,
     ...(declares === null ? {} : { declares }),

@@ -2,6 +2,7 @@ import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type 
 import { decodePayload, type SessionSummary } from "@orgate/core/journal";
 import { filesText, narrator } from "@orgate/core/journal/view";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
+import { nextCommand } from "../cli/next-command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
@@ -148,7 +149,7 @@ export const fork: Run = async (given, screen) => {
         screen.line(
           screen.paint("warn", `${count(unknown.length, "call")} (${unknown.join(", ")}) had no outcome there, and the agent is told so`),
         );
-      screen.line(screen.paint("dim", `go on: orgate run ${visible(made.agent)} --session ${made.session} --input "…"`));
+      screen.line(screen.paint("dim", `go on: ${nextCommand(given, `run ${visible(made.agent)} --session ${made.session} --input "…"`)}`));
     }
     return EXIT.success;
   });

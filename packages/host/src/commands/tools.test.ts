@@ -78,7 +78,7 @@ describe("tools", () => {
     expect(await desk.json("sessions", "list")).toEqual([]);
   });
 
-  test("T65 T66 run goes through the gate and the journal; its evidence is whole", async () => {
+  test("T65 T66 run goes through the gate and the journal; its evidence is whole", { tags: ["sandbox"] }, async () => {
     const ran = (await desk.json("tools", "run", "say", "--arg", "text=hello")) as Ran;
     expect(ran).toMatchObject({ ending: "completed", output: expect.stringContaining("hello 1") });
     const envelope = await desk.json("journal", "evidence", `${ran.session}/1.0`);
@@ -120,7 +120,7 @@ describe("tools", () => {
     expect(JSON.parse(ran.stdout)).toMatchObject({ calls: 0, output: expect.stringContaining("no policy permits") });
   });
 
-  test("T44 T65 a manifest with human_approval asks, and runs once a person has said yes", async () => {
+  test("T44 T65 a manifest with human_approval asks, and runs once a person has said yes", { tags: ["sandbox"] }, async () => {
     const other = shop();
     other.write("tools/say.clad.toml", ECHO.replace('binary = "echo"', 'binary = "echo"\nhuman_approval = true'));
     const waiting = await other.orgate("tools", "run", "say", "--arg", "text=hello", "--json");

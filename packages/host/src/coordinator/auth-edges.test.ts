@@ -25,7 +25,7 @@ test("W112 a token of one kind is none of another, whatever it is called: a link
   const cookie = `orgate-4680=${key.token.replace("ogk_", "ogs_")}`;
   const asSignIn = await identity.authenticate(asking({ headers: { host: "127.0.0.1:4680", cookie } }));
   expect([asKey, asSignIn].map((one) => isProblem(one) && one.status)).toEqual([401, 401]);
-  const asLink = await identity.signIn(key.token.replace("ogk_", "ogl_"), "r");
+  const asLink = await identity.signIn(key.token.replace("ogk_", "ogl_"));
   expect("status" in asLink && asLink.status).toBe(401);
 });
 

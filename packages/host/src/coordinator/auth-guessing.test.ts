@@ -18,7 +18,7 @@ const soon = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test("W114 so many are checked at a time, so many wait, and the rest are told to come later", async () => {
   const { begun, check, end } = slow();
-  const guesses = guessing({ now: () => 0, atOnce: 2, waiting: 2 });
+  const guesses = guessing({ atOnce: 2, waiting: 2 });
   const asked = ["a", "b", "c", "d"].map((token) => guesses.check(token, "r", check));
   await soon();
   expect(begun()).toBe(2);
@@ -33,7 +33,7 @@ test("W114 so many are checked at a time, so many wait, and the rest are told to
 
 test("W114 what was found right is not checked again; the same at the same time is checked once", async () => {
   const { begun, check, end } = slow();
-  const guesses = guessing({ now: () => 0 });
+  const guesses = guessing();
   const both = [guesses.check("a", "r", check), guesses.check("a", "r", check)];
   await soon();
   end(true);
@@ -42,23 +42,31 @@ test("W114 what was found right is not checked again; the same at the same time 
   expect(begun()).toBe(1);
 });
 
-test("W114 after too many wrong ones from one address none from there is looked at for a while; others are, and what is known right is", async () => {
-  let now = 0;
-  const guesses = guessing({ now: () => now, wrong: 3, withinMs: 1_000 });
-  const no = async () => false;
-  const yes = async () => true;
-  expect(await guesses.check("good", "r", yes)).toBe("right");
-  for (const token of ["1", "2", "3"]) expect(await guesses.check(token, "r", no)).toBe("wrong");
-  expect(await guesses.check("4", "r", no)).toBe("later");
-  expect(await guesses.check("fine", "r", yes)).toBe("later");
-  expect(await guesses.check("good", "r", yes)).toBe("right");
-  expect(await guesses.check("fine", "another", yes)).toBe("right");
-  now = 1_000;
-  expect(await guesses.check("4", "r", no)).toBe("wrong");
+test("W114 those who wait for one key hold up no other key, and what is known right is not checked", async () => {
+  const { begun, check, end } = slow();
+  const guesses = guessing({ atOnce: 1, waiting: 3 });
+  const first = guesses.check("w1", "attacked", check);
+  const waiting = ["w2", "w3", "w4"].map((token) => guesses.check(token, "attacked", check));
+  await soon();
+  expect(await guesses.check("w5", "attacked", check)).toBe("later");
+  const other = guesses.check("good", "mine", check);
+  await soon();
+  for (const right of [false, false, true]) {
+    end(right);
+    await soon();
+  }
+  expect([await first, await waiting[0], await other]).toEqual(["wrong", "wrong", "right"]);
+  expect(await guesses.check("good", "mine", check)).toBe("right");
+  for (let i = 0; i < 2; i += 1) {
+    end(false);
+    await soon();
+  }
+  expect(await Promise.all(waiting)).toEqual(["wrong", "wrong", "wrong"]);
+  expect(begun()).toBe(5);
 });
 
 test("W114 a check that fails is no answer, and holds nobody up", async () => {
-  const guesses = guessing({ now: () => 0, atOnce: 1 });
+  const guesses = guessing({ atOnce: 1 });
   await expect(guesses.check("a", "r", () => Promise.reject(new Error("no memory")))).rejects.toThrow("no memory");
   expect(await guesses.check("a", "r", async () => true)).toBe("right");
 });

@@ -64,7 +64,6 @@ beforeAll(async () => {
     now,
     origins: () => [at.url],
     desks: [],
-    guesses: { wrong: 10_000 },
   });
   const handlers = Object.fromEntries(
     ROUTE_NAMES.map((name) => [

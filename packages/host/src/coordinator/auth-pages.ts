@@ -35,7 +35,7 @@ async function signIn(door: Door, asking: Asking, body: string): Promise<PageRep
   const foreign = crossSite(asking, door.origins()); // nobody is signed in as somebody else by another site's page
   if (foreign !== null) return problem(foreign);
   if (body.length > MOST_BODY) return problem(wireProblem("too-large", "that is no link", "open the link in a browser"));
-  const came = await door.signIn(linkIn(body), asking.remote);
+  const came = await door.signIn(linkIn(body));
   if ("status" in came) return problem(came);
   const seconds = Math.floor((came.until - door.now()) / 1_000);
   return { status: 204, headers: { ...PRIVATE, "set-cookie": cookiesFor(door.cookies(asking), came.token, seconds) }, body: "" };

@@ -76,7 +76,7 @@ test("W170 somebody has signed in once a link was used; a link that nobody used 
   await give({ means: "key" });
   const link = await give({ means: "link", until: clock.now + LINK_MS });
   expect(hasSignedIn(await identity.book.refresh(), "ann")).toBe(false);
-  await identity.signIn(link.token, "r");
+  await identity.signIn(link.token);
   const all = await identity.book.refresh();
   expect([hasSignedIn(all, "ann"), hasSignedIn(all, "bob")]).toEqual([true, false]);
 });
@@ -84,19 +84,19 @@ test("W170 somebody has signed in once a link was used; a link that nobody used 
 test("W103 a link signs in once, however many use it at the same time, in however many processes", async () => {
   const { identity, give, another, clock } = await open();
   const { token, access } = await give({ means: "link", until: clock.now + LINK_MS });
-  const here = Array.from({ length: 3 }, () => identity.signIn(token, "r"));
+  const here = Array.from({ length: 3 }, () => identity.signIn(token));
   const elsewhere = [another(), another()].map((book) => book.exchange(access, millis(clock.now + SIGN_IN_MS)));
   const came = await Promise.all([...here, ...elsewhere]);
   expect(came.filter((one) => one !== null && !("status" in one))).toHaveLength(1);
-  expect(await identity.signIn(token, "r")).toMatchObject({ status: 401 });
+  expect(await identity.signIn(token)).toMatchObject({ status: 401 });
   const given = [...identity.book.all().values()];
   expect(given.filter((one) => one.means === "sign-in" && one.from === access)).toHaveLength(1);
   const late = await give({ means: "link", until: clock.now + LINK_MS });
   clock.now += LINK_MS;
-  expect(await identity.signIn(late.token, "r")).toMatchObject({ status: 401, detail: "this link is expired" });
+  expect(await identity.signIn(late.token)).toMatchObject({ status: 401, detail: "this link is expired" });
   expect(await another().exchange(late.access, millis(clock.now + 1))).toBeNull();
   const key = await give();
-  expect(await identity.signIn(key.token, "r")).toMatchObject({ status: 401 });
+  expect(await identity.signIn(key.token)).toMatchObject({ status: 401 });
   expect(await another().exchange(key.access, millis(clock.now + 1))).toBeNull();
 });
 

@@ -29,7 +29,7 @@ export type IdentityOptions = Readonly<{
   origins(): readonly string[];
   /** Agents that act for whoever speaks with them. */
   desks: readonly string[];
-  guesses?: Omit<GuessingOptions, "now">;
+  guesses?: GuessingOptions;
 }>;
 
 export type Ticket = Readonly<{ ticket: string; expiresAt: Millis }>;
@@ -49,7 +49,7 @@ export type Identity = Access &
     /** A link to sign in with, once, within a quarter of an hour. */
     link(person: string, by: Principal): Promise<string>;
     /** The token of a sign-in for a link; null when the link is good no more. */
-    signIn(link: string, remote: string): Promise<SignedIn | Problem>;
+    signIn(link: string): Promise<SignedIn | Problem>;
     /** Ends the sign-in whose cookie this is. */
     signOut(asking: Asking): Promise<Problem | null>;
     /** What they are called at the address that was asked. */
@@ -66,7 +66,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   const { place, gate, now, origins } = options;
   const book = accessBook({ journal: place.store.journal, secrets: secretPort, now });
   const operators = operatorsOf(options.directory, place.keyring);
-  const guesses: Guessing = guessing({ now, ...options.guesses });
+  const guesses: Guessing = guessing(options.guesses);
   const waiting: Tickets<Readonly<{ caller: Caller; access: Given["access"] | null; origin: string | null }>> = tickets(
     now,
     secretPort.newSecret,
@@ -98,21 +98,31 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     return caller;
   }
 
+  let asked: Promise<unknown> | null = null;
+  /** One read for all who wait for one: however many show what nobody knows, the journal is asked once at a time. */
+  function refreshOnce(): Promise<unknown> {
+    asked ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
+      asked = null; // whoever comes from now on may know of something newer
+      return book.refresh();
+    });
+    return asked;
+  }
+
   /** The access that a token is of, or why it is of none. A wrong one and an unknown one are told alike. */
-  async function prove(token: string, means: readonly Given["means"][], remote: string): Promise<Given | Problem> {
+  async function prove(token: string, means: readonly Given["means"][]): Promise<Given | Problem> {
     const read = readToken(token);
     if (read === null || !means.includes(read.means)) return unknown();
     const known = (): Given | null => {
       const one = book.all().get(read.access);
       return one?.means === read.means ? one : null;
     };
-    const found = await guesses.check(token, remote, async () => {
-      if (known() === null) await book.refresh(); // another process may have given it; who guesses too much has nothing read
-      return secretPort.fitsSecret(read.secret, known()?.check ?? secretPort.nobodys);
-    });
-    if (found === "later") return wireProblem("too-many", "too many wrong keys came from there", "try again in a minute");
+    if (known() === null) await refreshOnce(); // another process may have given it
+    const kept = known()?.check ?? secretPort.nobodys;
+    const fits = secretPort.fitsSecret(read.secret, kept);
+    const found = fits ?? (await guesses.check(token, read.access, () => secretPort.fitsSlowly(read.secret, kept)));
+    if (found === "later") return wireProblem("too-many", "too many wrong keys of this name were shown", "try again in a minute");
     const given = known();
-    if (found === "wrong" || given === null) return unknown();
+    if (found === false || found === "wrong" || given === null) return unknown();
     const why = lapsed(given, now());
     return why === null ? given : wireProblem("unauthenticated", `this ${given.means} is ${why}`, HINT);
   }
@@ -130,14 +140,14 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     const token = cookieIn(asking.headers, cookies(asking).signIn);
     if (token === null) return wireProblem("unauthenticated", "nothing says who is asking", HINT);
     const foreign = crossSite(asking, origins()) ?? forged(asking, token);
-    return foreign ?? enter(await prove(token, ["sign-in"], asking.remote));
+    return foreign ?? enter(await prove(token, ["sign-in"]));
   }
 
   async function authenticate(asking: Asking): Promise<Caller | Problem> {
     const { authorization } = asking.headers;
     if (authorization !== undefined) {
       const [, token = ""] = /^Bearer ([^\s]+)$/i.exec(authorization) ?? [];
-      return enter(await prove(token, ["key"], asking.remote));
+      return enter(await prove(token, ["key"]));
     }
     const shown = asking.query.getAll("token");
     if (asking.via !== "socket" || shown.length === 0) return byCookie(asking);
@@ -248,8 +258,8 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       const { token } = await book.give({ means: "link", person, agents: null, actions: null, until, note: "", by });
       return `${firstOf(origins())}/sign-in#${token}`;
     },
-    async signIn(link, remote) {
-      const given = await prove(link, ["link"], remote);
+    async signIn(link) {
+      const given = await prove(link, ["link"]);
       if ("status" in given) return given;
       await operators.open(given.person);
       const until = millis(now() + SIGN_IN_MS);

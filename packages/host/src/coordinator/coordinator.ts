@@ -14,6 +14,7 @@ import type { Access } from "./access.ts";
 import { apiOf, type Handlers } from "./api.ts";
 import { openDeliveries } from "./deliveries.ts";
 import { type Floor, openFloor } from "./floor.ts";
+import { lanesOf } from "./lanes.ts";
 import { BOUNDS, type Bounds } from "./limits.ts";
 import { errorText, type Log, NO_LOG } from "./logs.ts";
 import { openMetrics } from "./metrics.ts";
@@ -45,6 +46,7 @@ export type CoordinatorOptions = Readonly<{
   describe(): JsonObject;
   config?: Config | null;
   names?: readonly string[];
+  proxies?: readonly string[];
   bounds?: Partial<Bounds>;
   log?: Log;
   /** Sessions driven at once. */
@@ -80,7 +82,20 @@ export type Coordinator = RunningServer &
   }>;
 
 export async function openCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
-  const { runtime, access, keys, host, port, version, describe, config = null, names = [], pages = [], log = NO_LOG } = options;
+  const {
+    runtime,
+    access,
+    keys,
+    host,
+    port,
+    version,
+    describe,
+    config = null,
+    names = [],
+    proxies = [],
+    pages = [],
+    log = NO_LOG,
+  } = options;
   const bounds: Bounds = { ...BOUNDS, ...options.bounds };
   const now = (): number => Date.now();
   let server: RunningServer | null = null;
@@ -121,6 +136,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     probes,
     metrics,
     views,
+    lanes: lanesOf(),
     version,
     startedAt: now(),
     now,
@@ -165,6 +181,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
       host,
       port,
       names,
+      proxies,
       access,
       api,
       pages: [webhooks, ...pages],

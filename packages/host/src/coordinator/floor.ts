@@ -11,6 +11,7 @@
  */
 import {
   type Entry,
+  type Fault,
   FaultError,
   type Intent,
   type IntentId,
@@ -66,6 +67,14 @@ export type Floor = Readonly<{
 /** `how` it stood, and when something about it is due by itself. */
 type Left = Readonly<{ how: string; due: Millis | null }>;
 
+/** With these nothing is taken, however long anybody waits. */
+const JOURNAL_FAULTS: ReadonlySet<Fault["kind"]> = new Set([
+  "entry-bad",
+  "commit-bad",
+  "journal-doubted",
+  "journal-unwritable",
+  "journal-unreadable",
+]);
 const SWEEP_MS = 10_000;
 const PAGE = 500;
 
@@ -76,6 +85,8 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
   const knocked = new Set<SessionId>();
   /** How a session with something left to do stood when it was last left: until something comes there is nothing that could be done. */
   const leftAt = new Map<SessionId, Left>();
+  /** Who waits for a session to take what was put into its inbox. */
+  const waiting = new Map<SessionId, Set<(error: unknown) => void>>();
   let leaving = false;
 
   const wake = (session: SessionId): void => {
@@ -111,6 +122,7 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
     } catch (error) {
       if (isFault(error, "session-held") || (leaving && isFault(error, "runtime-closed"))) return; // its holder sees what has come
       told({ kind: "failed", session, error });
+      if (isFault(error) && JOURNAL_FAULTS.has(error.fault.kind)) for (const fail of [...(waiting.get(session) ?? [])]) fail(error);
     }
     const how = await standing(session).catch(() => null);
     if (how === null) leftAt.delete(session);
@@ -154,7 +166,9 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
   }
 
   async function untilTaken({ id, session }: Intent): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const others = waiting.get(session) ?? new Set();
+    waiting.set(session, others.add(reject));
     const look = (): void =>
       void inbox.state(id).then(
         (state) => state === "taken" && resolve(true),
@@ -168,6 +182,8 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
     } finally {
       stop();
       clearTimeout(timer);
+      others.delete(reject);
+      if (others.size === 0 && waiting.get(session) === others) waiting.delete(session);
     }
   }
 

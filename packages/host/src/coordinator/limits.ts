@@ -4,9 +4,10 @@
  * W66 a body that is too long is refused before it is read further, and the connection is closed.
  * W67 a request whose headers or body take too long to arrive is answered `408` and its connection closed; a reader that does not read is dropped.
  * W68 more connections than allowed, of all or of one address, are turned away at once; those that are there go on.
- * W69 whoever asks too often is told how long to wait, by caller; who is not known, by address. What is kept of them does not grow.
+ * W69 whoever asks too often is told how long to wait, by caller; who is not known, by source. What is kept of them does not grow.
  */
 import type { IncomingMessage } from "node:http";
+import { BlockList, isIP } from "node:net";
 import { type Problem, wireProblem } from "@orgate/core/wire";
 
 export type Bounds = Readonly<{
@@ -78,6 +79,43 @@ export function rateOf(burst: number, perSecond: number, most = 10_000): Rate {
     wait: (who, now) => waitFor(leftOf(who, now)),
     size: () => buckets.size,
   };
+}
+
+/**
+ * W443 where a request comes from: the address of its connection. Behind a proxy that is named, the last address in `X-Forwarded-For` that
+ * is not a proxy's own; what anybody else writes there is not believed. One network of IPv6 is one source, as one address of IPv4 is.
+ */
+export function sourceBehind(proxies: readonly string[]): (message: IncomingMessage) => string {
+  const ours = new BlockList();
+  for (const proxy of proxies) {
+    const [address = "", prefix] = proxy.split("/");
+    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+    if (prefix === undefined) ours.addAddress(address, family);
+    else ours.addSubnet(address, Number(prefix), family);
+  }
+  const isOurs = (address: string): boolean => isIP(address) !== 0 && ours.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  return ({ socket, headers }) => {
+    const direct = plainAddress(socket.remoteAddress ?? "");
+    if (!isOurs(direct)) return networkOf(direct);
+    const said = [headers["x-forwarded-for"] ?? ""]
+      .flat()
+      .join(",")
+      .split(",")
+      .map((one) => plainAddress(one.trim()));
+    const beyond = said.findLast((one) => one !== "" && !isOurs(one));
+    return networkOf(beyond !== undefined && isIP(beyond) !== 0 ? beyond : direct);
+  };
+}
+
+const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "");
+const networkOf = (address: string): string => (isIP(address) === 6 ? wholeOf(address).slice(0, 4).join(":") : address);
+
+/** The eight groups of an IPv6 address. */
+function wholeOf(address: string): readonly string[] {
+  const [head = "", tail] = address.replace(/%.*$/, "").toLowerCase().split("::");
+  const [before, after] = [head, tail ?? ""].map((part) => (part === "" ? [] : part.split(":")));
+  const missing = 8 - (before?.length ?? 0) - (after?.length ?? 0);
+  return [...(before ?? []), ...(tail === undefined ? [] : Array.from({ length: missing }, () => "0")), ...(after ?? [])];
 }
 
 export type Door = Readonly<{ enter(address: string): boolean; leave(address: string): void; inside(): number }>;

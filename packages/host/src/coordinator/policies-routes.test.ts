@@ -2,9 +2,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineAgent, POLICY } from "@orgate/core";
+import { defineAgent, defineTool, POLICY } from "@orgate/core";
 import { IDEMPOTENCY_KEY } from "@orgate/core/wire";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import * as z from "zod";
 import { readProject } from "../adapters/project-toml.ts";
 import { openPolicies } from "../policies.ts";
 import { type Serving, serving } from "./fixtures/serving.ts";
@@ -23,7 +24,8 @@ beforeEach(async () => {
   writeFileSync(join(folder, "orgate.toml"), '[project]\nname = "p"\n');
   writeFileSync(join(folder, "policies/base.cedar"), BASE);
   const config = readProject(folder);
-  const agents = [defineAgent({ name: "clerk", instructions: "x", model: "offline/echo" })];
+  const pay = defineTool({ name: "pay", description: "Pays.", input: z.strictObject({ amount: z.int() }), run: () => null });
+  const agents = [defineAgent({ name: "clerk", instructions: "x", model: "offline/echo", tools: [pay] })];
   at = await serving({ agents, gate: openPolicies(config, agents, "api"), serve: { config } });
 });
 afterEach(async () => {
@@ -173,4 +175,40 @@ test("W381 an earlier set is applied again through the same decision as any othe
   await post("/apply", files(shut));
   expect(await post("/apply", { set: first })).toMatchObject([403, { kind: "not-permitted" }]);
   expect(onDisk()).toBe(shut);
+});
+
+const table = (cases: readonly unknown[]) => ({ path: "base.cases.json", text: JSON.stringify(cases) });
+
+test("W444 W445 a check of a large set is made aside: others are answered before it is, more than three at once of a caller are refused, and cases are decided as ever", async () => {
+  const many = Array.from(
+    { length: 300 },
+    (_, n) =>
+      `@id("p${n}") permit(principal == Agent::"clerk", action == Action::"tool:pay", resource) when { context.args.amount < ${n} };`,
+  );
+  const pays = (amount: number, verdict: string) => ({
+    name: `pays ${amount}`,
+    agent: "clerk",
+    action: "tool:pay",
+    args: { amount },
+    verdict,
+  });
+  const body = { files: [{ path: "base.cedar", text: BASE + many.join("\n") }, table([pays(5, "allow"), pays(400, "deny")])] };
+  let done = 0;
+  const checks = [0, 1, 2].map(() =>
+    post("/check", body).finally(() => {
+      done += 1;
+    }),
+  );
+  const statuses = [];
+  for (let n = 0; n < 10; n += 1) statuses.push((await at.get("/api/v1/me")).status);
+  expect([statuses, done]).toEqual([Array(10).fill(200), 0]);
+  expect(await post("/check", body)).toMatchObject([429, { kind: "too-many", detail: expect.stringContaining("checks of policies") }]);
+  for (const found of await Promise.all(checks)) {
+    expect(found).toMatchObject([200, { ok: true, problems: [] }]);
+    expect(found[1]["cases"]).toMatchObject([{ passed: true }, { passed: true }]);
+  }
+  const [, wrong] = await post("/check", {
+    files: [...body.files.slice(0, 1), table([pays(5, "deny"), { ...pays(5, "allow"), args: { amount: "much" } }])],
+  });
+  expect(wrong).toMatchObject({ ok: false, cases: [{ passed: false }, { passed: false }] });
 });

@@ -12,11 +12,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex as Stream } from "node:stream";
 import { FaultError } from "@orgate/core";
-import { CLOSE, MOST_FRAME_BYTES, type Problem, problemFrom, type RouteName, wireProblem } from "@orgate/core/wire";
+import { API, CLOSE, MOST_FRAME_BYTES, type Problem, problemFrom, type RouteName, wireProblem } from "@orgate/core/wire";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Access, type Asking, type Caller, isProblem, strict } from "./access.ts";
 import { type Answer, give, isRefusal, rawProblem, refusal, refuse } from "./answering.ts";
-import { type Bounds, doorOf, rateOf } from "./limits.ts";
+import { type Bounds, doorOf, rateOf, sourceBehind } from "./limits.ts";
 import { errorText, type Log } from "./logs.ts";
 import type { Check, Probes } from "./probes.ts";
 
@@ -45,6 +45,8 @@ export type ServerOptions = Readonly<{
   port: number;
   /** Names under which it is reached beside its address: of a proxy in front of it. `*`: any. */
   names: readonly string[];
+  /** Addresses and networks of proxies in front of it: what they say of where a request comes from is believed, of nobody else. */
+  proxies?: readonly string[];
   access: Access;
   api: Api;
   pages: readonly Page[];
@@ -72,7 +74,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const access = strict(options.access);
   const door = doorOf(bounds);
   const rate = rateOf(bounds.burst, bounds.perSecond);
+  const halts = rateOf(bounds.burst, bounds.perSecond);
   const strangers = rateOf(bounds.strangersBurst, bounds.strangersPerSecond);
+  const sourceOf = sourceBehind(options.proxies ?? []);
   const open = new Map<WebSocket, Readonly<{ talk: Talk }> & { alive: boolean }>();
   let leaving = false;
   let isOurs: (host: string | undefined) => boolean = () => false;
@@ -123,7 +127,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     response.once("close", () => gone.abort());
     let [route, who]: [string, string | null] = ["none", null];
     try {
-      const asking = askingOf(message, "http");
+      const asking = askingOf(message, "http", sourceOf);
       if (!isOurs(message.headers.host)) throw refusal(wireProblem("bad-request", "this server has another name", "ask it under its own"));
       const caller = memoised(() => callerOf(asking));
       const found = (await probe(asking)) ?? (await page(asking, message));
@@ -155,18 +159,20 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     refuse(to, refused.problem, { ...refused.headers, ...close });
   }
 
-  /** Who it is; and whether they ask too often. W191: what costs nothing to refuse never keeps those waiting who show something. */
+  /**
+   * Who it is; and whether they ask too often.
+   * W441 what is shown is looked at first, whatever others have shown: only what is wrong is counted, by its source and by the key it claims to be.
+   * W442 a halt is not kept waiting by anything else that its caller asks.
+   */
   async function callerOf(asking: Asking): Promise<Caller> {
     const now = performance.now();
-    const shown = shownIn(asking);
-    const bucket = `${shown} ${asking.remote}`;
-    if (shown === "key" || shown === "cookie") mustWait(strangers.wait(bucket, now));
     const caller = await access.authenticate(asking);
     if (!isProblem(caller)) {
-      mustWait(rate.take(`${caller.principal.kind}:${caller.principal.id}`, now));
+      const own = asking.method === "POST" && asking.path === HALT ? halts : rate;
+      mustWait(own.take(`${caller.principal.kind}:${caller.principal.id}`, now));
       return caller;
     }
-    if (caller.status === 401) mustWait(strangers.take(bucket, now));
+    if (caller.status === 401) mustWait(Math.max(...guessedAt(asking).map((bucket) => strangers.take(bucket, now))));
     throw refusal(caller, caller.status === 401 ? { "www-authenticate": 'Bearer realm="orgate"' } : {});
   }
   function mustWait(ms: number): void {
@@ -203,7 +209,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
 
   async function upgrade(message: IncomingMessage, socket: Stream, head: Buffer): Promise<void> {
-    const asking = askingOf(message, "socket");
+    const asking = askingOf(message, "socket", sourceOf);
     if (leaving) throw refusal(wireProblem("unavailable", "the server is about to go", "connect again in a moment"));
     if (!isOurs(message.headers.host)) throw refusal(wireProblem("bad-request", "this server has another name", "ask it under its own"));
     const talk = Object.hasOwn(talks, asking.path) ? talks[asking.path] : undefined;
@@ -282,7 +288,7 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 const isAnyAddress = (host: string): boolean => host === "0.0.0.0" || host === "::";
 const nameIn = (host: string): string => host.toLowerCase().replace(/:\d+$/, "");
 
-function askingOf(message: IncomingMessage, via: Asking["via"]): Asking {
+function askingOf(message: IncomingMessage, via: Asking["via"], sourceOf: (message: IncomingMessage) => string): Asking {
   const [path = "/", ...rest] = (message.url ?? "/").split("?");
   return {
     via,
@@ -290,8 +296,17 @@ function askingOf(message: IncomingMessage, via: Asking["via"]): Asking {
     path,
     query: new URLSearchParams(rest.join("?")),
     headers: message.headers,
-    remote: message.socket.remoteAddress ?? "",
+    remote: sourceOf(message),
   };
+}
+
+const HALT = `${API}/halt`;
+
+/** What a wrong guess is counted under: what was shown, with where it comes from; and with the key or sign-in that it claims to be. */
+function guessedAt(asking: Asking): readonly string[] {
+  const shown = shownIn(asking);
+  const [claimed] = /og[ks]_[0-9a-f]{16}(?=_)/.exec(`${asking.headers.authorization ?? ""} ${asking.headers.cookie ?? ""}`) ?? [];
+  return [`${shown} ${asking.remote}`, ...(claimed === undefined ? [] : [`${claimed}`])];
 }
 
 /** What somebody shows of themselves. Any page of a browser can make it ask for nothing, or for a ticket; neither is worth guessing. */

@@ -1,3 +1,4 @@
+// @module-tag openssl
 import { execFileSync } from "node:child_process";
 import { type Json, type SessionId, seq } from "@orgate/core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag tmux
 // The commands that author, on a real terminal, in one session: typed, shown, answered by key, saved, in force. The offline author writes.
 import { afterEach, expect, test } from "vitest";
 import { makeDesk } from "../commands/fixtures/desk.ts";

@@ -1,3 +1,4 @@
+// @module-tag tmux
 // Every command, on a real terminal, in one session: what it says there. The shell's own server, a project on disk, the offline model.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

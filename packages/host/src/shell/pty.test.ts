@@ -15,7 +15,10 @@ function pane(desk: Desk, env: Readonly<Record<string, string>> = {}): Pane {
   return made;
 }
 
-test("S3 S10 S50 S64 S65 a paste sends nothing, a killed shell goes on where it was, lines are found again, a flood is drawn, and the terminal is given back: stopped, crashed, left", async () => {
+test("S3 S10 S50 S64 S65 a paste sends nothing, a killed shell goes on where it was, lines are found again, a flood is drawn, and the terminal is given back: stopped, crashed, left", {
+  tags: ["tmux"],
+  timeout: 120_000,
+}, async () => {
   const desk = makeDesk();
   ending.push(desk.remove);
   desk.write("agents/desk.ts", withMore(AGENT));
@@ -95,7 +98,7 @@ test("S3 S10 S50 S64 S65 a paste sends nothing, a killed shell goes on where it 
   await sees("Ctrl-C again leaves");
   keys("C-c");
   await sees("ended 0");
-}, 120_000);
+});
 
 /** A tool that ends the thread, once, and one that prints ten thousand lines. */
 const withMore = (agent: string): string =>
@@ -128,7 +131,10 @@ test("S62 without a terminal it speaks in lines, in front of a server of its own
   expect(stdout).not.toContain("\u001b");
 });
 
-test("S1 S66 S67 attached, the same: a server that is killed and started again is talked to as before; left for one's own and gone back to; nothing is coloured where nobody wants it", async () => {
+test("S1 S66 S67 attached, the same: a server that is killed and started again is talked to as before; left for one's own and gone back to; nothing is coloured where nobody wants it", {
+  tags: ["tmux"],
+  timeout: 120_000,
+}, async () => {
   const desk = makeDesk();
   ending.push(desk.remove);
   const served = async (port: string): Promise<Readonly<{ port: string; kill(): void }>> => {
@@ -161,4 +167,4 @@ test("S1 S66 S67 attached, the same: a server that is killed and started again i
   keys("/nonsense", "Enter"); // what was refused stands in the line again, so that nothing need follow it there
   await sees("there is no command");
   expect(tmux("capture-pane", "-p", "-e", "-S", "-3000")).not.toMatch(/\u001b\[[\d;]*[34][0-7]/); // not even what is wrong
-}, 120_000);
+});

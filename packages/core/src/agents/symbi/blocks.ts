@@ -14,7 +14,7 @@ export function scheduleOf({ name, entries }: ScheduleBlock, report: Report, pla
   const values = readEntries(entriesOf(entries), KEYS.schedule, "schedule", report);
   const { text, flag, number } = readers(values);
   const [agent, input, cron, at] = [text("agent"), text("input"), text("cron"), text("at")];
-  const missing = missingIn({ name, entries }, "schedule", { agent, input }, report);
+  const missing = missingIn({ name, entries }, "schedule", { agent }, report);
   if ((cron === null) === (at === null)) {
     const isTold = cron === null && (isSaid(entries, "cron") || isSaid(entries, "at"));
     if (!isTold)
@@ -26,15 +26,15 @@ export function scheduleOf({ name, entries }: ScheduleBlock, report: Report, pla
     return null;
   }
   const oneShot = flag("one_shot");
-  if (at !== null && oneShot !== null)
-    report(values.get("one_shot")?.keyAt ?? name.at, "`one_shot` has no effect with `at`, which fires once anyway", "take it out");
+  if (at !== null && oneShot === false)
+    report(values.get("one_shot")?.keyAt ?? name.at, "`one_shot` is false, and `at` fires once", "take it out, or give a `cron`");
   atMost(values, "retries", MOST_RETRIES, report);
   checkInput(values, report);
-  if (missing || agent === null || input === null) return null;
+  if (missing || agent === null) return null;
   return {
     name: name.text,
     agent,
-    input,
+    input: input ?? `It is time for schedule \`${name.text}\`.`,
     when: cron !== null ? { kind: "cron", expression: cron } : { kind: "at", at: at ?? "" },
     timezone: text("timezone") ?? "UTC",
     oneShot: at !== null || oneShot === true,
@@ -75,7 +75,7 @@ export function webhookOf({ name, entries }: WebhookBlock, report: Report, place
   const [agent, path, provider] = [text("agent"), text("path"), text("provider")];
   const secrets = values.get("secret")?.secrets ?? [];
   const filter = filterOf(sectionsOf(entries), report);
-  const missing = missingIn({ name, entries }, "webhook", { agent, path, provider, secret: secrets[0] ?? null }, report);
+  const missing = missingIn({ name, entries }, "webhook", { agent, path, secret: secrets[0] ?? null }, report);
   if (path !== null && (!PATH.test(path) || path.split("/").includes("..")))
     report(values.get("path")?.at ?? name.at, `\`path\` is \`${path}\``, "begin with `/`, and use letters, digits, `/`, `_`, `.` and `-`");
   atMost(values, "max_bytes", MOST_BYTES, report);

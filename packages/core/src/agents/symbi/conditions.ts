@@ -5,12 +5,12 @@
  * Y31 an argument that is not there makes a rule stricter, never looser: what would be allowed on it is not, what would be denied on it is. Whoever wants it otherwise says so with `has`.
  */
 import { nearest } from "../../vocab/index.ts";
-import type { Expression } from "./tree.ts";
+import type { Expression, NamedArgument } from "./tree.ts";
 import { numberOf, type Report } from "./values.ts";
 
 /** Of a value: as policies see it. */
 export type ValueType =
-  | Readonly<{ kind: "string" | "long" | "decimal" | "boolean" | "user" }>
+  | Readonly<{ kind: "string" | "long" | "decimal" | "boolean" | "user" | "opaque" }>
   | Readonly<{ kind: "set"; of: ValueType }>
   | RecordType;
 export type RecordType = Readonly<{ kind: "record"; fields: ReadonlyMap<string, Readonly<{ type: ValueType; required: boolean }>> }>;
@@ -54,6 +54,9 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
     return null;
   };
 
+  const unnamed = ({ at, name }: NamedArgument): null =>
+    wrong(at, "a condition names no arguments", `take \`${name.text}\` out, and leave its value`);
+
   /** A yes or no, with what unknown means. */
   function truth(e: Expression, unknown: boolean): string | null {
     switch (e.kind) {
@@ -77,7 +80,9 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
         return atom(e, unknown);
       case "choice": {
         const test = value(e.condition);
-        const [then, otherwise] = [truth(e.then, unknown), truth(e.otherwise, unknown)];
+        const sides = sidesOf(e);
+        if (sides === null) return null;
+        const [then, otherwise] = [truth(sides[0], unknown), truth(sides[1], unknown)];
         if (test === null || then === null || otherwise === null) return null;
         if (test.type.kind !== "boolean") return wrong(e.condition.at, "this is neither true nor false", "compare it with something");
         // in brackets: what is joined to it by `&&` or `||` is no part of its last branch
@@ -145,6 +150,10 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
         return wrong(e.at, "a record cannot be compared", "compare its fields");
       case "lambda":
         return wrong(e.at, "not supported: functions in a condition", "conditions compare arguments, labels and counters");
+      case "instance":
+        return wrong(e.at, `a \`${e.type.text}\` cannot be compared`, "compare its fields");
+      case "propagate":
+        return wrong(e.stepAt, "not supported: `?` in a condition", "test with `has(…)` whether something is there");
     }
   }
 
@@ -255,6 +264,8 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
     const user = asUser(left, right) ?? asUser(right, left);
     if (user !== null) return yes(`${e.op === "!=" ? "!" : ""}(context.onBehalfOf == User::${cedarText(user)})`);
     const pair = matched(left, right);
+    if (pair !== null && pair[0].type.kind === "opaque")
+      return wrong(e.opAt, `${named(left.type)} cannot be compared`, "test with `has(…)` whether it is given");
     if (pair === null || pair[0].type.kind === "record" || pair[0].type.kind === "user")
       return wrong(e.opAt, `${named(left.type)} is never equal to ${named(right.type)}`, "compare things of one kind");
     return yes(`(${pair[0].text} ${e.op} ${pair[1].text})`);
@@ -317,8 +328,17 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
     return made ?? wrong(e.at, "a list holds things of one kind", "make two lists of it");
   }
 
+  /** Of an `if`; null where one of them does more than have a value. */
+  function sidesOf({ then, otherwise }: Extract<Expression, { kind: "choice" }>): readonly [Expression, Expression] | null {
+    if (then.kind !== "block" && otherwise.kind !== "block") return [then, otherwise];
+    const { at } = then.kind === "block" ? then : otherwise;
+    return wrong(at, "in a condition each side of an `if` is one value", "write `if c { a } else { b }`");
+  }
+
   function choice(e: Extract<Expression, { kind: "choice" }>): Typed | null {
-    const [test, then, otherwise] = [value(e.condition), value(e.then), value(e.otherwise)];
+    const sides = sidesOf(e);
+    if (sides === null) return null;
+    const [test, then, otherwise] = [value(e.condition), value(sides[0]), value(sides[1])];
     if (test === null || then === null || otherwise === null) return null;
     const pair = matched(then, otherwise);
     if (test.type.kind !== "boolean" || pair === null)
@@ -342,7 +362,7 @@ function compiler({ scope, about, params, userGroups, report }: ConditionOptions
     const { text: method, at } = e.of.name;
     if (of === null) return null;
     if (!METHODS.includes(method)) return wrong(at, `there is no \`${method}\``, nearest(method, METHODS));
-    const args = e.args.map(value);
+    const args = e.args.map((one) => (one.kind === "named-argument" ? unnamed(one) : value(one)));
     const [arg, second] = args;
     const wanted = method === "is_empty" ? 0 : 1;
     if (arg === null || second !== undefined || args.length !== wanted)
@@ -422,6 +442,8 @@ function named(type: ValueType): string {
       return "a yes or no";
     case "user":
       return "a user";
+    case "opaque":
+      return "what Cedar has no type for";
     case "record":
       return "a record";
     case "set":

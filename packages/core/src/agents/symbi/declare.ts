@@ -2,7 +2,7 @@
  * From a tree to what it declares, as far as the file alone can tell: agents, policies about them, schedules, webhooks.
  *
  * Y4 everything has an effect or is refused, with its place: what is not supported yet says so. Y12 `capabilities` select tools, skills, servers and delegates; they are the only way to any.
- * Y13 a body that only returns one call names the agent's task. Y14 a policy of a file is about the agents of that file.
+ * Y14 a policy of a file is about the agents of that file.
  */
 import type { JsonObject, Limits } from "../../vocab/index.ts";
 import type { AgentDefinition } from "../define-agent.ts";
@@ -12,18 +12,8 @@ import type { Place, ScheduleDeclaration, WebhookDeclaration } from "./declarati
 import { KEYS } from "./keys.ts";
 import { parseSymbi } from "./parse.ts";
 import { problemAt, type SymbiProblem } from "./problems.ts";
-import type {
-  AgentBlock,
-  Block,
-  File,
-  FunctionBlock,
-  MemoryBlock,
-  Metadata,
-  Name,
-  PolicyBlock,
-  TypeDeclaration,
-  WithBlock,
-} from "./tree.ts";
+import { type Bodies, bodiesOf, type Named, type Procedure } from "./procedure.ts";
+import type { AgentBlock, File, MemoryBlock, Metadata, Name, PolicyBlock, TypeDeclaration, WithBlock } from "./tree.ts";
 import { isText, type Types, typesOf, typeText } from "./types.ts";
 import { entriesOf, limited, type Report, readEntries, sectionsOf, unknownKey, type Values } from "./values.ts";
 
@@ -39,7 +29,6 @@ export type ReadSymbi = Readonly<
   { kind: "file"; symbi: SymbiFile } | { kind: "problems"; problems: readonly [SymbiProblem, ...SymbiProblem[]] }
 >;
 
-type Named = Readonly<{ name: string; at: number }>;
 /** An agent without its tools, which the project has. */
 export type AgentDraft = Readonly<{
   name: string;
@@ -58,6 +47,10 @@ export type AgentDraft = Readonly<{
   description: string | null;
   version: string | null;
   author: string | null;
+  license: string | null;
+  tags: readonly string[];
+  /** What its bodies say, which stands in its instructions; null: they say nothing, or name its task. */
+  procedure: Procedure | null;
   /** Where a setting stands, under the names of `AgentDefinition` and of its limits. */
   places: ReadonlyMap<string, number>;
 }>;
@@ -72,7 +65,7 @@ export function readSymbi(text: string, file: string): ReadSymbi {
     const { line, column } = problemAt(file, parsed.text, at, "", "");
     return { file, line, column };
   };
-  const declared = declarationsOf(tree, report, placeOf);
+  const declared = declarationsOf(tree, parsed.text, report, placeOf);
   if (problems.length === 0 && declared.agents.length + declared.schedules.length + declared.webhooks.length === 0)
     report(0, "it declares nothing: no agent, no schedule, no webhook", "write one, or remove the file"); // a file that was cut off would be gone unnoticed
   const [first, ...rest] = problems.sort((a, b) => a.line - b.line || a.column - b.column);
@@ -80,7 +73,12 @@ export function readSymbi(text: string, file: string): ReadSymbi {
   return { kind: "file", symbi: { file, text: parsed.text, tree, ...declared } };
 }
 
-function declarationsOf(tree: File, report: Report, placeOf: (at: number) => Place): Omit<SymbiFile, "file" | "text" | "tree"> {
+function declarationsOf(
+  tree: File,
+  text: string,
+  report: Report,
+  placeOf: (at: number) => Place,
+): Omit<SymbiFile, "file" | "text" | "tree"> {
   const types = typesOf(
     tree.items.filter((item): item is TypeDeclaration => item.kind === "type"),
     report,
@@ -89,14 +87,19 @@ function declarationsOf(tree: File, report: Report, placeOf: (at: number) => Pla
   const shared = tree.items.filter((item): item is PolicyBlock => item.kind === "policy");
   const metadata = metadataOf(tree, report);
   const memory = memoryOf(tree, report);
-  const agents = blocks.map((block) => agentOf(block, { types, metadata, memory, shared, report }));
+  const bodies = bodiesOf(tree, text, types, report);
+  const agents = blocks.map((block) => agentOf(block, { types, metadata, memory, shared, bodies, report }));
   if (memory !== null && agents.length > 0 && agents.every(({ definition }) => definition.knowledge === undefined))
     report(memory.at, "no agent of this file uses this memory", 'take it out, or `memory = "none"`');
+  const functions = tree.items.flatMap((item) => (item.kind === "function" ? [item.name] : []));
   unique(
     blocks.map(({ name }) => name),
     "agent",
     report,
   );
+  const owned = blocks.map(({ members }) => members.flatMap((member) => (member.kind === "function" ? [member.name] : [])));
+  for (const own of [[], ...owned]) unique([...functions, ...own], "function", report);
+  bodies.tellUncalled();
   types.tellUnused();
   for (const policy of blocks.length === 0 ? shared : [])
     report(
@@ -122,8 +125,6 @@ function declarationsOf(tree: File, report: Report, placeOf: (at: number) => Pla
         report(item.at, "not supported yet: channel", "take it out: it would have no effect");
         break;
       case "function":
-        report(item.at, "not supported yet: functions", "take it out: an agent acts through its tools");
-        break;
       case "metadata":
       case "agent":
       case "policy":
@@ -176,7 +177,7 @@ type Memory = Readonly<{ at: number; settings: Readonly<Record<string, unknown>>
 /** The block's settings, those that are usual, or none at all. */
 function knowledgeOf(values: Values, memory: Memory | null): Pick<AgentDefinition, "knowledge"> {
   const said = values.get("memory")?.value ?? null;
-  if (said === "none" || (memory === null && said === null)) return {};
+  if (said === "none" || said === "ephemeral" || (memory === null && said === null)) return {};
   // looked at by `defineAgent`, as everybody's
   return {
     knowledge:
@@ -184,9 +185,16 @@ function knowledgeOf(values: Values, memory: Memory | null): Pick<AgentDefinitio
   };
 }
 
-type Around = Readonly<{ types: Types; metadata: Values; memory: Memory | null; shared: readonly PolicyBlock[]; report: Report }>;
+type Around = Readonly<{
+  types: Types;
+  metadata: Values;
+  memory: Memory | null;
+  shared: readonly PolicyBlock[];
+  bodies: Bodies;
+  report: Report;
+}>;
 
-function agentOf(block: AgentBlock, { types, metadata, memory, shared, report }: Around): AgentDraft {
+function agentOf(block: AgentBlock, { types, metadata, memory, shared, bodies, report }: Around): AgentDraft {
   const { name } = block;
   if (!isName(name.text)) report(name.at, `\`${name.text}\` is no name for an agent`, `a name is ${NAME_RULE}`);
   const withs = block.members.filter((member): member is WithBlock => member.kind === "with");
@@ -198,13 +206,15 @@ function agentOf(block: AgentBlock, { types, metadata, memory, shared, report }:
   );
   const chosen = capabilitiesOf(block, report);
   const output = block.returns === null ? null : types.schemaOf(block.returns);
-  const task = taskOf(block, withs, report);
+  const { task, procedure } = bodies.of(block, chosen.tools);
   const text = (key: string, of: Values = values): string | null => {
     const value = of.get(key)?.value;
     return typeof value === "string" ? value : null;
   };
-  const instructions = [text("description", metadata), text("instructions"), task, givenText(block)].filter((one) => one !== null);
-  if (text("description", metadata) === null && text("instructions") === null && task === null)
+  const instructions = [text("description", metadata), text("instructions"), task, procedure?.text ?? null, givenText(block)].filter(
+    (one) => one !== null,
+  );
+  if (text("description", metadata) === null && text("instructions") === null && task === null && procedure === null)
     report(
       name.at,
       `nothing says what agent \`${name.text}\` is for`,
@@ -235,8 +245,16 @@ function agentOf(block: AgentBlock, { types, metadata, memory, shared, report }:
     description: text("description", metadata),
     version: text("version", metadata),
     author: text("author", metadata),
+    license: text("license", metadata),
+    tags: tagsOf(metadata),
+    procedure,
     places: placesOf(block, values),
   };
+}
+
+function tagsOf(metadata: Values): readonly string[] {
+  const said = metadata.get("tags")?.value;
+  return Array.isArray(said) ? said.filter((one) => typeof one === "string") : [];
 }
 
 type Chosen = Readonly<{ tools: readonly Named[]; skills: readonly string[]; servers: readonly string[]; delegates: readonly Named[] }>;
@@ -354,47 +372,4 @@ function givenText({ params }: AgentBlock): string | null {
   const all = params.map(({ name, type }) => `\`${name.text}\` (${typeText(type)})`).join(", ");
   const plain = params.length === 1 && params[0]?.type.kind === "named-type" && /^string$/i.test(params[0].type.name.text);
   return plain ? `You are given ${all}: what the user says.` : `You are given ${all}, as a JSON object.`;
-}
-
-/** Y13. */
-function taskOf(block: AgentBlock, withs: readonly WithBlock[], report: Report): string | null {
-  const functions = block.members.filter((member): member is FunctionBlock => member.kind === "function");
-  const bodies: readonly Block[] = [...withs.map((one) => one.body), ...functions.map((one) => one.body)].filter(
-    (b) => b.statements.length > 0,
-  );
-  for (const { name, params, returns, body } of functions) {
-    if (body.statements.length === 0) report(name.at, `function \`${name.text}\` does nothing`, "take it out");
-    if (params.length > 0) report(params[0]?.at ?? name.at, "not supported yet: parameters of functions", "give them to the agent");
-    if (returns !== null) report(returns.at, "not supported yet: what a function returns", "give it to the agent: `agent NAME -> TYPE`");
-  }
-  const tasks = bodies.flatMap((body) => {
-    const task = bareTask(body, block, report);
-    return task === null ? [] : [{ task, at: body.at }];
-  });
-  for (const { at } of tasks.slice(1)) report(at, "this agent has a task already", "one agent has one task: make another agent");
-  return tasks[0]?.task ?? null;
-}
-
-function bareTask({ statements }: Block, block: AgentBlock, report: Report): string | null {
-  const [only, second] = statements;
-  const unsupported = (at: number): null => {
-    report(
-      at,
-      "not supported yet: function bodies",
-      "name the agent's task with nothing but `return NAME(PARAMETERS);`, and say the rest in its instructions",
-    );
-    return null;
-  };
-  if (only?.kind !== "return" || second !== undefined) return unsupported(second?.at ?? only?.at ?? block.at);
-  const { value } = only;
-  if (value?.kind !== "call" || value.of.kind !== "ident") return unsupported(value?.at ?? only.at);
-  const args: string[] = [];
-  for (const arg of value.args) {
-    if (arg.kind !== "ident") return unsupported(arg.at);
-    if (!block.params.some((p) => p.name.text === arg.name))
-      report(arg.at, `\`${arg.name}\` is no parameter of this agent`, `declare it: agent ${block.name.text}(${arg.name}: String)`);
-    args.push(`\`${arg.name}\``);
-  }
-  const words = value.of.name.replaceAll("_", " ");
-  return `Your task: ${words}${args.length === 0 ? "" : ` ${args.join(", ")}`}.`;
 }

@@ -4,7 +4,7 @@
  * Y7 formatting again changes nothing; Y8 the tree is the same, and so are the comments. A file that cannot be read is not touched.
  */
 import { type Parsed, parseSymbi } from "./parse.ts";
-import { rolesOf } from "./roles.ts";
+import { type Roles, rolesOf } from "./roles.ts";
 import { type Token, tokensOf } from "./tokens.ts";
 
 export type Formatted = Readonly<{ kind: "text"; text: string } | Extract<Parsed, { kind: "problems" }>>;
@@ -15,7 +15,12 @@ export function formatSymbi(given: string, file: string): Formatted {
   const parsed = parseSymbi(given, file);
   if (parsed.kind === "problems") return parsed;
   const tokens = tokensOf(parsed.text);
-  const roles = rolesOf(parsed.tree, tokens);
+  const text = layOut(tokens, rolesOf(parsed.tree, tokens));
+  return { kind: "text", text: text === "" ? "" : `${text}\n` };
+}
+
+/** The signs, each where its part and its neighbours put it; they may be a part of a file's. */
+export function layOut(tokens: readonly Token[], roles: Roles): string {
   const brackets = bracketsOf(tokens, roles.blocks);
   let text = "";
   let indent = 0;
@@ -39,7 +44,7 @@ export function formatSymbi(given: string, file: string): Formatted {
       if (own.bracket.isSpread) indent += 1;
     }
   }
-  return { kind: "text", text: text === "" ? "" : `${text}\n` };
+  return text;
 }
 
 /** `isBlock`: it holds statements, rules, keys. `isSpread`: what it holds stands on lines of its own. */
@@ -90,9 +95,11 @@ function gapOf(between: Between): Gap {
   }
   if (roles.tops.has(token.at)) return before.kind === "comment" ? apart(token) : "blank";
   if (roles.lines.has(token.at)) return isFirst ? "line" : apart(token);
+  if (before.text.startsWith("/*") && token.breaks === 0) return " "; // what is behind such a comment in its line stays there
   if (before.kind === "comment") return roles.soft.has(token.at) ? "soft" : "line";
   if (isFirst) return opened.bracket.isSpread ? "line" : before.text === "{" ? " " : "";
-  if (inner?.isSpread === true && !inner.isBlock && (before.text === "," || before.text === ";")) return "line";
+  if (inner?.isSpread === true && !inner.isBlock && (before.text === "," || before.text === ";" || roles.items.has(token.at)))
+    return "line";
   if (token.breaks > 0 && roles.soft.has(token.at)) return "soft";
   return spaceOf(token, before, roles);
 }

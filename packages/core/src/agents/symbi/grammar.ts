@@ -192,82 +192,93 @@ function peg$parse(input, options) {
   const peg$c24 = "?";
   const peg$c25 = "function";
   const peg$c26 = "let";
-  const peg$c27 = "else";
-  const peg$c28 = "for";
-  const peg$c29 = "in";
-  const peg$c30 = "match";
-  const peg$c31 = "=>";
-  const peg$c32 = "try";
-  const peg$c33 = "catch";
-  const peg$c34 = "return";
-  const peg$c35 = "+=";
-  const peg$c36 = "-=";
-  const peg$c37 = "*=";
-  const peg$c38 = "/=";
-  const peg$c39 = "%=";
-  const peg$c40 = ";";
-  const peg$c41 = "||";
-  const peg$c42 = "&&";
-  const peg$c43 = "==";
-  const peg$c44 = "!=";
-  const peg$c45 = "<=";
-  const peg$c46 = ">=";
-  const peg$c47 = "not";
-  const peg$c48 = ".";
-  const peg$c49 = "[";
-  const peg$c50 = "]";
-  const peg$c51 = "true";
-  const peg$c52 = "false";
-  const peg$c53 = "null";
-  const peg$c54 = "vault://";
-  const peg$c55 = "milliseconds";
-  const peg$c56 = "seconds";
-  const peg$c57 = "minutes";
-  const peg$c58 = "hours";
-  const peg$c59 = "days";
-  const peg$c60 = "weeks";
-  const peg$c61 = "months";
-  const peg$c62 = "years";
-  const peg$c63 = "second";
-  const peg$c64 = "minute";
-  const peg$c65 = "hour";
-  const peg$c66 = "day";
-  const peg$c67 = "week";
-  const peg$c68 = "month";
-  const peg$c69 = "year";
-  const peg$c70 = "ms";
-  const peg$c71 = "\"\"\"";
-  const peg$c72 = "\"";
-  const peg$c73 = "\\n";
-  const peg$c74 = "\\t";
-  const peg$c75 = "\\r";
-  const peg$c76 = "\\\"";
-  const peg$c77 = "\\\\";
-  const peg$c78 = "\\u{";
-  const peg$c79 = ",";
-  const peg$c80 = "//";
-  const peg$c81 = "#";
+  const peg$c27 = "mut";
+  const peg$c28 = "||";
+  const peg$c29 = "&&";
+  const peg$c30 = "==";
+  const peg$c31 = "!=";
+  const peg$c32 = "in";
+  const peg$c33 = "else";
+  const peg$c34 = "for";
+  const peg$c35 = "while";
+  const peg$c36 = "match";
+  const peg$c37 = "=>";
+  const peg$c38 = "try";
+  const peg$c39 = "catch";
+  const peg$c40 = "return";
+  const peg$c41 = "break";
+  const peg$c42 = "continue";
+  const peg$c43 = "+=";
+  const peg$c44 = "-=";
+  const peg$c45 = "*=";
+  const peg$c46 = "/=";
+  const peg$c47 = "%=";
+  const peg$c48 = ";";
+  const peg$c49 = "<=";
+  const peg$c50 = ">=";
+  const peg$c51 = "not";
+  const peg$c52 = ".";
+  const peg$c53 = "[";
+  const peg$c54 = "]";
+  const peg$c55 = "true";
+  const peg$c56 = "false";
+  const peg$c57 = "null";
+  const peg$c58 = "vault://";
+  const peg$c59 = "milliseconds";
+  const peg$c60 = "seconds";
+  const peg$c61 = "minutes";
+  const peg$c62 = "hours";
+  const peg$c63 = "days";
+  const peg$c64 = "weeks";
+  const peg$c65 = "months";
+  const peg$c66 = "years";
+  const peg$c67 = "second";
+  const peg$c68 = "minute";
+  const peg$c69 = "hour";
+  const peg$c70 = "day";
+  const peg$c71 = "week";
+  const peg$c72 = "month";
+  const peg$c73 = "year";
+  const peg$c74 = "ms";
+  const peg$c75 = "\"\"\"";
+  const peg$c76 = "\"";
+  const peg$c77 = "\\n";
+  const peg$c78 = "\\t";
+  const peg$c79 = "\\r";
+  const peg$c80 = "\\\"";
+  const peg$c81 = "\\\\";
+  const peg$c82 = "\\u{";
+  const peg$c83 = "\\";
+  const peg$c84 = ",";
+  const peg$c85 = "//";
+  const peg$c86 = "#";
+  const peg$c87 = "/*";
+  const peg$c88 = "*/";
 
   const peg$r0 = /^[\n\r,;}]/;
-  const peg$r1 = /^[=>]/;
-  const peg$r2 = /^[;}]/;
-  const peg$r3 = /^[<>]/;
-  const peg$r4 = /^[+\-]/;
-  const peg$r5 = /^[%*\/]/;
-  const peg$r6 = /^[!\-]/;
-  const peg$r7 = /^[A-Za-z0-9_.\/\-]/;
-  const peg$r8 = /^[dhmswy]/;
-  const peg$r9 = /^[0-9]/;
-  const peg$r10 = /^[0-9_]/;
-  const peg$r11 = /^[^"\\\n\r]/;
-  const peg$r12 = /^[0-9a-fA-F]/;
-  const peg$r13 = /^[A-Za-z_]/;
-  const peg$r14 = /^[A-Za-z0-9_]/;
-  const peg$r15 = /^[,;]/;
-  const peg$r16 = /^[ \t\r\n]/;
-  const peg$r17 = /^[^\n\r]/;
-  const peg$r18 = /^[ \t]/;
-  const peg$r19 = /^[^{}()[\]"]/;
+  const peg$r1 = /^[<>+*\/%.]/;
+  const peg$r2 = /^[=>]/;
+  const peg$r3 = /^[;}]/;
+  const peg$r4 = /^[<>]/;
+  const peg$r5 = /^[+\-]/;
+  const peg$r6 = /^[%*\/]/;
+  const peg$r7 = /^[!\-]/;
+  const peg$r8 = /^[;,)\]}?]/;
+  const peg$r9 = /^[A-Za-z0-9_.\/\-]/;
+  const peg$r10 = /^[dhmswy]/;
+  const peg$r11 = /^[0-9]/;
+  const peg$r12 = /^[0-9_]/;
+  const peg$r13 = /^[^"\\]/;
+  const peg$r14 = /^[^"\\\n\r]/;
+  const peg$r15 = /^[0-9a-fA-F]/;
+  const peg$r16 = /^[^ntru"\\\n\r]/;
+  const peg$r17 = /^[A-Za-z_]/;
+  const peg$r18 = /^[A-Za-z0-9_]/;
+  const peg$r19 = /^[,;]/;
+  const peg$r20 = /^[ \t\r\n]/;
+  const peg$r21 = /^[^\n\r]/;
+  const peg$r22 = /^[ \t]/;
+  const peg$r23 = /^[^{}()[\]"]/;
 
   const peg$e0 = peg$literalExpectation("{", false);
   const peg$e1 = peg$literalExpectation("metadata", false);
@@ -297,92 +308,103 @@ function peg$parse(input, options) {
   const peg$e25 = peg$literalExpectation("?", false);
   const peg$e26 = peg$literalExpectation("function", false);
   const peg$e27 = peg$literalExpectation("let", false);
-  const peg$e28 = peg$literalExpectation("else", false);
-  const peg$e29 = peg$literalExpectation("for", false);
-  const peg$e30 = peg$literalExpectation("in", false);
-  const peg$e31 = peg$literalExpectation("match", false);
-  const peg$e32 = peg$literalExpectation("=>", false);
-  const peg$e33 = peg$literalExpectation("try", false);
-  const peg$e34 = peg$literalExpectation("catch", false);
-  const peg$e35 = peg$literalExpectation("return", false);
-  const peg$e36 = peg$literalExpectation("+=", false);
-  const peg$e37 = peg$literalExpectation("-=", false);
-  const peg$e38 = peg$literalExpectation("*=", false);
-  const peg$e39 = peg$literalExpectation("/=", false);
-  const peg$e40 = peg$literalExpectation("%=", false);
-  const peg$e41 = peg$classExpectation(["=", ">"], false, false, false);
-  const peg$e42 = peg$literalExpectation(";", false);
-  const peg$e43 = peg$classExpectation([";", "}"], false, false, false);
-  const peg$e44 = peg$otherExpectation("an operator");
-  const peg$e45 = peg$literalExpectation("||", false);
-  const peg$e46 = peg$literalExpectation("&&", false);
-  const peg$e47 = peg$literalExpectation("==", false);
-  const peg$e48 = peg$literalExpectation("!=", false);
-  const peg$e49 = peg$literalExpectation("<=", false);
-  const peg$e50 = peg$literalExpectation(">=", false);
-  const peg$e51 = peg$classExpectation(["<", ">"], false, false, false);
-  const peg$e52 = peg$classExpectation(["+", "-"], false, false, false);
-  const peg$e53 = peg$classExpectation(["%", "*", "/"], false, false, false);
-  const peg$e54 = peg$otherExpectation("an expression");
-  const peg$e55 = peg$classExpectation(["!", "-"], false, false, false);
-  const peg$e56 = peg$literalExpectation("not", false);
-  const peg$e57 = peg$literalExpectation(".", false);
-  const peg$e58 = peg$literalExpectation("[", false);
-  const peg$e59 = peg$literalExpectation("]", false);
-  const peg$e60 = peg$otherExpectation("true or false");
-  const peg$e61 = peg$literalExpectation("true", false);
-  const peg$e62 = peg$literalExpectation("false", false);
-  const peg$e63 = peg$literalExpectation("null", false);
-  const peg$e64 = peg$otherExpectation("a secret");
-  const peg$e65 = peg$literalExpectation("vault://", false);
-  const peg$e66 = peg$classExpectation([["A", "Z"], ["a", "z"], ["0", "9"], "_", ".", "/", "-"], false, false, false);
-  const peg$e67 = peg$otherExpectation("a number");
-  const peg$e68 = peg$otherExpectation("a time");
-  const peg$e69 = peg$literalExpectation("milliseconds", false);
-  const peg$e70 = peg$literalExpectation("seconds", false);
-  const peg$e71 = peg$literalExpectation("minutes", false);
-  const peg$e72 = peg$literalExpectation("hours", false);
-  const peg$e73 = peg$literalExpectation("days", false);
-  const peg$e74 = peg$literalExpectation("weeks", false);
-  const peg$e75 = peg$literalExpectation("months", false);
-  const peg$e76 = peg$literalExpectation("years", false);
-  const peg$e77 = peg$literalExpectation("second", false);
-  const peg$e78 = peg$literalExpectation("minute", false);
-  const peg$e79 = peg$literalExpectation("hour", false);
-  const peg$e80 = peg$literalExpectation("day", false);
-  const peg$e81 = peg$literalExpectation("week", false);
-  const peg$e82 = peg$literalExpectation("month", false);
-  const peg$e83 = peg$literalExpectation("year", false);
-  const peg$e84 = peg$literalExpectation("ms", false);
-  const peg$e85 = peg$classExpectation(["d", "h", "m", "s", "w", "y"], false, false, false);
-  const peg$e86 = peg$classExpectation([["0", "9"]], false, false, false);
-  const peg$e87 = peg$classExpectation([["0", "9"], "_"], false, false, false);
-  const peg$e88 = peg$otherExpectation("a text in quotes");
-  const peg$e89 = peg$literalExpectation("\"\"\"", false);
-  const peg$e90 = peg$anyExpectation();
-  const peg$e91 = peg$literalExpectation("\"", false);
-  const peg$e92 = peg$classExpectation(["\"", "\\", "\n", "\r"], true, false, false);
-  const peg$e93 = peg$literalExpectation("\\n", false);
-  const peg$e94 = peg$literalExpectation("\\t", false);
-  const peg$e95 = peg$literalExpectation("\\r", false);
-  const peg$e96 = peg$literalExpectation("\\\"", false);
-  const peg$e97 = peg$literalExpectation("\\\\", false);
-  const peg$e98 = peg$literalExpectation("\\u{", false);
-  const peg$e99 = peg$classExpectation([["0", "9"], ["a", "f"], ["A", "F"]], false, false, false);
-  const peg$e100 = peg$otherExpectation("a name");
-  const peg$e101 = peg$classExpectation([["A", "Z"], ["a", "z"], "_"], false, false, false);
-  const peg$e102 = peg$classExpectation([["A", "Z"], ["a", "z"], ["0", "9"], "_"], false, false, false);
-  const peg$e103 = peg$literalExpectation(",", false);
-  const peg$e104 = peg$classExpectation([",", ";"], false, false, false);
-  const peg$e105 = peg$otherExpectation("`;`");
-  const peg$e106 = peg$otherExpectation("blank");
-  const peg$e107 = peg$classExpectation([" ", "\t", "\r", "\n"], false, false, false);
-  const peg$e108 = peg$literalExpectation("//", false);
-  const peg$e109 = peg$literalExpectation("#", false);
-  const peg$e110 = peg$classExpectation(["\n", "\r"], true, false, false);
-  const peg$e111 = peg$otherExpectation("the end of the file");
-  const peg$e112 = peg$classExpectation([" ", "\t"], false, false, false);
-  const peg$e113 = peg$classExpectation(["{", "}", "(", ")", "[", "]", "\""], true, false, false);
+  const peg$e28 = peg$literalExpectation("mut", false);
+  const peg$e29 = peg$literalExpectation("||", false);
+  const peg$e30 = peg$literalExpectation("&&", false);
+  const peg$e31 = peg$literalExpectation("==", false);
+  const peg$e32 = peg$literalExpectation("!=", false);
+  const peg$e33 = peg$classExpectation(["<", ">", "+", "*", "/", "%", "."], false, false, false);
+  const peg$e34 = peg$literalExpectation("in", false);
+  const peg$e35 = peg$literalExpectation("else", false);
+  const peg$e36 = peg$literalExpectation("for", false);
+  const peg$e37 = peg$literalExpectation("while", false);
+  const peg$e38 = peg$literalExpectation("match", false);
+  const peg$e39 = peg$literalExpectation("=>", false);
+  const peg$e40 = peg$literalExpectation("try", false);
+  const peg$e41 = peg$literalExpectation("catch", false);
+  const peg$e42 = peg$literalExpectation("return", false);
+  const peg$e43 = peg$literalExpectation("break", false);
+  const peg$e44 = peg$literalExpectation("continue", false);
+  const peg$e45 = peg$literalExpectation("+=", false);
+  const peg$e46 = peg$literalExpectation("-=", false);
+  const peg$e47 = peg$literalExpectation("*=", false);
+  const peg$e48 = peg$literalExpectation("/=", false);
+  const peg$e49 = peg$literalExpectation("%=", false);
+  const peg$e50 = peg$classExpectation(["=", ">"], false, false, false);
+  const peg$e51 = peg$literalExpectation(";", false);
+  const peg$e52 = peg$classExpectation([";", "}"], false, false, false);
+  const peg$e53 = peg$otherExpectation("an operator");
+  const peg$e54 = peg$literalExpectation("<=", false);
+  const peg$e55 = peg$literalExpectation(">=", false);
+  const peg$e56 = peg$classExpectation(["<", ">"], false, false, false);
+  const peg$e57 = peg$classExpectation(["+", "-"], false, false, false);
+  const peg$e58 = peg$classExpectation(["%", "*", "/"], false, false, false);
+  const peg$e59 = peg$otherExpectation("an expression");
+  const peg$e60 = peg$classExpectation(["!", "-"], false, false, false);
+  const peg$e61 = peg$literalExpectation("not", false);
+  const peg$e62 = peg$literalExpectation(".", false);
+  const peg$e63 = peg$literalExpectation("[", false);
+  const peg$e64 = peg$literalExpectation("]", false);
+  const peg$e65 = peg$classExpectation([";", ",", ")", "]", "}", "?"], false, false, false);
+  const peg$e66 = peg$otherExpectation("true or false");
+  const peg$e67 = peg$literalExpectation("true", false);
+  const peg$e68 = peg$literalExpectation("false", false);
+  const peg$e69 = peg$literalExpectation("null", false);
+  const peg$e70 = peg$otherExpectation("a secret");
+  const peg$e71 = peg$literalExpectation("vault://", false);
+  const peg$e72 = peg$classExpectation([["A", "Z"], ["a", "z"], ["0", "9"], "_", ".", "/", "-"], false, false, false);
+  const peg$e73 = peg$otherExpectation("a number");
+  const peg$e74 = peg$otherExpectation("a time");
+  const peg$e75 = peg$literalExpectation("milliseconds", false);
+  const peg$e76 = peg$literalExpectation("seconds", false);
+  const peg$e77 = peg$literalExpectation("minutes", false);
+  const peg$e78 = peg$literalExpectation("hours", false);
+  const peg$e79 = peg$literalExpectation("days", false);
+  const peg$e80 = peg$literalExpectation("weeks", false);
+  const peg$e81 = peg$literalExpectation("months", false);
+  const peg$e82 = peg$literalExpectation("years", false);
+  const peg$e83 = peg$literalExpectation("second", false);
+  const peg$e84 = peg$literalExpectation("minute", false);
+  const peg$e85 = peg$literalExpectation("hour", false);
+  const peg$e86 = peg$literalExpectation("day", false);
+  const peg$e87 = peg$literalExpectation("week", false);
+  const peg$e88 = peg$literalExpectation("month", false);
+  const peg$e89 = peg$literalExpectation("year", false);
+  const peg$e90 = peg$literalExpectation("ms", false);
+  const peg$e91 = peg$classExpectation(["d", "h", "m", "s", "w", "y"], false, false, false);
+  const peg$e92 = peg$classExpectation([["0", "9"]], false, false, false);
+  const peg$e93 = peg$classExpectation([["0", "9"], "_"], false, false, false);
+  const peg$e94 = peg$otherExpectation("a text in quotes");
+  const peg$e95 = peg$literalExpectation("\"\"\"", false);
+  const peg$e96 = peg$anyExpectation();
+  const peg$e97 = peg$literalExpectation("\"", false);
+  const peg$e98 = peg$classExpectation(["\"", "\\"], true, false, false);
+  const peg$e99 = peg$classExpectation(["\"", "\\", "\n", "\r"], true, false, false);
+  const peg$e100 = peg$literalExpectation("\\n", false);
+  const peg$e101 = peg$literalExpectation("\\t", false);
+  const peg$e102 = peg$literalExpectation("\\r", false);
+  const peg$e103 = peg$literalExpectation("\\\"", false);
+  const peg$e104 = peg$literalExpectation("\\\\", false);
+  const peg$e105 = peg$literalExpectation("\\u{", false);
+  const peg$e106 = peg$classExpectation([["0", "9"], ["a", "f"], ["A", "F"]], false, false, false);
+  const peg$e107 = peg$literalExpectation("\\", false);
+  const peg$e108 = peg$classExpectation(["n", "t", "r", "u", "\"", "\\", "\n", "\r"], true, false, false);
+  const peg$e109 = peg$otherExpectation("a name");
+  const peg$e110 = peg$classExpectation([["A", "Z"], ["a", "z"], "_"], false, false, false);
+  const peg$e111 = peg$classExpectation([["A", "Z"], ["a", "z"], ["0", "9"], "_"], false, false, false);
+  const peg$e112 = peg$literalExpectation(",", false);
+  const peg$e113 = peg$classExpectation([",", ";"], false, false, false);
+  const peg$e114 = peg$otherExpectation("`;`");
+  const peg$e115 = peg$otherExpectation("blank");
+  const peg$e116 = peg$classExpectation([" ", "\t", "\r", "\n"], false, false, false);
+  const peg$e117 = peg$literalExpectation("//", false);
+  const peg$e118 = peg$literalExpectation("#", false);
+  const peg$e119 = peg$classExpectation(["\n", "\r"], true, false, false);
+  const peg$e120 = peg$literalExpectation("/*", false);
+  const peg$e121 = peg$literalExpectation("*/", false);
+  const peg$e122 = peg$otherExpectation("the end of the file");
+  const peg$e123 = peg$classExpectation([" ", "\t"], false, false, false);
+  const peg$e124 = peg$classExpectation(["{", "}", "(", ")", "[", "]", "\""], true, false, false);
 
   function peg$f0(items) {    return { tree: { kind: "file", at: 0, items: present(items) }, problems };  }
   function peg$f1() {    return report();  }
@@ -437,68 +459,90 @@ function peg$parse(input, options) {
   function peg$f50(name, params, returns, body) {    return node("function", { name, params, returns, body });  }
   function peg$f51(open, statements) {    return unclosed(open);  }
   function peg$f52(open, statements) {    return node("block", { open, statements: present(statements) });  }
-  function peg$f53(name, type, value) {    return node("let", { name, type, value });  }
-  function peg$f54(name, value, body, otherwise) {    return node("if-let", { name, value, body, otherwise });  }
-  function peg$f55(condition, body, otherwise) {    return node("if", { condition, body, otherwise });  }
-  function peg$f56(name, of, body) {    return node("for", { name, of, body });  }
-  function peg$f57(subject, open, arms) {    return unclosed(open);  }
-  function peg$f58(subject, open, arms) {    return node("match", { subject, open, arms: present(arms) });  }
-  function peg$f59(pattern, body) {    return node("arm", { pattern, body });  }
-  function peg$f60(name) {    return { kind: "ident", at: name.at, name: name.text };  }
-  function peg$f61(body, names, handler) {    return node("try", { body, names, handler });  }
-  function peg$f62(value) {    return node("return", { value });  }
-  function peg$f63(target, set) {    return set === null ? node("expression", { value: target }) : node("assign", { target, op: set[0].text, value: set[1] });  }
-  function peg$f64(text) {    return node("word", { text });  }
-  function peg$f65() {    return report();  }
-  function peg$f66() {    return null;  }
-  function peg$f67(params, body) {    return node("lambda", { params, body });  }
-  function peg$f68(name) {    return [name];  }
-  function peg$f69(head, tail) {    return [head, ...tail];  }
-  function peg$f70(names) {    return names ?? [];  }
-  function peg$f71(head, tail) {    return chain(head, tail);  }
-  function peg$f72(head, tail) {    return chain(head, tail);  }
-  function peg$f73(head, tail) {    return chain(head, tail);  }
-  function peg$f74(head, tail) {    return chain(head, tail);  }
-  function peg$f75(head, tail) {    return chain(head, tail);  }
-  function peg$f76(head, tail) {    return chain(head, tail);  }
-  function peg$f77(ops, of) {    return ops.reduceRight((inner, op) => ({ kind: "unary", at: op.at, op: op.text, of: inner }), of);  }
-  function peg$f78(text) {    return node("word", { text });  }
+  function peg$f53(mutable, name, type, value) {    return node("let", { name, mutable: mutable !== null, type, value });  }
+  function peg$f54(pattern, head, otherwise) {    return node("if-let", { pattern, value: head.value, body: head.body, otherwise });  }
+  function peg$f55(head, otherwise) {    return node("if", { condition: head.value, body: head.body, otherwise });  }
+  function peg$f56(made) {    return isChoice(made);  }
+  function peg$f57(made, rest) {    return rest === null ? made : node(rest.kind, { value: rest.tails.reduce((left, tail) => chain(left, tail), stepped(choiceOf(made), rest.steps)) });  }
+  function peg$f58(steps, a, b, c, d, e, f, kind) {    return { kind, steps, tails: [a, b, c, d, e, f] };  }
+  function peg$f59() {    return "expression";  }
+  function peg$f60() {    return "tail";  }
+  function peg$f61(name, head) {    return node("for", { name, of: head.value, body: head.body });  }
+  function peg$f62(head) {    return node("while", { condition: head.value, body: head.body });  }
+  function peg$f63(value) {    return endsEmpty(value);  }
+  function peg$f64(value) {    return null;  }
+  function peg$f65(value, body) {    return withBody(value, body);  }
+  function peg$f66(subject, open, arms) {    return unclosed(open);  }
+  function peg$f67(subject, open, arms) {    return node("match", { subject, open, arms: present(arms) });  }
+  function peg$f68(pattern, body) {    return node("arm", { pattern, body });  }
+  function peg$f69(target, set) {    return set === null ? target : node("assign", { target, op: set[0].text, value: set[1] });  }
+  function peg$f70(name, args) {    return args === null ? { kind: "ident", at: name.at, name: name.text } : node("variant", { name, args });  }
+  function peg$f71(head, tail) {    return [head, ...tail];  }
+  function peg$f72() {    return [];  }
+  function peg$f73(body, catches) {    return node("try", { body, catches });  }
+  function peg$f74(names, handler) {    return node("catch", { names, handler });  }
+  function peg$f75(value) {    return node("return", { value });  }
+  function peg$f76(word) {    return node("jump", { word });  }
+  function peg$f77(target, end) {    return typeof end === "string" ? node(end, { value: target }) : node("assign", { target, ...end });  }
+  function peg$f78(op, value) {    return { op: op.text, value };  }
   function peg$f79(text) {    return node("word", { text });  }
-  function peg$f80(text) {    return node("word", { text });  }
-  function peg$f81(text) {    return node("word", { text });  }
-  function peg$f82(text) {    return node("word", { text });  }
-  function peg$f83(text) {    return node("word", { text });  }
-  function peg$f84(text) {    return node("word", { text });  }
-  function peg$f85(head, tail) {    return tail.reduce((of, step) => ({ ...step, of, at: of.at, stepAt: step.at }), head);  }
-  function peg$f86(name) {    return node("member", { name });  }
-  function peg$f87(args) {    return node("call", { args: args ?? [] });  }
-  function peg$f88(index) {    return node("index", { index });  }
-  function peg$f89(head, tail) {    return [head, ...tail];  }
-  function peg$f90(inner) {    return node("group", { inner });  }
-  function peg$f91(name) {    return { kind: "ident", at: name.at, name: name.text };  }
-  function peg$f92(condition, then, otherwise) {    return node("choice", { condition, then, otherwise });  }
-  function peg$f93(items) {    return node("array", { items: items ?? [] });  }
-  function peg$f94(fields) {    return node("record", { fields });  }
-  function peg$f95(head, tail) {    return [head, ...tail];  }
-  function peg$f96() {    return [];  }
-  function peg$f97(text) {    return { kind: "name", at: text.at, text: text.value };  }
-  function peg$f98(key, value) {    return node("record-field", { key, value });  }
-  function peg$f99(text) {    return node("constant", { value: text === "null" ? null : text === "true" });  }
-  function peg$f100(path) {    return node("vault", { path });  }
-  function peg$f101(text) {    return node("number", { text });  }
-  function peg$f102(amount, unit) {    return node("duration", { amount, unit });  }
-  function peg$f103(text) {    return node("string", { value: text, long: true });  }
-  function peg$f104(parts) {    return node("string", { value: parts.join(""), long: false });  }
-  function peg$f105() {    return "\n";  }
-  function peg$f106() {    return "\t";  }
-  function peg$f107() {    return "\r";  }
-  function peg$f108() {    return '"';  }
-  function peg$f109() {    return "\\";  }
-  function peg$f110(code) {    const c = parseInt(code, 16); return c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);  }
-  function peg$f111(code) {    return String.fromCodePoint(parseInt(code, 16));  }
-  function peg$f112(text) {    return node("name", { text });  }
-  function peg$f113(text) {    return { kind: "name", at: text.at, text: text.value };  }
-  function peg$f114() {    return offset();  }
+  function peg$f80() {    return report();  }
+  function peg$f81() {    return null;  }
+  function peg$f82(params, body) {    return node("lambda", { params, body });  }
+  function peg$f83(name) {    return [name];  }
+  function peg$f84(head, tail) {    return [head, ...tail];  }
+  function peg$f85(names) {    return names ?? [];  }
+  function peg$f86(head, tail) {    return chain(head, tail);  }
+  function peg$f87(head, tail) {    return chain(head, tail);  }
+  function peg$f88(head, tail) {    return chain(head, tail);  }
+  function peg$f89(head, tail) {    return chain(head, tail);  }
+  function peg$f90(head, tail) {    return chain(head, tail);  }
+  function peg$f91(head, tail) {    return chain(head, tail);  }
+  function peg$f92(ops, of) {    return ops.reduceRight((inner, op) => ({ kind: "unary", at: op.at, op: op.text, of: inner }), of);  }
+  function peg$f93(text) {    return node("word", { text });  }
+  function peg$f94(text) {    return node("word", { text });  }
+  function peg$f95(text) {    return node("word", { text });  }
+  function peg$f96(text) {    return node("word", { text });  }
+  function peg$f97(text) {    return node("word", { text });  }
+  function peg$f98(text) {    return node("word", { text });  }
+  function peg$f99(text) {    return node("word", { text });  }
+  function peg$f100(head, tail) {    return stepped(head, tail);  }
+  function peg$f101(name) {    return node("member", { name });  }
+  function peg$f102(args) {    return node("call", { args: args ?? [] });  }
+  function peg$f103(index) {    return node("index", { index });  }
+  function peg$f104() {    return node("propagate", {});  }
+  function peg$f105(head, tail) {    return [head, ...tail];  }
+  function peg$f106(name, value) {    return node("named-argument", { name, value });  }
+  function peg$f107(head, tail) {    return [head, ...tail];  }
+  function peg$f108(inner) {    return node("group", { inner });  }
+  function peg$f109(name, made) {    return made === null ? { kind: "ident", at: name.at, name: name.text } : { kind: "instance", at: name.at, type: name, ...made };  }
+  function peg$f110(stepAt, fields) {    return { stepAt, fields };  }
+  function peg$f111(stepAt) {    return { stepAt, fields: [] };  }
+  function peg$f112() {    return offset();  }
+  function peg$f113(condition, then, otherwise) {    return node("choice", { condition, then: branch(then), otherwise: branch(otherwise) });  }
+  function peg$f114(items) {    return node("array", { items: items ?? [] });  }
+  function peg$f115(fields) {    return node("record", { fields });  }
+  function peg$f116(head, tail) {    return [head, ...tail];  }
+  function peg$f117() {    return [];  }
+  function peg$f118(text) {    return { kind: "name", at: text.at, text: text.value };  }
+  function peg$f119(key, value) {    return node("record-field", { key, value });  }
+  function peg$f120(text) {    return node("constant", { value: text === "null" ? null : text === "true" });  }
+  function peg$f121(path) {    return node("vault", { path });  }
+  function peg$f122(text) {    return node("number", { text });  }
+  function peg$f123(amount, unit) {    return node("duration", { amount, unit });  }
+  function peg$f124(text) {    return node("string", { value: text, long: true });  }
+  function peg$f125(parts) {    return node("string", { value: parts.join(""), long: false });  }
+  function peg$f126(parts) {    return node("string", { value: parts.join(""), long: false });  }
+  function peg$f127() {    return "\n";  }
+  function peg$f128() {    return "\t";  }
+  function peg$f129() {    return "\r";  }
+  function peg$f130() {    return '"';  }
+  function peg$f131() {    return "\\";  }
+  function peg$f132(code) {    const c = parseInt(code, 16); return c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);  }
+  function peg$f133(code) {    return String.fromCodePoint(parseInt(code, 16));  }
+  function peg$f134(text) {    return node("name", { text });  }
+  function peg$f135(text) {    return { kind: "name", at: text.at, text: text.value };  }
+  function peg$f136() {    return offset();  }
   let peg$currPos = options.peg$currPos | 0;
   let peg$savedPos = peg$currPos;
   const peg$posDetailsCache = [{ line: 1, column: 1 }];
@@ -1011,7 +1055,7 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parseTitle();
         if (s3 !== peg$FAILED) {
-          s4 = peg$parseKeys();
+          s4 = peg$parseLooseKeys();
           if (s4 !== peg$FAILED) {
             peg$savedPos = s0;
             s0 = peg$f7(s3, s4);
@@ -1709,14 +1753,12 @@ function peg$parse(input, options) {
       s2 = [];
       s3 = peg$currPos;
       s4 = peg$parseComma();
-      if (s4 !== peg$FAILED) {
-        s5 = peg$parseSetting();
-        if (s5 !== peg$FAILED) {
-          s3 = s5;
-        } else {
-          peg$currPos = s3;
-          s3 = peg$FAILED;
-        }
+      if (s4 === peg$FAILED) {
+        s4 = null;
+      }
+      s5 = peg$parseSetting();
+      if (s5 !== peg$FAILED) {
+        s3 = s5;
       } else {
         peg$currPos = s3;
         s3 = peg$FAILED;
@@ -1725,14 +1767,12 @@ function peg$parse(input, options) {
         s2.push(s3);
         s3 = peg$currPos;
         s4 = peg$parseComma();
-        if (s4 !== peg$FAILED) {
-          s5 = peg$parseSetting();
-          if (s5 !== peg$FAILED) {
-            s3 = s5;
-          } else {
-            peg$currPos = s3;
-            s3 = peg$FAILED;
-          }
+        if (s4 === peg$FAILED) {
+          s4 = null;
+        }
+        s5 = peg$parseSetting();
+        if (s5 !== peg$FAILED) {
+          s3 = s5;
         } else {
           peg$currPos = s3;
           s3 = peg$FAILED;
@@ -2007,14 +2047,12 @@ function peg$parse(input, options) {
         s5 = [];
         s6 = peg$currPos;
         s7 = peg$parseComma();
-        if (s7 !== peg$FAILED) {
-          s8 = peg$parseParam();
-          if (s8 !== peg$FAILED) {
-            s6 = s8;
-          } else {
-            peg$currPos = s6;
-            s6 = peg$FAILED;
-          }
+        if (s7 === peg$FAILED) {
+          s7 = null;
+        }
+        s8 = peg$parseParam();
+        if (s8 !== peg$FAILED) {
+          s6 = s8;
         } else {
           peg$currPos = s6;
           s6 = peg$FAILED;
@@ -2023,14 +2061,12 @@ function peg$parse(input, options) {
           s5.push(s6);
           s6 = peg$currPos;
           s7 = peg$parseComma();
-          if (s7 !== peg$FAILED) {
-            s8 = peg$parseParam();
-            if (s8 !== peg$FAILED) {
-              s6 = s8;
-            } else {
-              peg$currPos = s6;
-              s6 = peg$FAILED;
-            }
+          if (s7 === peg$FAILED) {
+            s7 = null;
+          }
+          s8 = peg$parseParam();
+          if (s8 !== peg$FAILED) {
+            s6 = s8;
           } else {
             peg$currPos = s6;
             s6 = peg$FAILED;
@@ -2831,14 +2867,12 @@ function peg$parse(input, options) {
       s2 = [];
       s3 = peg$currPos;
       s4 = peg$parseSeparator();
-      if (s4 !== peg$FAILED) {
-        s5 = peg$parseField();
-        if (s5 !== peg$FAILED) {
-          s3 = s5;
-        } else {
-          peg$currPos = s3;
-          s3 = peg$FAILED;
-        }
+      if (s4 === peg$FAILED) {
+        s4 = null;
+      }
+      s5 = peg$parseField();
+      if (s5 !== peg$FAILED) {
+        s3 = s5;
       } else {
         peg$currPos = s3;
         s3 = peg$FAILED;
@@ -2847,14 +2881,12 @@ function peg$parse(input, options) {
         s2.push(s3);
         s3 = peg$currPos;
         s4 = peg$parseSeparator();
-        if (s4 !== peg$FAILED) {
-          s5 = peg$parseField();
-          if (s5 !== peg$FAILED) {
-            s3 = s5;
-          } else {
-            peg$currPos = s3;
-            s3 = peg$FAILED;
-          }
+        if (s4 === peg$FAILED) {
+          s4 = null;
+        }
+        s5 = peg$parseField();
+        if (s5 !== peg$FAILED) {
+          s3 = s5;
         } else {
           peg$currPos = s3;
           s3 = peg$FAILED;
@@ -3049,17 +3081,23 @@ function peg$parse(input, options) {
     if (s0 === peg$FAILED) {
       s0 = peg$parseIfLet();
       if (s0 === peg$FAILED) {
-        s0 = peg$parseIf();
+        s0 = peg$parseIfStatement();
         if (s0 === peg$FAILED) {
           s0 = peg$parseFor();
           if (s0 === peg$FAILED) {
-            s0 = peg$parseMatch();
+            s0 = peg$parseWhile();
             if (s0 === peg$FAILED) {
-              s0 = peg$parseTry();
+              s0 = peg$parseMatch();
               if (s0 === peg$FAILED) {
-                s0 = peg$parseReturn();
+                s0 = peg$parseTry();
                 if (s0 === peg$FAILED) {
-                  s0 = peg$parseAssignment();
+                  s0 = peg$parseReturn();
+                  if (s0 === peg$FAILED) {
+                    s0 = peg$parseJump();
+                    if (s0 === peg$FAILED) {
+                      s0 = peg$parseAssignment();
+                    }
+                  }
                 }
               }
             }
@@ -3072,7 +3110,7 @@ function peg$parse(input, options) {
   }
 
   function peg$parseLet() {
-    let s0, s1, s2, s3, s4, s5, s6, s7, s8;
+    let s0, s1, s2, s3, s4, s5, s6, s7, s8, s9;
 
     s0 = peg$currPos;
     if (input.substr(peg$currPos, 3) === peg$c26) {
@@ -3085,47 +3123,86 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
       if (s2 !== peg$FAILED) {
-        s3 = peg$parseName();
-        if (s3 !== peg$FAILED) {
-          s4 = peg$currPos;
-          if (input.charCodeAt(peg$currPos) === 58) {
-            s5 = peg$c12;
-            peg$currPos++;
-          } else {
-            s5 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e13); }
-          }
+        s3 = peg$currPos;
+        if (input.substr(peg$currPos, 3) === peg$c27) {
+          s4 = peg$c27;
+          peg$currPos += 3;
+        } else {
+          s4 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e28); }
+        }
+        if (s4 !== peg$FAILED) {
+          s5 = peg$parseWord();
           if (s5 !== peg$FAILED) {
-            s6 = peg$parse_();
-            s7 = peg$parseType();
+            s6 = peg$currPos;
+            peg$silentFails++;
+            s7 = peg$parseName();
+            peg$silentFails--;
             if (s7 !== peg$FAILED) {
-              s4 = s7;
+              peg$currPos = s6;
+              s6 = undefined;
             } else {
-              peg$currPos = s4;
-              s4 = peg$FAILED;
+              s6 = peg$FAILED;
+            }
+            if (s6 !== peg$FAILED) {
+              s4 = [s4, s5, s6];
+              s3 = s4;
+            } else {
+              peg$currPos = s3;
+              s3 = peg$FAILED;
             }
           } else {
-            peg$currPos = s4;
-            s4 = peg$FAILED;
+            peg$currPos = s3;
+            s3 = peg$FAILED;
           }
-          if (s4 === peg$FAILED) {
-            s4 = null;
-          }
-          if (input.charCodeAt(peg$currPos) === 61) {
-            s5 = peg$c21;
+        } else {
+          peg$currPos = s3;
+          s3 = peg$FAILED;
+        }
+        if (s3 === peg$FAILED) {
+          s3 = null;
+        }
+        s4 = peg$parseName();
+        if (s4 !== peg$FAILED) {
+          s5 = peg$currPos;
+          if (input.charCodeAt(peg$currPos) === 58) {
+            s6 = peg$c12;
             peg$currPos++;
           } else {
+            s6 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e13); }
+          }
+          if (s6 !== peg$FAILED) {
+            s7 = peg$parse_();
+            s8 = peg$parseType();
+            if (s8 !== peg$FAILED) {
+              s5 = s8;
+            } else {
+              peg$currPos = s5;
+              s5 = peg$FAILED;
+            }
+          } else {
+            peg$currPos = s5;
             s5 = peg$FAILED;
+          }
+          if (s5 === peg$FAILED) {
+            s5 = null;
+          }
+          if (input.charCodeAt(peg$currPos) === 61) {
+            s6 = peg$c21;
+            peg$currPos++;
+          } else {
+            s6 = peg$FAILED;
             if (peg$silentFails === 0) { peg$fail(peg$e22); }
           }
-          if (s5 !== peg$FAILED) {
-            s6 = peg$parse_();
-            s7 = peg$parseExpression();
-            if (s7 !== peg$FAILED) {
-              s8 = peg$parseSemicolon();
-              if (s8 !== peg$FAILED) {
+          if (s6 !== peg$FAILED) {
+            s7 = peg$parse_();
+            s8 = peg$parseExpression();
+            if (s8 !== peg$FAILED) {
+              s9 = peg$parseSemicolon();
+              if (s9 !== peg$FAILED) {
                 peg$savedPos = s0;
-                s0 = peg$f53(s3, s4, s7);
+                s0 = peg$f53(s3, s4, s5, s8);
               } else {
                 peg$currPos = s0;
                 s0 = peg$FAILED;
@@ -3155,7 +3232,7 @@ function peg$parse(input, options) {
   }
 
   function peg$parseIfLet() {
-    let s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10;
+    let s0, s1, s2, s3, s4, s5, s6, s7, s8, s9;
 
     s0 = peg$currPos;
     if (input.substr(peg$currPos, 2) === peg$c15) {
@@ -3178,7 +3255,7 @@ function peg$parse(input, options) {
         if (s3 !== peg$FAILED) {
           s4 = peg$parseWord();
           if (s4 !== peg$FAILED) {
-            s5 = peg$parseName();
+            s5 = peg$parsePattern();
             if (s5 !== peg$FAILED) {
               if (input.charCodeAt(peg$currPos) === 61) {
                 s6 = peg$c21;
@@ -3189,20 +3266,14 @@ function peg$parse(input, options) {
               }
               if (s6 !== peg$FAILED) {
                 s7 = peg$parse_();
-                s8 = peg$parseExpression();
+                s8 = peg$parseHead();
                 if (s8 !== peg$FAILED) {
-                  s9 = peg$parseBlock();
-                  if (s9 !== peg$FAILED) {
-                    s10 = peg$parseElse();
-                    if (s10 === peg$FAILED) {
-                      s10 = null;
-                    }
-                    peg$savedPos = s0;
-                    s0 = peg$f54(s5, s8, s9, s10);
-                  } else {
-                    peg$currPos = s0;
-                    s0 = peg$FAILED;
+                  s9 = peg$parseElse();
+                  if (s9 === peg$FAILED) {
+                    s9 = null;
                   }
+                  peg$savedPos = s0;
+                  s0 = peg$f54(s5, s8, s9);
                 } else {
                   peg$currPos = s0;
                   s0 = peg$FAILED;
@@ -3236,7 +3307,7 @@ function peg$parse(input, options) {
   }
 
   function peg$parseIf() {
-    let s0, s1, s2, s3, s4, s5;
+    let s0, s1, s2, s3, s4;
 
     s0 = peg$currPos;
     if (input.substr(peg$currPos, 2) === peg$c15) {
@@ -3249,20 +3320,14 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
       if (s2 !== peg$FAILED) {
-        s3 = peg$parseExpression();
+        s3 = peg$parseHead();
         if (s3 !== peg$FAILED) {
-          s4 = peg$parseBlock();
-          if (s4 !== peg$FAILED) {
-            s5 = peg$parseElse();
-            if (s5 === peg$FAILED) {
-              s5 = null;
-            }
-            peg$savedPos = s0;
-            s0 = peg$f55(s3, s4, s5);
-          } else {
-            peg$currPos = s0;
-            s0 = peg$FAILED;
+          s4 = peg$parseElse();
+          if (s4 === peg$FAILED) {
+            s4 = null;
           }
+          peg$savedPos = s0;
+          s0 = peg$f55(s3, s4);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -3279,16 +3344,416 @@ function peg$parse(input, options) {
     return s0;
   }
 
+  function peg$parseIfStatement() {
+    let s0, s1, s2, s3, s4, s5;
+
+    s0 = peg$currPos;
+    s1 = peg$parseIf();
+    if (s1 !== peg$FAILED) {
+      s2 = peg$currPos;
+      peg$savedPos = peg$currPos;
+      s3 = peg$f56(s1);
+      if (s3) {
+        s3 = undefined;
+      } else {
+        s3 = peg$FAILED;
+      }
+      if (s3 !== peg$FAILED) {
+        s4 = peg$currPos;
+        peg$silentFails++;
+        s5 = peg$parseJoined();
+        peg$silentFails--;
+        if (s5 !== peg$FAILED) {
+          peg$currPos = s4;
+          s4 = undefined;
+        } else {
+          s4 = peg$FAILED;
+        }
+        if (s4 !== peg$FAILED) {
+          s5 = peg$parseRest();
+          if (s5 !== peg$FAILED) {
+            s2 = s5;
+          } else {
+            peg$currPos = s2;
+            s2 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s2;
+          s2 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s2;
+        s2 = peg$FAILED;
+      }
+      if (s2 === peg$FAILED) {
+        s2 = null;
+      }
+      peg$savedPos = s0;
+      s0 = peg$f57(s1, s2);
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseJoined() {
+    let s0, s1, s2, s3;
+
+    if (input.substr(peg$currPos, 2) === peg$c28) {
+      s0 = peg$c28;
+      peg$currPos += 2;
+    } else {
+      s0 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e29); }
+    }
+    if (s0 === peg$FAILED) {
+      if (input.substr(peg$currPos, 2) === peg$c29) {
+        s0 = peg$c29;
+        peg$currPos += 2;
+      } else {
+        s0 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e30); }
+      }
+      if (s0 === peg$FAILED) {
+        if (input.substr(peg$currPos, 2) === peg$c30) {
+          s0 = peg$c30;
+          peg$currPos += 2;
+        } else {
+          s0 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e31); }
+        }
+        if (s0 === peg$FAILED) {
+          if (input.substr(peg$currPos, 2) === peg$c31) {
+            s0 = peg$c31;
+            peg$currPos += 2;
+          } else {
+            s0 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e32); }
+          }
+          if (s0 === peg$FAILED) {
+            s0 = input.charAt(peg$currPos);
+            if (peg$r1.test(s0)) {
+              peg$currPos++;
+            } else {
+              s0 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e33); }
+            }
+            if (s0 === peg$FAILED) {
+              s0 = peg$currPos;
+              if (input.substr(peg$currPos, 2) === peg$c32) {
+                s1 = peg$c32;
+                peg$currPos += 2;
+              } else {
+                s1 = peg$FAILED;
+                if (peg$silentFails === 0) { peg$fail(peg$e34); }
+              }
+              if (s1 !== peg$FAILED) {
+                s2 = peg$currPos;
+                peg$silentFails++;
+                s3 = peg$parseWordPart();
+                peg$silentFails--;
+                if (s3 === peg$FAILED) {
+                  s2 = undefined;
+                } else {
+                  peg$currPos = s2;
+                  s2 = peg$FAILED;
+                }
+                if (s2 !== peg$FAILED) {
+                  s1 = [s1, s2];
+                  s0 = s1;
+                } else {
+                  peg$currPos = s0;
+                  s0 = peg$FAILED;
+                }
+              } else {
+                peg$currPos = s0;
+                s0 = peg$FAILED;
+              }
+            }
+          }
+        }
+      }
+    }
+
+    return s0;
+  }
+
+  function peg$parseRest() {
+    let s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10;
+
+    s0 = peg$currPos;
+    s1 = [];
+    s2 = peg$parseStep();
+    while (s2 !== peg$FAILED) {
+      s1.push(s2);
+      s2 = peg$parseStep();
+    }
+    s2 = [];
+    s3 = peg$currPos;
+    s4 = peg$parseProductOp();
+    if (s4 !== peg$FAILED) {
+      s5 = peg$parseUnary();
+      if (s5 !== peg$FAILED) {
+        s4 = [s4, s5];
+        s3 = s4;
+      } else {
+        peg$currPos = s3;
+        s3 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s3;
+      s3 = peg$FAILED;
+    }
+    while (s3 !== peg$FAILED) {
+      s2.push(s3);
+      s3 = peg$currPos;
+      s4 = peg$parseProductOp();
+      if (s4 !== peg$FAILED) {
+        s5 = peg$parseUnary();
+        if (s5 !== peg$FAILED) {
+          s4 = [s4, s5];
+          s3 = s4;
+        } else {
+          peg$currPos = s3;
+          s3 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s3;
+        s3 = peg$FAILED;
+      }
+    }
+    s3 = [];
+    s4 = peg$currPos;
+    s5 = peg$parseSumOp();
+    if (s5 !== peg$FAILED) {
+      s6 = peg$parseProduct();
+      if (s6 !== peg$FAILED) {
+        s5 = [s5, s6];
+        s4 = s5;
+      } else {
+        peg$currPos = s4;
+        s4 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s4;
+      s4 = peg$FAILED;
+    }
+    while (s4 !== peg$FAILED) {
+      s3.push(s4);
+      s4 = peg$currPos;
+      s5 = peg$parseSumOp();
+      if (s5 !== peg$FAILED) {
+        s6 = peg$parseProduct();
+        if (s6 !== peg$FAILED) {
+          s5 = [s5, s6];
+          s4 = s5;
+        } else {
+          peg$currPos = s4;
+          s4 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s4;
+        s4 = peg$FAILED;
+      }
+    }
+    s4 = [];
+    s5 = peg$currPos;
+    s6 = peg$parseComparisonOp();
+    if (s6 !== peg$FAILED) {
+      s7 = peg$parseSum();
+      if (s7 !== peg$FAILED) {
+        s6 = [s6, s7];
+        s5 = s6;
+      } else {
+        peg$currPos = s5;
+        s5 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s5;
+      s5 = peg$FAILED;
+    }
+    while (s5 !== peg$FAILED) {
+      s4.push(s5);
+      s5 = peg$currPos;
+      s6 = peg$parseComparisonOp();
+      if (s6 !== peg$FAILED) {
+        s7 = peg$parseSum();
+        if (s7 !== peg$FAILED) {
+          s6 = [s6, s7];
+          s5 = s6;
+        } else {
+          peg$currPos = s5;
+          s5 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s5;
+        s5 = peg$FAILED;
+      }
+    }
+    s5 = [];
+    s6 = peg$currPos;
+    s7 = peg$parseEqualityOp();
+    if (s7 !== peg$FAILED) {
+      s8 = peg$parseComparison();
+      if (s8 !== peg$FAILED) {
+        s7 = [s7, s8];
+        s6 = s7;
+      } else {
+        peg$currPos = s6;
+        s6 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s6;
+      s6 = peg$FAILED;
+    }
+    while (s6 !== peg$FAILED) {
+      s5.push(s6);
+      s6 = peg$currPos;
+      s7 = peg$parseEqualityOp();
+      if (s7 !== peg$FAILED) {
+        s8 = peg$parseComparison();
+        if (s8 !== peg$FAILED) {
+          s7 = [s7, s8];
+          s6 = s7;
+        } else {
+          peg$currPos = s6;
+          s6 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s6;
+        s6 = peg$FAILED;
+      }
+    }
+    s6 = [];
+    s7 = peg$currPos;
+    s8 = peg$parseAndOp();
+    if (s8 !== peg$FAILED) {
+      s9 = peg$parseEquality();
+      if (s9 !== peg$FAILED) {
+        s8 = [s8, s9];
+        s7 = s8;
+      } else {
+        peg$currPos = s7;
+        s7 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s7;
+      s7 = peg$FAILED;
+    }
+    while (s7 !== peg$FAILED) {
+      s6.push(s7);
+      s7 = peg$currPos;
+      s8 = peg$parseAndOp();
+      if (s8 !== peg$FAILED) {
+        s9 = peg$parseEquality();
+        if (s9 !== peg$FAILED) {
+          s8 = [s8, s9];
+          s7 = s8;
+        } else {
+          peg$currPos = s7;
+          s7 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s7;
+        s7 = peg$FAILED;
+      }
+    }
+    s7 = [];
+    s8 = peg$currPos;
+    s9 = peg$parseOrOp();
+    if (s9 !== peg$FAILED) {
+      s10 = peg$parseAnd();
+      if (s10 !== peg$FAILED) {
+        s9 = [s9, s10];
+        s8 = s9;
+      } else {
+        peg$currPos = s8;
+        s8 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s8;
+      s8 = peg$FAILED;
+    }
+    while (s8 !== peg$FAILED) {
+      s7.push(s8);
+      s8 = peg$currPos;
+      s9 = peg$parseOrOp();
+      if (s9 !== peg$FAILED) {
+        s10 = peg$parseAnd();
+        if (s10 !== peg$FAILED) {
+          s9 = [s9, s10];
+          s8 = s9;
+        } else {
+          peg$currPos = s8;
+          s8 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s8;
+        s8 = peg$FAILED;
+      }
+    }
+    s8 = peg$parseEnd();
+    if (s8 !== peg$FAILED) {
+      peg$savedPos = s0;
+      s0 = peg$f58(s1, s2, s3, s4, s5, s6, s7, s8);
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseEnd() {
+    let s0, s1, s2;
+
+    s0 = peg$currPos;
+    s1 = peg$parseSemicolon();
+    if (s1 !== peg$FAILED) {
+      peg$savedPos = s0;
+      s1 = peg$f59();
+    }
+    s0 = s1;
+    if (s0 === peg$FAILED) {
+      s0 = peg$currPos;
+      s1 = peg$currPos;
+      peg$silentFails++;
+      if (input.charCodeAt(peg$currPos) === 125) {
+        s2 = peg$c6;
+        peg$currPos++;
+      } else {
+        s2 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e6); }
+      }
+      peg$silentFails--;
+      if (s2 !== peg$FAILED) {
+        peg$currPos = s1;
+        s1 = undefined;
+      } else {
+        s1 = peg$FAILED;
+      }
+      if (s1 !== peg$FAILED) {
+        peg$savedPos = s0;
+        s1 = peg$f60();
+      }
+      s0 = s1;
+    }
+
+    return s0;
+  }
+
   function peg$parseElse() {
     let s0, s1, s2, s3;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 4) === peg$c27) {
-      s1 = peg$c27;
+    if (input.substr(peg$currPos, 4) === peg$c33) {
+      s1 = peg$c33;
       peg$currPos += 4;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e28); }
+      if (peg$silentFails === 0) { peg$fail(peg$e35); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -3319,41 +3784,35 @@ function peg$parse(input, options) {
   }
 
   function peg$parseFor() {
-    let s0, s1, s2, s3, s4, s5, s6, s7;
+    let s0, s1, s2, s3, s4, s5, s6;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 3) === peg$c28) {
-      s1 = peg$c28;
+    if (input.substr(peg$currPos, 3) === peg$c34) {
+      s1 = peg$c34;
       peg$currPos += 3;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e29); }
+      if (peg$silentFails === 0) { peg$fail(peg$e36); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
       if (s2 !== peg$FAILED) {
         s3 = peg$parseName();
         if (s3 !== peg$FAILED) {
-          if (input.substr(peg$currPos, 2) === peg$c29) {
-            s4 = peg$c29;
+          if (input.substr(peg$currPos, 2) === peg$c32) {
+            s4 = peg$c32;
             peg$currPos += 2;
           } else {
             s4 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e30); }
+            if (peg$silentFails === 0) { peg$fail(peg$e34); }
           }
           if (s4 !== peg$FAILED) {
             s5 = peg$parseWord();
             if (s5 !== peg$FAILED) {
-              s6 = peg$parseExpression();
+              s6 = peg$parseHead();
               if (s6 !== peg$FAILED) {
-                s7 = peg$parseBlock();
-                if (s7 !== peg$FAILED) {
-                  peg$savedPos = s0;
-                  s0 = peg$f56(s3, s6, s7);
-                } else {
-                  peg$currPos = s0;
-                  s0 = peg$FAILED;
-                }
+                peg$savedPos = s0;
+                s0 = peg$f61(s3, s6);
               } else {
                 peg$currPos = s0;
                 s0 = peg$FAILED;
@@ -3382,16 +3841,87 @@ function peg$parse(input, options) {
     return s0;
   }
 
+  function peg$parseWhile() {
+    let s0, s1, s2, s3;
+
+    s0 = peg$currPos;
+    if (input.substr(peg$currPos, 5) === peg$c35) {
+      s1 = peg$c35;
+      peg$currPos += 5;
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e37); }
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseWord();
+      if (s2 !== peg$FAILED) {
+        s3 = peg$parseHead();
+        if (s3 !== peg$FAILED) {
+          peg$savedPos = s0;
+          s0 = peg$f62(s3);
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseHead() {
+    let s0, s1, s2, s3;
+
+    s0 = peg$currPos;
+    s1 = peg$parseExpression();
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseBlock();
+      if (s2 === peg$FAILED) {
+        s2 = peg$currPos;
+        peg$savedPos = peg$currPos;
+        s3 = peg$f63(s1);
+        if (s3) {
+          s3 = undefined;
+        } else {
+          s3 = peg$FAILED;
+        }
+        if (s3 !== peg$FAILED) {
+          peg$savedPos = s2;
+          s3 = peg$f64(s1);
+        }
+        s2 = s3;
+      }
+      if (s2 !== peg$FAILED) {
+        peg$savedPos = s0;
+        s0 = peg$f65(s1, s2);
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
   function peg$parseMatch() {
     let s0, s1, s2, s3, s4, s5, s6, s7, s8;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 5) === peg$c30) {
-      s1 = peg$c30;
+    if (input.substr(peg$currPos, 5) === peg$c36) {
+      s1 = peg$c36;
       peg$currPos += 5;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e31); }
+      if (peg$silentFails === 0) { peg$fail(peg$e38); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -3418,7 +3948,7 @@ function peg$parse(input, options) {
               s7 = peg$parseEof();
               if (s7 !== peg$FAILED) {
                 peg$savedPos = peg$currPos;
-                s8 = peg$f57(s3, s4, s5);
+                s8 = peg$f66(s3, s4, s5);
                 if (s8) {
                   s8 = undefined;
                 } else {
@@ -3438,7 +3968,7 @@ function peg$parse(input, options) {
             }
             if (s6 !== peg$FAILED) {
               peg$savedPos = s0;
-              s0 = peg$f58(s3, s4, s5);
+              s0 = peg$f67(s3, s4, s5);
             } else {
               peg$currPos = s0;
               s0 = peg$FAILED;
@@ -3464,23 +3994,45 @@ function peg$parse(input, options) {
   }
 
   function peg$parseArm() {
-    let s0, s1, s2, s3, s4, s5;
+    let s0, s1, s2, s3, s4, s5, s6;
 
     s0 = peg$currPos;
     s1 = peg$parsePattern();
     if (s1 !== peg$FAILED) {
-      if (input.substr(peg$currPos, 2) === peg$c31) {
-        s2 = peg$c31;
+      if (input.substr(peg$currPos, 2) === peg$c37) {
+        s2 = peg$c37;
         peg$currPos += 2;
       } else {
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e32); }
+        if (peg$silentFails === 0) { peg$fail(peg$e39); }
       }
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
-        s4 = peg$parseBlock();
+        s4 = peg$currPos;
+        s5 = peg$currPos;
+        peg$silentFails++;
+        s6 = peg$parseRecordAhead();
+        peg$silentFails--;
+        if (s6 === peg$FAILED) {
+          s5 = undefined;
+        } else {
+          peg$currPos = s5;
+          s5 = peg$FAILED;
+        }
+        if (s5 !== peg$FAILED) {
+          s6 = peg$parseBlock();
+          if (s6 !== peg$FAILED) {
+            s4 = s6;
+          } else {
+            peg$currPos = s4;
+            s4 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s4;
+          s4 = peg$FAILED;
+        }
         if (s4 === peg$FAILED) {
-          s4 = peg$parseExpression();
+          s4 = peg$parseArmValue();
         }
         if (s4 !== peg$FAILED) {
           s5 = peg$parseSeparator();
@@ -3488,7 +4040,7 @@ function peg$parse(input, options) {
             s5 = null;
           }
           peg$savedPos = s0;
-          s0 = peg$f59(s1, s4);
+          s0 = peg$f68(s1, s4);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -3505,17 +4057,145 @@ function peg$parse(input, options) {
     return s0;
   }
 
+  function peg$parseArmValue() {
+    let s0, s1, s2, s3, s4;
+
+    s0 = peg$currPos;
+    s1 = peg$parseExpression();
+    if (s1 !== peg$FAILED) {
+      s2 = peg$currPos;
+      s3 = peg$parseAssignOp();
+      if (s3 !== peg$FAILED) {
+        s4 = peg$parseExpression();
+        if (s4 !== peg$FAILED) {
+          s3 = [s3, s4];
+          s2 = s3;
+        } else {
+          peg$currPos = s2;
+          s2 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s2;
+        s2 = peg$FAILED;
+      }
+      if (s2 === peg$FAILED) {
+        s2 = null;
+      }
+      peg$savedPos = s0;
+      s0 = peg$f69(s1, s2);
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
   function peg$parsePattern() {
-    let s0, s1;
+    let s0, s1, s2, s3, s4, s5, s6, s7;
 
     s0 = peg$parseLiteral();
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
       s1 = peg$parseName();
       if (s1 !== peg$FAILED) {
+        s2 = peg$currPos;
+        if (input.charCodeAt(peg$currPos) === 40) {
+          s3 = peg$c10;
+          peg$currPos++;
+        } else {
+          s3 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e11); }
+        }
+        if (s3 !== peg$FAILED) {
+          s4 = peg$parse_();
+          s5 = peg$parsePatterns();
+          if (s5 !== peg$FAILED) {
+            if (input.charCodeAt(peg$currPos) === 41) {
+              s6 = peg$c11;
+              peg$currPos++;
+            } else {
+              s6 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e12); }
+            }
+            if (s6 !== peg$FAILED) {
+              s7 = peg$parse_();
+              s2 = s5;
+            } else {
+              peg$currPos = s2;
+              s2 = peg$FAILED;
+            }
+          } else {
+            peg$currPos = s2;
+            s2 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s2;
+          s2 = peg$FAILED;
+        }
+        if (s2 === peg$FAILED) {
+          s2 = null;
+        }
         peg$savedPos = s0;
-        s1 = peg$f60(s1);
+        s0 = peg$f70(s1, s2);
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
       }
+    }
+
+    return s0;
+  }
+
+  function peg$parsePatterns() {
+    let s0, s1, s2, s3, s4, s5;
+
+    s0 = peg$currPos;
+    s1 = peg$parsePattern();
+    if (s1 !== peg$FAILED) {
+      s2 = [];
+      s3 = peg$currPos;
+      s4 = peg$parseComma();
+      if (s4 === peg$FAILED) {
+        s4 = null;
+      }
+      s5 = peg$parsePattern();
+      if (s5 !== peg$FAILED) {
+        s3 = s5;
+      } else {
+        peg$currPos = s3;
+        s3 = peg$FAILED;
+      }
+      while (s3 !== peg$FAILED) {
+        s2.push(s3);
+        s3 = peg$currPos;
+        s4 = peg$parseComma();
+        if (s4 === peg$FAILED) {
+          s4 = null;
+        }
+        s5 = peg$parsePattern();
+        if (s5 !== peg$FAILED) {
+          s3 = s5;
+        } else {
+          peg$currPos = s3;
+          s3 = peg$FAILED;
+        }
+      }
+      s3 = peg$parseComma();
+      if (s3 === peg$FAILED) {
+        s3 = null;
+      }
+      peg$savedPos = s0;
+      s0 = peg$f71(s1, s2);
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+    if (s0 === peg$FAILED) {
+      s0 = peg$currPos;
+      s1 = '';
+      peg$savedPos = s0;
+      s1 = peg$f72();
       s0 = s1;
     }
 
@@ -3523,98 +4203,107 @@ function peg$parse(input, options) {
   }
 
   function peg$parseTry() {
-    let s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12;
+    let s0, s1, s2, s3, s4, s5;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 3) === peg$c32) {
-      s1 = peg$c32;
+    if (input.substr(peg$currPos, 3) === peg$c38) {
+      s1 = peg$c38;
       peg$currPos += 3;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e33); }
+      if (peg$silentFails === 0) { peg$fail(peg$e40); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
       if (s2 !== peg$FAILED) {
         s3 = peg$parseBlock();
         if (s3 !== peg$FAILED) {
-          if (input.substr(peg$currPos, 5) === peg$c33) {
-            s4 = peg$c33;
-            peg$currPos += 5;
-          } else {
-            s4 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e34); }
+          s4 = [];
+          s5 = peg$parseCatch();
+          while (s5 !== peg$FAILED) {
+            s4.push(s5);
+            s5 = peg$parseCatch();
           }
-          if (s4 !== peg$FAILED) {
-            s5 = peg$parseWord();
-            if (s5 !== peg$FAILED) {
-              s6 = peg$currPos;
-              if (input.charCodeAt(peg$currPos) === 40) {
-                s7 = peg$c10;
-                peg$currPos++;
-              } else {
+          peg$savedPos = s0;
+          s0 = peg$f73(s3, s4);
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseCatch() {
+    let s0, s1, s2, s3, s4, s5, s6, s7, s8;
+
+    s0 = peg$currPos;
+    if (input.substr(peg$currPos, 5) === peg$c39) {
+      s1 = peg$c39;
+      peg$currPos += 5;
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e41); }
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseWord();
+      if (s2 !== peg$FAILED) {
+        if (input.charCodeAt(peg$currPos) === 40) {
+          s3 = peg$c10;
+          peg$currPos++;
+        } else {
+          s3 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e11); }
+        }
+        if (s3 !== peg$FAILED) {
+          s4 = peg$parse_();
+          s5 = peg$currPos;
+          s6 = [];
+          s7 = peg$parseName();
+          while (s7 !== peg$FAILED) {
+            s6.push(s7);
+            if (s6.length >= 2) {
+              s7 = peg$FAILED;
+            } else {
+              s7 = peg$currPos;
+              s8 = peg$parse_();
+              s8 = peg$parseName();
+              if (s8 === peg$FAILED) {
+                peg$currPos = s7;
                 s7 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e11); }
-              }
-              if (s7 !== peg$FAILED) {
-                s8 = peg$parse_();
-                s9 = peg$currPos;
-                s10 = [];
-                s11 = peg$parseName();
-                while (s11 !== peg$FAILED) {
-                  s10.push(s11);
-                  if (s10.length >= 2) {
-                    s11 = peg$FAILED;
-                  } else {
-                    s11 = peg$currPos;
-                    s12 = peg$parse_();
-                    s12 = peg$parseName();
-                    if (s12 === peg$FAILED) {
-                      peg$currPos = s11;
-                      s11 = peg$FAILED;
-                    } else {
-                      s11 = s12;
-                    }
-                  }
-                }
-                if (s10.length < 1) {
-                  peg$currPos = s9;
-                  s9 = peg$FAILED;
-                } else {
-                  s9 = s10;
-                }
-                if (s9 !== peg$FAILED) {
-                  if (input.charCodeAt(peg$currPos) === 41) {
-                    s10 = peg$c11;
-                    peg$currPos++;
-                  } else {
-                    s10 = peg$FAILED;
-                    if (peg$silentFails === 0) { peg$fail(peg$e12); }
-                  }
-                  if (s10 !== peg$FAILED) {
-                    s11 = peg$parse_();
-                    s6 = s9;
-                  } else {
-                    peg$currPos = s6;
-                    s6 = peg$FAILED;
-                  }
-                } else {
-                  peg$currPos = s6;
-                  s6 = peg$FAILED;
-                }
               } else {
-                peg$currPos = s6;
-                s6 = peg$FAILED;
+                s7 = s8;
               }
-              if (s6 !== peg$FAILED) {
-                s7 = peg$parseBlock();
-                if (s7 !== peg$FAILED) {
-                  peg$savedPos = s0;
-                  s0 = peg$f61(s3, s6, s7);
-                } else {
-                  peg$currPos = s0;
-                  s0 = peg$FAILED;
-                }
+            }
+          }
+          if (s6.length < 1) {
+            peg$currPos = s5;
+            s5 = peg$FAILED;
+          } else {
+            s5 = s6;
+          }
+          if (s5 !== peg$FAILED) {
+            if (input.charCodeAt(peg$currPos) === 41) {
+              s6 = peg$c11;
+              peg$currPos++;
+            } else {
+              s6 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e12); }
+            }
+            if (s6 !== peg$FAILED) {
+              s7 = peg$parse_();
+              s8 = peg$parseBlock();
+              if (s8 !== peg$FAILED) {
+                peg$savedPos = s0;
+                s0 = peg$f74(s5, s8);
               } else {
                 peg$currPos = s0;
                 s0 = peg$FAILED;
@@ -3647,12 +4336,12 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 6) === peg$c34) {
-      s1 = peg$c34;
+    if (input.substr(peg$currPos, 6) === peg$c40) {
+      s1 = peg$c40;
       peg$currPos += 6;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e35); }
+      if (peg$silentFails === 0) { peg$fail(peg$e42); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseWord();
@@ -3664,7 +4353,56 @@ function peg$parse(input, options) {
         s4 = peg$parseSemicolon();
         if (s4 !== peg$FAILED) {
           peg$savedPos = s0;
-          s0 = peg$f62(s3);
+          s0 = peg$f75(s3);
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseJump() {
+    let s0, s1, s2, s3;
+
+    s0 = peg$currPos;
+    s1 = peg$currPos;
+    if (input.substr(peg$currPos, 5) === peg$c41) {
+      s2 = peg$c41;
+      peg$currPos += 5;
+    } else {
+      s2 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e43); }
+    }
+    if (s2 === peg$FAILED) {
+      if (input.substr(peg$currPos, 8) === peg$c42) {
+        s2 = peg$c42;
+        peg$currPos += 8;
+      } else {
+        s2 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e44); }
+      }
+    }
+    if (s2 !== peg$FAILED) {
+      s1 = input.substring(s1, peg$currPos);
+    } else {
+      s1 = s2;
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseWord();
+      if (s2 !== peg$FAILED) {
+        s3 = peg$parseSemicolon();
+        if (s3 !== peg$FAILED) {
+          peg$savedPos = s0;
+          s0 = peg$f76(s1);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -3682,7 +4420,7 @@ function peg$parse(input, options) {
   }
 
   function peg$parseAssignment() {
-    let s0, s1, s2, s3, s4, s5;
+    let s0, s1, s2, s3, s4;
 
     s0 = peg$currPos;
     s1 = peg$currPos;
@@ -3718,28 +4456,41 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parseExpression();
       if (s2 !== peg$FAILED) {
-        s3 = peg$currPos;
-        s4 = peg$parseAssignOp();
-        if (s4 !== peg$FAILED) {
-          s5 = peg$parseExpression();
-          if (s5 !== peg$FAILED) {
-            s4 = [s4, s5];
-            s3 = s4;
-          } else {
-            peg$currPos = s3;
-            s3 = peg$FAILED;
-          }
-        } else {
-          peg$currPos = s3;
-          s3 = peg$FAILED;
-        }
+        s3 = peg$parseAssignEnd();
         if (s3 === peg$FAILED) {
-          s3 = null;
+          s3 = peg$parseEnd();
         }
-        s4 = peg$parseSemicolon();
-        if (s4 !== peg$FAILED) {
+        if (s3 !== peg$FAILED) {
           peg$savedPos = s0;
-          s0 = peg$f63(s2, s3);
+          s0 = peg$f77(s2, s3);
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseAssignEnd() {
+    let s0, s1, s2, s3;
+
+    s0 = peg$currPos;
+    s1 = peg$parseAssignOp();
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseExpression();
+      if (s2 !== peg$FAILED) {
+        s3 = peg$parseSemicolon();
+        if (s3 !== peg$FAILED) {
+          peg$savedPos = s0;
+          s0 = peg$f78(s1, s2);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -3769,44 +4520,44 @@ function peg$parse(input, options) {
       if (peg$silentFails === 0) { peg$fail(peg$e22); }
     }
     if (s2 === peg$FAILED) {
-      if (input.substr(peg$currPos, 2) === peg$c35) {
-        s2 = peg$c35;
+      if (input.substr(peg$currPos, 2) === peg$c43) {
+        s2 = peg$c43;
         peg$currPos += 2;
       } else {
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e36); }
+        if (peg$silentFails === 0) { peg$fail(peg$e45); }
       }
       if (s2 === peg$FAILED) {
-        if (input.substr(peg$currPos, 2) === peg$c36) {
-          s2 = peg$c36;
+        if (input.substr(peg$currPos, 2) === peg$c44) {
+          s2 = peg$c44;
           peg$currPos += 2;
         } else {
           s2 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e37); }
+          if (peg$silentFails === 0) { peg$fail(peg$e46); }
         }
         if (s2 === peg$FAILED) {
-          if (input.substr(peg$currPos, 2) === peg$c37) {
-            s2 = peg$c37;
+          if (input.substr(peg$currPos, 2) === peg$c45) {
+            s2 = peg$c45;
             peg$currPos += 2;
           } else {
             s2 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e38); }
+            if (peg$silentFails === 0) { peg$fail(peg$e47); }
           }
           if (s2 === peg$FAILED) {
-            if (input.substr(peg$currPos, 2) === peg$c38) {
-              s2 = peg$c38;
+            if (input.substr(peg$currPos, 2) === peg$c46) {
+              s2 = peg$c46;
               peg$currPos += 2;
             } else {
               s2 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e39); }
+              if (peg$silentFails === 0) { peg$fail(peg$e48); }
             }
             if (s2 === peg$FAILED) {
-              if (input.substr(peg$currPos, 2) === peg$c39) {
-                s2 = peg$c39;
+              if (input.substr(peg$currPos, 2) === peg$c47) {
+                s2 = peg$c47;
                 peg$currPos += 2;
               } else {
                 s2 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e40); }
+                if (peg$silentFails === 0) { peg$fail(peg$e49); }
               }
             }
           }
@@ -3822,11 +4573,11 @@ function peg$parse(input, options) {
       s2 = peg$currPos;
       peg$silentFails++;
       s3 = input.charAt(peg$currPos);
-      if (peg$r1.test(s3)) {
+      if (peg$r2.test(s3)) {
         peg$currPos++;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e41); }
+        if (peg$silentFails === 0) { peg$fail(peg$e50); }
       }
       peg$silentFails--;
       if (s3 === peg$FAILED) {
@@ -3838,7 +4589,7 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f64(s1);
+        s0 = peg$f79(s1);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -3884,7 +4635,7 @@ function peg$parse(input, options) {
       }
       if (s2 !== peg$FAILED) {
         peg$savedPos = peg$currPos;
-        s3 = peg$f65();
+        s3 = peg$f80();
         if (s3) {
           s3 = undefined;
         } else {
@@ -3904,11 +4655,11 @@ function peg$parse(input, options) {
           }
           if (s5 !== peg$FAILED) {
             if (input.charCodeAt(peg$currPos) === 59) {
-              s6 = peg$c40;
+              s6 = peg$c48;
               peg$currPos++;
             } else {
               s6 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e42); }
+              if (peg$silentFails === 0) { peg$fail(peg$e51); }
             }
             if (s6 === peg$FAILED) {
               s6 = null;
@@ -3921,17 +4672,17 @@ function peg$parse(input, options) {
           }
           if (s4 === peg$FAILED) {
             if (input.charCodeAt(peg$currPos) === 59) {
-              s4 = peg$c40;
+              s4 = peg$c48;
               peg$currPos++;
             } else {
               s4 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e42); }
+              if (peg$silentFails === 0) { peg$fail(peg$e51); }
             }
           }
           if (s4 !== peg$FAILED) {
             s5 = peg$parse_();
             peg$savedPos = s0;
-            s0 = peg$f66();
+            s0 = peg$f81();
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -3959,11 +4710,11 @@ function peg$parse(input, options) {
     s1 = peg$currPos;
     peg$silentFails++;
     s2 = input.charAt(peg$currPos);
-    if (peg$r2.test(s2)) {
+    if (peg$r3.test(s2)) {
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e43); }
+      if (peg$silentFails === 0) { peg$fail(peg$e52); }
     }
     peg$silentFails--;
     if (s2 === peg$FAILED) {
@@ -4001,7 +4752,7 @@ function peg$parse(input, options) {
   }
 
   function peg$parseLambda() {
-    let s0, s1, s2, s3, s4, s5;
+    let s0, s1, s2, s3, s4, s5, s6, s7;
 
     s0 = peg$currPos;
     s1 = peg$currPos;
@@ -4009,12 +4760,12 @@ function peg$parse(input, options) {
     s2 = peg$currPos;
     s3 = peg$parseLambdaParams();
     if (s3 !== peg$FAILED) {
-      if (input.substr(peg$currPos, 2) === peg$c31) {
-        s4 = peg$c31;
+      if (input.substr(peg$currPos, 2) === peg$c37) {
+        s4 = peg$c37;
         peg$currPos += 2;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e32); }
+        if (peg$silentFails === 0) { peg$fail(peg$e39); }
       }
       if (s4 !== peg$FAILED) {
         s3 = [s3, s4];
@@ -4037,22 +4788,44 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parseLambdaParams();
       if (s2 !== peg$FAILED) {
-        if (input.substr(peg$currPos, 2) === peg$c31) {
-          s3 = peg$c31;
+        if (input.substr(peg$currPos, 2) === peg$c37) {
+          s3 = peg$c37;
           peg$currPos += 2;
         } else {
           s3 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e32); }
+          if (peg$silentFails === 0) { peg$fail(peg$e39); }
         }
         if (s3 !== peg$FAILED) {
           s4 = peg$parse_();
-          s5 = peg$parseBlock();
+          s5 = peg$currPos;
+          s6 = peg$currPos;
+          peg$silentFails++;
+          s7 = peg$parseRecordAhead();
+          peg$silentFails--;
+          if (s7 === peg$FAILED) {
+            s6 = undefined;
+          } else {
+            peg$currPos = s6;
+            s6 = peg$FAILED;
+          }
+          if (s6 !== peg$FAILED) {
+            s7 = peg$parseBlock();
+            if (s7 !== peg$FAILED) {
+              s5 = s7;
+            } else {
+              peg$currPos = s5;
+              s5 = peg$FAILED;
+            }
+          } else {
+            peg$currPos = s5;
+            s5 = peg$FAILED;
+          }
           if (s5 === peg$FAILED) {
             s5 = peg$parseExpression();
           }
           if (s5 !== peg$FAILED) {
             peg$savedPos = s0;
-            s0 = peg$f67(s2, s5);
+            s0 = peg$f82(s2, s5);
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -4080,7 +4853,7 @@ function peg$parse(input, options) {
     s1 = peg$parseName();
     if (s1 !== peg$FAILED) {
       peg$savedPos = s0;
-      s1 = peg$f68(s1);
+      s1 = peg$f83(s1);
     }
     s0 = s1;
     if (s0 === peg$FAILED) {
@@ -4130,7 +4903,7 @@ function peg$parse(input, options) {
             }
           }
           peg$savedPos = s3;
-          s3 = peg$f69(s4, s5);
+          s3 = peg$f84(s4, s5);
         } else {
           peg$currPos = s3;
           s3 = peg$FAILED;
@@ -4148,7 +4921,7 @@ function peg$parse(input, options) {
         if (s4 !== peg$FAILED) {
           s5 = peg$parse_();
           peg$savedPos = s0;
-          s0 = peg$f70(s3);
+          s0 = peg$f85(s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -4203,7 +4976,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f71(s1, s2);
+      s0 = peg$f86(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4253,7 +5026,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f72(s1, s2);
+      s0 = peg$f87(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4303,7 +5076,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f73(s1, s2);
+      s0 = peg$f88(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4353,7 +5126,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f74(s1, s2);
+      s0 = peg$f89(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4403,7 +5176,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f75(s1, s2);
+      s0 = peg$f90(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4453,7 +5226,7 @@ function peg$parse(input, options) {
         }
       }
       peg$savedPos = s0;
-      s0 = peg$f76(s1, s2);
+      s0 = peg$f91(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4475,7 +5248,7 @@ function peg$parse(input, options) {
     s2 = peg$parsePostfix();
     if (s2 !== peg$FAILED) {
       peg$savedPos = s0;
-      s0 = peg$f77(s1, s2);
+      s0 = peg$f92(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4489,17 +5262,17 @@ function peg$parse(input, options) {
 
     peg$silentFails++;
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 2) === peg$c41) {
-      s1 = peg$c41;
+    if (input.substr(peg$currPos, 2) === peg$c28) {
+      s1 = peg$c28;
       peg$currPos += 2;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e45); }
+      if (peg$silentFails === 0) { peg$fail(peg$e29); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f78(s1);
+      s0 = peg$f93(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4507,7 +5280,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e44); }
+      if (peg$silentFails === 0) { peg$fail(peg$e53); }
     }
 
     return s0;
@@ -4518,17 +5291,17 @@ function peg$parse(input, options) {
 
     peg$silentFails++;
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 2) === peg$c42) {
-      s1 = peg$c42;
+    if (input.substr(peg$currPos, 2) === peg$c29) {
+      s1 = peg$c29;
       peg$currPos += 2;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e46); }
+      if (peg$silentFails === 0) { peg$fail(peg$e30); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f79(s1);
+      s0 = peg$f94(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4536,7 +5309,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e44); }
+      if (peg$silentFails === 0) { peg$fail(peg$e53); }
     }
 
     return s0;
@@ -4547,29 +5320,29 @@ function peg$parse(input, options) {
 
     peg$silentFails++;
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 2) === peg$c43) {
-      s1 = peg$c43;
+    if (input.substr(peg$currPos, 2) === peg$c30) {
+      s1 = peg$c30;
       peg$currPos += 2;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e47); }
+      if (peg$silentFails === 0) { peg$fail(peg$e31); }
     }
     if (s1 === peg$FAILED) {
-      if (input.substr(peg$currPos, 2) === peg$c44) {
-        s1 = peg$c44;
+      if (input.substr(peg$currPos, 2) === peg$c31) {
+        s1 = peg$c31;
         peg$currPos += 2;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e48); }
+        if (peg$silentFails === 0) { peg$fail(peg$e32); }
       }
       if (s1 === peg$FAILED) {
         s1 = peg$currPos;
-        if (input.substr(peg$currPos, 2) === peg$c29) {
-          s2 = peg$c29;
+        if (input.substr(peg$currPos, 2) === peg$c32) {
+          s2 = peg$c32;
           peg$currPos += 2;
         } else {
           s2 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e30); }
+          if (peg$silentFails === 0) { peg$fail(peg$e34); }
         }
         if (s2 !== peg$FAILED) {
           s3 = peg$currPos;
@@ -4597,7 +5370,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f80(s1);
+      s0 = peg$f95(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4605,7 +5378,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e44); }
+      if (peg$silentFails === 0) { peg$fail(peg$e53); }
     }
 
     return s0;
@@ -4616,35 +5389,35 @@ function peg$parse(input, options) {
 
     peg$silentFails++;
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 2) === peg$c45) {
-      s1 = peg$c45;
+    if (input.substr(peg$currPos, 2) === peg$c49) {
+      s1 = peg$c49;
       peg$currPos += 2;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e49); }
+      if (peg$silentFails === 0) { peg$fail(peg$e54); }
     }
     if (s1 === peg$FAILED) {
-      if (input.substr(peg$currPos, 2) === peg$c46) {
-        s1 = peg$c46;
+      if (input.substr(peg$currPos, 2) === peg$c50) {
+        s1 = peg$c50;
         peg$currPos += 2;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e50); }
+        if (peg$silentFails === 0) { peg$fail(peg$e55); }
       }
       if (s1 === peg$FAILED) {
         s1 = input.charAt(peg$currPos);
-        if (peg$r3.test(s1)) {
+        if (peg$r4.test(s1)) {
           peg$currPos++;
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e51); }
+          if (peg$silentFails === 0) { peg$fail(peg$e56); }
         }
       }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f81(s1);
+      s0 = peg$f96(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4652,7 +5425,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e44); }
+      if (peg$silentFails === 0) { peg$fail(peg$e53); }
     }
 
     return s0;
@@ -4666,21 +5439,21 @@ function peg$parse(input, options) {
     s1 = peg$currPos;
     s2 = peg$currPos;
     s3 = input.charAt(peg$currPos);
-    if (peg$r4.test(s3)) {
+    if (peg$r5.test(s3)) {
       peg$currPos++;
     } else {
       s3 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e52); }
+      if (peg$silentFails === 0) { peg$fail(peg$e57); }
     }
     if (s3 !== peg$FAILED) {
       s4 = peg$currPos;
       peg$silentFails++;
       s5 = input.charAt(peg$currPos);
-      if (peg$r1.test(s5)) {
+      if (peg$r2.test(s5)) {
         peg$currPos++;
       } else {
         s5 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e41); }
+        if (peg$silentFails === 0) { peg$fail(peg$e50); }
       }
       peg$silentFails--;
       if (s5 === peg$FAILED) {
@@ -4708,7 +5481,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f82(s1);
+      s0 = peg$f97(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4716,7 +5489,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e44); }
+      if (peg$silentFails === 0) { peg$fail(peg$e53); }
     }
 
     return s0;
@@ -4730,11 +5503,11 @@ function peg$parse(input, options) {
     s1 = peg$currPos;
     s2 = peg$currPos;
     s3 = input.charAt(peg$currPos);
-    if (peg$r5.test(s3)) {
+    if (peg$r6.test(s3)) {
       peg$currPos++;
     } else {
       s3 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e53); }
+      if (peg$silentFails === 0) { peg$fail(peg$e58); }
     }
     if (s3 !== peg$FAILED) {
       s4 = peg$currPos;
@@ -4772,7 +5545,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f83(s1);
+      s0 = peg$f98(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4780,7 +5553,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e44); }
+      if (peg$silentFails === 0) { peg$fail(peg$e53); }
     }
 
     return s0;
@@ -4792,20 +5565,20 @@ function peg$parse(input, options) {
     peg$silentFails++;
     s0 = peg$currPos;
     s1 = input.charAt(peg$currPos);
-    if (peg$r6.test(s1)) {
+    if (peg$r7.test(s1)) {
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e55); }
+      if (peg$silentFails === 0) { peg$fail(peg$e60); }
     }
     if (s1 === peg$FAILED) {
       s1 = peg$currPos;
-      if (input.substr(peg$currPos, 3) === peg$c47) {
-        s2 = peg$c47;
+      if (input.substr(peg$currPos, 3) === peg$c51) {
+        s2 = peg$c51;
         peg$currPos += 3;
       } else {
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e56); }
+        if (peg$silentFails === 0) { peg$fail(peg$e61); }
       }
       if (s2 !== peg$FAILED) {
         s3 = peg$currPos;
@@ -4832,7 +5605,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f84(s1);
+      s0 = peg$f99(s1);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4840,7 +5613,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e54); }
+      if (peg$silentFails === 0) { peg$fail(peg$e59); }
     }
 
     return s0;
@@ -4859,7 +5632,7 @@ function peg$parse(input, options) {
         s3 = peg$parseStep();
       }
       peg$savedPos = s0;
-      s0 = peg$f85(s1, s2);
+      s0 = peg$f100(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -4873,18 +5646,18 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 46) {
-      s1 = peg$c48;
+      s1 = peg$c52;
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e57); }
+      if (peg$silentFails === 0) { peg$fail(peg$e62); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       s3 = peg$parseName();
       if (s3 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f86(s3);
+        s0 = peg$f101(s3);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -4904,7 +5677,7 @@ function peg$parse(input, options) {
       }
       if (s1 !== peg$FAILED) {
         s2 = peg$parse_();
-        s3 = peg$parseExpressions();
+        s3 = peg$parseArguments();
         if (s3 === peg$FAILED) {
           s3 = null;
         }
@@ -4918,7 +5691,7 @@ function peg$parse(input, options) {
         if (s4 !== peg$FAILED) {
           s5 = peg$parse_();
           peg$savedPos = s0;
-          s0 = peg$f87(s3);
+          s0 = peg$f102(s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -4930,27 +5703,27 @@ function peg$parse(input, options) {
       if (s0 === peg$FAILED) {
         s0 = peg$currPos;
         if (input.charCodeAt(peg$currPos) === 91) {
-          s1 = peg$c49;
+          s1 = peg$c53;
           peg$currPos++;
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e58); }
+          if (peg$silentFails === 0) { peg$fail(peg$e63); }
         }
         if (s1 !== peg$FAILED) {
           s2 = peg$parse_();
           s3 = peg$parseExpression();
           if (s3 !== peg$FAILED) {
             if (input.charCodeAt(peg$currPos) === 93) {
-              s4 = peg$c50;
+              s4 = peg$c54;
               peg$currPos++;
             } else {
               s4 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e59); }
+              if (peg$silentFails === 0) { peg$fail(peg$e64); }
             }
             if (s4 !== peg$FAILED) {
               s5 = peg$parse_();
               peg$savedPos = s0;
-              s0 = peg$f88(s3);
+              s0 = peg$f103(s3);
             } else {
               peg$currPos = s0;
               s0 = peg$FAILED;
@@ -4963,7 +5736,108 @@ function peg$parse(input, options) {
           peg$currPos = s0;
           s0 = peg$FAILED;
         }
+        if (s0 === peg$FAILED) {
+          s0 = peg$currPos;
+          if (input.charCodeAt(peg$currPos) === 63) {
+            s1 = peg$c24;
+            peg$currPos++;
+          } else {
+            s1 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e25); }
+          }
+          if (s1 !== peg$FAILED) {
+            s2 = peg$parse_();
+            peg$savedPos = s0;
+            s0 = peg$f104();
+          } else {
+            peg$currPos = s0;
+            s0 = peg$FAILED;
+          }
+        }
       }
+    }
+
+    return s0;
+  }
+
+  function peg$parseArguments() {
+    let s0, s1, s2, s3, s4, s5;
+
+    s0 = peg$currPos;
+    s1 = peg$parseArgument();
+    if (s1 !== peg$FAILED) {
+      s2 = [];
+      s3 = peg$currPos;
+      s4 = peg$parseComma();
+      if (s4 !== peg$FAILED) {
+        s5 = peg$parseArgument();
+        if (s5 !== peg$FAILED) {
+          s3 = s5;
+        } else {
+          peg$currPos = s3;
+          s3 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s3;
+        s3 = peg$FAILED;
+      }
+      while (s3 !== peg$FAILED) {
+        s2.push(s3);
+        s3 = peg$currPos;
+        s4 = peg$parseComma();
+        if (s4 !== peg$FAILED) {
+          s5 = peg$parseArgument();
+          if (s5 !== peg$FAILED) {
+            s3 = s5;
+          } else {
+            peg$currPos = s3;
+            s3 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s3;
+          s3 = peg$FAILED;
+        }
+      }
+      s3 = peg$parseComma();
+      if (s3 === peg$FAILED) {
+        s3 = null;
+      }
+      peg$savedPos = s0;
+      s0 = peg$f105(s1, s2);
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseArgument() {
+    let s0, s1, s2, s3;
+
+    s0 = peg$currPos;
+    s1 = peg$parseName();
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseIs();
+      if (s2 !== peg$FAILED) {
+        s3 = peg$parseExpression();
+        if (s3 !== peg$FAILED) {
+          peg$savedPos = s0;
+          s0 = peg$f106(s1, s3);
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+    if (s0 === peg$FAILED) {
+      s0 = peg$parseExpression();
     }
 
     return s0;
@@ -5012,7 +5886,7 @@ function peg$parse(input, options) {
         s3 = null;
       }
       peg$savedPos = s0;
-      s0 = peg$f89(s1, s2);
+      s0 = peg$f107(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -5050,7 +5924,7 @@ function peg$parse(input, options) {
             if (s4 !== peg$FAILED) {
               s5 = peg$parse_();
               peg$savedPos = s0;
-              s0 = peg$f90(s3);
+              s0 = peg$f108(s3);
             } else {
               peg$currPos = s0;
               s0 = peg$FAILED;
@@ -5093,8 +5967,12 @@ function peg$parse(input, options) {
                 if (s2 !== peg$FAILED) {
                   s3 = peg$parseName();
                   if (s3 !== peg$FAILED) {
+                    s4 = peg$parseInstance();
+                    if (s4 === peg$FAILED) {
+                      s4 = null;
+                    }
                     peg$savedPos = s0;
-                    s0 = peg$f91(s3);
+                    s0 = peg$f109(s3, s4);
                   } else {
                     peg$currPos = s0;
                     s0 = peg$FAILED;
@@ -5116,8 +5994,230 @@ function peg$parse(input, options) {
     return s0;
   }
 
+  function peg$parseInstance() {
+    let s0, s1, s2, s3, s4, s5, s6, s7;
+
+    s0 = peg$currPos;
+    s1 = peg$parseBrace();
+    if (s1 !== peg$FAILED) {
+      s2 = peg$currPos;
+      peg$silentFails++;
+      s3 = peg$currPos;
+      s4 = peg$parseFieldKey();
+      if (s4 !== peg$FAILED) {
+        if (input.charCodeAt(peg$currPos) === 58) {
+          s5 = peg$c12;
+          peg$currPos++;
+        } else {
+          s5 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e13); }
+        }
+        if (s5 !== peg$FAILED) {
+          s4 = [s4, s5];
+          s3 = s4;
+        } else {
+          peg$currPos = s3;
+          s3 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s3;
+        s3 = peg$FAILED;
+      }
+      peg$silentFails--;
+      if (s3 !== peg$FAILED) {
+        peg$currPos = s2;
+        s2 = undefined;
+      } else {
+        s2 = peg$FAILED;
+      }
+      if (s2 !== peg$FAILED) {
+        s3 = peg$parseRecordFields();
+        if (s3 !== peg$FAILED) {
+          if (input.charCodeAt(peg$currPos) === 125) {
+            s4 = peg$c6;
+            peg$currPos++;
+          } else {
+            s4 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e6); }
+          }
+          if (s4 !== peg$FAILED) {
+            s5 = peg$parse_();
+            peg$savedPos = s0;
+            s0 = peg$f110(s1, s3);
+          } else {
+            peg$currPos = s0;
+            s0 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+    if (s0 === peg$FAILED) {
+      s0 = peg$currPos;
+      s1 = peg$parseBrace();
+      if (s1 !== peg$FAILED) {
+        if (input.charCodeAt(peg$currPos) === 125) {
+          s2 = peg$c6;
+          peg$currPos++;
+        } else {
+          s2 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e6); }
+        }
+        if (s2 !== peg$FAILED) {
+          s3 = peg$parse_();
+          s4 = peg$currPos;
+          peg$silentFails++;
+          s5 = input.charAt(peg$currPos);
+          if (peg$r8.test(s5)) {
+            peg$currPos++;
+          } else {
+            s5 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e65); }
+          }
+          if (s5 === peg$FAILED) {
+            s5 = peg$parseJoined();
+            if (s5 === peg$FAILED) {
+              s5 = peg$currPos;
+              s6 = peg$parseFieldKey();
+              if (s6 !== peg$FAILED) {
+                if (input.charCodeAt(peg$currPos) === 58) {
+                  s7 = peg$c12;
+                  peg$currPos++;
+                } else {
+                  s7 = peg$FAILED;
+                  if (peg$silentFails === 0) { peg$fail(peg$e13); }
+                }
+                if (s7 !== peg$FAILED) {
+                  s6 = [s6, s7];
+                  s5 = s6;
+                } else {
+                  peg$currPos = s5;
+                  s5 = peg$FAILED;
+                }
+              } else {
+                peg$currPos = s5;
+                s5 = peg$FAILED;
+              }
+            }
+          }
+          peg$silentFails--;
+          if (s5 !== peg$FAILED) {
+            peg$currPos = s4;
+            s4 = undefined;
+          } else {
+            s4 = peg$FAILED;
+          }
+          if (s4 !== peg$FAILED) {
+            peg$savedPos = s0;
+            s0 = peg$f111(s1);
+          } else {
+            peg$currPos = s0;
+            s0 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    }
+
+    return s0;
+  }
+
+  function peg$parseBrace() {
+    let s0, s1, s2;
+
+    peg$silentFails++;
+    s0 = peg$currPos;
+    if (input.charCodeAt(peg$currPos) === 123) {
+      s1 = peg$c0;
+      peg$currPos++;
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e0); }
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parse_();
+      peg$savedPos = s0;
+      s0 = peg$f112();
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+    peg$silentFails--;
+    if (s0 === peg$FAILED) {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e53); }
+    }
+
+    return s0;
+  }
+
+  function peg$parseRecordAhead() {
+    let s0, s1, s2, s3, s4;
+
+    s0 = peg$currPos;
+    if (input.charCodeAt(peg$currPos) === 123) {
+      s1 = peg$c0;
+      peg$currPos++;
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e0); }
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parse_();
+      s3 = peg$parseFieldKey();
+      if (s3 !== peg$FAILED) {
+        if (input.charCodeAt(peg$currPos) === 58) {
+          s4 = peg$c12;
+          peg$currPos++;
+        } else {
+          s4 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e13); }
+        }
+        if (s4 !== peg$FAILED) {
+          s1 = [s1, s2, s3, s4];
+          s0 = s1;
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+
+    return s0;
+  }
+
+  function peg$parseFieldKey() {
+    let s0;
+
+    s0 = peg$parseName();
+    if (s0 === peg$FAILED) {
+      s0 = peg$parseString();
+    }
+
+    return s0;
+  }
+
   function peg$parseIfExpression() {
-    let s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15, s16;
+    let s0, s1, s2, s3, s4, s5, s6, s7;
 
     s0 = peg$currPos;
     if (input.substr(peg$currPos, 2) === peg$c15) {
@@ -5132,84 +6232,25 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parseExpression();
         if (s3 !== peg$FAILED) {
-          if (input.charCodeAt(peg$currPos) === 123) {
-            s4 = peg$c0;
-            peg$currPos++;
-          } else {
-            s4 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e0); }
-          }
+          s4 = peg$parseBlock();
           if (s4 !== peg$FAILED) {
-            s5 = peg$parse_();
-            s6 = peg$parseExpression();
-            if (s6 !== peg$FAILED) {
-              if (input.charCodeAt(peg$currPos) === 125) {
-                s7 = peg$c6;
-                peg$currPos++;
-              } else {
-                s7 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e6); }
-              }
-              if (s7 !== peg$FAILED) {
-                s8 = peg$parse_();
-                if (input.substr(peg$currPos, 4) === peg$c27) {
-                  s9 = peg$c27;
-                  peg$currPos += 4;
-                } else {
-                  s9 = peg$FAILED;
-                  if (peg$silentFails === 0) { peg$fail(peg$e28); }
+            if (input.substr(peg$currPos, 4) === peg$c33) {
+              s5 = peg$c33;
+              peg$currPos += 4;
+            } else {
+              s5 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e35); }
+            }
+            if (s5 !== peg$FAILED) {
+              s6 = peg$parseWord();
+              if (s6 !== peg$FAILED) {
+                s7 = peg$parseIfExpression();
+                if (s7 === peg$FAILED) {
+                  s7 = peg$parseBlock();
                 }
-                if (s9 !== peg$FAILED) {
-                  s10 = peg$parseWord();
-                  if (s10 !== peg$FAILED) {
-                    s11 = peg$parseIfExpression();
-                    if (s11 === peg$FAILED) {
-                      s11 = peg$currPos;
-                      if (input.charCodeAt(peg$currPos) === 123) {
-                        s12 = peg$c0;
-                        peg$currPos++;
-                      } else {
-                        s12 = peg$FAILED;
-                        if (peg$silentFails === 0) { peg$fail(peg$e0); }
-                      }
-                      if (s12 !== peg$FAILED) {
-                        s13 = peg$parse_();
-                        s14 = peg$parseExpression();
-                        if (s14 !== peg$FAILED) {
-                          if (input.charCodeAt(peg$currPos) === 125) {
-                            s15 = peg$c6;
-                            peg$currPos++;
-                          } else {
-                            s15 = peg$FAILED;
-                            if (peg$silentFails === 0) { peg$fail(peg$e6); }
-                          }
-                          if (s15 !== peg$FAILED) {
-                            s16 = peg$parse_();
-                            s11 = s14;
-                          } else {
-                            peg$currPos = s11;
-                            s11 = peg$FAILED;
-                          }
-                        } else {
-                          peg$currPos = s11;
-                          s11 = peg$FAILED;
-                        }
-                      } else {
-                        peg$currPos = s11;
-                        s11 = peg$FAILED;
-                      }
-                    }
-                    if (s11 !== peg$FAILED) {
-                      peg$savedPos = s0;
-                      s0 = peg$f92(s3, s6, s11);
-                    } else {
-                      peg$currPos = s0;
-                      s0 = peg$FAILED;
-                    }
-                  } else {
-                    peg$currPos = s0;
-                    s0 = peg$FAILED;
-                  }
+                if (s7 !== peg$FAILED) {
+                  peg$savedPos = s0;
+                  s0 = peg$f113(s3, s4, s7);
                 } else {
                   peg$currPos = s0;
                   s0 = peg$FAILED;
@@ -5247,11 +6288,11 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 91) {
-      s1 = peg$c49;
+      s1 = peg$c53;
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e58); }
+      if (peg$silentFails === 0) { peg$fail(peg$e63); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
@@ -5260,16 +6301,16 @@ function peg$parse(input, options) {
         s3 = null;
       }
       if (input.charCodeAt(peg$currPos) === 93) {
-        s4 = peg$c50;
+        s4 = peg$c54;
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e59); }
+        if (peg$silentFails === 0) { peg$fail(peg$e64); }
       }
       if (s4 !== peg$FAILED) {
         s5 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f93(s3);
+        s0 = peg$f114(s3);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -5307,7 +6348,7 @@ function peg$parse(input, options) {
         if (s4 !== peg$FAILED) {
           s5 = peg$parse_();
           peg$savedPos = s0;
-          s0 = peg$f94(s3);
+          s0 = peg$f115(s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -5333,14 +6374,12 @@ function peg$parse(input, options) {
       s2 = [];
       s3 = peg$currPos;
       s4 = peg$parseSeparator();
-      if (s4 !== peg$FAILED) {
-        s5 = peg$parseRecordField();
-        if (s5 !== peg$FAILED) {
-          s3 = s5;
-        } else {
-          peg$currPos = s3;
-          s3 = peg$FAILED;
-        }
+      if (s4 === peg$FAILED) {
+        s4 = null;
+      }
+      s5 = peg$parseRecordField();
+      if (s5 !== peg$FAILED) {
+        s3 = s5;
       } else {
         peg$currPos = s3;
         s3 = peg$FAILED;
@@ -5349,14 +6388,12 @@ function peg$parse(input, options) {
         s2.push(s3);
         s3 = peg$currPos;
         s4 = peg$parseSeparator();
-        if (s4 !== peg$FAILED) {
-          s5 = peg$parseRecordField();
-          if (s5 !== peg$FAILED) {
-            s3 = s5;
-          } else {
-            peg$currPos = s3;
-            s3 = peg$FAILED;
-          }
+        if (s4 === peg$FAILED) {
+          s4 = null;
+        }
+        s5 = peg$parseRecordField();
+        if (s5 !== peg$FAILED) {
+          s3 = s5;
         } else {
           peg$currPos = s3;
           s3 = peg$FAILED;
@@ -5367,7 +6404,7 @@ function peg$parse(input, options) {
         s3 = null;
       }
       peg$savedPos = s0;
-      s0 = peg$f95(s1, s2);
+      s0 = peg$f116(s1, s2);
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -5376,7 +6413,7 @@ function peg$parse(input, options) {
       s0 = peg$currPos;
       s1 = '';
       peg$savedPos = s0;
-      s1 = peg$f96();
+      s1 = peg$f117();
       s0 = s1;
     }
 
@@ -5393,7 +6430,7 @@ function peg$parse(input, options) {
       s2 = peg$parseString();
       if (s2 !== peg$FAILED) {
         peg$savedPos = s1;
-        s2 = peg$f97(s2);
+        s2 = peg$f118(s2);
       }
       s1 = s2;
     }
@@ -5403,7 +6440,7 @@ function peg$parse(input, options) {
         s3 = peg$parseExpression();
         if (s3 !== peg$FAILED) {
           peg$savedPos = s0;
-          s0 = peg$f98(s1, s3);
+          s0 = peg$f119(s1, s3);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -5445,28 +6482,28 @@ function peg$parse(input, options) {
 
     peg$silentFails++;
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 4) === peg$c51) {
-      s1 = peg$c51;
+    if (input.substr(peg$currPos, 4) === peg$c55) {
+      s1 = peg$c55;
       peg$currPos += 4;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e61); }
+      if (peg$silentFails === 0) { peg$fail(peg$e67); }
     }
     if (s1 === peg$FAILED) {
-      if (input.substr(peg$currPos, 5) === peg$c52) {
-        s1 = peg$c52;
+      if (input.substr(peg$currPos, 5) === peg$c56) {
+        s1 = peg$c56;
         peg$currPos += 5;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e62); }
+        if (peg$silentFails === 0) { peg$fail(peg$e68); }
       }
       if (s1 === peg$FAILED) {
-        if (input.substr(peg$currPos, 4) === peg$c53) {
-          s1 = peg$c53;
+        if (input.substr(peg$currPos, 4) === peg$c57) {
+          s1 = peg$c57;
           peg$currPos += 4;
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e63); }
+          if (peg$silentFails === 0) { peg$fail(peg$e69); }
         }
       }
     }
@@ -5484,7 +6521,7 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f99(s1);
+        s0 = peg$f120(s1);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -5496,7 +6533,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e60); }
+      if (peg$silentFails === 0) { peg$fail(peg$e66); }
     }
 
     return s0;
@@ -5507,32 +6544,32 @@ function peg$parse(input, options) {
 
     peg$silentFails++;
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 8) === peg$c54) {
-      s1 = peg$c54;
+    if (input.substr(peg$currPos, 8) === peg$c58) {
+      s1 = peg$c58;
       peg$currPos += 8;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e65); }
+      if (peg$silentFails === 0) { peg$fail(peg$e71); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$currPos;
       s3 = [];
       s4 = input.charAt(peg$currPos);
-      if (peg$r7.test(s4)) {
+      if (peg$r9.test(s4)) {
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e66); }
+        if (peg$silentFails === 0) { peg$fail(peg$e72); }
       }
       if (s4 !== peg$FAILED) {
         while (s4 !== peg$FAILED) {
           s3.push(s4);
           s4 = input.charAt(peg$currPos);
-          if (peg$r7.test(s4)) {
+          if (peg$r9.test(s4)) {
             peg$currPos++;
           } else {
             s4 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e66); }
+            if (peg$silentFails === 0) { peg$fail(peg$e72); }
           }
         }
       } else {
@@ -5546,7 +6583,7 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f100(s2);
+        s0 = peg$f121(s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -5558,7 +6595,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e64); }
+      if (peg$silentFails === 0) { peg$fail(peg$e70); }
     }
 
     return s0;
@@ -5584,7 +6621,7 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f101(s1);
+        s0 = peg$f122(s1);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -5596,7 +6633,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e67); }
+      if (peg$silentFails === 0) { peg$fail(peg$e73); }
     }
 
     return s0;
@@ -5624,7 +6661,7 @@ function peg$parse(input, options) {
         if (s3 !== peg$FAILED) {
           s4 = peg$parse_();
           peg$savedPos = s0;
-          s0 = peg$f102(s1, s2);
+          s0 = peg$f123(s1, s2);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -5640,7 +6677,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e68); }
+      if (peg$silentFails === 0) { peg$fail(peg$e74); }
     }
 
     return s0;
@@ -5651,75 +6688,75 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 46) {
-      s1 = peg$c48;
+      s1 = peg$c52;
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e57); }
+      if (peg$silentFails === 0) { peg$fail(peg$e62); }
     }
     if (s1 !== peg$FAILED) {
-      if (input.substr(peg$currPos, 12) === peg$c55) {
-        s2 = peg$c55;
+      if (input.substr(peg$currPos, 12) === peg$c59) {
+        s2 = peg$c59;
         peg$currPos += 12;
       } else {
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e69); }
+        if (peg$silentFails === 0) { peg$fail(peg$e75); }
       }
       if (s2 === peg$FAILED) {
-        if (input.substr(peg$currPos, 7) === peg$c56) {
-          s2 = peg$c56;
+        if (input.substr(peg$currPos, 7) === peg$c60) {
+          s2 = peg$c60;
           peg$currPos += 7;
         } else {
           s2 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e70); }
+          if (peg$silentFails === 0) { peg$fail(peg$e76); }
         }
         if (s2 === peg$FAILED) {
-          if (input.substr(peg$currPos, 7) === peg$c57) {
-            s2 = peg$c57;
+          if (input.substr(peg$currPos, 7) === peg$c61) {
+            s2 = peg$c61;
             peg$currPos += 7;
           } else {
             s2 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e71); }
+            if (peg$silentFails === 0) { peg$fail(peg$e77); }
           }
           if (s2 === peg$FAILED) {
-            if (input.substr(peg$currPos, 5) === peg$c58) {
-              s2 = peg$c58;
+            if (input.substr(peg$currPos, 5) === peg$c62) {
+              s2 = peg$c62;
               peg$currPos += 5;
             } else {
               s2 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e72); }
+              if (peg$silentFails === 0) { peg$fail(peg$e78); }
             }
             if (s2 === peg$FAILED) {
-              if (input.substr(peg$currPos, 4) === peg$c59) {
-                s2 = peg$c59;
+              if (input.substr(peg$currPos, 4) === peg$c63) {
+                s2 = peg$c63;
                 peg$currPos += 4;
               } else {
                 s2 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e73); }
+                if (peg$silentFails === 0) { peg$fail(peg$e79); }
               }
               if (s2 === peg$FAILED) {
-                if (input.substr(peg$currPos, 5) === peg$c60) {
-                  s2 = peg$c60;
+                if (input.substr(peg$currPos, 5) === peg$c64) {
+                  s2 = peg$c64;
                   peg$currPos += 5;
                 } else {
                   s2 = peg$FAILED;
-                  if (peg$silentFails === 0) { peg$fail(peg$e74); }
+                  if (peg$silentFails === 0) { peg$fail(peg$e80); }
                 }
                 if (s2 === peg$FAILED) {
-                  if (input.substr(peg$currPos, 6) === peg$c61) {
-                    s2 = peg$c61;
+                  if (input.substr(peg$currPos, 6) === peg$c65) {
+                    s2 = peg$c65;
                     peg$currPos += 6;
                   } else {
                     s2 = peg$FAILED;
-                    if (peg$silentFails === 0) { peg$fail(peg$e75); }
+                    if (peg$silentFails === 0) { peg$fail(peg$e81); }
                   }
                   if (s2 === peg$FAILED) {
-                    if (input.substr(peg$currPos, 5) === peg$c62) {
-                      s2 = peg$c62;
+                    if (input.substr(peg$currPos, 5) === peg$c66) {
+                      s2 = peg$c66;
                       peg$currPos += 5;
                     } else {
                       s2 = peg$FAILED;
-                      if (peg$silentFails === 0) { peg$fail(peg$e76); }
+                      if (peg$silentFails === 0) { peg$fail(peg$e82); }
                     }
                   }
                 }
@@ -5741,67 +6778,67 @@ function peg$parse(input, options) {
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
       if (input.charCodeAt(peg$currPos) === 46) {
-        s1 = peg$c48;
+        s1 = peg$c52;
         peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e57); }
+        if (peg$silentFails === 0) { peg$fail(peg$e62); }
       }
       if (s1 !== peg$FAILED) {
-        if (input.substr(peg$currPos, 6) === peg$c63) {
-          s2 = peg$c63;
+        if (input.substr(peg$currPos, 6) === peg$c67) {
+          s2 = peg$c67;
           peg$currPos += 6;
         } else {
           s2 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e77); }
+          if (peg$silentFails === 0) { peg$fail(peg$e83); }
         }
         if (s2 === peg$FAILED) {
-          if (input.substr(peg$currPos, 6) === peg$c64) {
-            s2 = peg$c64;
+          if (input.substr(peg$currPos, 6) === peg$c68) {
+            s2 = peg$c68;
             peg$currPos += 6;
           } else {
             s2 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e78); }
+            if (peg$silentFails === 0) { peg$fail(peg$e84); }
           }
           if (s2 === peg$FAILED) {
-            if (input.substr(peg$currPos, 4) === peg$c65) {
-              s2 = peg$c65;
+            if (input.substr(peg$currPos, 4) === peg$c69) {
+              s2 = peg$c69;
               peg$currPos += 4;
             } else {
               s2 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e79); }
+              if (peg$silentFails === 0) { peg$fail(peg$e85); }
             }
             if (s2 === peg$FAILED) {
-              if (input.substr(peg$currPos, 3) === peg$c66) {
-                s2 = peg$c66;
+              if (input.substr(peg$currPos, 3) === peg$c70) {
+                s2 = peg$c70;
                 peg$currPos += 3;
               } else {
                 s2 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e80); }
+                if (peg$silentFails === 0) { peg$fail(peg$e86); }
               }
               if (s2 === peg$FAILED) {
-                if (input.substr(peg$currPos, 4) === peg$c67) {
-                  s2 = peg$c67;
+                if (input.substr(peg$currPos, 4) === peg$c71) {
+                  s2 = peg$c71;
                   peg$currPos += 4;
                 } else {
                   s2 = peg$FAILED;
-                  if (peg$silentFails === 0) { peg$fail(peg$e81); }
+                  if (peg$silentFails === 0) { peg$fail(peg$e87); }
                 }
                 if (s2 === peg$FAILED) {
-                  if (input.substr(peg$currPos, 5) === peg$c68) {
-                    s2 = peg$c68;
+                  if (input.substr(peg$currPos, 5) === peg$c72) {
+                    s2 = peg$c72;
                     peg$currPos += 5;
                   } else {
                     s2 = peg$FAILED;
-                    if (peg$silentFails === 0) { peg$fail(peg$e82); }
+                    if (peg$silentFails === 0) { peg$fail(peg$e88); }
                   }
                   if (s2 === peg$FAILED) {
-                    if (input.substr(peg$currPos, 4) === peg$c69) {
-                      s2 = peg$c69;
+                    if (input.substr(peg$currPos, 4) === peg$c73) {
+                      s2 = peg$c73;
                       peg$currPos += 4;
                     } else {
                       s2 = peg$FAILED;
-                      if (peg$silentFails === 0) { peg$fail(peg$e83); }
+                      if (peg$silentFails === 0) { peg$fail(peg$e89); }
                     }
                   }
                 }
@@ -5820,28 +6857,28 @@ function peg$parse(input, options) {
         s0 = peg$FAILED;
       }
       if (s0 === peg$FAILED) {
-        if (input.substr(peg$currPos, 6) === peg$c61) {
-          s0 = peg$c61;
+        if (input.substr(peg$currPos, 6) === peg$c65) {
+          s0 = peg$c65;
           peg$currPos += 6;
         } else {
           s0 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e75); }
+          if (peg$silentFails === 0) { peg$fail(peg$e81); }
         }
         if (s0 === peg$FAILED) {
-          if (input.substr(peg$currPos, 2) === peg$c70) {
-            s0 = peg$c70;
+          if (input.substr(peg$currPos, 2) === peg$c74) {
+            s0 = peg$c74;
             peg$currPos += 2;
           } else {
             s0 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e84); }
+            if (peg$silentFails === 0) { peg$fail(peg$e90); }
           }
           if (s0 === peg$FAILED) {
             s0 = input.charAt(peg$currPos);
-            if (peg$r8.test(s0)) {
+            if (peg$r10.test(s0)) {
               peg$currPos++;
             } else {
               s0 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e85); }
+              if (peg$silentFails === 0) { peg$fail(peg$e91); }
             }
           }
         }
@@ -5857,57 +6894,57 @@ function peg$parse(input, options) {
     s0 = peg$currPos;
     s1 = peg$currPos;
     s2 = input.charAt(peg$currPos);
-    if (peg$r9.test(s2)) {
+    if (peg$r11.test(s2)) {
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e86); }
+      if (peg$silentFails === 0) { peg$fail(peg$e92); }
     }
     if (s2 !== peg$FAILED) {
       s3 = [];
       s4 = input.charAt(peg$currPos);
-      if (peg$r10.test(s4)) {
+      if (peg$r12.test(s4)) {
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e87); }
+        if (peg$silentFails === 0) { peg$fail(peg$e93); }
       }
       while (s4 !== peg$FAILED) {
         s3.push(s4);
         s4 = input.charAt(peg$currPos);
-        if (peg$r10.test(s4)) {
+        if (peg$r12.test(s4)) {
           peg$currPos++;
         } else {
           s4 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e87); }
+          if (peg$silentFails === 0) { peg$fail(peg$e93); }
         }
       }
       s4 = peg$currPos;
       if (input.charCodeAt(peg$currPos) === 46) {
-        s5 = peg$c48;
+        s5 = peg$c52;
         peg$currPos++;
       } else {
         s5 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e57); }
+        if (peg$silentFails === 0) { peg$fail(peg$e62); }
       }
       if (s5 !== peg$FAILED) {
         s6 = [];
         s7 = input.charAt(peg$currPos);
-        if (peg$r9.test(s7)) {
+        if (peg$r11.test(s7)) {
           peg$currPos++;
         } else {
           s7 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e86); }
+          if (peg$silentFails === 0) { peg$fail(peg$e92); }
         }
         if (s7 !== peg$FAILED) {
           while (s7 !== peg$FAILED) {
             s6.push(s7);
             s7 = input.charAt(peg$currPos);
-            if (peg$r9.test(s7)) {
+            if (peg$r11.test(s7)) {
               peg$currPos++;
             } else {
               s7 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e86); }
+              if (peg$silentFails === 0) { peg$fail(peg$e92); }
             }
           }
         } else {
@@ -5947,12 +6984,12 @@ function peg$parse(input, options) {
 
     peg$silentFails++;
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 3) === peg$c71) {
-      s1 = peg$c71;
+    if (input.substr(peg$currPos, 3) === peg$c75) {
+      s1 = peg$c75;
       peg$currPos += 3;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e89); }
+      if (peg$silentFails === 0) { peg$fail(peg$e95); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$currPos;
@@ -5960,12 +6997,12 @@ function peg$parse(input, options) {
       s4 = peg$currPos;
       s5 = peg$currPos;
       peg$silentFails++;
-      if (input.substr(peg$currPos, 3) === peg$c71) {
-        s6 = peg$c71;
+      if (input.substr(peg$currPos, 3) === peg$c75) {
+        s6 = peg$c75;
         peg$currPos += 3;
       } else {
         s6 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e89); }
+        if (peg$silentFails === 0) { peg$fail(peg$e95); }
       }
       peg$silentFails--;
       if (s6 === peg$FAILED) {
@@ -5980,7 +7017,7 @@ function peg$parse(input, options) {
           peg$currPos++;
         } else {
           s6 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e90); }
+          if (peg$silentFails === 0) { peg$fail(peg$e96); }
         }
         if (s6 !== peg$FAILED) {
           s5 = [s5, s6];
@@ -5998,12 +7035,12 @@ function peg$parse(input, options) {
         s4 = peg$currPos;
         s5 = peg$currPos;
         peg$silentFails++;
-        if (input.substr(peg$currPos, 3) === peg$c71) {
-          s6 = peg$c71;
+        if (input.substr(peg$currPos, 3) === peg$c75) {
+          s6 = peg$c75;
           peg$currPos += 3;
         } else {
           s6 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e89); }
+          if (peg$silentFails === 0) { peg$fail(peg$e95); }
         }
         peg$silentFails--;
         if (s6 === peg$FAILED) {
@@ -6018,7 +7055,7 @@ function peg$parse(input, options) {
             peg$currPos++;
           } else {
             s6 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e90); }
+            if (peg$silentFails === 0) { peg$fail(peg$e96); }
           }
           if (s6 !== peg$FAILED) {
             s5 = [s5, s6];
@@ -6033,17 +7070,17 @@ function peg$parse(input, options) {
         }
       }
       s2 = input.substring(s2, peg$currPos);
-      if (input.substr(peg$currPos, 3) === peg$c71) {
-        s3 = peg$c71;
+      if (input.substr(peg$currPos, 3) === peg$c75) {
+        s3 = peg$c75;
         peg$currPos += 3;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e89); }
+        if (peg$silentFails === 0) { peg$fail(peg$e95); }
       }
       if (s3 !== peg$FAILED) {
         s4 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f103(s2);
+        s0 = peg$f124(s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -6055,11 +7092,11 @@ function peg$parse(input, options) {
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
       if (input.charCodeAt(peg$currPos) === 34) {
-        s1 = peg$c72;
+        s1 = peg$c76;
         peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e91); }
+        if (peg$silentFails === 0) { peg$fail(peg$e97); }
       }
       if (s1 !== peg$FAILED) {
         s2 = [];
@@ -6075,16 +7112,16 @@ function peg$parse(input, options) {
           }
         }
         if (input.charCodeAt(peg$currPos) === 34) {
-          s3 = peg$c72;
+          s3 = peg$c76;
           peg$currPos++;
         } else {
           s3 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e91); }
+          if (peg$silentFails === 0) { peg$fail(peg$e97); }
         }
         if (s3 !== peg$FAILED) {
           s4 = peg$parse_();
           peg$savedPos = s0;
-          s0 = peg$f104(s2);
+          s0 = peg$f125(s2);
         } else {
           peg$currPos = s0;
           s0 = peg$FAILED;
@@ -6093,11 +7130,122 @@ function peg$parse(input, options) {
         peg$currPos = s0;
         s0 = peg$FAILED;
       }
+      if (s0 === peg$FAILED) {
+        s0 = peg$currPos;
+        if (input.charCodeAt(peg$currPos) === 34) {
+          s1 = peg$c76;
+          peg$currPos++;
+        } else {
+          s1 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e97); }
+        }
+        if (s1 !== peg$FAILED) {
+          s2 = [];
+          s3 = peg$currPos;
+          s4 = [];
+          s5 = input.charAt(peg$currPos);
+          if (peg$r13.test(s5)) {
+            peg$currPos++;
+          } else {
+            s5 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e98); }
+          }
+          if (s5 !== peg$FAILED) {
+            while (s5 !== peg$FAILED) {
+              s4.push(s5);
+              s5 = input.charAt(peg$currPos);
+              if (peg$r13.test(s5)) {
+                peg$currPos++;
+              } else {
+                s5 = peg$FAILED;
+                if (peg$silentFails === 0) { peg$fail(peg$e98); }
+              }
+            }
+          } else {
+            s4 = peg$FAILED;
+          }
+          if (s4 !== peg$FAILED) {
+            s3 = input.substring(s3, peg$currPos);
+          } else {
+            s3 = s4;
+          }
+          if (s3 === peg$FAILED) {
+            s3 = peg$parseEscape();
+          }
+          while (s3 !== peg$FAILED) {
+            s2.push(s3);
+            s3 = peg$currPos;
+            s4 = [];
+            s5 = input.charAt(peg$currPos);
+            if (peg$r13.test(s5)) {
+              peg$currPos++;
+            } else {
+              s5 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e98); }
+            }
+            if (s5 !== peg$FAILED) {
+              while (s5 !== peg$FAILED) {
+                s4.push(s5);
+                s5 = input.charAt(peg$currPos);
+                if (peg$r13.test(s5)) {
+                  peg$currPos++;
+                } else {
+                  s5 = peg$FAILED;
+                  if (peg$silentFails === 0) { peg$fail(peg$e98); }
+                }
+              }
+            } else {
+              s4 = peg$FAILED;
+            }
+            if (s4 !== peg$FAILED) {
+              s3 = input.substring(s3, peg$currPos);
+            } else {
+              s3 = s4;
+            }
+            if (s3 === peg$FAILED) {
+              s3 = peg$parseEscape();
+            }
+          }
+          if (input.charCodeAt(peg$currPos) === 34) {
+            s3 = peg$c76;
+            peg$currPos++;
+          } else {
+            s3 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e97); }
+          }
+          if (s3 !== peg$FAILED) {
+            s4 = peg$currPos;
+            peg$silentFails++;
+            s5 = peg$parseWordPart();
+            peg$silentFails--;
+            if (s5 === peg$FAILED) {
+              s4 = undefined;
+            } else {
+              peg$currPos = s4;
+              s4 = peg$FAILED;
+            }
+            if (s4 !== peg$FAILED) {
+              s5 = peg$parse_();
+              peg$savedPos = s0;
+              s0 = peg$f126(s2);
+            } else {
+              peg$currPos = s0;
+              s0 = peg$FAILED;
+            }
+          } else {
+            peg$currPos = s0;
+            s0 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
+      }
     }
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e88); }
+      if (peg$silentFails === 0) { peg$fail(peg$e94); }
     }
 
     return s0;
@@ -6109,21 +7257,21 @@ function peg$parse(input, options) {
     s0 = peg$currPos;
     s1 = [];
     s2 = input.charAt(peg$currPos);
-    if (peg$r11.test(s2)) {
+    if (peg$r14.test(s2)) {
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e92); }
+      if (peg$silentFails === 0) { peg$fail(peg$e99); }
     }
     if (s2 !== peg$FAILED) {
       while (s2 !== peg$FAILED) {
         s1.push(s2);
         s2 = input.charAt(peg$currPos);
-        if (peg$r11.test(s2)) {
+        if (peg$r14.test(s2)) {
           peg$currPos++;
         } else {
           s2 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e92); }
+          if (peg$silentFails === 0) { peg$fail(peg$e99); }
         }
       }
     } else {
@@ -6142,93 +7290,93 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3, s4, s5;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 2) === peg$c73) {
-      s1 = peg$c73;
+    if (input.substr(peg$currPos, 2) === peg$c77) {
+      s1 = peg$c77;
       peg$currPos += 2;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e93); }
+      if (peg$silentFails === 0) { peg$fail(peg$e100); }
     }
     if (s1 !== peg$FAILED) {
       peg$savedPos = s0;
-      s1 = peg$f105();
+      s1 = peg$f127();
     }
     s0 = s1;
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
-      if (input.substr(peg$currPos, 2) === peg$c74) {
-        s1 = peg$c74;
+      if (input.substr(peg$currPos, 2) === peg$c78) {
+        s1 = peg$c78;
         peg$currPos += 2;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e94); }
+        if (peg$silentFails === 0) { peg$fail(peg$e101); }
       }
       if (s1 !== peg$FAILED) {
         peg$savedPos = s0;
-        s1 = peg$f106();
+        s1 = peg$f128();
       }
       s0 = s1;
       if (s0 === peg$FAILED) {
         s0 = peg$currPos;
-        if (input.substr(peg$currPos, 2) === peg$c75) {
-          s1 = peg$c75;
+        if (input.substr(peg$currPos, 2) === peg$c79) {
+          s1 = peg$c79;
           peg$currPos += 2;
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e95); }
+          if (peg$silentFails === 0) { peg$fail(peg$e102); }
         }
         if (s1 !== peg$FAILED) {
           peg$savedPos = s0;
-          s1 = peg$f107();
+          s1 = peg$f129();
         }
         s0 = s1;
         if (s0 === peg$FAILED) {
           s0 = peg$currPos;
-          if (input.substr(peg$currPos, 2) === peg$c76) {
-            s1 = peg$c76;
+          if (input.substr(peg$currPos, 2) === peg$c80) {
+            s1 = peg$c80;
             peg$currPos += 2;
           } else {
             s1 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e96); }
+            if (peg$silentFails === 0) { peg$fail(peg$e103); }
           }
           if (s1 !== peg$FAILED) {
             peg$savedPos = s0;
-            s1 = peg$f108();
+            s1 = peg$f130();
           }
           s0 = s1;
           if (s0 === peg$FAILED) {
             s0 = peg$currPos;
-            if (input.substr(peg$currPos, 2) === peg$c77) {
-              s1 = peg$c77;
+            if (input.substr(peg$currPos, 2) === peg$c81) {
+              s1 = peg$c81;
               peg$currPos += 2;
             } else {
               s1 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e97); }
+              if (peg$silentFails === 0) { peg$fail(peg$e104); }
             }
             if (s1 !== peg$FAILED) {
               peg$savedPos = s0;
-              s1 = peg$f109();
+              s1 = peg$f131();
             }
             s0 = s1;
             if (s0 === peg$FAILED) {
               s0 = peg$currPos;
-              if (input.substr(peg$currPos, 3) === peg$c78) {
-                s1 = peg$c78;
+              if (input.substr(peg$currPos, 3) === peg$c82) {
+                s1 = peg$c82;
                 peg$currPos += 3;
               } else {
                 s1 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e98); }
+                if (peg$silentFails === 0) { peg$fail(peg$e105); }
               }
               if (s1 !== peg$FAILED) {
                 s2 = peg$currPos;
                 s3 = peg$currPos;
                 s4 = [];
                 s5 = input.charAt(peg$currPos);
-                if (peg$r12.test(s5)) {
+                if (peg$r15.test(s5)) {
                   peg$currPos++;
                 } else {
                   s5 = peg$FAILED;
-                  if (peg$silentFails === 0) { peg$fail(peg$e99); }
+                  if (peg$silentFails === 0) { peg$fail(peg$e106); }
                 }
                 while (s5 !== peg$FAILED) {
                   s4.push(s5);
@@ -6236,11 +7384,11 @@ function peg$parse(input, options) {
                     s5 = peg$FAILED;
                   } else {
                     s5 = input.charAt(peg$currPos);
-                    if (peg$r12.test(s5)) {
+                    if (peg$r15.test(s5)) {
                       peg$currPos++;
                     } else {
                       s5 = peg$FAILED;
-                      if (peg$silentFails === 0) { peg$fail(peg$e99); }
+                      if (peg$silentFails === 0) { peg$fail(peg$e106); }
                     }
                   }
                 }
@@ -6265,7 +7413,7 @@ function peg$parse(input, options) {
                   }
                   if (s3 !== peg$FAILED) {
                     peg$savedPos = peg$currPos;
-                    s4 = peg$f110(s2);
+                    s4 = peg$f132(s2);
                     if (s4) {
                       s4 = undefined;
                     } else {
@@ -6273,7 +7421,7 @@ function peg$parse(input, options) {
                     }
                     if (s4 !== peg$FAILED) {
                       peg$savedPos = s0;
-                      s0 = peg$f111(s2);
+                      s0 = peg$f133(s2);
                     } else {
                       peg$currPos = s0;
                       s0 = peg$FAILED;
@@ -6289,6 +7437,41 @@ function peg$parse(input, options) {
               } else {
                 peg$currPos = s0;
                 s0 = peg$FAILED;
+              }
+              if (s0 === peg$FAILED) {
+                s0 = peg$currPos;
+                s1 = peg$currPos;
+                if (input.charCodeAt(peg$currPos) === 92) {
+                  s2 = peg$c83;
+                  peg$currPos++;
+                } else {
+                  s2 = peg$FAILED;
+                  if (peg$silentFails === 0) { peg$fail(peg$e107); }
+                }
+                if (s2 !== peg$FAILED) {
+                  s3 = input.charAt(peg$currPos);
+                  if (peg$r16.test(s3)) {
+                    peg$currPos++;
+                  } else {
+                    s3 = peg$FAILED;
+                    if (peg$silentFails === 0) { peg$fail(peg$e108); }
+                  }
+                  if (s3 !== peg$FAILED) {
+                    s2 = [s2, s3];
+                    s1 = s2;
+                  } else {
+                    peg$currPos = s1;
+                    s1 = peg$FAILED;
+                  }
+                } else {
+                  peg$currPos = s1;
+                  s1 = peg$FAILED;
+                }
+                if (s1 !== peg$FAILED) {
+                  s0 = input.substring(s0, peg$currPos);
+                } else {
+                  s0 = s1;
+                }
               }
             }
           }
@@ -6306,12 +7489,12 @@ function peg$parse(input, options) {
     s0 = peg$currPos;
     s1 = peg$currPos;
     peg$silentFails++;
-    if (input.substr(peg$currPos, 8) === peg$c54) {
-      s2 = peg$c54;
+    if (input.substr(peg$currPos, 8) === peg$c58) {
+      s2 = peg$c58;
       peg$currPos += 8;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e65); }
+      if (peg$silentFails === 0) { peg$fail(peg$e71); }
     }
     peg$silentFails--;
     if (s2 === peg$FAILED) {
@@ -6324,29 +7507,29 @@ function peg$parse(input, options) {
       s2 = peg$currPos;
       s3 = peg$currPos;
       s4 = input.charAt(peg$currPos);
-      if (peg$r13.test(s4)) {
+      if (peg$r17.test(s4)) {
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e101); }
+        if (peg$silentFails === 0) { peg$fail(peg$e110); }
       }
       if (s4 !== peg$FAILED) {
         s5 = [];
         s6 = input.charAt(peg$currPos);
-        if (peg$r14.test(s6)) {
+        if (peg$r18.test(s6)) {
           peg$currPos++;
         } else {
           s6 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e102); }
+          if (peg$silentFails === 0) { peg$fail(peg$e111); }
         }
         while (s6 !== peg$FAILED) {
           s5.push(s6);
           s6 = input.charAt(peg$currPos);
-          if (peg$r14.test(s6)) {
+          if (peg$r18.test(s6)) {
             peg$currPos++;
           } else {
             s6 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e102); }
+            if (peg$silentFails === 0) { peg$fail(peg$e111); }
           }
         }
         s4 = [s4, s5];
@@ -6363,7 +7546,7 @@ function peg$parse(input, options) {
       if (s2 !== peg$FAILED) {
         s3 = peg$parse_();
         peg$savedPos = s0;
-        s0 = peg$f112(s2);
+        s0 = peg$f134(s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -6375,7 +7558,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e100); }
+      if (peg$silentFails === 0) { peg$fail(peg$e109); }
     }
 
     return s0;
@@ -6391,14 +7574,14 @@ function peg$parse(input, options) {
       s1 = peg$parseString();
       if (s1 !== peg$FAILED) {
         peg$savedPos = s0;
-        s1 = peg$f113(s1);
+        s1 = peg$f135(s1);
       }
       s0 = s1;
     }
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e100); }
+      if (peg$silentFails === 0) { peg$fail(peg$e109); }
     }
 
     return s0;
@@ -6408,28 +7591,28 @@ function peg$parse(input, options) {
     let s0, s1, s2, s3;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 4) === peg$c51) {
-      s1 = peg$c51;
+    if (input.substr(peg$currPos, 4) === peg$c55) {
+      s1 = peg$c55;
       peg$currPos += 4;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e61); }
+      if (peg$silentFails === 0) { peg$fail(peg$e67); }
     }
     if (s1 === peg$FAILED) {
-      if (input.substr(peg$currPos, 5) === peg$c52) {
-        s1 = peg$c52;
+      if (input.substr(peg$currPos, 5) === peg$c56) {
+        s1 = peg$c56;
         peg$currPos += 5;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e62); }
+        if (peg$silentFails === 0) { peg$fail(peg$e68); }
       }
       if (s1 === peg$FAILED) {
-        if (input.substr(peg$currPos, 4) === peg$c53) {
-          s1 = peg$c53;
+        if (input.substr(peg$currPos, 4) === peg$c57) {
+          s1 = peg$c57;
           peg$currPos += 4;
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e63); }
+          if (peg$silentFails === 0) { peg$fail(peg$e69); }
         }
         if (s1 === peg$FAILED) {
           if (input.substr(peg$currPos, 2) === peg$c15) {
@@ -6440,12 +7623,12 @@ function peg$parse(input, options) {
             if (peg$silentFails === 0) { peg$fail(peg$e16); }
           }
           if (s1 === peg$FAILED) {
-            if (input.substr(peg$currPos, 4) === peg$c27) {
-              s1 = peg$c27;
+            if (input.substr(peg$currPos, 4) === peg$c33) {
+              s1 = peg$c33;
               peg$currPos += 4;
             } else {
               s1 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e28); }
+              if (peg$silentFails === 0) { peg$fail(peg$e35); }
             }
             if (s1 === peg$FAILED) {
               if (input.substr(peg$currPos, 3) === peg$c26) {
@@ -6456,60 +7639,69 @@ function peg$parse(input, options) {
                 if (peg$silentFails === 0) { peg$fail(peg$e27); }
               }
               if (s1 === peg$FAILED) {
-                if (input.substr(peg$currPos, 3) === peg$c28) {
-                  s1 = peg$c28;
+                if (input.substr(peg$currPos, 3) === peg$c34) {
+                  s1 = peg$c34;
                   peg$currPos += 3;
                 } else {
                   s1 = peg$FAILED;
-                  if (peg$silentFails === 0) { peg$fail(peg$e29); }
+                  if (peg$silentFails === 0) { peg$fail(peg$e36); }
                 }
                 if (s1 === peg$FAILED) {
-                  if (input.substr(peg$currPos, 2) === peg$c29) {
-                    s1 = peg$c29;
+                  if (input.substr(peg$currPos, 2) === peg$c32) {
+                    s1 = peg$c32;
                     peg$currPos += 2;
                   } else {
                     s1 = peg$FAILED;
-                    if (peg$silentFails === 0) { peg$fail(peg$e30); }
+                    if (peg$silentFails === 0) { peg$fail(peg$e34); }
                   }
                   if (s1 === peg$FAILED) {
-                    if (input.substr(peg$currPos, 5) === peg$c30) {
-                      s1 = peg$c30;
+                    if (input.substr(peg$currPos, 5) === peg$c35) {
+                      s1 = peg$c35;
                       peg$currPos += 5;
                     } else {
                       s1 = peg$FAILED;
-                      if (peg$silentFails === 0) { peg$fail(peg$e31); }
+                      if (peg$silentFails === 0) { peg$fail(peg$e37); }
                     }
                     if (s1 === peg$FAILED) {
-                      if (input.substr(peg$currPos, 3) === peg$c32) {
-                        s1 = peg$c32;
-                        peg$currPos += 3;
+                      if (input.substr(peg$currPos, 5) === peg$c36) {
+                        s1 = peg$c36;
+                        peg$currPos += 5;
                       } else {
                         s1 = peg$FAILED;
-                        if (peg$silentFails === 0) { peg$fail(peg$e33); }
+                        if (peg$silentFails === 0) { peg$fail(peg$e38); }
                       }
                       if (s1 === peg$FAILED) {
-                        if (input.substr(peg$currPos, 5) === peg$c33) {
-                          s1 = peg$c33;
-                          peg$currPos += 5;
+                        if (input.substr(peg$currPos, 3) === peg$c38) {
+                          s1 = peg$c38;
+                          peg$currPos += 3;
                         } else {
                           s1 = peg$FAILED;
-                          if (peg$silentFails === 0) { peg$fail(peg$e34); }
+                          if (peg$silentFails === 0) { peg$fail(peg$e40); }
                         }
                         if (s1 === peg$FAILED) {
-                          if (input.substr(peg$currPos, 6) === peg$c34) {
-                            s1 = peg$c34;
-                            peg$currPos += 6;
+                          if (input.substr(peg$currPos, 5) === peg$c39) {
+                            s1 = peg$c39;
+                            peg$currPos += 5;
                           } else {
                             s1 = peg$FAILED;
-                            if (peg$silentFails === 0) { peg$fail(peg$e35); }
+                            if (peg$silentFails === 0) { peg$fail(peg$e41); }
                           }
                           if (s1 === peg$FAILED) {
-                            if (input.substr(peg$currPos, 3) === peg$c47) {
-                              s1 = peg$c47;
-                              peg$currPos += 3;
+                            if (input.substr(peg$currPos, 6) === peg$c40) {
+                              s1 = peg$c40;
+                              peg$currPos += 6;
                             } else {
                               s1 = peg$FAILED;
-                              if (peg$silentFails === 0) { peg$fail(peg$e56); }
+                              if (peg$silentFails === 0) { peg$fail(peg$e42); }
+                            }
+                            if (s1 === peg$FAILED) {
+                              if (input.substr(peg$currPos, 3) === peg$c51) {
+                                s1 = peg$c51;
+                                peg$currPos += 3;
+                              } else {
+                                s1 = peg$FAILED;
+                                if (peg$silentFails === 0) { peg$fail(peg$e61); }
+                              }
                             }
                           }
                         }
@@ -6565,11 +7757,11 @@ function peg$parse(input, options) {
       s3 = peg$currPos;
       peg$silentFails++;
       s4 = input.charAt(peg$currPos);
-      if (peg$r1.test(s4)) {
+      if (peg$r2.test(s4)) {
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e41); }
+        if (peg$silentFails === 0) { peg$fail(peg$e50); }
       }
       peg$silentFails--;
       if (s4 === peg$FAILED) {
@@ -6615,11 +7807,11 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 44) {
-      s1 = peg$c79;
+      s1 = peg$c84;
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e103); }
+      if (peg$silentFails === 0) { peg$fail(peg$e112); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
@@ -6638,11 +7830,11 @@ function peg$parse(input, options) {
 
     s0 = peg$currPos;
     s1 = input.charAt(peg$currPos);
-    if (peg$r15.test(s1)) {
+    if (peg$r19.test(s1)) {
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e104); }
+      if (peg$silentFails === 0) { peg$fail(peg$e113); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
@@ -6662,11 +7854,11 @@ function peg$parse(input, options) {
     peg$silentFails++;
     s0 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 59) {
-      s1 = peg$c40;
+      s1 = peg$c48;
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e42); }
+      if (peg$silentFails === 0) { peg$fail(peg$e51); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
@@ -6679,7 +7871,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e105); }
+      if (peg$silentFails === 0) { peg$fail(peg$e114); }
     }
 
     return s0;
@@ -6699,7 +7891,7 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$parse_();
       peg$savedPos = s0;
-      s0 = peg$f114();
+      s0 = peg$f136();
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -6735,11 +7927,11 @@ function peg$parse(input, options) {
     let s0;
 
     s0 = input.charAt(peg$currPos);
-    if (peg$r14.test(s0)) {
+    if (peg$r18.test(s0)) {
       peg$currPos++;
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e102); }
+      if (peg$silentFails === 0) { peg$fail(peg$e111); }
     }
 
     return s0;
@@ -6771,7 +7963,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e106); }
+      if (peg$silentFails === 0) { peg$fail(peg$e115); }
     }
 
     return s0;
@@ -6784,21 +7976,21 @@ function peg$parse(input, options) {
     s0 = [];
     s1 = [];
     s2 = input.charAt(peg$currPos);
-    if (peg$r16.test(s2)) {
+    if (peg$r20.test(s2)) {
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e107); }
+      if (peg$silentFails === 0) { peg$fail(peg$e116); }
     }
     if (s2 !== peg$FAILED) {
       while (s2 !== peg$FAILED) {
         s1.push(s2);
         s2 = input.charAt(peg$currPos);
-        if (peg$r16.test(s2)) {
+        if (peg$r20.test(s2)) {
           peg$currPos++;
         } else {
           s2 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e107); }
+          if (peg$silentFails === 0) { peg$fail(peg$e116); }
         }
       }
     } else {
@@ -6811,21 +8003,21 @@ function peg$parse(input, options) {
       s0.push(s1);
       s1 = [];
       s2 = input.charAt(peg$currPos);
-      if (peg$r16.test(s2)) {
+      if (peg$r20.test(s2)) {
         peg$currPos++;
       } else {
         s2 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e107); }
+        if (peg$silentFails === 0) { peg$fail(peg$e116); }
       }
       if (s2 !== peg$FAILED) {
         while (s2 !== peg$FAILED) {
           s1.push(s2);
           s2 = input.charAt(peg$currPos);
-          if (peg$r16.test(s2)) {
+          if (peg$r20.test(s2)) {
             peg$currPos++;
           } else {
             s2 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e107); }
+            if (peg$silentFails === 0) { peg$fail(peg$e116); }
           }
         }
       } else {
@@ -6841,42 +8033,42 @@ function peg$parse(input, options) {
   }
 
   function peg$parseComment() {
-    let s0, s1, s2, s3;
+    let s0, s1, s2, s3, s4, s5, s6;
 
     s0 = peg$currPos;
-    if (input.substr(peg$currPos, 2) === peg$c80) {
-      s1 = peg$c80;
+    if (input.substr(peg$currPos, 2) === peg$c85) {
+      s1 = peg$c85;
       peg$currPos += 2;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e108); }
+      if (peg$silentFails === 0) { peg$fail(peg$e117); }
     }
     if (s1 === peg$FAILED) {
       if (input.charCodeAt(peg$currPos) === 35) {
-        s1 = peg$c81;
+        s1 = peg$c86;
         peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e109); }
+        if (peg$silentFails === 0) { peg$fail(peg$e118); }
       }
     }
     if (s1 !== peg$FAILED) {
       s2 = [];
       s3 = input.charAt(peg$currPos);
-      if (peg$r17.test(s3)) {
+      if (peg$r21.test(s3)) {
         peg$currPos++;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e110); }
+        if (peg$silentFails === 0) { peg$fail(peg$e119); }
       }
       while (s3 !== peg$FAILED) {
         s2.push(s3);
         s3 = input.charAt(peg$currPos);
-        if (peg$r17.test(s3)) {
+        if (peg$r21.test(s3)) {
           peg$currPos++;
         } else {
           s3 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e110); }
+          if (peg$silentFails === 0) { peg$fail(peg$e119); }
         }
       }
       s1 = [s1, s2];
@@ -6884,6 +8076,111 @@ function peg$parse(input, options) {
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
+    }
+    if (s0 === peg$FAILED) {
+      s0 = peg$currPos;
+      if (input.substr(peg$currPos, 2) === peg$c87) {
+        s1 = peg$c87;
+        peg$currPos += 2;
+      } else {
+        s1 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e120); }
+      }
+      if (s1 !== peg$FAILED) {
+        s2 = peg$currPos;
+        s3 = [];
+        s4 = peg$currPos;
+        s5 = peg$currPos;
+        peg$silentFails++;
+        if (input.substr(peg$currPos, 2) === peg$c88) {
+          s6 = peg$c88;
+          peg$currPos += 2;
+        } else {
+          s6 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e121); }
+        }
+        peg$silentFails--;
+        if (s6 === peg$FAILED) {
+          s5 = undefined;
+        } else {
+          peg$currPos = s5;
+          s5 = peg$FAILED;
+        }
+        if (s5 !== peg$FAILED) {
+          if (input.length > peg$currPos) {
+            s6 = input.charAt(peg$currPos);
+            peg$currPos++;
+          } else {
+            s6 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e96); }
+          }
+          if (s6 !== peg$FAILED) {
+            s5 = [s5, s6];
+            s4 = s5;
+          } else {
+            peg$currPos = s4;
+            s4 = peg$FAILED;
+          }
+        } else {
+          peg$currPos = s4;
+          s4 = peg$FAILED;
+        }
+        while (s4 !== peg$FAILED) {
+          s3.push(s4);
+          s4 = peg$currPos;
+          s5 = peg$currPos;
+          peg$silentFails++;
+          if (input.substr(peg$currPos, 2) === peg$c88) {
+            s6 = peg$c88;
+            peg$currPos += 2;
+          } else {
+            s6 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e121); }
+          }
+          peg$silentFails--;
+          if (s6 === peg$FAILED) {
+            s5 = undefined;
+          } else {
+            peg$currPos = s5;
+            s5 = peg$FAILED;
+          }
+          if (s5 !== peg$FAILED) {
+            if (input.length > peg$currPos) {
+              s6 = input.charAt(peg$currPos);
+              peg$currPos++;
+            } else {
+              s6 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e96); }
+            }
+            if (s6 !== peg$FAILED) {
+              s5 = [s5, s6];
+              s4 = s5;
+            } else {
+              peg$currPos = s4;
+              s4 = peg$FAILED;
+            }
+          } else {
+            peg$currPos = s4;
+            s4 = peg$FAILED;
+          }
+        }
+        s2 = input.substring(s2, peg$currPos);
+        if (input.substr(peg$currPos, 2) === peg$c88) {
+          s3 = peg$c88;
+          peg$currPos += 2;
+        } else {
+          s3 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e121); }
+        }
+        if (s3 === peg$FAILED) {
+          s3 = null;
+        }
+        s1 = [s1, s2, s3];
+        s0 = s1;
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
     }
 
     return s0;
@@ -6900,7 +8197,7 @@ function peg$parse(input, options) {
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e90); }
+      if (peg$silentFails === 0) { peg$fail(peg$e96); }
     }
     peg$silentFails--;
     if (s1 === peg$FAILED) {
@@ -6912,7 +8209,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e111); }
+      if (peg$silentFails === 0) { peg$fail(peg$e122); }
     }
 
     return s0;
@@ -6924,21 +8221,21 @@ function peg$parse(input, options) {
     peg$silentFails++;
     s0 = [];
     s1 = input.charAt(peg$currPos);
-    if (peg$r18.test(s1)) {
+    if (peg$r22.test(s1)) {
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e112); }
+      if (peg$silentFails === 0) { peg$fail(peg$e123); }
     }
     if (s1 !== peg$FAILED) {
       while (s1 !== peg$FAILED) {
         s0.push(s1);
         s1 = input.charAt(peg$currPos);
-        if (peg$r18.test(s1)) {
+        if (peg$r22.test(s1)) {
           peg$currPos++;
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e112); }
+          if (peg$silentFails === 0) { peg$fail(peg$e123); }
         }
       }
     } else {
@@ -6947,16 +8244,19 @@ function peg$parse(input, options) {
     if (s0 === peg$FAILED) {
       s0 = peg$parseString();
       if (s0 === peg$FAILED) {
-        s0 = peg$parseComment();
+        s0 = peg$parseEscaped();
         if (s0 === peg$FAILED) {
-          s0 = peg$parseBracketed();
+          s0 = peg$parseComment();
           if (s0 === peg$FAILED) {
-            if (input.length > peg$currPos) {
-              s0 = input.charAt(peg$currPos);
-              peg$currPos++;
-            } else {
-              s0 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e90); }
+            s0 = peg$parseBracketed();
+            if (s0 === peg$FAILED) {
+              if (input.length > peg$currPos) {
+                s0 = input.charAt(peg$currPos);
+                peg$currPos++;
+              } else {
+                s0 = peg$FAILED;
+                if (peg$silentFails === 0) { peg$fail(peg$e96); }
+              }
             }
           }
         }
@@ -6965,7 +8265,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e106); }
+      if (peg$silentFails === 0) { peg$fail(peg$e115); }
     }
 
     return s0;
@@ -7010,11 +8310,11 @@ function peg$parse(input, options) {
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
       if (input.charCodeAt(peg$currPos) === 91) {
-        s1 = peg$c49;
+        s1 = peg$c53;
         peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e58); }
+        if (peg$silentFails === 0) { peg$fail(peg$e63); }
       }
       if (s1 !== peg$FAILED) {
         s2 = [];
@@ -7024,11 +8324,11 @@ function peg$parse(input, options) {
           s3 = peg$parseInside();
         }
         if (input.charCodeAt(peg$currPos) === 93) {
-          s3 = peg$c50;
+          s3 = peg$c54;
           peg$currPos++;
         } else {
           s3 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e59); }
+          if (peg$silentFails === 0) { peg$fail(peg$e64); }
         }
         if (s3 !== peg$FAILED) {
           s1 = [s1, s2, s3];
@@ -7086,19 +8386,56 @@ function peg$parse(input, options) {
 
     s0 = peg$parseString();
     if (s0 === peg$FAILED) {
-      s0 = peg$parseComment();
+      s0 = peg$parseEscaped();
       if (s0 === peg$FAILED) {
-        s0 = peg$parseBracketed();
+        s0 = peg$parseComment();
         if (s0 === peg$FAILED) {
-          s0 = input.charAt(peg$currPos);
-          if (peg$r19.test(s0)) {
-            peg$currPos++;
-          } else {
-            s0 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e113); }
+          s0 = peg$parseBracketed();
+          if (s0 === peg$FAILED) {
+            s0 = input.charAt(peg$currPos);
+            if (peg$r23.test(s0)) {
+              peg$currPos++;
+            } else {
+              s0 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e124); }
+            }
           }
         }
       }
+    }
+
+    return s0;
+  }
+
+  function peg$parseEscaped() {
+    let s0, s1, s2;
+
+    s0 = peg$currPos;
+    if (input.charCodeAt(peg$currPos) === 92) {
+      s1 = peg$c83;
+      peg$currPos++;
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e107); }
+    }
+    if (s1 !== peg$FAILED) {
+      if (input.length > peg$currPos) {
+        s2 = input.charAt(peg$currPos);
+        peg$currPos++;
+      } else {
+        s2 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e96); }
+      }
+      if (s2 !== peg$FAILED) {
+        s1 = [s1, s2];
+        s0 = s1;
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
     }
 
     return s0;
@@ -7136,7 +8473,45 @@ function peg$parse(input, options) {
   }
   const node = (kind, fields) => ({ kind, at: offset(), ...fields });
   const chain = (head, tail) => tail.reduce((left, [op, right]) => ({ kind: "binary", at: left.at, op: op.text, opAt: op.at, left, right }), head);
+  const stepped = (head, steps) => steps.reduce((of, step) => ({ ...step, of, at: of.at, stepAt: step.at }), head);
   const present = (items) => items.filter((item) => item !== null);
+
+  /** The value of a branch: that of its only expression, or of an `if` with a value on each side. Null: the branch does more than have a value. */
+  function valueOf(branch) {
+    if (branch.kind === "choice") return branch;
+    const [only, second] = branch.kind === "if" ? [branch] : branch.statements;
+    if (second !== undefined) return null;
+    if (only?.kind === "tail") return only.value;
+    if (only?.kind !== "if" || only.otherwise === null || only.otherwise.kind === "if-let") return null;
+    const [then, otherwise] = [valueOf(only.body), valueOf(only.otherwise)];
+    return then === null || otherwise === null ? null : { kind: "choice", at: only.at, condition: only.condition, then, otherwise };
+  }
+  const branch = (block) => valueOf(block) ?? block;
+  const isChoice = ({ otherwise }) => otherwise !== null && (otherwise.kind === "block" || (otherwise.kind === "if" && isChoice(otherwise)));
+  const choiceOf = ({ at, condition, body, otherwise }) => ({
+    kind: "choice",
+    at,
+    condition,
+    then: branch(body),
+    otherwise: otherwise.kind === "if" ? choiceOf(otherwise) : branch(otherwise),
+  });
+
+  /** `if x { }` at the end of a block reads as a test of an empty `x { }`: whether a value ends with one, and the value and the block that it is in truth. */
+  const lastOf = (e) => (e.kind === "binary" ? lastOf(e.right) : e.kind === "unary" ? lastOf(e.of) : e.kind === "lambda" ? lastOf(e.body) : e);
+  const endsEmpty = (e) => lastOf(e).kind === "instance" && lastOf(e).fields.length === 0;
+  function withBody(value, body) {
+    if (body !== null) return { value, body };
+    const last = lastOf(value);
+    const without = (e) =>
+      e === last
+        ? { kind: "ident", at: e.at, name: e.type.text }
+        : e.kind === "binary"
+          ? { ...e, right: without(e.right) }
+          : e.kind === "unary"
+            ? { ...e, of: without(e.of) }
+            : { ...e, body: without(e.body) };
+    return { value: without(value), body: { kind: "block", at: last.stepAt, open: last.stepAt, statements: [] } };
+  }
 
   peg$result = peg$startRuleFunction();
 

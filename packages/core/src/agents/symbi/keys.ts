@@ -22,6 +22,8 @@ const METADATA: Keys = {
   description: { takes: "text", says: "what the agent is for: its instructions begin with it" },
   version: { takes: "text", says: "of the file; part of what a session records of its agent" },
   author: { takes: "text", says: "who answers for it; part of what a session records of its agent" },
+  license: { takes: "text", says: "under which the file may be used; part of what a session records of its agent" },
+  tags: { takes: "words", says: "what people look for it by; part of what a session records of its agent" },
 };
 
 /** Names of `AgentDefinition`, and of its limits, in the spelling of these files. */
@@ -34,8 +36,8 @@ const WITH: Keys = {
   sandbox: { takes: "word", says: "`process`: what runs programs runs them in a sandbox, or is denied; `none`: no such demand" },
   memory: {
     takes: "word",
-    choices: ["persistent", "none"],
-    says: "whether it recalls and remembers, with the file's `memory` block or as it is usual",
+    choices: ["persistent", "ephemeral", "none"],
+    says: "whether it recalls and remembers, with the file's `memory` block or as it is usual; `ephemeral` is `none`: a session alone remembers what was said in it",
   },
   privacy: { takes: "word", choices: ["high", "normal"], says: "`high`: every output of a tool is labelled `private`" },
   timeout: { takes: "time", says: "of a turn" },
@@ -63,7 +65,7 @@ const WITH: Keys = {
 
 const SCHEDULE: Keys = {
   agent: { takes: "word", says: "whose turn each firing is" },
-  input: { takes: "text", says: "what the agent is told" },
+  input: { takes: "text", says: "what the agent is told; unless said, that it is time for this schedule" },
   cron: { takes: "text", says: "when, as 5 or 6 fields; or `at`" },
   at: { takes: "text", says: "when, once; or `cron`" },
   timezone: { takes: "text", says: "IANA; `UTC` unless said" },
@@ -79,7 +81,7 @@ const SCHEDULE: Keys = {
 const WEBHOOK: Keys = {
   agent: { takes: "word", says: "whose turn each delivery is" },
   path: { takes: "text", says: "where it is delivered, from `/` on" },
-  provider: { takes: "word", choices: ["github", "stripe", "slack", "custom"], says: "whose signature it bears" },
+  provider: { takes: "word", choices: ["github", "stripe", "slack", "custom"], says: "whose signature it bears; `custom` unless said" },
   secret: { takes: "secret", says: '`vault://NAME`, or `"$NAME"` of the environment; a list while one takes the place of another' },
   input: { takes: "text", says: "what the agent is told before the delivery's body" },
   replay_window: { takes: "time", says: "how old a signed delivery may be" },
@@ -123,7 +125,16 @@ export const KEYS = {
 
 /** Known from elsewhere, and not here yet: refused by name, so that nobody believes them to be in force. */
 export const NOT_YET: Readonly<Record<string, readonly string[]>> = {
+  metadata: ["executor", "model", "allowed_tools", "system_prompt", "permission_mode", "min_runtime_version", "dependencies"],
   schedule: ["policy", "audit", "deliver"],
-  with: ["security", "executor"],
+  with: ["security", "executor", "encryption", "requires", "retry_policy", "max_memory_mb", "max_cpu_cores"],
   memory: ["path", "retention", "search"],
+};
+
+/** Where what they are for is said here. */
+export const INSTEAD: Readonly<Record<string, string>> = {
+  "metadata model": 'say it of the agent: `with model = "provider/name"`',
+  "metadata system_prompt": 'say it of the agent: `with instructions = "…"`',
+  "metadata allowed_tools": "name them in the agent's `capabilities`, and permit them in a policy",
+  "with retry_policy": "`retry` is for models, `recover` for tools",
 };

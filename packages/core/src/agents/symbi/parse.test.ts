@@ -31,7 +31,7 @@ test.each(filesIn("valid"))("Y2 %s is read as the tree beside it", async (name) 
   await expect(`${treeOf(textOf("valid", name))}\n`).toMatchFileSnapshot(join(folder, "valid", `${name}.tree.json`));
 });
 
-test.each(filesIn("invalid"))("Y2 Y4 Y10 everything that is wrong with %s is told at once, with its place", async (name) => {
+test.each(filesIn("invalid"))("Y2 Y4 Y10 Y401 everything that is wrong with %s is told at once, with its place", async (name) => {
   const problems = problemsOf(textOf("invalid", name));
   expect(problems.length).toBeGreaterThan(0);
   await expect(`${lines(problems)}\n`).toMatchFileSnapshot(join(folder, "invalid", `${name}.problems.txt`));
@@ -124,6 +124,38 @@ test("Y72 reading takes as long as a file is long: not blanks, nor functions in 
   );
   expect(problemsOf(`policy p { ${" ".repeat(100_000)}x${" ".repeat(100_000)} }`)).toHaveLength(1);
   expect(problemsOf(`metadata { ${Array.from({ length: 5_000 }, (_, i) => `k${i} = 1`).join("\n")} }`)).toHaveLength(101);
+});
+
+const NESTED: Readonly<Record<string, (inner: string) => string>> = {
+  "an if": (x) => `if c { ${x} } else { 1 }`,
+  "the other side of an if": (x) => `if c { 1 } else { ${x} }`,
+  "the condition of an if": (x) => `if ${x} { 1 } else { 2 }`,
+  "an if that goes on": (x) => `if c { ${x} } else { 1 } || 2`,
+  "an if that does not go on": (x) => `f(() => { if a { ${x} } else { 1 } + ! })`,
+  "an instance": (x) => `A { x: ${x} }`,
+  "an instance that is wrong": (x) => `A { x: ${x} !`,
+  "an argument by name": (x) => `f(a = ${x})`,
+  "an argument that is not ended": (x) => `f(a = ${x} `,
+  "a record of a function": (x) => `f(a => { x: ${x} })`,
+  "a while": (x) => `f(() => { while ${x} { } })`,
+  "an if let": (x) => `f(() => { if let Some(y) = ${x} { } })`,
+  "an arm": (x) => `f(() => { match a { b => ${x} } })`,
+  "an arm that is wrong": (x) => `f(() => { match a { b => ${x} ! } })`,
+  "a try": (x) => `f(() => { try { ${x}; } catch (e) { } })`,
+  "a value of a block": (x) => `f(() => { ${x} })`,
+};
+test.each(Object.entries(NESTED))("Y404 %s within itself is read once, and not twice at every level", (_, around) => {
+  const text = Array.from({ length: 20 }).reduce<string>((inner) => around(inner), "1");
+  expect(["tree", "problems"]).toContain(parseSymbi(`function f() { let x = ${text}; }`, "x").kind);
+});
+
+test.each([
+  ["quotes in a text that does not end", `agent a { with instructions = "${'\\"'.repeat(100_000)} { } }`],
+  ["comments that begin and do not end", `agent a { ! ${"/* ".repeat(80_000)} }`],
+  ["texts that a word follows", `agent a { ! ${'"\na"b'.repeat(40_000)} }`],
+  ["braces that are not closed", `agent a { ! ${"{ } x { ".repeat(30)} ${"( ".repeat(20)} ${"x ".repeat(60_000)}`],
+])("Y404 %s are passed over once", (_, text) => {
+  expect(parseSymbi(text, "x").kind).toBe("problems");
 });
 
 test("Y2 what is misspelt a second time is told with the first, at every level", () => {

@@ -63,6 +63,9 @@ function unfit(text: string, file: string): SymbiProblem | null {
       "a carriage return stands without a line feed",
       "what follows it is shown as if it stood in this line: end lines with a line feed",
     );
+  const endless = text.includes("/*") ? tokensOf(text).findLast(({ kind }) => kind === "comment") : undefined;
+  if (endless?.text.startsWith("/*") === true && !/^\/\*[\s\S]*\*\/$/.test(endless.text))
+    return problemAt(file, text, endless.at, "`/*` is never closed", "write the `*/` that ends this comment");
   if ((text.match(/[{[(]/g)?.length ?? 0) <= MAX_NESTING) return null; // what opens so few nests no deeper
   let depth = 0;
   for (const { kind, text: sign, at } of tokensOf(text)) {

@@ -1,5 +1,6 @@
 /** What is wrong with a file: where, what was expected, what to do. */
 import { nearest, position } from "../../vocab/index.ts";
+import { eachToken } from "./tokens.ts";
 
 export type SymbiProblem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
 
@@ -35,7 +36,7 @@ const literals = (expected: readonly Expectation[]): readonly string[] => [
 
 /** One word for what can go on anywhere: `.`, `(` and operators are told only where nothing else could follow. */
 const EXPRESSION = ["a number", "a time", "a text in quotes", "a secret", "true or false", "an expression"];
-const STEPS = ["`.`", "`(`", "`[`", "an operator"];
+const STEPS = ["`.`", "`(`", "`[`", "`?`", "an operator"];
 
 function summed(expected: readonly Expectation[]): readonly string[] {
   const all = new Set<string>();
@@ -70,7 +71,7 @@ function foundAt(text: string, at: number): { readonly word: string | null; read
   return { word: null, shown: code > 0x20 && code < 0x7f ? `\`${first}\`` : `\`${String.fromCodePoint(code)}\` (U+${hex(code)})` };
 }
 
-const isEnded = (text: string): boolean => /^(?:"""[\s\S]*?"""|"(?:[^"\\\n\r]|\\.)*")/.test(text);
+const isEnded = (text: string): boolean => eachToken(text).next().value?.kind === "string";
 const hex = (code: number): string => code.toString(16).toUpperCase().padStart(4, "0");
 
 /** A letter of another alphabet may look exactly like one of ours. */

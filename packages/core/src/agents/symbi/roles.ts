@@ -8,6 +8,8 @@ export type Roles = Readonly<{
   /** What begins an item of the file, and what begins a line in a block. */
   tops: ReadonlySet<number>;
   lines: ReadonlySet<number>;
+  /** What begins a field or a parameter: a line, where what holds it is spread over several. */
+  items: ReadonlySet<number>;
   /** Where a line that is broken stays broken. */
   soft: ReadonlySet<number>;
   /** Nothing stands before it; nothing stands after it. */
@@ -24,6 +26,7 @@ export function rolesOf(tree: File, tokens: readonly Token[]): Roles {
     blocks: new Set(),
     tops: new Set(tree.items.map((item) => item.at)),
     lines: new Set(),
+    items: new Set(),
     soft: new Set(),
     tight: new Set(),
     tightAfter: new Set(),
@@ -61,6 +64,7 @@ function mark(
       const bracket = after(node.name.at);
       if (bracket?.text === "(") sets.tight.add(bracket.at);
       for (const one of node.kind === "agent" ? node.members : []) sets.lines.add(one.at);
+      for (const one of node.params) sets.items.add(one.at);
       break;
     }
     case "metadata":
@@ -85,6 +89,19 @@ function mark(
       break;
     case "with":
       for (const one of node.settings) sets.soft.add(one.at);
+      break;
+    case "record":
+    case "instance":
+    case "struct":
+      for (const one of node.fields) sets.items.add(one.at);
+      break;
+    case "variant": {
+      const bracket = after(node.name.at);
+      if (bracket !== undefined) sets.tight.add(bracket.at);
+      break;
+    }
+    case "member":
+      sets.soft.add(node.stepAt);
       break;
     case "named-type":
       angles(node);

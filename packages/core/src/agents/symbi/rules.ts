@@ -169,7 +169,7 @@ function requirementOf(rule: Rule, base: Base, around: Around): readonly Made[] 
 function approvalOf(rule: Rule, call: Extract<Expression, { kind: "call" }>, base: Base, around: Around): readonly Made[] {
   const { draft, report } = around;
   const [what, terms, more] = call.args;
-  if (what === undefined || more !== undefined || (terms !== undefined && terms.kind !== "record")) {
+  if (what === undefined || what.kind === "named-argument" || more !== undefined || (terms !== undefined && terms.kind !== "record")) {
     report(
       call.at,
       "`approval` takes what is to be approved, and how",

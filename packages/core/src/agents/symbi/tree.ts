@@ -40,18 +40,28 @@ export type FunctionBlock = Node<"function", { name: Name; params: readonly Para
 
 export type Block = Node<"block", { open: number; statements: readonly Statement[] }>;
 export type Statement =
-  | Node<"let", { name: Name; type: TypeNode | null; value: Expression }>
+  | Node<"let", { name: Name; mutable: boolean; type: TypeNode | null; value: Expression }>
   | If
   | IfLet
   | Node<"for", { name: Name; of: Expression; body: Block }>
+  | Node<"while", { condition: Expression; body: Block }>
   | Node<"match", { subject: Expression; open: number; arms: readonly Arm[] }>
-  | Node<"try", { body: Block; names: readonly Name[]; handler: Block }>
+  | Node<"try", { body: Block; catches: readonly Catch[] }>
   | Node<"return", { value: Expression | null }>
+  | Node<"jump", { word: "break" | "continue" }>
   | Node<"expression", { value: Expression }>
-  | Node<"assign", { target: Expression; op: string; value: Expression }>;
+  /** The value of its block: an expression without a semicolon, which stands last. */
+  | Node<"tail", { value: Expression }>
+  | Assign;
+export type Assign = Node<"assign", { target: Expression; op: string; value: Expression }>;
 export type If = Node<"if", { condition: Expression; body: Block; otherwise: If | IfLet | Block | null }>;
-export type IfLet = Node<"if-let", { name: Name; value: Expression; body: Block; otherwise: If | IfLet | Block | null }>;
-export type Arm = Node<"arm", { pattern: Expression; body: Block | Expression }>;
+export type IfLet = Node<"if-let", { pattern: Pattern; value: Expression; body: Block; otherwise: If | IfLet | Block | null }>;
+export type Arm = Node<"arm", { pattern: Pattern; body: Block | Expression | Assign }>;
+/** `(error)` or `(Type error)`. */
+export type Catch = Node<"catch", { names: readonly Name[]; handler: Block }>;
+/** A literal, a name, `_`, or `Some(x)`. */
+export type Pattern = Expression | Variant;
+export type Variant = Node<"variant", { name: Name; args: readonly Pattern[] }>;
 
 export type Expression =
   | Node<"ident", { name: string }>
@@ -67,10 +77,15 @@ export type Expression =
   | Node<"binary", { op: string; opAt: number; left: Expression; right: Expression }>
   /** `stepAt` is the offset of the sign that begins the step. */
   | Node<"member", { of: Expression; name: Name; stepAt: number }>
-  | Node<"call", { of: Expression; args: readonly Expression[]; stepAt: number }>
+  | Node<"call", { of: Expression; args: readonly Argument[]; stepAt: number }>
   | Node<"index", { of: Expression; index: Expression; stepAt: number }>
-  | Node<"choice", { condition: Expression; then: Expression; otherwise: Expression }>
+  | Node<"propagate", { of: Expression; stepAt: number }>
+  /** `Name { field: value }`. */
+  | Node<"instance", { type: Name; stepAt: number; fields: readonly RecordField[] }>
+  | Node<"choice", { condition: Expression; then: Expression | Block; otherwise: Expression | Block }>
   | Node<"lambda", { params: readonly Name[]; body: Block | Expression }>;
+export type Argument = Expression | NamedArgument;
+export type NamedArgument = Node<"named-argument", { name: Name; value: Expression }>;
 export type RecordField = Node<"record-field", { key: Name; value: Expression }>;
 
 export type AnyNode =
@@ -85,6 +100,9 @@ export type AnyNode =
   | Block
   | Statement
   | Arm
+  | Catch
+  | Variant
   | Expression
+  | NamedArgument
   | RecordField
   | Name;

@@ -15,9 +15,14 @@ const PLAIN: Readonly<Record<string, JsonObject>> = {
   Float: { type: "number" },
   bool: { type: "boolean" },
   Bool: { type: "boolean" },
+  Integer: { type: "integer" },
+  Number: { type: "number" },
+  Boolean: { type: "boolean" },
+  JSON: {},
+  Any: {},
 };
-const GENERIC: Readonly<Record<string, number>> = { List: 1, Array: 1, Option: 1, Optional: 1, Map: 2 };
-const OPTIONAL = ["Option", "Optional"];
+const GENERIC: Readonly<Record<string, number>> = { List: 1, Array: 1, Set: 1, Option: 1, Optional: 1, Maybe: 1, Result: 1, Map: 2 };
+export const OPTIONAL: readonly string[] = ["Option", "Optional", "Maybe"];
 /** Types by name within one that an agent is given or answers with. */
 const MOST_NAMED = 500;
 
@@ -25,6 +30,8 @@ export type Types = Readonly<{
   /** Null where something is wrong with it, which was told. */
   schemaOf(type: TypeNode): JsonObject | null;
   fieldsOf(fields: readonly (Field | Param)[]): JsonObject | null;
+  /** What stands behind a name that a body uses: declared here, one of the language's own (null), or nothing at all. */
+  find(name: string): TypeDeclaration | null | undefined;
   tellUnused(): void;
 }>;
 
@@ -80,7 +87,7 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
 
   function genericOf(type: Extract<TypeNode, { kind: "named-type" }>, places: number, within: readonly string[]): JsonObject | null {
     const { text, at } = type.name;
-    if (type.args.length !== places)
+    if (type.args.length !== places && !(text === "Result" && type.args.length === 2))
       return wrong(
         type,
         at,
@@ -89,6 +96,7 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
       );
     const [first, second] = type.args;
     if (first === undefined) return null;
+    if (text === "Result") return resultOf(first, second, within);
     if (text !== "Map") {
       const of = schemaOf(first, within);
       return of === null ? null : OPTIONAL.includes(text) ? { anyOf: [of, { type: "null" }] } : { type: "array", items: of };
@@ -97,6 +105,18 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
     if (key !== null && key["type"] !== "string") return wrong(type, first.at, "the first type of a Map is String", "write Map<String, …>");
     const of = second === undefined ? null : schemaOf(second, within);
     return of === null ? null : { type: "object", additionalProperties: of };
+  }
+
+  /** `{ "ok": … }` or `{ "error": … }`, which is a text unless its type is said. */
+  function resultOf(ok: TypeNode, error: TypeNode | undefined, within: readonly string[]): JsonObject | null {
+    const [good, bad] = [schemaOf(ok, within), error === undefined ? { type: "string" } : schemaOf(error, within)];
+    const only = (name: string, of: JsonObject): JsonObject => ({
+      type: "object",
+      properties: { [name]: of },
+      required: [name],
+      additionalProperties: false,
+    });
+    return good === null || bad === null ? null : { anyOf: [only("ok", good), only("error", bad)] };
   }
 
   function fieldsOf(fields: readonly (Field | Param)[], within: readonly string[] = []): JsonObject | null {
@@ -123,6 +143,10 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
       size = 0;
       return fieldsOf(fields);
     },
+    find: (name) => {
+      used.add(name);
+      return byName.get(name) ?? (Object.hasOwn(PLAIN, name) || Object.hasOwn(GENERIC, name) ? null : undefined);
+    },
     tellUnused() {
       for (const { name, type } of byName.values()) {
         if (used.has(name.text)) continue;
@@ -131,7 +155,7 @@ export function typesOf(declared: readonly TypeDeclaration[], report: Report): T
         report(
           name.at,
           `type \`${name.text}\` is used by nothing`,
-          "take it out, or give it to an agent as its parameter or what it returns",
+          "take it out, or use it: as a parameter of an agent, as what one returns, or in a body",
         );
       }
     },

@@ -1,6 +1,6 @@
 /** What stands behind a key, as plain values; and blocks of keys, read by their table. */
 import { type Json, nearest } from "../../vocab/index.ts";
-import { type KEYS, type Key, type Keys, NOT_YET } from "./keys.ts";
+import { INSTEAD, type KEYS, type Key, type Keys, NOT_YET } from "./keys.ts";
 import type { Entry, EntryOrSection, Expression, Name, Section } from "./tree.ts";
 
 /** Collects what is wrong; `at` is an offset. */
@@ -47,9 +47,9 @@ export function milliseconds(amount: string, unit: string): number | null {
   return Number.isSafeInteger(ms) ? ms : null;
 }
 
-/** `1h 30m`, `45 seconds`. */
+/** `1h 30m`, `45 seconds`, `30.seconds`. */
 export function spelledTime(text: string): number | null {
-  const parts = [...text.matchAll(/\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*,?/gy)];
+  const parts = [...text.matchAll(/\s*(\d+(?:\.\d+)?)\s*\.?([a-z]+)\s*,?/gy)];
   if (parts.length === 0 || parts.reduce((sum, [whole]) => sum + whole.length, 0) !== text.length) return null;
   const all = parts.map(([, amount = "", unit = ""]) => milliseconds(amount, unit));
   return all.reduce<number | null>((sum, ms) => (sum === null || ms === null ? null : sum + ms), 0);
@@ -102,6 +102,8 @@ export function plainOf(e: Expression): Plain {
     case "index":
     case "choice":
     case "lambda":
+    case "instance":
+    case "propagate":
       return not("an expression");
   }
 }
@@ -173,7 +175,11 @@ function isTwice(key: Name, seen: Set<string>, block: BlockName, report: Report)
 
 export function unknownKey(key: Name, keys: Keys, block: BlockName, report: Report): void {
   if (NOT_YET[block]?.includes(key.text) === true)
-    report(key.at, `not supported yet: \`${key.text}\` in ${block}`, "take it out: it would have no effect");
+    report(
+      key.at,
+      `not supported yet: \`${key.text}\` in ${block}`,
+      INSTEAD[`${block} ${key.text}`] ?? "take it out: it would have no effect",
+    );
   else report(key.at, `there is no \`${key.text}\` in ${block}`, nearest(key.text, Object.keys(keys)));
 }
 
@@ -189,7 +195,9 @@ function readValue(e: Expression, { takes, choices }: Key): Read {
     case "word": {
       const word = e.kind === "string" ? e.value : e.kind === "ident" ? e.name : null;
       if (word === null) return `takes a name, and this is ${kindOf(e)}`;
-      return choices === undefined || choices.includes(word) ? plain(word) : `is \`${word}\``;
+      if (choices === undefined) return plain(word);
+      const chosen = choices.find((one) => one === word.toLowerCase());
+      return chosen === undefined ? `is \`${word}\`` : plain(chosen);
     }
     case "words": {
       const items = e.kind === "array" ? e.items : [];
@@ -234,7 +242,9 @@ function timeOf(e: Expression): Read {
     e.kind === "duration"
       ? milliseconds(e.amount, e.unit)
       : e.kind === "string"
-        ? spelledTime(e.value)
+        ? /^\d+$/.test(e.value)
+          ? milliseconds(e.value, "s")
+          : spelledTime(e.value)
         : e.kind === "number"
           ? milliseconds(e.text, "s")
           : null;
@@ -258,6 +268,8 @@ function secretOf(e: Expression): SecretName | string {
     return SECRET_NAME.test(e.path)
       ? { kind: "secret", name: e.path }
       : `is \`${e.path}\`, and a secret's name is of letters, digits, _, - and .`;
+  const quoted = e.kind === "string" ? /^vault:\/\/([A-Za-z0-9_./-]+)$/.exec(e.value)?.[1] : undefined;
+  if (quoted !== undefined) return secretOf({ kind: "vault", at: e.at, path: quoted });
   const env = e.kind === "string" ? /^\$\{?([A-Za-z_][A-Za-z0-9_]{0,99})\}?$/.exec(e.value)?.[1] : undefined;
   return env === undefined ? "is not the name of a secret" : { kind: "env", name: env };
 }

@@ -1,3 +1,7 @@
+// @module-tag sandbox
+// @module-tag curl
+// @module-tag perl
+// @module-tag python
 /**
  * Ways out, each tried twice: without a sandbox, where it must succeed (else it would prove nothing), and inside, where it must not.
  * Whatever is tried is harmless where it succeeds: the twins succeed, and one day a sandbox may be broken.

@@ -1,3 +1,5 @@
+// @module-tag sandbox
+// @module-tag python
 import { execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,

@@ -6,6 +6,7 @@ import type { ScheduleDesk } from "../../schedules/desk.ts";
 import type { ViewsAside } from "../../views-aside.ts";
 import type { Deliveries } from "../deliveries.ts";
 import type { Floor } from "../floor.ts";
+import type { Lanes } from "../lanes.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Probes } from "../probes.ts";
 import type { Whose } from "../sight.ts";
@@ -21,6 +22,8 @@ export type Front = Readonly<{
   metrics: Metrics;
   /** Looked up beside the journal. */
   views: ViewsAside;
+  /** Long work, so much at once for each caller. */
+  lanes: Lanes;
   version: string;
   startedAt: number;
   now(): number;

@@ -1,9 +1,7 @@
 import { dirname } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { type StreamId, seq } from "@orgate/core";
-import { exportJournal, exportSession } from "@orgate/core/journal";
 import { type VerifyLine, wireProblem } from "@orgate/core/wire";
-import { proof } from "../../compose.ts";
+import { exportAside } from "../../export-aside.ts";
 import { setDigestAt } from "../../policy-history.ts";
 import { type Verified, verifyAside } from "../../verify-aside.ts";
 import { problemIn, refusal } from "../answering.ts";
@@ -13,10 +11,11 @@ import { json } from "./paging.ts";
 
 type Names = "verify" | "verifying" | "journalEntries" | "storedEntry" | "entryPolicies" | "journalEntry" | "usage" | "export";
 
-export function journalHandlers({ runtime, views }: Front): Pick<Handlers, Names> {
+export function journalHandlers({ runtime, views, lanes }: Front): Pick<Handlers, Names> {
   const { store, keys } = runtime.place;
   const { journal } = store;
-  const verification = verifications(dirname(keys.dir));
+  const directory = dirname(keys.dir);
+  const verification = verifications(directory);
   const stored = (stream: StreamId, at: number) => {
     const found = store.stored(stream, seq(at));
     if (found === null) return null;
@@ -25,14 +24,14 @@ export function journalHandlers({ runtime, views }: Front): Pick<Handlers, Names
   };
   return {
     /** In a thread of its own: a long journal does not keep the others waiting. */
-    verify: async () => json(await verification(() => {})),
+    verify: async ({ gone }) => json(await verification(() => {}, gone)),
     verifying: async () => ({
       kind: "stream",
       mediaType: "application/x-ndjson",
       async write(sink, gone) {
         const tell = (line: VerifyLine): Promise<void> => (gone.aborted ? Promise.resolve() : sink.write(`${JSON.stringify(line)}\n`));
         try {
-          const result = await verification((entries, of) => void tell({ kind: "progress", entries, of }));
+          const result = await verification((entries, of) => void tell({ kind: "progress", entries, of }), gone);
           await tell({ kind: "result", result: { ...result, problems: [...result.problems] } });
         } catch (error) {
           await tell({ kind: "failed", detail: problemIn(error).detail }); // a message could name a file
@@ -64,24 +63,20 @@ export function journalHandlers({ runtime, views }: Front): Pick<Handlers, Names
       };
       return json({ rows: rows.filter(({ agent }) => shows(agent)), behind, cut });
     },
-    export: async ({ query }) => ({
-      kind: "stream",
-      mediaType: "application/x-ndjson",
-      async write(sink, gone) {
-        const lines =
-          query.session === undefined ? exportJournal(store.records, proof) : exportSession(store.records, query.session, proof);
-        let piece = "";
-        for (const line of lines) {
-          piece += line;
-          if (piece.length < 64 * 1024) continue;
-          await sink.write(piece);
-          if (gone.aborted) return;
-          piece = "";
-          await nextTurn();
-        }
-        if (piece !== "") await sink.write(piece);
-      },
-    }),
+    export: async ({ query, caller, gone }) => {
+      lanes.take(caller, "export", gone);
+      return {
+        kind: "stream",
+        mediaType: "application/x-ndjson",
+        async write(sink, left) {
+          try {
+            for await (const piece of exportAside(directory, query.session ?? null, left)) await sink.write(piece);
+          } catch (error) {
+            if (!left.aborted) throw error;
+          }
+        },
+      };
+    },
   };
 }
 
@@ -91,21 +86,36 @@ function missing(detail: string, hint: string): never {
 
 type Progress = (entries: number, of: number) => void;
 
-/** One at a time: who asks meanwhile is told of the one that goes on. */
-function verifications(directory: string): (progress: Progress) => Promise<Verified> {
+/** One at a time: who asks meanwhile is told of the one that goes on, which ends early once nobody waits for it. */
+function verifications(directory: string): (progress: Progress, gone: AbortSignal) => Promise<Verified> {
   const listening = new Set<Progress>();
-  let running: Promise<Verified> | null = null;
-  return async (progress) => {
+  let running: Readonly<{ found: Promise<Verified>; stop: AbortController }> | null = null;
+  const begin = (): NonNullable<typeof running> => {
+    const stop = new AbortController();
+    const tell: Progress = (entries, of) => {
+      for (const one of listening) one(entries, of);
+    };
+    const found = verifyAside(directory, tell, stop.signal).finally(() => {
+      if (running?.stop === stop) running = null;
+    });
+    return { found, stop };
+  };
+  return async (progress, gone) => {
+    running ??= begin();
+    const { found, stop } = running;
+    const leave = (): void => {
+      listening.delete(progress);
+      if (listening.size > 0 || running?.stop !== stop) return;
+      running = null; // whoever comes next begins anew
+      stop.abort();
+    };
     listening.add(progress);
+    gone.addEventListener("abort", leave, { once: true });
     try {
-      running ??= verifyAside(directory, (entries, of) => {
-        for (const one of listening) one(entries, of);
-      }).finally(() => {
-        running = null;
-      });
-      return await running;
+      return await found;
     } finally {
       listening.delete(progress);
+      gone.removeEventListener("abort", leave);
     }
   };
 }

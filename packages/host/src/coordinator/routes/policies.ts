@@ -2,9 +2,10 @@ import { FaultError } from "@orgate/core";
 import { actionOf, agentsFor, caseSchema, factsOf } from "@orgate/core/gate";
 import { unreadable, wireProblem } from "@orgate/core/wire";
 import { surfaceOf, userAct } from "../../commands/policy.ts";
-import { NODE, readPolicyFolder } from "../../compose.ts";
+import { NODE, type ReadFolder, readPolicyFolder } from "../../compose.ts";
 import type { Config } from "../../config.ts";
-import { isPolicies, type Policies, type PolicyOptions, tryRead } from "../../policies.ts";
+import { digestsOf, isPolicies, type Policies, type PolicyOptions, withAgents } from "../../policies.ts";
+import { type CheckedPolicies, checkAside, type ToCheck } from "../../policies-aside.ts";
 import { applyChange, planChange, readFiles } from "../../policy-changes.ts";
 import { appliable, findSet, policyHistory, readSet } from "../../policy-history.ts";
 import type { Caller } from "../access.ts";
@@ -36,6 +37,18 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
     return front.config;
   };
 
+  const check = (given: ToCheck, caller: Caller, gone: AbortSignal): Promise<CheckedPolicies> => {
+    front.lanes.take(caller, "check", gone);
+    return checkAside(given, gone);
+  };
+  /** What is known of these very files, where they are in force; null: they have to be looked at. */
+  const inForceAs = (read: ReadFolder): CheckedPolicies | null => {
+    const { gate, agents } = runtime.inspect;
+    if (!isPolicies(gate) || read.kind !== "folder") return null;
+    const { filesDigest, warnings, cases } = gate.current();
+    return filesDigest === digestsOf(withAgents(read.folder, agents)).filesDigest ? { ok: true, problems: [], warnings, cases } : null;
+  };
+
   return {
     policies: async () => {
       const { digest, policies, cast } = inForce().current();
@@ -52,22 +65,18 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
       }));
       return json({ digest, policies: shown });
     },
-    policyFiles: async () => {
+    policyFiles: async ({ caller, gone }) => {
       const at = options(project());
       const read = readPolicyFolder(at.place);
-      const { problems, warnings, cases } = tryRead(read, at).report;
+      const { problems, warnings, cases } = inForceAs(read) ?? (await check({ ...at, read }, caller, gone));
       const { policies, tables } = read.kind === "folder" ? read.folder : { policies: [], tables: [] };
       const shown = [...policies.map((file) => ({ ...file, table: false })), ...tables.map((file) => ({ ...file, table: true }))]
         .map(({ path, text, surface, shadow, table }) => ({ path, text, surface, shadow, table }))
         .sort((a, b) => (a.path < b.path ? -1 : 1));
       return json({ files: shown, problems, warnings, cases });
     },
-    checkPolicies: async ({ body }) => {
-      const { place, read } = readFiles(body.files, "policies");
-      const loading = tryRead(read, { ...options(project()), place });
-      const { problems, warnings, cases } = loading.report;
-      return json({ ok: loading.kind === "loaded", problems, warnings, cases });
-    },
+    checkPolicies: async ({ body, caller, gone }) =>
+      json(await check({ ...options(project()), ...readFiles(body.files, "policies") }, caller, gone)),
     evaluatePolicies: async ({ body }) => {
       const read = caseSchema.safeParse({ name: "asked", verdict: "allow", ...body });
       if (!read.success) throw refusal(unreadable("the action", read.error));

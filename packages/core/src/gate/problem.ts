@@ -1,0 +1,40 @@
+/** Policy files and what is wrong in them, with its place. */
+import type { LoadedPolicy } from "./cedar.ts";
+import type { CedarError } from "./engine.ts";
+import { characterAt, type Piece, placeAt } from "./policy-text.ts";
+
+/** `name` is its path below `policies/`, without the ending: the first part of its policies' ids. */
+export type PolicyFile = Readonly<{
+  path: string;
+  name: string;
+  text: string;
+  shadow: boolean;
+  /** About an agent that is not run here: its policies are part of the set's digest, and decide nothing. */
+  idle?: Readonly<{ agent: string; pieces: readonly Readonly<{ id: string; text: string }>[] }>;
+}>;
+
+export type PolicyProblem = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
+
+export type Parsed = Readonly<{ file: PolicyFile; piece: Piece; policy: LoadedPolicy }>;
+
+/** A problem at a character of the policy's own text. */
+export const problemAt = (
+  { file, piece }: Pick<Parsed, "file" | "piece">,
+  offset: number,
+  detail: string,
+  hint: string,
+): PolicyProblem => ({
+  file: file.path,
+  ...placeAt(file.text, piece.offset + offset),
+  detail,
+  hint,
+});
+
+/** The engine's message without the part that names the policy: the place does that. */
+export function placed(of: Pick<Parsed, "file" | "piece">, error: CedarError): PolicyProblem {
+  const detail = error.message
+    .replace(/^failed to parse (policies|policy|policy with id `[^`]*`) from string: /, "")
+    .replace(/^for policy `[^`]*`, /, "");
+  const offset = characterAt(of.piece.text, error.sourceLocations?.[0]?.start ?? 0);
+  return problemAt(of, offset, detail, error.help ?? "see docs/guide/policies.md");
+}
