@@ -13,4 +13,5 @@ export { conductorModel, USUAL_BUDGET } from "./reason/conductor.ts";
 export type { Message, Model, ModelReply, ModelRequest, Preview } from "./reason/port.ts";
 export { type PromptedOptions, promptedCalls } from "./reason/prompted.ts";
 export { type Count, type Counters, estimates, estimateTokens } from "./reason/tokens.ts";
+export { estimatedInput, estimatedOutput } from "./reason/usage.ts";
 export * from "./vocab/index.ts";

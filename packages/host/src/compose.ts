@@ -135,7 +135,7 @@ export {
 export { type Notify, webhook } from "./adapters/webhook.ts";
 export { workplace } from "./adapters/workplace.ts";
 export * from "./compose-look.ts";
-export { skillFrom } from "./skill-folder.ts";
+export { skillFileOf, skillFrom } from "./skill-folder.ts";
 
 export type PlaceOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type Agent, defineAgent, defineTool, intentId, type JsonObject, type Model, millis, type Tool } from "@orgate/core";
 import { loadPolicies } from "@orgate/core/gate";
 import { afterEach, expect, test } from "vitest";
@@ -60,7 +61,16 @@ const drop = defineTool({
   targets: { id: { kind: "id", of: "event" } },
   run: () => "deleted",
 });
-const TOOLS: readonly Tool[] = [read, send, events, drop];
+const invite = defineTool({
+  name: "invite",
+  description: "invites",
+  input: z.strictObject({ who: z.string(), host: z.string().optional(), event: z.string().optional() }),
+  effects: ["network"],
+  targets: { who: "recipient", host: "recipient", event: { kind: "id", of: "event" } },
+  labels: [],
+  run: () => "invited",
+});
+const TOOLS: readonly Tool[] = [read, send, events, drop, invite];
 const BASE = `permit (principal, action in [Action::"model", Action::"respond", Action::"read"], resource);
 permit (principal is User, action, resource);`;
 
@@ -215,6 +225,21 @@ test("G94 a known domain is not lent to another by standing at the end of a valu
   expect(allowed).toEqual(["ben@example.net", "https://example.net", "mailto:ben@example.net"]);
 });
 
+test("G347 an address that routes elsewhere does not count as one of the own domain", async () => {
+  const directory = join(folder(), ".orgate");
+  const values = ["name%evil.test@example.net", "evil.test!name@example.net", '"name@evil.test"@example.net', "name+tag@example.net"];
+  const runtime = await open(vouched, script(), directory);
+  const ann = createPerson(join(directory, "home"), "ann", ed25519);
+  await runtime.place.keyring.certifyPerson("ann", ann.key.publicKey);
+  await runtime.known.add({ set: "domains", value: "example.net", why: "ours" }, ann);
+  const allowed: string[] = [];
+  for (const to of values) {
+    const one = await open(vouched, script(["send_mail", { to }]), directory);
+    if (verdicts(await one.complete("clerk", "go"), "send_mail")[0] === "allow") allowed.push(to);
+  }
+  expect(allowed).toEqual(["name+tag@example.net"]);
+});
+
 test("G95 however many links stand in a text, nobody vouches for one that is not looked at", async () => {
   const policy = 'permit (principal, action == Action::"tool:send_mail", resource) when { context.outgoing.vouched };';
   const many = (n: number): string => Array.from({ length: n }, (_, i) => `https://example.net/${1000 + i}`).join(" ");
@@ -303,6 +328,59 @@ test("G84 calls are counted per value of a target, in a turn and over all sessio
   expect(verdicts(await other.complete("clerk", "go"), "send_mail")).toEqual(["allow"]);
   const third = await open(policy, script(to("ben@example.org")), directory);
   expect(verdicts(await third.complete("clerk", "go"), "send_mail")).toEqual(["deny"]);
+});
+
+test("G348 calls are counted per value over all tools that have it as a target of one kind, in a turn and over all sessions", async () => {
+  const policy = `permit (principal, action == Action::"tool:send_mail", resource) when { context.facts.to.touched.turn < 2 && context.facts.to.touched.hour < 4 };
+    permit (principal, action == Action::"tool:invite", resource) when { context.facts.who.touched.session < 3 && context.facts.who.calls.turn < 9 };
+    permit (principal, action == Action::"tool:delete_event", resource) when { context.facts.id.touched.turn < 1 };`;
+  const mail = (to: string): Step => ["send_mail", { to }];
+  const ask = (who: string, more: JsonObject = {}): Step => ["invite", { who, ...more }];
+  const directory = join(folder(), ".orgate");
+  const steps = [
+    mail("ben@example.org"),
+    ask("Ben@example.org", { host: "ben@example.org" }),
+    mail("ben@example.org"),
+    mail("carl@example.org"),
+    ask("ben@example.org"),
+    ask("ben@example.org"),
+  ];
+  const first = await (await open(policy, script(...steps), directory)).complete("clerk", "go");
+  expect(verdicts(first, "send_mail")).toEqual(["allow", "deny", "allow"]);
+  expect(verdicts(first, "invite")).toEqual(["allow", "allow", "deny"]); // who is there twice in one call is touched once by it
+  expect(decided(first, "send_mail").map((d) => d.read)).toMatchObject([
+    { facts: { to: { touched: { turn: 0, session: 0, hour: 0, day: 0 } } } },
+    { facts: { to: { touched: { turn: 2, session: 2, hour: 2, day: 2 } } } },
+    { facts: { to: { touched: { turn: 0 } } } },
+  ]);
+  const other = await open(
+    policy,
+    script(
+      mail("ben@example.org"),
+      mail("ben@example.org"),
+      ["invite", { who: "x@y.test", event: "7" }],
+      ["delete_event", { id: "8" }],
+      ["delete_event", { id: "7" }],
+    ),
+    directory,
+  );
+  const second = await other.complete("clerk", "go");
+  expect(verdicts(second, "send_mail")).toEqual(["allow", "deny"]);
+  expect(verdicts(second, "delete_event")).toEqual(["allow", "deny"]);
+  const { store } = other.place;
+  expect(store.wrongRows(Date.now())).toEqual([]);
+  const db = new DatabaseSync(join(directory, "journal.db"));
+  db.exec("UPDATE counts SET n = n - 1 WHERE name = 'touched:recipient'");
+  db.close();
+  expect(store.wrongRows(Date.now())).toEqual(["counter touched:recipient"]);
+});
+
+test("G348 of more values than can be looked at none is below a limit", async () => {
+  const policy =
+    'permit (principal, action == Action::"tool:send_mail", resource) when { context.facts.to.calls.day < 5 && context.facts.to.touched.session < 5 };';
+  const many = (n: number): Step => ["send_mail", { to: Array.from({ length: n }, (_, i) => `u${i}@example.org`) }];
+  const done = await (await open(policy, script(many(100), many(300)))).complete("clerk", "go");
+  expect(verdicts(done, "send_mail")).toEqual(["allow", "deny"]);
 });
 
 test("G98 a policy that names a fact which does not exist does not load, and the line and column say where", () => {

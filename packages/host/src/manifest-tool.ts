@@ -145,7 +145,7 @@ const targetsOf = ({ targets, manifest }: Contract): Readonly<Record<string, Tar
 
 /** Numbers and flags name nobody. */
 function kindOf(arg: Arg | undefined): TargetKind | null {
-  if (arg === undefined || arg.type === "integer" || arg.type === "port" || arg.type === "boolean") return null;
+  if (arg === undefined || arg.type === "integer" || arg.type === "number" || arg.type === "port" || arg.type === "boolean") return null;
   if (arg.isHost) return "host";
   return arg.type === "path" || arg.type === "credential_file" ? "path" : "id";
 }
@@ -294,7 +294,7 @@ async function parsed(ran: Ran, contract: Contract, desk: Desk, context: ToolCon
   const file = output.parser === null || output.parser.startsWith("builtin:") ? null : output.parser.replace(/^custom:/, "");
   const text = ran.kind === "exited" && ran.code === 0 ? ran.stdout : ran.kind === "responded" ? ran.body : null;
   if (file === null || text === null) return { ran, format: null, trouble: null };
-  const place = ground.world.places.resolve(file, "exist");
+  const place = ground.world.places.resolve(file, "be-a-file");
   if (place.kind === "refused") return { ran, format: "json", trouble: `its parser \`${file}\` ${place.why}` };
   const { memory_mb, processes, file_mb, open_files, output_bytes } = tool.orgate;
   const megabyte = 1024 * 1024;

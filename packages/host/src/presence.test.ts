@@ -78,8 +78,8 @@ const FACTS: Facts = {
   cents: null,
   ...NO_MORE_FACTS,
 };
-function decider(text: string, tools: readonly Tool[] = TOOLS): (tool: Tool, args: JsonObject) => string {
-  const loaded = load(text, tools);
+const decider = (text: string, tools: readonly Tool[] = TOOLS) => deciderOf(load(text, tools));
+function deciderOf(loaded: ReturnType<typeof load>): (tool: Tool, args: JsonObject) => string {
   if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
   const gate = cedarGate(loaded.set, engine, sha256);
   return ({ name, effects }, args) => {
@@ -285,7 +285,7 @@ function isThere(args: Json, path: readonly string[]): boolean {
 test("G340 G341 over generated schemas and calls, `has` loads where some tool has it, and says what the call says", () => {
   const seed = 340;
   let [there, absent, refused] = [0, 0, 0];
-  for (let round = 0; round < 120; round += 1) {
+  for (let round = 0; round < 50; round += 1) {
     const d = dice(seed * 1_000 + round);
     const made = ["t0", "t1"].map((name) => {
       const inner = fieldsOf(d);
@@ -310,7 +310,7 @@ test("G340 G341 over generated schemas and calls, `has` loads where some tool ha
       const whole = made.some(({ inner }) => second !== undefined && inner[first] !== undefined && LEAVES.includes(inner[first]));
       if (loaded.kind === "refused" && whole) continue; // of the other tool it is no record: told, and not read as absent
       expect(loaded.kind === "refused" ? loaded.problems : [], where).toEqual([]);
-      const decide = decider(text, tools);
+      const decide = deciderOf(loaded);
       for (let nth = 0; nth < 6; nth += 1) {
         const { tool: called, inner, isOpen } = d.pick(made);
         const args = {
@@ -326,5 +326,5 @@ test("G340 G341 over generated schemas and calls, `has` loads where some tool ha
       }
     }
   }
-  expect([there > 100, absent > 100, refused > 20]).toEqual([true, true, true]);
+  expect([there > 60, absent > 60, refused > 10]).toEqual([true, true, true]);
 });

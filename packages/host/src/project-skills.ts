@@ -18,6 +18,7 @@ import {
   projectInstructions,
   type Standing,
   sha256,
+  skillFileOf,
   skillFolders,
   skillFrom,
   standingOf,
@@ -40,7 +41,7 @@ export type ProjectSkill = Readonly<{
   skill: Skill | null;
   about: SkillAbout | null;
   digest: Digest | null;
-  /** Beside `SKILL.md`; what is no text is not offered. */
+  /** Beside its text; what is no text is not offered. */
   files: readonly Readonly<{ path: string; bytes: number; offered: boolean }>[];
 }>;
 
@@ -89,11 +90,11 @@ function fromFolder(folder: ReturnType<typeof skillFolders>[number], trusted: Tr
     };
   const { digest } = folder;
   const files = [...folder.files]
-    .filter(([path]) => path !== "SKILL.md")
+    .filter(([path]) => path !== skillFileOf(folder.files))
     .map(([path, { bytes, text }]) => ({ path, bytes, offered: text !== null }));
   const read = skillFrom(folder.folder, folder, []);
   if (read.kind === "bad") {
-    const line = read.line === null ? "" : `SKILL.md:${read.line}:${read.column ?? 1}: `;
+    const line = read.line === null ? "" : `${skillFileOf(folder.files)}:${read.line}:${read.column ?? 1}: `;
     return { ...at, digest, files, state: "bad", why: { detail: `${line}${read.detail}`, hint: read.hint } };
   }
   const standing = standingOf(subject, digest, trusted);

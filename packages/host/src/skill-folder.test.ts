@@ -12,10 +12,10 @@ let made = 0;
 
 const SKILL = "---\nname: mail\ndescription: How to mail.\n---\nMail it.\n";
 
-/** A folder called `mail` with these files, in a folder of its own. */
-function folder(files: Readonly<Record<string, string | Uint8Array>>): string {
+/** A folder with these files, in a folder of its own. */
+function folder(files: Readonly<Record<string, string | Uint8Array>>, name = "mail"): string {
   made += 1;
-  const root = join(base, String(made), "mail");
+  const root = join(base, String(made), name);
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), content);
@@ -90,7 +90,7 @@ test("K7 a folder that is itself a link out of where skills lie is refused", () 
   expect(() => readFolder(join(within, "skills", "mail"), within, sha256)).toThrow("leads out of where it should lie");
 });
 
-test.each<[string, Readonly<Record<string, string>>]>([
+test.each<[string, Readonly<Record<string, string>>, string?]>([
   ["`big.md` is larger than 262144 bytes", { "SKILL.md": SKILL, "big.md": "x".repeat(262_145) }],
   [
     "more than 2097152 bytes",
@@ -101,8 +101,28 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ["no plain name", { "SKILL.md": SKILL, "a\u202egpj.md": "x" }],
   ["no SKILL.md", { "skill.md.txt": SKILL }],
   ["SKILL.md:2:7: its name is `male`, and its folder's `mail`", { "SKILL.md": SKILL.replace("mail", "male") }],
+  ["SKILL.md:2:7: `Mail` is no name for a skill", { "SKILL.md": SKILL.replace("mail", "Mail") }, "Mail"],
+  ["skill.md:2:7: its name is `male`, and its folder's `mail`", { "skill.md": SKILL.replace("mail", "male") }],
+  ["its name is `m\\u{430}il`, and its folder's `mail`", { "SKILL.md": SKILL.replace("mail", "m\u0430il") }],
+  ["`m\u0430il` is no name for a skill", { "SKILL.md": SKILL.replace("mail", "m\u0430il") }, "m\u0430il"],
+  ["it has both SKILL.md and skill.md", { "SKILL.md": SKILL, "skill.md": SKILL }],
   ["SKILL.md:3:1: there is no field `desription`", { "SKILL.md": SKILL.replace("description", "desription") }],
   ["`instructions` has 70000 characters", { "SKILL.md": SKILL.replace("Mail it.", "x".repeat(70_000)) }],
-])("K7 %s: refused", (detail, files) => {
-  expect(refusal(folder(files))).toContain(detail);
+])("K7 K407 %s: refused", (detail, files, name = "mail") => {
+  expect(refusal(folder(files, name))).toContain(detail);
+});
+
+test("K407 `skill.md` is read as `SKILL.md` is, and is no file beside itself", () => {
+  const root = folder({ "skill.md": SKILL, "limits.md": "fifty" });
+  expect(readSkill(root)).toMatchObject({ name: "mail", files: { "limits.md": "fifty" } });
+  expect(Object.keys(readSkill(root).files)).toEqual(["limits.md"]);
+});
+
+test.each([
+  ["caf\u00e9", "cafe\u0301"],
+  ["cafe\u0301", "caf\u00e9"],
+  ["\u0447\u0435\u043a-2", "\u0447\u0435\u043a-2"],
+  ["\u7ffb\u8a33", "\u7ffb\u8a33"],
+])("K407 a skill of folder %s may say that its name is %s: names are compared in their composed form", (called, name) => {
+  expect(readSkill(folder({ "SKILL.md": SKILL.replace("mail", name) }, called)).name).toBe(name.normalize("NFC"));
 });

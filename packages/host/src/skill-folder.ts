@@ -20,13 +20,21 @@ import {
   isSkillPath,
   MAX_SKILL_FILES,
   readSkillText,
+  SKILL_NAME_RULE,
   type Skill,
   type SkillAbout,
+  skillName,
+  tellApart,
   UNTRUSTED,
 } from "@orgate/core";
 import { isBelow, readBytes, realPath } from "./text-file.ts";
 
 const SKILL_FILE = "SKILL.md";
+/** As others write it. */
+const LOWER_FILE = "skill.md";
+/** What a folder calls its text. */
+export const skillFileOf = (files: FolderFiles["files"]): string =>
+  !files.has(SKILL_FILE) && files.has(LOWER_FILE) ? LOWER_FILE : SKILL_FILE;
 const MAX_FILE = 256 * 1024;
 const MAX_FOLDER = 2 * 1024 * 1024;
 const MAX_DEPTH = 4;
@@ -96,20 +104,23 @@ export type FromFolder = Readonly<
 /** `labels` is what its texts carry. */
 export function skillFrom(folder: string, { files }: Pick<FolderFiles, "files">, labels: readonly string[]): FromFolder {
   const bad = (detail: string, hint: string): FromFolder => ({ kind: "bad", line: null, column: null, detail, hint });
-  const own = files.get(SKILL_FILE);
+  const file = skillFileOf(files);
+  const own = files.get(file);
   if (own === undefined) return bad(`there is no ${SKILL_FILE} in it`, "see docs/guide/skills.md for what a skill is");
-  if (own.text === null) return bad(`${SKILL_FILE} is no UTF-8 text`, "save it as UTF-8");
+  if (files.has(SKILL_FILE) && files.has(LOWER_FILE))
+    return bad(`it has both ${SKILL_FILE} and ${LOWER_FILE}`, `keep one of them, and call it ${SKILL_FILE}`);
+  if (own.text === null) return bad(`${file} is no UTF-8 text`, "save it as UTF-8");
   const text = readSkillText(own.text);
   if (text.kind === "bad") return text;
-  const { name, nameAt, description, instructions, about } = text.skill;
-  if (!isSkillName(name) || name !== basename(folder))
-    return {
-      kind: "bad",
-      ...nameAt,
-      detail: `its name is \`${escapeHidden(name)}\`, and its folder's \`${escapeHidden(basename(folder))}\``,
-      hint: "a skill has the name of its folder: a-z, 0-9 and single hyphens",
-    };
-  const others = [...files].flatMap(([path, file]) => (path === SKILL_FILE || file.text === null ? [] : [[path, file.text] as const]));
+  const { nameAt, description, instructions, about } = text.skill;
+  const [name, called] = [skillName(text.skill.name), skillName(basename(folder))];
+  if (name !== called) {
+    const [own_, its] = tellApart(escapeHidden(name), escapeHidden(called));
+    return { kind: "bad", ...nameAt, detail: `its name is \`${own_}\`, and its folder's \`${its}\``, hint: "give both the same name" };
+  }
+  if (!isSkillName(name))
+    return { kind: "bad", ...nameAt, detail: `\`${escapeHidden(name)}\` is no name for a skill`, hint: `a name is ${SKILL_NAME_RULE}` };
+  const others = [...files].flatMap(([path, one]) => (path === file || one.text === null ? [] : [[path, one.text] as const]));
   try {
     return { kind: "skill", skill: defineSkill({ name, description, instructions, files: Object.fromEntries(others), labels }), about };
   } catch (error) {
@@ -126,10 +137,12 @@ export function skillFrom(folder: string, { files }: Pick<FolderFiles, "files">,
 export function readSkill(folder: string, { labels = [UNTRUSTED] }: Readonly<{ labels?: readonly string[] }> = {}): Skill {
   const real = realPath(folder) ?? folder;
   const bad = (line: number | null, column: number | null, detail: string, hint: string): FaultError =>
-    new FaultError({ kind: "file-bad", file: line === null ? folder : join(folder, SKILL_FILE), line, column, detail, hint });
+    new FaultError({ kind: "file-bad", file: line === null ? folder : join(folder, called), line, column, detail, hint });
   let files: FolderFiles;
+  let called = SKILL_FILE;
   try {
     files = readFolder(real, dirname(real), sha256Digest);
+    called = skillFileOf(files.files);
   } catch (error) {
     throw bad(null, null, error instanceof Error ? error.message : String(error), "it must be a folder with a SKILL.md");
   }

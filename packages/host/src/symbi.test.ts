@@ -252,6 +252,7 @@ const TABLES: readonly Row[] = [
                 known: true,
                 seenUnder: [],
                 calls: { turn: 0, session: 0, hour: 0, day: 0 },
+                touched: { turn: 0, session: 0, hour: 0, day: 0 },
                 nameInRequest: false,
               },
             },

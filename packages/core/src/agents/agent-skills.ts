@@ -4,7 +4,7 @@
  * K5 A skill's tools join the agent's; a name that is taken is refused, and both who bring it are named.
  */
 import { FaultError, type Prices, type Tool } from "../vocab/index.ts";
-import { isSkill, isSkillName, SKILL_NAME_RULE, type Skill } from "./define-skill.ts";
+import { isSkill, isSkillName, SKILL_NAME_RULE, type Skill, skillName } from "./define-skill.ts";
 import type { ProjectText } from "./project-text.ts";
 import { LOAD_SKILL } from "./skill-loader.ts";
 
@@ -49,7 +49,7 @@ export function skillsOf(given: readonly (Skill | string)[], equipment: Equipmen
   const listed: readonly (Skill | string)[] = given;
   const [skills, missing] = [new Map<string, Skill>(), new Map<string, Missing>()];
   for (const [i, one] of listed.entries()) {
-    const name: unknown = isSkill(one) ? one.name : one;
+    const name: unknown = isSkill(one) ? one.name : typeof one === "string" ? skillName(one) : one;
     if (!isSkillName(name))
       throw invalid(where, `\`skills[${i}]\` is no skill`, `make it with \`defineSkill\`, or name one: ${SKILL_NAME_RULE}`);
     if (skills.has(name) || missing.has(name)) throw invalid(where, `two skills are named \`${name}\``, "leave one of them out");

@@ -3,7 +3,7 @@
  *
  * K1 A skill that is not whole is refused where it stands: name, description and texts are bounded, a file's name leads nowhere.
  */
-import { escapeHidden, FaultError, type JsonObject, type Label, label, type Tool } from "../vocab/index.ts";
+import { escapeHidden, FaultError, type JsonObject, type Label, label, mixesScripts, type Tool } from "../vocab/index.ts";
 import { inOrder } from "./define-tool.ts";
 import { strayKey } from "./name.ts";
 
@@ -37,11 +37,20 @@ export const MAX_SKILL_CHARS = 65_536;
 export const MAX_SKILL_FILES = 256;
 export const MAX_DESCRIPTION = 1_024;
 const FIELDS = ["name", "description", "instructions", "tools", "files", "labels"];
-const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
-export const SKILL_NAME_RULE = "1 to 64 of a-z, 0-9 and single hyphens between them";
+/** Lower-case letters of any script, in their composed form. */
+const NAME = /^(?:[\p{Ll}\p{Lo}\p{Nd}][\p{Ll}\p{Lo}\p{Nd}\p{M}]*)(?:-[\p{Ll}\p{Lo}\p{Nd}][\p{Ll}\p{Lo}\p{Nd}\p{M}]*)*$/u;
+export const SKILL_NAME_RULE = "1 to 64 lower-case letters of one script, digits, and single hyphens between them";
 const LABEL = /^[a-z][a-z0-9:_-]{0,63}$/;
 
-export const isSkillName = (value: unknown): value is string => typeof value === "string" && value.length <= 64 && NAME.test(value);
+/** K407 a name is compared in its composed form (NFC): `é` is one letter, however a disk or an editor writes it. */
+export const skillName = (given: string): string => given.normalize("NFC");
+export const isSkillName = (value: unknown): value is string =>
+  typeof value === "string" &&
+  value.length <= 64 &&
+  NAME.test(value) &&
+  value === skillName(value) &&
+  escapeHidden(value) === value &&
+  !mixesScripts(value);
 export const isSkill = (value: unknown): value is Skill => typeof value === "object" && value !== null && SKILL in value;
 
 /** Plain steps below the skill's folder, as they are shown: nothing hidden, nothing that leads elsewhere. */
@@ -52,7 +61,7 @@ export const isSkillPath = (path: string): boolean =>
   path.split("/").every((step) => step !== "" && step !== "." && step !== ".." && step.trim() === step);
 
 export function defineSkill(given: SkillDefinition): Skill {
-  const named: unknown = given.name;
+  const named: unknown = typeof given.name === "string" ? skillName(given.name) : given.name;
   if (!isSkillName(named)) throw invalid("a skill", `\`name\` is ${shown(named)}`, `a name is ${SKILL_NAME_RULE}`);
   const where = `skill \`${named}\``;
   const stray = strayKey(given, FIELDS);

@@ -20,7 +20,17 @@ export {
   specOf,
   withDigest,
 } from "./define-output.ts";
-export { defineSkill, isSkill, isSkillName, isSkillPath, MAX_SKILL_FILES, type Skill, type SkillDefinition } from "./define-skill.ts";
+export {
+  defineSkill,
+  isSkill,
+  isSkillName,
+  isSkillPath,
+  MAX_SKILL_FILES,
+  SKILL_NAME_RULE,
+  type Skill,
+  type SkillDefinition,
+  skillName,
+} from "./define-skill.ts";
 export * from "./define-tool.ts";
 export { delegateTool, toolsOf } from "./delegate-tool.ts";
 export { type AiTool, type AiToolSettings, fromAiTool } from "./from-ai-tool.ts";

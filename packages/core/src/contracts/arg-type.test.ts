@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "../vocab/index.ts";
 import { ARG_TYPES, type ArgType, takeOf } from "./arg-type.ts";
-import { contract, issues, PLACES, WORLD } from "./fixtures/manifests.ts";
-import { argSchema } from "./manifest-schema.ts";
+import { argv, contract, issues, PLACES, WORLD } from "./fixtures/manifests.ts";
+import { argSchema, customTypesSchema } from "./manifest-schema.ts";
 
 const taken = (type: ArgType, given: Json, more: object = {}): Json => {
   const found = takeOf(type, argSchema.parse({ type, ...more }))(given, PLACES);
@@ -20,6 +20,11 @@ const GOOD: readonly GoodRow[] = [
   ["integer", 7, {}, 7, "7"],
   ["integer", 70, { max: 64, clamp: true }, 64, "64"],
   ["integer", -0, {}, 0, "0"],
+  ["number", 7, {}, 7, "7"],
+  ["number", 0.25, { min_float: 0.1, max_float: 0.5 }, 0.25, "0.25"],
+  ["number", 2.5, { min: 1, max: 3 }, 2.5, "2.5"],
+  ["number", 9.75, { max: 8, max_float: 9.5, clamp: true }, 9.5, "9.5"],
+  ["number", -0, {}, 0, "0"],
   ["port", 443, {}, 443, "443"],
   ["boolean", true, {}, true, "true"],
   ["enum", "ping", { allowed: ["ping", "syn"] }, "ping", "ping"],
@@ -57,6 +62,14 @@ const BAD: readonly Row[] = [
   ["integer", 2 ** 53],
   ["integer", 0, { min: 1 }],
   ["integer", 9, { max: 8 }],
+  ["number", "7.5"],
+  ["number", null],
+  ["number", true],
+  ["number", 0.09, { min_float: 0.1 }],
+  ["number", 0.51, { max_float: 0.5 }],
+  ["number", 3.01, { max: 3 }],
+  ["number", 1e-7],
+  ["number", 1e21],
   ["port", 0],
   ["port", 65_536],
   ["boolean", "true"],
@@ -84,6 +97,7 @@ const BAD: readonly Row[] = [
   ["path", "link/x"],
   ["path", "a\0b"],
   ["credential_file", "missing/x"],
+  ["credential_file", "keys/folder"],
   ["ip_address", "example.com"],
   ["ip_address", "10.0.0.0/8"],
   ["ip_address", "1.2.3"],
@@ -115,6 +129,26 @@ describe("types", () => {
   );
   test("T51 every type has a value that it takes and one that it does not", () => {
     expect(ARG_TYPES.filter((type) => !GOOD.some(([t]) => t === type) || !BAD.some(([t]) => t === type))).toEqual([]);
+  });
+
+  test("T405 a number is shown to the model as one, with its bounds, and begins an option only where it may be negative", () => {
+    const made = (x: object) => contract({ args: { x: { type: "number", required: true, ...x } }, command: { template: "scale {x}" } });
+    const bounded = { min_float: -0.5, max_float: 1.5, default: "0.25" };
+    expect(made(bounded).inputSchema).toMatchObject({ properties: { x: { type: "number", minimum: -0.5, maximum: 1.5, default: 0.25 } } });
+    expect(made({ min: 1, max: 3 }).inputSchema).toMatchObject({ properties: { x: { type: "number", minimum: 1, maximum: 3 } } });
+    expect(made({ max_float: 2, clamp: true }).inputSchema).toMatchObject({ properties: { x: { type: "number" } } });
+    expect(argv(made(bounded), { x: -0.25 })).toEqual(["scale", "-0.25"]);
+    expect(argv(made({}), { x: -0.25 })).toContain("dash");
+    const types = customTypesSchema.parse({ types: { share: { base: "number", min_float: 0, max_float: 1 } } }).types;
+    const share = contract({ args: { x: { type: "share" } }, command: { template: "scale {x}" } }, types);
+    expect([share.check({ x: 0.5 }, WORLD).kind, share.check({ x: 1.5 }, WORLD).kind]).toEqual(["valid", "invalid"]);
+  });
+
+  test("T405 a manifest that only checks arguments is refused by name: it would run nothing", () => {
+    expect(issues({ tool: { dispatch: "callback" }, args: {}, command: { template: "echo" } })).toEqual([
+      "tool.dispatch: a manifest that only checks arguments runs nothing here",
+    ]);
+    expect(issues({ tool: { dispatch: "exec" }, args: {}, command: { template: "echo" } })).toEqual([]);
   });
 
   test("T54 a path is what it leads to, and stays below the project's folder", () => {
@@ -154,6 +188,11 @@ describe("definitions", () => {
     [{ type: "regex_match" }, "args.x.pattern"],
     [{ type: "string", pattern: "(" }, "args.x.pattern"],
     [{ type: "integer", min: 3, max: 2 }, "args.x.min"],
+    [{ type: "number", min_float: 0.5, max_float: 0.25 }, "args.x.min_float"],
+    [{ type: "number", min: 3, max_float: 2.5 }, "args.x.min"],
+    [{ type: "number", default: "much" }, "args.x.default"],
+    [{ type: "integer", min_float: 0.5 }, "args.x.min_float"],
+    [{ type: "string", max_float: 0.5 }, "args.x.max_float"],
     [{ type: "integer", default: "many" }, "args.x.default"],
     [{ type: "enum", allowed: ["a"], default: "b" }, "args.x.default"],
     [{ type: "hostname" }, "args.x.type"],

@@ -16,6 +16,7 @@ import { readSummary } from "./summary.ts";
 export const ARG_TYPES = [
   "string",
   "integer",
+  "number",
   "port",
   "boolean",
   "enum",
@@ -39,7 +40,7 @@ export const FREE_TEXT: readonly ArgType[] = ["string", "regex_match", "msf_opti
 export type Places = Readonly<{
   resolve(
     path: string,
-    must: "exist" | "lead-somewhere",
+    must: "exist" | "be-a-file" | "lead-somewhere",
   ): Readonly<{ kind: "place"; real: string; absolute: string }> | Readonly<{ kind: "refused"; why: string }>;
 }>;
 
@@ -91,6 +92,8 @@ export function takeOf(type: ArgType, def: ArgDef): Take {
       return matching(def);
     case "integer":
       return integer(def.min ?? Number.MIN_SAFE_INTEGER, def.max ?? Number.MAX_SAFE_INTEGER, def.clamp);
+    case "number":
+      return decimal(floorOf(def), ceilingOf(def), def.clamp);
     case "port":
       return integer(Math.max(1, def.min ?? 1), Math.min(65_535, def.max ?? 65_535), false);
     case "boolean":
@@ -111,7 +114,7 @@ export function takeOf(type: ArgType, def: ArgDef): Take {
     case "path":
       return ofPath("lead-somewhere");
     case "credential_file":
-      return ofPath("exist");
+      return ofPath("be-a-file");
     case "duration":
       return duration(def);
     case "msf_options":
@@ -141,6 +144,22 @@ function integer(min: number, max: number, clamp: boolean): Take {
     if (!clamp && (given < min || given > max)) return bad(given < min ? `must be at least ${min}` : `must be at most ${max}`);
     const value = Math.min(max, Math.max(min, given)) + 0; // no -0
     return taken(value, String(value));
+  };
+}
+
+/** Bounds of a `number`: null where there is none. */
+export const floorOf = ({ min, min_float }: Pick<ArgDef, "min" | "min_float">): number | null => min_float ?? min ?? null;
+export const ceilingOf = ({ max, max_float }: Pick<ArgDef, "max" | "max_float">): number | null => max_float ?? max ?? null;
+
+/** In digits alone: not every program reads `1e-7`, and some read it as something else. */
+function decimal(min: number | null, max: number | null, clamp: boolean): Take {
+  const [least, most] = [min ?? Number.NEGATIVE_INFINITY, max ?? Number.POSITIVE_INFINITY];
+  return (given) => {
+    if (typeof given !== "number" || !Number.isFinite(given)) return bad("must be a number");
+    if (!clamp && (given < least || given > most)) return bad(given < least ? `must be at least ${least}` : `must be at most ${most}`);
+    const value = Math.min(most, Math.max(least, given)) + 0; // no -0
+    const text = String(value);
+    return text.includes("e") ? bad("is too large or too small to be written in digits") : taken(value, text);
   };
 }
 
@@ -177,7 +196,7 @@ function address(def: ArgDef): Take {
   });
 }
 
-const ofPath = (must: "exist" | "lead-somewhere"): Take =>
+const ofPath = (must: "be-a-file" | "lead-somewhere"): Take =>
   ofText("shell-safe", (text, places) => {
     const found = places.resolve(text, must);
     return found.kind === "place" ? taken(found.real, found.absolute, { path: found.absolute }) : bad(found.why);

@@ -4,10 +4,11 @@
  * T49 the fixed items are as written, and a placeholder is exactly one item or part of one; only a mapping or conditional contributes several,
  *     all written in the manifest; a bare placeholder whose argument is not given contributes none.
  * T50 a value never begins an option: an item that begins with a value and a dash is refused unless the argument says `option = true` (or is
- *     an integer whose `min` is below 0).
+ *     an integer or a number whose least value is below 0).
  * T57 mappings cover every value they may get, conditionals name arguments that exist, and no placeholder is filled with code for an
  *     interpreter.
  */
+import { floorOf } from "./arg-type.ts";
 import type { Issue } from "./issue.ts";
 import type { ArgDef, Written } from "./manifest-schema.ts";
 import { type Item, itemsOf, namesIn, type Piece, secretsIn, splitCommand } from "./template.ts";
@@ -51,7 +52,11 @@ export function readCommand(written: Written, args: Args, issues: Issue[]): Comm
   const slots = new Map<string, Slot>();
   const at = ["command", inWhole ? "exec" : "template"];
   for (const [name, { def }] of args)
-    slots.set(name, { kind: "arg", name, mayDash: def.option || (def.type === "integer" && (def.min ?? 0) < 0) });
+    slots.set(name, {
+      kind: "arg",
+      name,
+      mayDash: def.option || (def.type === "integer" && (def.min ?? 0) < 0) || (def.type === "number" && (floorOf(def) ?? 0) < 0),
+    });
   for (const [name, value] of Object.entries(command.defaults))
     if (!slots.has(name)) slots.set(name, { kind: "fixed", text: String(value) });
   readMappings(command.mappings, args, fragment, slots, report);

@@ -166,7 +166,7 @@ function build(manifest: Manifest, taken: TakenArgs, world: World, around: Aroun
         : process(manifest, filled.argv, {}, taken, world, around);
     }
     case "executor": {
-      const file = world.places.resolve(backend.file, "exist");
+      const file = world.places.resolve(backend.file, "be-a-file");
       if (file.kind === "refused") return refused(`\`${backend.file}\` ${file.why}`, "`executor` names a program in the project");
       const env = Object.fromEntries([...taken].map(([name, { text }]) => [`TOOLCLAD_ARG_${name.toUpperCase()}`, text]));
       const made = process(manifest, [file.absolute], { ...env, TOOLCLAD_SCAN_ID: around.scanId }, taken, world, around);

@@ -5,6 +5,7 @@
  * T52 a host is compared in ASCII: other scripts as punycode, addresses in their usual form only, an IPv4 address inside IPv6 as itself; a
  *     name whose label mixes scripts, or that reads like a number, is refused.
  */
+import { mixesScripts } from "../vocab/index.ts";
 
 /** `bits` of an address are those of 4 or 6 bytes' worth; a range keeps the first of them. */
 export type Host =
@@ -92,7 +93,7 @@ function nameOf(given: string): ReadHost {
     if (!label.startsWith("xn--")) continue;
     const shown = unicodeOf(label.slice(4));
     if (shown === null || asciiOf(`${shown}.`) !== `${label}.`) return bad(`has a label that stands for nothing: \`${label}\``);
-    if (isMixed(shown)) return bad(`mixes scripts in \`${label}\`: it looks like another host`);
+    if (mixesScripts(shown)) return bad(`mixes scripts in \`${label}\`: it looks like another host`);
   }
   return host({ kind: "name", text });
 }
@@ -105,12 +106,6 @@ function asciiOf(text: string): string | null {
     return null;
   return url.hostname;
 }
-
-/** Scripts whose letters are taken for one another. Chinese, Japanese and Korean names do mix with Latin, and nobody confuses those. */
-const ALIKE = ["Latin", "Cyrillic", "Greek", "Armenian", "Cherokee", "Coptic", "Georgian", "Hebrew", "Arabic", "Thai"].map(
-  (script) => new RegExp(`\\p{Script=${script}}`, "u"),
-);
-const isMixed = (label: string): boolean => ALIKE.filter((script) => script.test(label)).length > 1;
 
 /** RFC 3492, decoding only. */
 function unicodeOf(encoded: string): string | null {

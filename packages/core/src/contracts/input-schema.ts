@@ -1,7 +1,7 @@
 /** What the model is shown of the arguments: JSON Schema, typed. */
 import type { Json, JsonObject } from "../vocab/index.ts";
 import { readPattern } from "../vocab/pattern.ts";
-import { MAX_TEXT } from "./arg-type.ts";
+import { ceilingOf, floorOf, MAX_TEXT } from "./arg-type.ts";
 import type { Arg } from "./manifest.ts";
 
 export function inputSchemaOf(args: ReadonlyMap<string, Arg>): JsonObject {
@@ -37,6 +37,10 @@ function typeOf({ type, def }: Arg): JsonObject {
   switch (type) {
     case "integer":
       return { type: "integer", ...bounds(def.clamp ? {} : def) };
+    case "number": {
+      const [minimum, maximum] = def.clamp ? [null, null] : [floorOf(def), ceilingOf(def)];
+      return { type: "number", ...(minimum === null ? {} : { minimum }), ...(maximum === null ? {} : { maximum }) };
+    }
     case "port":
       return { type: "integer", minimum: Math.max(1, def.min ?? 1), maximum: Math.min(65_535, def.max ?? 65_535) };
     case "boolean":

@@ -21,6 +21,9 @@ export const argSchema = z.strictObject({
     .optional(),
   min: z.number().optional(),
   max: z.number().optional(),
+  /** Of a `number`, before `min` and `max`. */
+  min_float: z.number().optional(),
+  max_float: z.number().optional(),
   clamp: z.boolean().default(false),
   schemes: z
     .array(z.string().regex(/^[A-Za-z][A-Za-z0-9+.-]*$/, "must be a scheme such as https"))
@@ -80,6 +83,7 @@ const toolSchema = z.strictObject({
   timeout_seconds: count.max(86_400).default(30),
   risk_tier: tier.default("low"),
   human_approval: z.boolean().default(false),
+  dispatch: z.enum(["exec", "callback"]).optional(),
   cedar: z
     .strictObject({
       resource: z

@@ -7,7 +7,7 @@
  */
 import { frozenCopy, type JsonObject } from "../vocab/index.ts";
 import { readPattern } from "../vocab/pattern.ts";
-import { ARG_TYPES, type ArgType, FREE_TEXT, type Places, type Take, takeOf } from "./arg-type.ts";
+import { ARG_TYPES, type ArgType, ceilingOf, FREE_TEXT, floorOf, type Places, type Take, takeOf } from "./arg-type.ts";
 import { type Command, readCommand } from "./command.ts";
 import { readTarget } from "./hosts.ts";
 import { type Http, readHttp } from "./http.ts";
@@ -108,13 +108,19 @@ function withCustomTypes(value: unknown, types: CustomTypes): unknown {
 const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-function refuseModes({ tool: { mode }, session, browser }: Written, issues: Issue[]): void {
+function refuseModes({ tool: { mode, dispatch }, session, browser }: Written, issues: Issue[]): void {
   const path = mode === "oneshot" ? [session === undefined ? "browser" : "session"] : ["tool", "mode"];
   if (mode === "session" || session !== undefined)
     issues.push({
       path,
       detail: "interactive sessions are not run: what is typed into one cannot be gated before it has an effect",
       hint: 'write one manifest for each command, with `mode = "oneshot"`',
+    });
+  else if (dispatch === "callback")
+    issues.push({
+      path: ["tool", "dispatch"],
+      detail: "a manifest that only checks arguments runs nothing here",
+      hint: "write the tool in code with `defineTool`, or give it [command], [http] or [mcp] and leave `dispatch` out",
     });
   else if (mode === "browser" || browser !== undefined)
     issues.push({
@@ -160,6 +166,7 @@ const NOWHERE: Places = { resolve: () => ({ kind: "refused", why: "is no place" 
 function fallbackOf({ type, default: given }: ArgDef): Arg["fallback"] {
   if (given === undefined || given === "") return null;
   if (type === "integer" || type === "port") return typeof given === "string" && /^-?\d+$/.test(given) ? Number(given) : given;
+  if (type === "number") return typeof given === "string" && /^-?\d+(?:\.\d+)?$/.test(given) ? Number(given) : given;
   if (type === "boolean") return given === "true" ? true : given === "false" ? false : given;
   return String(given);
 }
@@ -172,8 +179,16 @@ function checkDef(name: string, type: ArgType, def: ArgDef, path: readonly Prope
   const read = def.pattern === undefined ? null : readPattern(def.pattern);
   if (read?.kind === "refused")
     report("pattern", `\`${def.pattern ?? ""}\` ${read.why}`, "write a regular expression without backward references and looking around");
-  if (def.min !== undefined && def.max !== undefined && def.min > def.max)
-    report("min", `${def.min} is more than \`max\``, "exchange them");
+  const [least, most] = type === "number" ? [floorOf(def), ceilingOf(def)] : [def.min ?? null, def.max ?? null];
+  if (least !== null && most !== null && least > most)
+    report(least === def.min ? "min" : "min_float", `${least} is more than \`${most === def.max ? "max" : "max_float"}\``, "exchange them");
+  for (const field of ["min_float", "max_float"] as const)
+    if (def[field] !== undefined && type !== "number")
+      report(
+        field,
+        `\`${field}\` is for numbers, and \`${name}\` is of type ${type}`,
+        `use \`${field.slice(0, 3)}\`, or make it a \`number\``,
+      );
   if (def.feeds_decision && FREE_TEXT.includes(type))
     report(
       "feeds_decision",

@@ -4,6 +4,7 @@ import {
   type Action,
   type Aims,
   type Checked,
+  type Counts,
   callId,
   type Facts,
   type Hash,
@@ -33,7 +34,13 @@ const about = { inRequest: flag, known: flag, vouched: z.boolean().optional(), s
 const sumSchema = z.strictObject({ ...about, count: z.int().min(0).default(1) });
 const leavingSchema = z.strictObject({ links: texts, addresses: texts, vouched: z.boolean().optional(), seenUnder: texts });
 const aimSchema = z.union([
-  z.strictObject({ ...about, calls: counts.default(NO_COUNTS), name: z.string().optional(), nameInRequest: flag }),
+  z.strictObject({
+    ...about,
+    calls: counts.default(NO_COUNTS),
+    touched: counts.default(NO_COUNTS),
+    name: z.string().optional(),
+    nameInRequest: flag,
+  }),
   leavingSchema,
 ]);
 const json: z.ZodType<Record<string, z.core.util.JSONType>> = z.record(z.string(), z.json());
@@ -145,7 +152,7 @@ const originOf = (given: NonNullable<Case["origin"]>): Origin =>
     : { kind: "webhook", webhook: "any", provider: "custom", delivery: given.delivery, key: ZERO };
 
 type Target = Omit<z.infer<typeof sumSchema>, "count"> &
-  Readonly<{ calls?: z.infer<typeof counts>; name?: string | undefined; nameInRequest?: boolean }>;
+  Readonly<{ calls?: z.infer<typeof counts>; touched?: z.infer<typeof counts>; name?: string | undefined; nameInRequest?: boolean }>;
 
 /** What is not said of an argument that is a target and is given is as it is of a stranger. */
 function aimsOf(c: Case, tools: readonly Tool[]): Aims {
@@ -161,16 +168,29 @@ function aimsOf(c: Case, tools: readonly Tool[]): Aims {
     outgoing: Object.fromEntries([...outgoing, ...silent.map((arg) => [arg, leaving(SILENT)] as const)]),
   };
   if (c.targets === undefined && c.outgoing === undefined) return aims;
-  const { lately: _, calls: __, name: ___, nameInRequest: ____, ...sum } = targetFacts(c.targets ?? STRANGER);
-  return { ...aims, sums: { targets: { ...sum, count: c.targets?.count ?? 0 }, outgoing: leaving(c.outgoing ?? SILENT) } };
+  const { inRequest, known, vouched, seenUnder } = targetFacts(c.targets ?? STRANGER);
+  const sum = { inRequest, known, vouched, seenUnder, count: c.targets?.count ?? 0 };
+  return { ...aims, sums: { targets: sum, outgoing: leaving(c.outgoing ?? SILENT) } };
 }
 const STRANGER: Target = { inRequest: false, known: false, seenUnder: [] };
 const SILENT: z.infer<typeof leavingSchema> = { links: [], addresses: [], seenUnder: [] };
 
 function targetFacts(given: Target): TargetFacts {
-  const { inRequest, known, vouched = inRequest || known, seenUnder, calls = NO_COUNTS, name = null, nameInRequest = false } = given;
-  const { turn, session, hour, day } = calls;
-  return { inRequest, known, vouched, seenUnder, calls: { turn, session }, lately: () => ({ hour, day }), name, nameInRequest };
+  const { inRequest, known, vouched = inRequest || known, seenUnder, calls = NO_COUNTS, touched = NO_COUNTS } = given;
+  const now = ({ turn, session }: typeof calls): Counts => ({ turn, session });
+  const late = ({ hour, day }: typeof calls) => ({ hour, day });
+  return {
+    inRequest,
+    known,
+    vouched,
+    seenUnder,
+    calls: now(calls),
+    lately: () => late(calls),
+    touched: now(touched),
+    touchedLately: () => late(touched),
+    name: given.name ?? null,
+    nameInRequest: given.nameInRequest ?? false,
+  };
 }
 
 function leaving({ links, addresses, seenUnder, vouched }: z.infer<typeof leavingSchema>): OutgoingFacts {

@@ -25,6 +25,7 @@ import {
 import type { Need } from "./arg-types.ts";
 import { type Asked, askFor, askOf, askUnsandboxed, hasEffects, knownOf } from "./ask.ts";
 import type { Engine, Kept, PolicyJson } from "./engine.ts";
+import { type Held, holdsAlone, type Part, partOf } from "./explain.ts";
 import { latelyIn } from "./lately.ts";
 import { memory } from "./memory.ts";
 import type { Duties } from "./policy-text.ts";
@@ -76,7 +77,7 @@ type Remembered = Readonly<{ said: Said; read: JsonObject }>;
 /** For people: why this decision, out of which policies, on what. */
 export type Explained = Readonly<{
   decision: Decision;
-  considered: readonly Readonly<{ policy: LoadedPolicy; part: "decided" | "did not apply" | "erred" }>[];
+  considered: readonly (Readonly<{ policy: LoadedPolicy }> & Part)[];
   outOfScope: readonly LoadedPolicy[];
   reads: readonly string[];
 }>;
@@ -231,20 +232,32 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
 
   function explain(action: Action, facts: Facts): Explained {
     const decision = decide(action, facts);
-    const { verdict } = decision;
-    const asked = askOf(action, facts, known);
-    const { policies: own, reads } = inForce(asked.principal, asked.action);
-    const leave = needsLeave(action) ? inForce(asked.principal, askUnsandboxed(action.tool, facts, known).action).policies : [];
-    const considered = [...new Set([...own, ...leave])];
-    const erred = new Set(verdict.kind === "deny" ? verdict.faults.map((f) => f.policy as string | null) : []);
-    const because = new Set<string>(verdict.because);
-    const part = (p: LoadedPolicy) => (erred.has(p.id) ? "erred" : because.has(p.id) ? "decided" : "did not apply");
+    const asks = [askOf(action, facts, known), ...(needsLeave(action) ? [askUnsandboxed(action.tool, facts, known)] : [])];
+    const asked = asks.map((one) => ({ one, slice: inForce(one.principal, one.action) }));
+    const held = asked.flatMap(({ one, slice }) => (decision.slice === unchecked ? [] : heldIn(one, slice)));
+    const considered = [...new Set(asked.flatMap(({ slice }) => slice.policies))];
     return {
       decision,
-      considered: considered.map((policy) => ({ policy, part: part(policy) })),
+      considered: considered.map((policy) => ({ policy, ...partOf(policy, decision.verdict, held, considered) })),
       outOfScope: enforced.filter((p) => !considered.includes(p)),
-      reads: [...VARIABLES.filter((name) => reads[name]), ...paths(reads.context, "context")],
+      reads: [
+        ...new Set(
+          asked.flatMap(({ slice: { reads } }) => [...VARIABLES.filter((name) => reads[name]), ...paths(reads.context, "context")]),
+        ),
+      ],
     };
+  }
+
+  /** G345 each policy by itself, whatever the others say. */
+  function heldIn(asked: Asked, { policies, reads }: Slice): readonly Held[] {
+    const projected = project(asked, reads, known, vocabulary.args);
+    if (projected.kind === "unrepresentable") return [];
+    const { context, entities } = projected;
+    const question = { principal: asked.principal.uid, action: asked.action.uid, resource: asked.resource.uid, context, entities };
+    return policies.flatMap((policy) => {
+      const json = reduced(policy.json, asked.principal, asked.action);
+      return json === null ? [] : [{ policy: policy.id, holds: holdsAlone(json, question, engine) }];
+    });
   }
 
   return {

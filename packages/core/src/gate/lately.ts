@@ -1,5 +1,5 @@
 /** Which counters over hours and days policies can read: these are kept. */
-import type { Tool } from "../vocab/index.ts";
+import { type Tool, touchedKind, valueCounter } from "../vocab/index.ts";
 import { isPlain, type Need } from "./arg-types.ts";
 import { readsLately } from "./project.ts";
 
@@ -15,10 +15,14 @@ export function latelyIn(context: Need, tools: readonly Tool[]): readonly string
     .filter((t) => isPlain(t.name))
     .flatMap((tool) => {
       const own = readsLately(inside(calls, tool.name)) ? [`calls:${tool.name}`] : [];
-      const perValue = Object.keys(tool.targets).filter((arg) => readsLately(inside(inside(facts, arg), "calls")));
-      return [...own, ...perValue.map((arg) => `calls:${tool.name}/${arg}`)];
+      const perValue = Object.entries(tool.targets).flatMap(([arg, target]) => {
+        const reads = (of: string): boolean => readsLately(inside(inside(facts, arg), of));
+        const touched = reads("touched") ? [valueCounter(tool.name, `kind:${touchedKind(target)}`)] : [];
+        return reads("calls") ? [valueCounter(tool.name, arg), ...touched] : touched;
+      });
+      return [...own, ...perValue];
     });
   const tokens = readsLately(inside(spent, "tokens")) ? ["tokens"] : [];
   const money = readsLately(inside(spent, "cents")) ? ["micros"] : [];
-  return [...names, ...tokens, ...money];
+  return [...new Set(names), ...tokens, ...money];
 }

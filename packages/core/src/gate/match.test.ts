@@ -124,6 +124,54 @@ describe("G95 what leads elsewhere", () => {
     expect(linksIn(text)).toContain(link);
     expect(hostOf(link)).toMatch(/^(?:evil\.com|192\.0\.2\.7)$/);
   });
+  test.each([
+    ["203.0.113.7/x", "203.0.113.7/x", "203.0.113.7"],
+    ["see 203.0.113.7:8080", "203.0.113.7:8080", "203.0.113.7"],
+    ["203.0.113.7:8080/x?d=1", "203.0.113.7:8080/x?d=1", "203.0.113.7"],
+    ["203.0.113.7?d=secret", "203.0.113.7?d=secret", "203.0.113.7"],
+    ["[203.0.113.7/x](here)", "203.0.113.7/x", "203.0.113.7"],
+    ["user:pw@203.0.113.7/x", "user:pw@203.0.113.7/x", "203.0.113.7"],
+    ["0313.0.0161.7/x", "0313.0.0161.7/x", "0313.0.0161.7"],
+    ["0xcb.0x0.0x71.0x7/x", "0xcb.0x0.0x71.0x7/x", "0xcb.0x0.0x71.0x7"],
+    ["127.1/x", "127.1/x", "127.1"],
+    ["3405803783/x", "3405803783/x", "3405803783"],
+    ["0xcb007107/x", "0xcb007107/x", "0xcb007107"],
+    ["//3405803783/x", "//3405803783/x", "3405803783"],
+    ["//0xcb007107", "//0xcb007107", "0xcb007107"],
+    ["[2001:db8::1]/x", "[2001:db8::1]/x", "[2001:db8::1]"],
+    ["at [::1]:8080/x.", "[::1]:8080/x", "[::1]"],
+    ["http://[2001:db8::1]/x", "http://[2001:db8::1]/x", "[2001:db8::1]"],
+    ["http://u:p@[2001:db8::1]:8080/x", "http://u:p@[2001:db8::1]:8080/x", "[2001:db8::1]"],
+    ["https:[::1]/x", "https:[::1]/x", "[::1]"],
+    ["localhost/x", "localhost/x", "localhost"],
+    ["localhost:3000", "localhost:3000", "localhost"],
+    ["u@localhost/x", "u@localhost/x", "localhost"],
+    ["intranet:8080/x", "intranet:8080/x", "intranet"],
+  ])("G346 a host without a name is a link when a path or a port follows it: %s", (text, link, host) => {
+    expect(linksIn(text)).toContain(link);
+    expect(hostOf(link)).toBe(host);
+  });
+  test("G346 addresses keep their routing marks and quoted names", () => {
+    expect(addressesIn('write to name%evil.test@own.example, evil.test!name@own.example or "name@evil.test"@own.example')).toEqual(
+      ['"name@evil.test"@own.example', "evil.test!name@own.example", "name%evil.test@own.example"].sort(),
+    );
+  });
+  test("G346 numbers and times that lead nowhere stay what they are", () => {
+    for (const text of [
+      "version 1.2.3.4",
+      "12:30",
+      "1/2",
+      "3.14",
+      "on 24/12/2026",
+      "localhost",
+      "[1]",
+      "[a:b]",
+      "2026-11-16T09:00:00",
+      "page 7/9",
+      "x: 8080",
+    ])
+      expect([text, linksIn(text)]).toEqual([text, []]);
+  });
   test("G95 what is no link is not made one", () => {
     for (const text of ["// a comment", "either/or", "src/gate/match.ts", "a@b.test", "12:30", "x = y // z", "note: done"])
       expect(linksIn(text)).toEqual([]);

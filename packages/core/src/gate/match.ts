@@ -59,14 +59,32 @@ function endsAt(text: string, end: number): boolean {
 
 /** More than these are not told one by one, and nobody vouches for all of them. */
 export const MOST_LINKS = 200;
-const SCHEME = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s<>"'`\])}]+/g;
+/** An IPv6 address as a link writes it; its brackets end nothing. */
+const BRACKETS = String.raw`\[[0-9a-f:.%]*:[0-9a-f:.%]*:[0-9a-f:.%]*\]`;
+const TAIL = "[^\\s<>\"'`\\])}]";
+const USER = "(?:[^\\s@/\\\\<>\"'`()\\[\\]{}]{1,100}@)?";
+const SCHEME = new RegExp(String.raw`\b[a-z][a-z0-9+.-]{0,30}:\/\/(?:${USER}${BRACKETS}${TAIL}*|${TAIL}+)`, "g");
 const OPAQUE = /\b(?:mailto|tel|sms|data|javascript|file):[^\s<>"'`\])}]+/g;
 /** What a browser takes for an address all the same: without the scheme, with one slash or none, with others than slashes. */
-const SLOPPY =
-  /\b(?:https?|wss?|ftps?):[\\/]*[^\s\\/<>"'`\])}][^\s<>"'`\])}]*|(?<![\\/:])[\\/]{2,}(?:(?:[\p{L}\p{N}-]+\.)+[\p{L}\p{N}-]+|localhost|\[[0-9a-f:.]+\])[^\s<>"'`\])}]*/gu;
+const SLOPPY = new RegExp(
+  String.raw`\b(?:https?|wss?|ftps?):[\\/]*(?:${USER}${BRACKETS}${TAIL}*|[^\s\\/<>"'${"`"}\])}]${TAIL}*)` +
+    String.raw`|(?<![\\/:])[\\/]{2,}${USER}(?:(?:[\p{L}\p{N}-]+\.)+[\p{L}\p{N}-]+|localhost|${BRACKETS}|0x[0-9a-f]{1,8}|\d{8,10})${TAIL}*`,
+  "gu",
+);
 const BARE =
   /(?<![\p{L}\p{N}@/])(?<![\p{L}\p{N}][._-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?(?:[/?#][^\s<>"'`\])}]*)?/gu;
-const ADDRESS = /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.)+\p{L}[\p{L}\p{N}-]{1,62}/gu;
+/**
+ * A host that has no name with a dot in it, and what makes a link of it: numbers however they are written (four, or one, decimal, octal or hexadecimal),
+ * IPv6 in brackets, `localhost`, or any word with a port; behind them a path or a port.
+ */
+const PART = "(?:0x[0-9a-f]{1,8}|\\d{1,10})";
+const NAMELESS = new RegExp(
+  String.raw`(?<![\p{L}\p{N}_@/\\.:-])${USER}(?:(?:(?:${PART}\.){1,3}${PART}|0x[0-9a-f]{6,8}|\d{8,10}|localhost|${BRACKETS})(?::\d{1,5}(?!\d)(?:[/?#]${TAIL}*)?|[/?#]${TAIL}+)` +
+    String.raw`|[a-z][a-z0-9-]{0,62}:\d{2,5}[/?#]${TAIL}*)`,
+  "gu",
+);
+/** Routing marks (`%`, `!`) and a quoted name are part of an address: of `other!name@own.example` the end alone is another one. */
+const ADDRESS = /(?:"[^"\n]{1,64}"|[\p{L}\p{N}._%+!-]{1,64})@(?:[\p{L}\p{N}-]{1,63}\.)+\p{L}[\p{L}\p{N}-]{1,62}/gu;
 /** Endings of files that are no ending of a host: a name of a file leads nowhere. */
 const FILES = /\.(?:pdf|txt|png|jpe?g|gif|svg|csv|json|docx?|xlsx?|pptx?|tsx?|jsx?|html?|xml|ya?ml|toml|log)$/;
 
@@ -75,7 +93,7 @@ const trimmed = (found: string): string => found.replace(/[.,:;!?]+$/, "");
 /** Of a text that is plain and in lower case. */
 export function linksIn(text: string): readonly string[] {
   const plain = text.replace(DOTS, ".");
-  const found = [SCHEME, OPAQUE, SLOPPY, BARE].flatMap((form) => [...plain.matchAll(form)].map(([link]) => trimmed(link)));
+  const found = [SCHEME, OPAQUE, SLOPPY, BARE, NAMELESS].flatMap((form) => [...plain.matchAll(form)].map(([link]) => trimmed(link)));
   return [...new Set(found.filter((link) => /[:/\\?#]/.test(link) || !FILES.test(link)))].sort();
 }
 export const addressesIn = (text: string): readonly string[] =>
@@ -87,11 +105,11 @@ const DOTS = /[\u3002\uff0e\uff61]/g;
 export function hostOf(link: string): string | null {
   const rest =
     /^(?:(?:[a-z][a-z0-9+.-]*:)?[\\/]{2,}|(?:https?|wss?|ftps?):[\\/]*)(.*)$/s.exec(link)?.[1] ??
-    (/^[a-z]+:(?!\d)/.test(link) ? null : link);
+    (/^(?:mailto|tel|sms|data|javascript|file):|^[a-z]+:(?!\d|[^/@]*@)/.test(link) ? null : link);
   const authority = rest?.split(/[/?#\\]/)[0] ?? "";
   const host = authority
     .slice(authority.lastIndexOf("@") + 1)
-    .replace(/:\d*$/, "")
+    .replace(/(?<=\]|^[^[]*):\d*$/, "")
     .replace(/\.$/, "");
   return host === "" ? null : host;
 }

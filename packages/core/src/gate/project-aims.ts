@@ -1,5 +1,5 @@
 /** Facts about arguments as values for the engine: only those that a slice can read. */
-import type { Action, Aims, Facts, OutgoingFacts, TargetFacts } from "../vocab/index.ts";
+import type { Action, Aims, Counts, Facts, Lately, OutgoingFacts, TargetFacts } from "../vocab/index.ts";
 import type { Need } from "./arg-types.ts";
 import type { CedarRecord, CedarValue } from "./engine.ts";
 
@@ -37,12 +37,16 @@ function ofArguments(aims: Aims, need: Need): CedarRecord {
 
 /** Hours and days are looked up only where they are read. */
 function target(one: TargetFacts, need: Need): CedarRecord {
-  const { calls: counts, lately, name, ...plain } = one;
-  const calls = inside(need, "calls");
-  const isLate = calls !== null && (calls.whole || calls.fields.has("hour") || calls.fields.has("day"));
+  const { calls, lately, touched, touchedLately, name, ...plain } = one;
+  const counted = (of: "calls" | "touched", counts: Counts, late: () => Lately): CedarRecord => {
+    const wanted = inside(need, of);
+    const isLate = wanted !== null && (wanted.whole || wanted.fields.has("hour") || wanted.fields.has("day"));
+    return wanted === null ? {} : { [of]: isLate ? { ...counts, ...late() } : { ...counts } };
+  };
   return {
     ...picked(plain, need),
-    ...(calls === null ? {} : { calls: isLate ? { ...counts, ...lately() } : { ...counts } }),
+    ...counted("calls", calls, lately),
+    ...counted("touched", touched, touchedLately),
     ...(inside(need, "name") === null || name === null ? {} : { name }),
   };
 }

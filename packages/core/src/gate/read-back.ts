@@ -57,12 +57,15 @@ const aboutIn = (one: Json | undefined) => ({
 });
 
 function targetIn(one: Json): TargetFacts {
-  const calls = at(one, "calls");
+  const now = (of: string) => ({ turn: number(at(one, of, "turn")), session: number(at(one, of, "session")) });
+  const late = (of: string) => () => ({ hour: number(at(one, of, "hour")), day: number(at(one, of, "day")) });
   const name = at(one, "name");
   return {
     ...aboutIn(one),
-    calls: { turn: number(at(calls, "turn")), session: number(at(calls, "session")) },
-    lately: () => ({ hour: number(at(calls, "hour")), day: number(at(calls, "day")) }),
+    calls: now("calls"),
+    lately: late("calls"),
+    touched: now("touched"),
+    touchedLately: late("touched"),
     name: typeof name === "string" ? name : null,
     nameInRequest: at(one, "nameInRequest") === true,
   };

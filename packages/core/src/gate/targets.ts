@@ -2,7 +2,7 @@
  * The values of arguments that are targets, and how two spellings of one are told to be the same. Exact, by tokens; nothing is interpreted.
  * G90 a value that holds invisible characters, or is not in its normal form, is equal to nothing: what is acted on is not what a person reads.
  */
-import { type Digest, digestOf, type Hash, type Json, type JsonObject, type Target, type Tool } from "../vocab/index.ts";
+import { type Digest, digestOf, type Hash, type Json, type JsonObject, type Target, type Tool, touchedKind } from "../vocab/index.ts";
 
 const MOST_VALUES = 200;
 const MAX_VALUE = 2_000;
@@ -46,7 +46,7 @@ export function valueDigest(kind: Target["kind"], value: string, hash: Hash): Di
   return digestOf(isCased({ kind }) ? plain : plain.toLowerCase(), hash);
 }
 
-/** Of every target, by argument. */
+/** Of every target, by argument; and by `kind:KIND`, each value once. */
 export function targetDigests(tool: Pick<Tool, "targets"> | null, args: JsonObject | null, hash: Hash): Record<string, readonly Digest[]> {
   const out: Record<string, readonly Digest[]> = {};
   if (tool === null || args === null) return out;
@@ -54,6 +54,11 @@ export function targetDigests(tool: Pick<Tool, "targets"> | null, args: JsonObje
     const { kind } = tool.targets[arg] as Target;
     const values = Object.hasOwn(args, arg) ? valuesIn(args[arg]) : [];
     out[arg] = [...new Set((values ?? [TOO_MUCH]).map((v) => valueDigest(kind, v, hash)))].sort();
+  }
+  for (const [arg, target] of Object.entries(tool.targets)) {
+    const together = `kind:${touchedKind(target)}`;
+    const all = [...new Set([...(out[together] ?? []), ...(out[arg] ?? [])])].sort();
+    if (all.length > 0) out[together] = all;
   }
   return out;
 }

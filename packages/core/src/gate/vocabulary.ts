@@ -150,7 +150,13 @@ const ABOUT = { inRequest: FLAG, known: FLAG, vouched: FLAG, seenUnder: TEXTS };
 
 const commonTypes = (tools: readonly ToldTool[]): Shape => ({
   OrgateCounts: COUNTS,
-  OrgateTarget: record({ ...ABOUT, calls: named("OrgateCounts"), name: { type: "String", required: false }, nameInRequest: FLAG }),
+  OrgateTarget: record({
+    ...ABOUT,
+    calls: named("OrgateCounts"),
+    touched: named("OrgateCounts"),
+    name: { type: "String", required: false },
+    nameInRequest: FLAG,
+  }),
   OrgateTargets: record({ ...ABOUT, count: LONG }),
   OrgateOutgoing: record({ links: TEXTS, addresses: TEXTS, vouched: FLAG, seenUnder: TEXTS }),
   OrgateTool: record({

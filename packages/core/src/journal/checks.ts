@@ -31,6 +31,7 @@ import { type CertifiedKey, foldKeys, type KeyChecks, type Keyring, NO_KEYS } fr
 import { isPolicyStream } from "./policy-texts.ts";
 import type { Records } from "./port.ts";
 import type { WriterHead } from "./seal.ts";
+import { parseSeen } from "./seen.ts";
 
 export type ProofPorts = KeyChecks & Readonly<{ hash: Hash }>;
 export type EntryChain = Readonly<{
@@ -127,6 +128,7 @@ export function whyBadSeal(c: StoredCommit, keys: KeyBook, ports: ProofPorts, ri
   if (!isWriterName(c.writer) || !Number.isSafeInteger(c.at)) return "it is malformed";
   if (c.hash !== right) return "its hash does not match what it says";
   if (parseRanges(c.ranges) === null) return "it does not say which entries it is about";
+  if (parseSeen(c.seen) === null) return "what it says of other writers is malformed";
   const key = keys.find(c.key);
   if (key === undefined || key.of.kind !== "writer") return `key \`${c.key}\` is not certified for a writer`;
   if (key.of.writer !== c.writer) return `key \`${c.key}\` is certified for another writer`;

@@ -60,6 +60,8 @@ export type StoredCommit = Readonly<{
   hash: Digest;
   key: KeyId;
   signature: string;
+  /** What its writer had seen of others (`seen.ts`); empty when it says nothing of them. */
+  seen: string;
 }>;
 
 export type BlobRef = Readonly<{ address: string; sha256: Digest; chars: number }>;
@@ -146,7 +148,8 @@ export function entryHash(e: Omit<StoredEntry, "entryHash" | "salt" | "payload">
 
 /** What is signed: the commit's hash covers everything but itself and the signature. */
 export function commitHash(c: Omit<StoredCommit, "hash" | "signature">, hash: Hash): Digest {
-  return hash(`orgate-commit-1\n${c.writer}\n${c.number}\n${c.at}\n${c.previous}\n${c.ranges}\n${c.root}\n${c.key}`);
+  const said = `${c.writer}\n${c.number}\n${c.at}\n${c.previous}\n${c.ranges}\n${c.root}\n${c.key}`;
+  return hash(c.seen === "" ? `orgate-commit-1\n${said}` : `orgate-commit-2\n${said}\n${c.seen}`);
 }
 export const sealText = (hash: Digest): string => `orgate-seal-1\n${hash}`;
 

@@ -12,6 +12,7 @@ import {
   type Stamped,
   totalTokens,
   type Usage,
+  valueCounter,
 } from "../vocab/index.ts";
 
 /** `by` may be less than nothing: what was set aside and not used. It then has the time of what it takes back. */
@@ -56,7 +57,7 @@ export function tallied(t: Tally, agent: string, at: Millis, e: JournalEvent): v
   switch (e.kind) {
     case "act.started": {
       if (e.start !== 1 || e.tool === "") return;
-      const values = Object.entries(e.values).flatMap(([arg, all]) => all.map((value) => count(`calls:${e.tool}/${arg}`, 1, at, value)));
+      const values = Object.entries(e.values).flatMap(([arg, all]) => all.map((value) => count(valueCounter(e.tool, arg), 1, at, value)));
       t.last = [count(`calls:${e.tool}`, 1, at), ...values];
       return;
     }

@@ -31,6 +31,8 @@ const CommitLine = z.strictObject({
   hash: Text,
   key: Text,
   signature: Text,
+  /** Left out where it is empty: one text for one meaning. */
+  seen: Text.min(1).optional(),
 });
 const Proof = z.strictObject({ writer: Text, commit: Count, path: z.array(z.strictObject({ left: z.boolean(), hash: Text })) });
 const EntryLine = z.strictObject({
@@ -52,6 +54,8 @@ export const Line = z.discriminatedUnion("kind", [Header, CommitLine, EntryLine,
 export type Line = z.infer<typeof Line>;
 
 export const lineOf = (line: Readonly<Record<string, unknown>>): string => `${canonical(line)}\n`;
+
+export const commitLine = ({ seen, ...c }: StoredCommit): string => lineOf({ kind: "commit", ...c, ...(seen === "" ? {} : { seen }) });
 
 export type InclusionProof = Readonly<{ writer: WriterId; commit: number; path: readonly PathStep[] }>;
 

@@ -176,6 +176,7 @@ test.each([
   ["kinds-5", fixture("kinds-5")],
   ["kinds-6", fixture("kinds-6")],
   ["kinds-7", golden],
+  ["bound-writers", fixture("bound-writers")], // its commits name each other
   ["kinds-2", second],
   ["format-1", first],
 ])("J39 the golden journal %s verifies", (_, text) => {

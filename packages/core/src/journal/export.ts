@@ -5,21 +5,32 @@
  * J38 only an export may be torn: without its end line it counts as torn, and what is there is still checked.
  * A session's export proves that each entry was written in its place; that nothing came after the last one, only the whole journal can.
  */
-import { type Digest, ERASURES, type Seq, type StreamId, seq } from "../vocab/index.ts";
+import { type Digest, ERASURES, type Seq, type StreamId, seq, type WriterId } from "../vocab/index.ts";
 import { type ProofPorts, readKeys } from "./checks.ts";
 import { FORMAT, merklePaths, parseRanges, type Range, type StoredCommit, type StoredEntry } from "./codec.ts";
-import { blobsMet, headOf, type InclusionProof, type KeyEntry, keyEntries, lineOf, systemEvent, usedKeys } from "./export-lines.ts";
+import {
+  blobsMet,
+  commitLine,
+  headOf,
+  type InclusionProof,
+  type KeyEntry,
+  keyEntries,
+  lineOf,
+  systemEvent,
+  usedKeys,
+} from "./export-lines.ts";
 import type { KeyChecks, Keyring } from "./keys.ts";
 import { policyEntries, setNamed } from "./policy-texts.ts";
 import type { Records } from "./port.ts";
 import { type Head, headText } from "./seal.ts";
+import { parseSeen } from "./seen.ts";
 
 /** The whole journal, line by line; each line ends in a line feed. */
 export function* exportJournal(live: Records, checks: KeyChecks): Generator<string> {
   const records = asOfNow(live, live.streams());
   const commits = [...records.writers()].sort().flatMap((w) => [...records.commits(w)]);
   yield header("journal", null, readKeys(records, checks), headOf(commits), [...keyEntries(records, usedKeys(commits))]);
-  for (const c of commits) yield lineOf({ kind: "commit", ...c });
+  for (const c of commits) yield commitLine(c);
   const blobs = blobsMet();
   let entries = 0;
   for (const stream of [...records.streams()].sort()) {
@@ -66,7 +77,7 @@ export function* exportSession(live: Records, session: StreamId, ports: ProofPor
   }
 
   yield header("session", session, readKeys(records, ports), null, [...keyEntries(records, usedKeys(commits))]);
-  for (const c of commits) yield lineOf({ kind: "commit", ...c });
+  for (const c of commits) yield commitLine(c);
   const blobs = blobsMet();
   for (const e of entries) {
     blobs.meet(e);
@@ -87,7 +98,7 @@ function asOfNow(live: Records, counted: Iterable<StreamId>): Records {
     for (const _ of live.entries(stream)) end += 1;
     ends.set(stream, end);
   }
-  const commits = new Map([...live.writers()].map((writer) => [writer, [...live.commits(writer)]]));
+  const commits = withNamed(live, new Map([...live.writers()].map((writer) => [writer, [...live.commits(writer)]])));
   for (const c of [...commits.values()].flat())
     for (const r of parseRanges(c.ranges) ?? []) ends.set(r.stream, Math.max(ends.get(r.stream) ?? 0, r.first + r.count - 1));
   return {
@@ -105,6 +116,20 @@ function asOfNow(live: Records, counted: Iterable<StreamId>): Records {
     commits: (writer) => commits.get(writer) ?? [],
     blob: live.blob,
   };
+}
+
+/** Writers are read one after the other: commits of the first that a later one names, because they came meanwhile, are read as well. */
+function withNamed(live: Records, commits: Map<WriterId, StoredCommit[]>): ReadonlyMap<WriterId, readonly StoredCommit[]> {
+  const lengthOf = (writer: WriterId): number => commits.get(writer)?.length ?? 0;
+  for (;;) {
+    const named = new Map<WriterId, number>();
+    for (const { seen } of [...commits.values()].flat())
+      for (const { kind, name, number } of parseSeen(seen) ?? [])
+        if (kind === "writer" && number > Math.max(lengthOf(name), named.get(name) ?? 0)) named.set(name, number);
+    const before = [...named.keys()].map(lengthOf).join();
+    for (const [writer, number] of named) commits.set(writer, [...live.commits(writer)].slice(0, number));
+    if ([...named.keys()].map(lengthOf).join() === before) return commits; // all there, or gone
+  }
 }
 
 /** `kind` says which line it is, so the kind of the event is `event` here. */

@@ -15,6 +15,7 @@ export * from "./questions.ts";
 export { type ExportRead, type LineProblem, problemName, readExport } from "./read-export.ts";
 export * from "./schedules.ts";
 export * from "./seal.ts";
+export * from "./seen.ts";
 export * from "./summary.ts";
 export * from "./trust.ts";
 export * from "./unknowns.ts";

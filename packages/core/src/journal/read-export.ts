@@ -127,8 +127,8 @@ function place(file: File, line: number, read: Line): void {
       file.header = read;
       return;
     case "commit": {
-      const { kind: _, ...commit } = read;
-      file.commits.push({ line, commit: commit as StoredCommit });
+      const { kind: _, seen = "", ...commit } = read;
+      file.commits.push({ line, commit: { ...commit, seen } as StoredCommit });
       return;
     }
     case "entry": {

@@ -29,6 +29,7 @@ import {
   sealText,
   storedKind,
 } from "./codec.ts";
+import { type Seen, seenText } from "./seen.ts";
 
 /** Where a stream ends: what the next entry is chained to. */
 export type StreamHead = Readonly<{ seq: Seq; hash: Digest; at: Millis }>;
@@ -74,8 +75,14 @@ export function sealEntries(
   });
 }
 
-/** One commit over all that one transaction wrote; `appends` in the order in which their entries are leaves. */
-export function sealCommit(head: WriterHead, at: Millis, appends: readonly (readonly StoredEntry[])[], ports: SealPorts): StoredCommit {
+/** One commit over all that one transaction wrote; `appends` in the order in which their entries are leaves; `seen` is what is said of others. */
+export function sealCommit(
+  head: WriterHead,
+  at: Millis,
+  appends: readonly (readonly StoredEntry[])[],
+  ports: SealPorts,
+  seen: readonly Seen[] = [],
+): StoredCommit {
   if (!isWriterName(ports.writer)) throw new RangeError(`\`${ports.writer}\` cannot name a writer`);
   const ranges = rangesText(
     appends.map(([first, ...rest]) => ({ stream: first?.stream ?? none(), first: first?.seq ?? none(), count: rest.length + 1 })),
@@ -84,7 +91,16 @@ export function sealCommit(head: WriterHead, at: Millis, appends: readonly (read
     appends.flat().map((e) => e.entryHash),
     ports.hash,
   );
-  const open = { writer: ports.writer, number: head.number + 1, at, previous: head.hash, ranges, root, key: ports.key };
+  const open = {
+    writer: ports.writer,
+    number: head.number + 1,
+    at,
+    previous: head.hash,
+    ranges,
+    root,
+    key: ports.key,
+    seen: seenText(seen),
+  };
   const hash = commitHash(open, ports.hash);
   return { ...open, hash, signature: ports.sign(sealText(hash)) };
 }

@@ -22,6 +22,7 @@ import {
   entryHash,
   type Head,
   type Problem,
+  parseRanges,
   payloadHash,
   type StoredCommit,
   type StoredEntry,
@@ -312,22 +313,36 @@ test("J36 commits dropped from the end together with their entries are found onl
   expect(firstBad(j, head)).toBeNull();
 });
 
-test("J36 a writer dropped as a whole is found against a head, and so is a chain that was written anew", async () => {
-  const { head } = check(await sealedJournal());
-  const cut = await sealedJournal();
-  cut.disk.commits.delete(W2);
-  cut.disk.entries.delete(OTHER_SESSION);
-  cut.disk.entries.delete("breaker:x" as StreamId);
-  expect(firstBad(cut)).toBeNull();
-  expect(firstBad(cut, head)).toBe("w2@1: it is missing: the given head has commit 2 of this writer");
+test("J310 J36 a writer dropped as a whole, or cut at its end, is found by the seal of another; what came last of all only against a head", async () => {
+  const whole = await sealedJournal();
+  const { head } = check(whole);
+  const lastOf = (j: Sealed, writer: WriterId) => commitsOf(j, writer).at(-1) as StoredCommit;
+  const drop = (j: Sealed, c: StoredCommit): void => {
+    commitsOf(j, c.writer).pop();
+    for (const { stream, first } of parseRanges(c.ranges) ?? []) entriesOf(j, stream).splice(first - 1);
+  };
+  const gone = await sealedJournal();
+  gone.disk.commits.delete(W2);
+  gone.disk.entries.delete(OTHER_SESSION);
+  gone.disk.entries.delete("breaker:x" as StreamId);
+  expect(firstBad(gone)).toMatch(/^w2@1: it is missing: commit \d+ of writer `w1` names it$/);
 
+  const cut = await sealedJournal();
+  drop(cut, lastOf(cut, W1));
+  expect(firstBad(cut)).toMatch(/^erasures 1: it is missing: commit 2 of writer `w2` names it$/);
+  expect(check(cut).problems.map(named)).toContainEqual(expect.stringMatching(/^w1@\d+: it is missing: commit 2 of writer `w2` names it$/));
+
+  const last = await sealedJournal(); // nobody wrote after it
+  drop(last, lastOf(last, W2));
+  expect(firstBad(last)).toBeNull();
+  expect(firstBad(last, head)).toMatch("w2@2: it is missing: the given head has commit 2");
   const anew = await sealedJournal();
   const commits = commitsOf(anew, W2);
   const entries = entriesOf(anew, OTHER_SESSION).slice(3);
   commits[1] = sealCommit(commits[0] as StoredCommit, millis((commits[1]?.at ?? 0) + 1), [entries], sealPorts(W2, W2_KEY));
   expect(firstBad(anew)).toBeNull();
   expect(firstBad(anew, head)).toBe("w2@2: it is not the commit of the given head");
-  expect(firstBad(anew, new Map([[writerId("w9"), { number: 4, hash: head.get(W1)?.hash as never }]]))).toMatch("w9@1: it is missing");
+  expect(firstBad(whole, new Map([[writerId("w9"), { number: 4, hash: head.get(W1)?.hash as never }]]))).toMatch("w9@1: it is missing");
 });
 
 test("J33 a commit dropped from the middle or moved is named", async () => {

@@ -4,6 +4,7 @@
  * J34 every entry is covered by exactly one commit, and every commit is sealed by a key that the root certified for its writer.
  * J35 an erased payload is bad unless an entry of `erasures` says who had it erased.
  * J36 a journal that was rolled back as a whole is found against a head that was kept elsewhere, and only so.
+ * J310 the commits of one writer, or the entries of one stream, cannot be cut off at the end while another writer's seal names them.
  * J45 a journal that is written to meanwhile verifies like one that rests: what came after the reading began is not held against it.
  *
  * Each entry is hashed twice (payload, header), and once more in its commit's tree; one signature is checked per commit.
@@ -27,6 +28,7 @@ import type { Keyring } from "./keys.ts";
 import { policyProof, type Textless } from "./policy-texts.ts";
 import type { Records } from "./port.ts";
 import type { Head, WriterHead } from "./seal.ts";
+import { parseSeen, type Seen, seenName } from "./seen.ts";
 
 export type Problem =
   | Readonly<{ kind: "entry"; stream: StreamId; seq: Seq; reason: string }>
@@ -111,7 +113,7 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
     const claimed = (commits.claims.get(stream) ?? []).reduce((last, c) => Math.max(last, c.first + c.count - 1), 0);
     return !chain.broken() && chain.hashes.length > claimed;
   };
-  if (walked.some(isAhead)) commits.read(true);
+  if (walked.some(isAhead) || commits.isBehind()) commits.read(true);
 
   const entryProblems: Problem[] = [];
   const leaves = new Map<StreamId, readonly Digest[]>();
@@ -129,9 +131,10 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
     if (tree.length !== c.ranges.reduce((sum, r) => sum + r.count, 0)) continue;
     if (merkleRoot(tree, ports.hash) !== c.root) commits.bad(c.writer, c.number, "its entries are not those it was sealed over");
   }
+  if (!partial) for (const p of missed(commits, leaves)) (p.kind === "entry" ? entryProblems : commits.problems).push(p);
   const heads = commits.heads();
   if (head !== null) checkHead(head, heads, commits.bad);
-  const problems = [...entryProblems, ...commits.problems.sort(byCommit)];
+  const problems = [...entryProblems.sort(byEntry), ...commits.problems.sort(byCommit)];
   return {
     counts: { streams: present.size, entries, commits: commits.count(), writers: heads.size, blobs: blobs.count(), erased },
     head: heads,
@@ -145,6 +148,8 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
 /** The writers' chains, as far as they have been read: reading again goes on where the last reading ended. */
 function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: Head | null) {
   const chains = new Map<WriterId, { readonly chain: CommitChain; taken: number }>();
+  const hashes = new Map<WriterId, Digest[]>();
+  const seen = new Map<string, Sighting>();
   const claims = new Map<StreamId, Claim[]>();
   const sealed: Sealed[] = [];
   const problems: Problem[] = [];
@@ -156,6 +161,11 @@ function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: H
     if (reason !== null) bad(writer, chain.place(), reason);
     const expected = head?.get(writer);
     if (expected?.number === c.number && expected.hash !== c.hash) bad(writer, c.number, "it is not the commit of the given head");
+    const own = hashes.get(writer);
+    if (own === undefined) hashes.set(writer, [c.hash]);
+    else own.push(c.hash);
+    if (!late)
+      for (const one of parseSeen(c.seen) ?? []) seen.set(`${seenName(one)}${one.number}`, { ...one, by: { writer, number: c.number } });
     const ranges = parseRanges(c.ranges);
     if (ranges === null) return;
     sealed.push({ writer, number: c.number, ranges, root: c.root });
@@ -171,6 +181,10 @@ function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: H
     sealed,
     problems,
     bad,
+    seen,
+    hashes,
+    /** Of a journal that is written to meanwhile: a writer read later names commits of one that was read before. */
+    isBehind: () => [...seen.values()].some((one) => one.kind === "writer" && one.number > (hashes.get(one.name)?.length ?? 0)),
     ring: keys.ring,
     count: () => [...chains.values()].reduce((sum, c) => sum + c.taken, 0),
     heads(): Head {
@@ -196,10 +210,33 @@ function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: H
   };
 }
 
+/** What one commit says it has seen. */
+type Sighting = Seen & Readonly<{ by: Readonly<{ writer: WriterId; number: number }> }>;
+
+/** What somebody's seal names and is not there, or is another. */
+function* missed(
+  { seen, hashes }: Readonly<{ seen: ReadonlyMap<string, Sighting>; hashes: ReadonlyMap<WriterId, readonly Digest[]> }>,
+  leaves: ReadonlyMap<StreamId, readonly Digest[]>,
+): Generator<Problem> {
+  for (const one of seen.values()) {
+    const found = (one.kind === "writer" ? hashes.get(one.name) : leaves.get(one.name))?.[one.number - 1];
+    if (found === one.hash) continue;
+    const by = `commit ${one.by.number} of writer \`${one.by.writer}\` names`;
+    const reason = found === undefined ? `it is missing: ${by} it` : `it is not the one that ${by}`;
+    if (one.kind === "writer") yield { kind: "commit", writer: one.name, commit: one.number, reason };
+    else yield { kind: "entry", stream: one.name, seq: seq(one.number), reason };
+  }
+}
+
 /** By writer and number; of several about one commit, the one that was found first. */
 function byCommit(a: Problem, b: Problem): number {
   if (a.kind !== "commit" || b.kind !== "commit") return 0;
   return a.writer < b.writer ? -1 : a.writer > b.writer ? 1 : a.commit - b.commit;
+}
+
+function byEntry(a: Problem, b: Problem): number {
+  if (a.kind !== "entry" || b.kind !== "entry") return 0;
+  return a.stream < b.stream ? -1 : a.stream > b.stream ? 1 : a.seq - b.seq;
 }
 
 /** Every writer is at or after the given head, and what it has there is what it had then. */

@@ -13,10 +13,13 @@ import {
   isKnowledgeTool,
   type Json,
   type JsonObject,
+  type Lately,
   type OutgoingFacts,
   type Target,
   type TargetFacts,
   type Tool,
+  touchedKind,
+  valueCounter,
 } from "../vocab/index.ts";
 import { valueKey } from "./evolve.ts";
 import type { Ports } from "./ports.ts";
@@ -94,14 +97,18 @@ function targetFacts(at: At, arg: string, target: Target, value: Json | undefine
   const each = values.map((v) => ({ inRequest: standsInRequest(at.request, target.kind, v), known: isKnown(at.p, target, v) }));
   const all = (holds: (one: (typeof each)[number]) => boolean): boolean => each.length > 0 && each.every(holds);
   const name = nameOf(at.s, target, values);
-  const digests = values.map((v) => valueDigest(target.kind, v, at.p.hash));
+  const digests = found === null ? null : values.map((v) => valueDigest(target.kind, v, at.p.hash));
+  const together = `kind:${touchedKind(target)}`;
+  const lately = (of: string) => () => latelyOf(at, of, digests);
   return {
     inRequest: all((one) => one.inRequest),
     known: all((one) => one.known),
     vouched: all((one) => one.inRequest || one.known),
     seenUnder: found === null ? [...at.s.labels].sort() : unionOf(values.flatMap(partsOf).map((v) => at.seen().under(v))),
     calls: callsOf(at, arg, digests),
-    lately: () => most(digests.map((digest) => at.lately({ name: `calls:${at.tool.name}/${arg}`, value: digest }))),
+    lately: lately(arg),
+    touched: callsOf(at, together, digests),
+    touchedLately: lately(together),
     name,
     nameInRequest: name !== null && nameStandsIn(at.request, name),
   };
@@ -114,16 +121,23 @@ function partsOf(value: string): readonly string[] {
 }
 
 const unionOf = (lists: readonly (readonly string[])[]): readonly string[] => [...new Set(lists.flat())].sort();
+/** More values than can be looked at: none of them is below any limit. */
+const TOO_MANY = 1_000_000_000;
+function latelyOf({ lately, tool }: At, of: string, digests: readonly string[] | null): Lately {
+  if (digests === null) return { hour: TOO_MANY, day: TOO_MANY };
+  return most(digests.map((value) => lately({ name: valueCounter(tool.name, of), value })));
+}
 const most = (all: readonly Readonly<{ hour: number; day: number }>[]) => ({
   hour: Math.max(0, ...all.map((one) => one.hour)),
   day: Math.max(0, ...all.map((one) => one.day)),
 });
 
 /** Started so far, and set aside for calls of the same session that have not: this one is not counted. */
-function callsOf({ p, s, t, tool, action }: At, arg: string, digests: readonly string[]): TargetFacts["calls"] {
+function callsOf({ p, s, t, tool, action }: At, of: string, digests: readonly string[] | null): TargetFacts["calls"] {
+  if (digests === null) return { turn: TOO_MANY, session: TOO_MANY };
   const counts = digests.map((value) => {
-    const key = valueKey(tool.name, arg, value);
-    const sought = { name: `calls:${tool.name}/${arg}`, agent: s.agent.name, value };
+    const key = valueKey(tool.name, of, value);
+    const sought = { name: valueCounter(tool.name, of), agent: s.agent.name, value };
     const aside = p.counts.asideIn({ session: s.session, action: action.call }, sought);
     const own = t?.calling.some((c) => c.proposed.id === action.call && c.starts > 0) === true ? 1 : 0;
     return { turn: (t?.values.get(key) ?? 0) + aside - own, session: (s.values.get(key) ?? 0) + aside - own };
@@ -139,7 +153,11 @@ function nameOf(s: State, { of: kind }: Target, values: readonly string[]): stri
 
 // ── what is known ──
 
-export function isKnown(p: Pick<Ports, "journal">, target: Pick<Target, "kind" | "known">, value: string): boolean {
+export function isKnown(
+  p: Readonly<{ journal: Pick<Ports["journal"], "isKnown"> }>,
+  target: Pick<Target, "kind" | "known">,
+  value: string,
+): boolean {
   const plain = plainValue(value);
   if (plain === null) return false;
   const cased = isCased(target);
@@ -150,8 +168,10 @@ export function isKnown(p: Pick<Ports, "journal">, target: Pick<Target, "kind" |
 function domainsOf(value: string): readonly string[] {
   const folded = value.toLowerCase();
   // one address, and nothing beside it: of `a@evil.test,b@known.test` or `evil.test?b@known.test` nobody may take the last for the whole
-  const address = /^(?:mailto:)?[^\s@,;:<>()"/\\?#]+@([^\s@,;:<>()"/\\?#]+)$/.exec(folded)?.[1];
-  const host = address ?? (/^[^/\\]*[\s,;<>]/.test(folded) ? folded : (hostOf(folded) ?? folded));
+  // a mark that routes (`name%other.example@own`, `other.example!name@own`), a quoted name or a comment: the mail goes on elsewhere
+  const address = /^(?:mailto:)?[^\s@,;:<>()"/\\?#%!]+@([^\s@,;:<>()"/\\?#%!]+)$/.exec(folded)?.[1];
+  const isOdd = /^[^/\\]*[\s,;<>]/.test(folded) || (folded.includes("@") && !/^[a-z][a-z0-9+.-]*:[\\/]{2}/.test(folded));
+  const host = address ?? (isOdd ? folded : (hostOf(folded) ?? folded));
   const parts = host.split(".");
   return [host, ...parts.slice(1).map((_, i) => `*.${parts.slice(i + 1).join(".")}`)];
 }

@@ -128,9 +128,19 @@ describe("model calls", () => {
   });
 
   test("B6 an answer that was billed for more than there was is delivered, and the ending says so", async () => {
-    const { w } = setup([reply.text("here", { usage: { input: 0, output: 1_000 } })], { limits: { cents: 1 } });
+    const { w } = setup([reply.text("here", { usage: { input: 1, output: 1_000 } })], { limits: { cents: 1 } });
     const s = await w.run("hi");
-    expect(s.last).toMatchObject({ ending: "completed", output: "here", micros: 15_000, detail: expect.stringContaining("2 of 1 cents") });
+    expect(s.last).toMatchObject({ ending: "completed", output: "here", micros: 15_003, detail: expect.stringContaining("2 of 1 cents") });
+  });
+
+  test("M460 a model that reports no token for a reply is not believed: the token limit trips", async () => {
+    const nothing = { usage: { input: 0, output: 0 } };
+    const calls = Array.from({ length: 40 }, () => reply.calls([{ tool: "none", args: { text: "word ".repeat(200) } }], nothing));
+    const { w } = setup(calls, { limits: { tokens: 3_000, iterations: 40, refusedInARow: 50 } });
+    const s = await w.run("hi");
+    expect(s.last?.ending).toBe("out-of-tokens");
+    expect(w.events("model.replied")[0]?.usage.output).toBeGreaterThan(100);
+    checkAfterEvery(w);
   });
 
   test("B7 without prices the cost is unknown, never zero, and the gate is told no cents", async () => {
@@ -146,10 +156,14 @@ describe("model calls", () => {
   });
 });
 
+/** A model that costs nothing: what is left is what tools cost. */
+const setupFree = (steps: readonly Step[], options: Partial<WorldOptions> = {}) =>
+  setup(steps, { prices: { input: 0, output: 0 }, ...options });
+
 describe("tools that cost", () => {
   test("B8 the most a call may cost is set aside in the commit that starts it, and settled at what the tool says in the one that ends it", async () => {
     const tool = priced("buy", 40, ({ spent }) => spent(25));
-    const { w } = setup([calls("buy"), reply.text("ok")], { tools: [tool], limits: { cents: 100 } });
+    const { w } = setupFree([calls("buy"), reply.text("ok")], { tools: [tool], limits: { cents: 100 } });
     const s = await w.run("hi");
     expect(w.events("budget.reserved")).toEqual([
       { kind: "budget.reserved", call: "1.0", amount: { ...NOTHING_ALLOTTED, micros: 400_000 } },
@@ -169,14 +183,14 @@ describe("tools that cost", () => {
     ["fails after it said so", fails((c) => c.spent(7)), 7],
     ["fails and says nothing", fails(() => {}), 40],
   ])("B8 a tool that %s", async (_, run, cents) => {
-    const { w } = setup([calls("buy"), reply.text("ok")], { tools: [priced("buy", 40, run)], limits: { cents: 100 } });
+    const { w } = setupFree([calls("buy"), reply.text("ok")], { tools: [priced("buy", 40, run)], limits: { cents: 100 } });
     const s = await w.run("hi");
     expect(s.last?.micros).toBe(cents * 10_000);
     expect(w.events("note").map((e) => e.name)).toEqual(cents === 40 && run.toString().includes("70") ? ["spent-beyond-maximum"] : []);
   });
 
   test("B9 calls that there is no money for are not started; what there is money for runs first, then the turn ends out-of-money", async () => {
-    const { w } = setup([calls("buy", "buy", "peek")], {
+    const { w } = setupFree([calls("buy", "buy", "peek")], {
       tools: [priced("buy", 40, ({ spent }) => spent(30)), priced("peek", 0, () => {})],
       limits: { cents: 60 },
     });
@@ -199,7 +213,7 @@ describe("tools that cost", () => {
       let runs = 0;
       const run = () => (++runs === 1 && rows.length === 0 ? Promise.reject(new Error("no luck")) : Promise.resolve("done"));
       const t = priced("t", 0, () => {}, { repeat: "idempotent", recover, run });
-      const { w } = setup([calls("t", "dear")], { tools: [t, dear], limits: { cents: 100 }, rows: [...rows, ...PERMIT_ALL] });
+      const { w } = setupFree([calls("t", "dear")], { tools: [t, dear], limits: { cents: 100 }, rows: [...rows, ...PERMIT_ALL] });
       const running = w.run("go");
       if (rows.length === 0) {
         do await setImmediate();
@@ -219,37 +233,37 @@ describe("tools that cost", () => {
 
   test("B8 a tool that is called like something every object has costs nothing unless it says so", async () => {
     const t = priced("constructor", 0, () => {});
-    const { w } = setup([calls("constructor", "constructor"), reply.text("done")], { tools: [t], limits: { cents: 100 } });
+    const { w } = setupFree([calls("constructor", "constructor"), reply.text("done")], { tools: [t], limits: { cents: 100 } });
     expect((await w.run("go")).last?.ending).toBe("completed");
     expect(w.events("budget.reserved")).toEqual([]);
   });
 
   test("B9 what one call leaves over lets the next one start", async () => {
-    const { w } = setup([calls("buy", "buy"), reply.text("ok", { usage: { input: 1, output: 1 } })], {
+    const { w } = setupFree([calls("buy", "buy"), reply.text("ok", { usage: { input: 1, output: 1 } })], {
       tools: [priced("buy", 40, ({ spent }) => spent(10))],
       limits: { cents: 60 },
     });
-    expect((await w.run("hi")).last).toMatchObject({ ending: "completed", calls: 2, micros: 200_018 });
+    expect((await w.run("hi")).last).toMatchObject({ ending: "completed", calls: 2, micros: 200_000 });
     checkAfterEvery(w);
   });
 
   test("B10 a call whose outcome is unknown keeps what was set aside for it until somebody says what became of it", async () => {
     const crashes = [{ of: "effect", when: "after", nth: 0 } as const];
-    const { w } = setup([calls("buy"), reply.text("ok", { usage: { input: 1, output: 1 } }), reply.text("fine")], {
+    const { w } = setupFree([calls("buy"), reply.text("ok", { usage: { input: 1, output: 1 } }), reply.text("fine")], {
       tools: [priced("buy", 40, ({ spent }) => spent(1), { repeat: "once" })],
       limits: { cents: 100 },
       crashes,
     });
     const s = await w.run("hi");
-    expect([s.last?.micros, s.used.micros, s.micros, s.reserved.size]).toEqual([400_018, 400_018, 18, 1]);
+    expect([s.last?.micros, s.used.micros, s.micros, s.reserved.size]).toEqual([400_000, 400_000, 0, 1]);
     await w.wish({ kind: "resolve", call: callId("1.0"), as: "did-not-happen", note: "" });
     const after = await w.go();
     expect(w.events("budget.settled").map((e) => e.amount.micros)).toEqual([0]);
-    expect([after.micros, after.reserved.size]).toEqual([18, 0]);
+    expect([after.micros, after.reserved.size]).toEqual([0, 0]);
   });
 
   test("B10 a call that runs again after a crash may cost again: each start is set aside, and only the last one is settled at less", async () => {
-    const { w } = setup([calls("buy"), reply.text("ok")], {
+    const { w } = setupFree([calls("buy"), reply.text("ok")], {
       tools: [priced("buy", 40, ({ spent }) => spent(5), { repeat: "idempotent" })],
       limits: { cents: 100 },
       crashes: [{ of: "effect", when: "after", nth: 0 }],
@@ -261,7 +275,7 @@ describe("tools that cost", () => {
   });
 
   test("B10 a lost call that there is no money to run again is given up, and told", async () => {
-    const { w } = setup([calls("buy"), reply.text("ok")], {
+    const { w } = setupFree([calls("buy"), reply.text("ok")], {
       tools: [priced("buy", 40, () => {}, { repeat: "idempotent" })],
       limits: { cents: 60 },
       crashes: [{ of: "effect", when: "after", nth: 0 }],
@@ -273,7 +287,7 @@ describe("tools that cost", () => {
 
   test("B11 the gate is told what was spent in cents, rounded up, with what is set aside", async () => {
     const seen: unknown[] = [];
-    const { w } = setup([calls("buy"), reply.text("ok", { usage: { input: 1, output: 0 } })], {
+    const { w } = setupFree([calls("buy"), reply.text("ok", { usage: { input: 1, output: 0 } })], {
       tools: [priced("buy", 40, ({ spent }) => spent(2.5))],
       limits: { cents: 100 },
       spoil: (p) => ({

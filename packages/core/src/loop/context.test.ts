@@ -179,7 +179,15 @@ describe("summing up", () => {
       prices: { input: 1, output: 1 },
     });
     const s = await w.run("go");
-    expect(s.last).toMatchObject({ ending: "completed", iterations: 5, micros: null, usage: { input: 7, output: 3 } });
+    const replies = w.events("model.replied");
+    expect(replies.find(({ purpose }) => purpose === "summary")?.usage).toMatchObject({ input: 7, output: 3 });
+    const used = (of: "input" | "output") => replies.reduce((sum, { usage }) => sum + usage[of], 0);
+    expect(s.last).toMatchObject({
+      ending: "completed",
+      iterations: 5,
+      micros: null,
+      usage: { input: used("input"), output: used("output") },
+    });
     expect(w.events("gate.decided").filter((e) => e.id.startsWith("summary:"))).toMatchObject([
       { action: { kind: "model", model: "cheap/model" }, verdict: { kind: "allow" } },
     ]);

@@ -2,7 +2,16 @@
 import { targetDigests } from "../gate/targets.ts";
 import type { Count } from "../journal/counts.ts";
 import type { Append } from "../journal/port.ts";
-import { type ActionId, costOf, type Decided, type JournalEvent, type Stamped, totalTokens, usageOf } from "../vocab/index.ts";
+import {
+  type ActionId,
+  costOf,
+  type Decided,
+  type JournalEvent,
+  type Stamped,
+  totalTokens,
+  usageOf,
+  valueCounter,
+} from "../vocab/index.ts";
 import { roomForOutput } from "./budgets.ts";
 import type { Aside, Whose } from "./counting.ts";
 import { callOf } from "./gating.ts";
@@ -85,7 +94,7 @@ function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: De
   if (action.kind === "call") {
     if ((callOf(t, id)?.starts ?? 1) > 0) return [];
     const values = Object.entries(targetDigests(p.tools.find(action.tool), action.args, p.hash));
-    const perValue = values.flatMap(([arg, all]) => all.map((value) => ({ name: `calls:${action.tool}/${arg}`, agent, value, by: 1 })));
+    const perValue = values.flatMap(([arg, all]) => all.map((value) => ({ name: valueCounter(action.tool, arg), agent, value, by: 1 })));
     return [{ name: `calls:${action.tool}`, agent, value: "", by: 1 }, ...perValue];
   }
   if (action.kind !== "model") return [];

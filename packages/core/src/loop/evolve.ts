@@ -25,6 +25,7 @@ import {
   type SessionId,
   seq,
   totalTokens,
+  valueCounter,
 } from "../vocab/index.ts";
 import { pay, release, reserve, usedIn } from "./budgets.ts";
 import { chooseModel, cleared, compactAsked, placeOfChosen } from "./choosing.ts";
@@ -392,7 +393,7 @@ function countValues(s: State, t: Turn, { tool, values }: Of<"act.started">): vo
     for (const value of values[arg] ?? [])
       for (const counts of [s.values, t.values]) counts.set(valueKey(tool, arg, value), (counts.get(valueKey(tool, arg, value)) ?? 0) + 1);
 }
-export const valueKey = (tool: string, arg: string, value: string): string => `calls:${tool}/${arg}\n${value}`;
+export const valueKey = (tool: string, of: string, value: string): string => `${valueCounter(tool, of)}\n${value}`;
 
 function startTurn(s: State, e: Of<"turn.started">): State {
   if (e.intent !== null && s.followUps[0]?.intent === e.intent) s.followUps.shift();

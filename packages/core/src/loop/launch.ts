@@ -8,8 +8,9 @@ import type { Begin, Hold } from "../journal/port.ts";
 import { cut, observeOutcome } from "../observe/observe.ts";
 import type { Permit, Redeem } from "../permit/turnstile.ts";
 import { checkReply, parseReply, wholeUsage } from "../reason/parse.ts";
-import type { ModelReply, Preview } from "../reason/port.ts";
+import type { ModelReply, ModelRequest, Preview } from "../reason/port.ts";
 import { prompter } from "../reason/prompt.ts";
+import { withBelievableUsage } from "../reason/usage.ts";
 import {
   type ActionId,
   actionId,
@@ -212,7 +213,7 @@ function askModel(c: Cockpit, t: Turn, ready: Ready | null): (() => void) | null
       if (allowed.kind !== "model" || allowed.model !== model.id)
         throw new FaultError({ kind: "permit-refused", action, detail: "it names another model" });
       const stop = c.stopOf(null);
-      const reply = await unlessStopped(stop, (signal) => model.ask(request, preview, signal));
+      const reply = await unlessStopped(stop, request, (signal) => model.ask(request, preview, signal));
       const what = classifyModel(reply, stop.aborted);
       const asked = { iteration, attempt, purpose: "reply" } as const;
       const landing = "error" in reply ? () => [failedEvent(c, t, reply, asked, model.id)] : await repliedLanding(c, reply, asked, prices);
@@ -247,7 +248,11 @@ async function repliedLanding(c: Cockpit, reply: ModelReply, asked: Asked, price
 }
 
 /** A model that does not listen to the signal is not waited for. */
-export async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<ModelReply>): Promise<ModelReply | Failed> {
+export async function unlessStopped(
+  signal: AbortSignal,
+  request: ModelRequest,
+  ask: (signal: AbortSignal) => Promise<ModelReply>,
+): Promise<ModelReply | Failed> {
   let onStop = () => {};
   const stopped = new Promise<Failed>((resolve) => {
     onStop = () => resolve(failedFor(`stopped: ${String(signal.reason)}`));
@@ -255,14 +260,15 @@ export async function unlessStopped(signal: AbortSignal, ask: (signal: AbortSign
   if (signal.aborted) onStop();
   signal.addEventListener("abort", onStop, { once: true });
   const asked = Promise.resolve().then(() => ask(signal));
-  const reply = await Promise.race([asked.then(toReply).catch(failure), stopped]);
+  const reply = await Promise.race([asked.then((given) => toReply(given, request)).catch(failure), stopped]);
   signal.removeEventListener("abort", onStop); // a turn has many model calls: what they leave behind must not grow with it
   return reply;
 }
 
-function toReply(given: unknown): ModelReply | Failed {
+function toReply(given: unknown, request: ModelRequest): ModelReply | Failed {
   const checked = checkReply(given);
-  return checked.kind === "reply" ? checked.reply : failedFor(`the model's adapter returned something that is no reply: ${checked.detail}`);
+  if (checked.kind === "reply") return withBelievableUsage(checked.reply, request);
+  return failedFor(`the model's adapter returned something that is no reply: ${checked.detail}`);
 }
 
 function failure(error: unknown): Failed {

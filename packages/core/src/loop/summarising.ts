@@ -36,7 +36,7 @@ export function summarise(c: Cockpit, t: Turn): (() => void) | null {
       if (allowed.kind !== "model" || allowed.model !== model.id)
         throw new FaultError({ kind: "permit-refused", action: decided.id, detail: "it names another model" });
       const stop = c.stopOf(null);
-      const reply = await unlessStopped(stop, (signal) => model.ask(request, () => {}, signal));
+      const reply = await unlessStopped(stop, request, (signal) => model.ask(request, () => {}, signal));
       const what = classifyModel(reply, stop.aborted);
       return () => {
         const error = "error" in reply ? reply.error : "";

@@ -6,6 +6,7 @@ import type { Inbox } from "../inbox/port.ts";
 import {
   type Append,
   type BlobRef,
+  BOUND_STREAMS,
   bucketOf,
   type Count,
   type CountSought,
@@ -30,6 +31,7 @@ import {
   type OpenUnknown,
   type Records,
   type SealPorts,
+  type Seen,
   type SessionPage,
   type SessionSummary,
   type StoredCommit,
@@ -37,14 +39,17 @@ import {
   type StreamHead,
   sealCommit,
   sealEntries,
+  seenName,
   spanOf,
   summariseSealed,
   sumOf,
+  toSay,
   unseal,
   unsealOne,
   withQuestions,
 } from "../journal/index.ts";
 import {
+  type Digest,
   type Epoch,
   epoch,
   type Fault,
@@ -193,6 +198,20 @@ function listUnknowns(disk: MemoryDisk, session: SessionId, events: readonly Sta
   disk.unknowns.splice(0, disk.unknowns.length, ...others, ...open.values());
 }
 
+/** Other writers, and the streams that give authority, as they stood before these entries. */
+function seenOn(disk: MemoryDisk, writer: WriterId, fresh: readonly (readonly StoredEntry[])[]): readonly Seen[] {
+  const streams = BOUND_STREAMS.flatMap((name): readonly Seen[] => {
+    const before = fresh.find(([first]) => first?.stream === name)?.[0];
+    const at = before === undefined ? disk.heads.get(name) : { seq: before.seq - 1, hash: before.previous };
+    return at === undefined || at.seq === 0 ? [] : [{ kind: "stream", name, number: at.seq, hash: at.hash }];
+  });
+  const writers = [...disk.commits].flatMap(([name, commits]): readonly Seen[] => {
+    const last = commits.at(-1);
+    return name === writer || last === undefined ? [] : [{ kind: "writer", name, number: last.number, hash: last.hash }];
+  });
+  return [...streams, ...writers];
+}
+
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 
 /** One process on the disk. Two that live at the same time need writers of their own. */
@@ -201,6 +220,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
   disk.alive.add(me);
   let stopped: Fault | null = null;
   let queue: Waiting[] = [];
+  const said = new Map<string, Digest>();
 
   const stop = (detail: string): void => {
     stopped ??= { kind: "journal-unwritable", detail };
@@ -238,7 +258,10 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     if (sealed.length > 0) {
       const commits = disk.commits.get(ports.writer) ?? [];
       const at = sealed.reduce((latest, entries) => millis(Math.max(latest, entries.at(-1)?.at ?? 0)), millis(0)); // a stream's time never goes back
-      commits.push(sealCommit(commits.at(-1) ?? FIRST_COMMIT, at, sealed, ports));
+      const last = commits.at(-1) ?? FIRST_COMMIT;
+      const says = toSay(seenOn(disk, ports.writer, sealed), said, last.number + 1);
+      commits.push(sealCommit(last, at, sealed, ports, says));
+      for (const one of says) said.set(seenName(one), one.hash);
       disk.commits.set(ports.writer, commits);
     }
     for (const tell of settle) tell();

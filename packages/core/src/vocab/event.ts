@@ -191,7 +191,7 @@ export type SessionEvent =
       repeat: Repeat;
       /** What runs; empty in entries that are older than this field. */
       tool: string;
-      /** Of the arguments that are targets, by name: the digest of each value. What is counted per value is counted by these. */
+      /** Of the arguments that are targets, by name: the digest of each value; and of all targets of one kind, by `kind:KIND`. What is counted per value is counted by these. */
       values: Readonly<Record<string, readonly Digest[]>>;
     }>
   /**

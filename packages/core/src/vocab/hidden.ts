@@ -17,3 +17,16 @@ export function hiddenAt(text: string): number | null {
   for (const match of text.matchAll(HIDDEN)) if (!"\n\r\t".includes(match[0])) return match.index;
   return null;
 }
+
+/** Scripts whose letters are taken for one another. Chinese, Japanese and Korean names do mix with Latin, and nobody confuses those. */
+const ALIKE = ["Latin", "Cyrillic", "Greek", "Armenian", "Cherokee", "Coptic", "Georgian", "Hebrew", "Arabic", "Thai"].map(
+  (script) => new RegExp(`\\p{Script=${script}}`, "u"),
+);
+export const mixesScripts = (text: string): boolean => ALIKE.filter((script) => script.test(text)).length > 1;
+
+/** Two texts that differ, for a message: where they may look the same, what is not ASCII is escaped in both. */
+export function tellApart(one: string, other: string): readonly [string, string] {
+  const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
+  const shown = (text: string): string => text.replace(/[^\x20-\x7e]/gu, escaped);
+  return isPlain(one) && isPlain(other) ? [one, other] : [shown(one), shown(other)];
+}

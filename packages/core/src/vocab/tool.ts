@@ -61,6 +61,8 @@ export type Target = Readonly<{
   /** For an id: the kind of thing it stands for, whose names other tools tell. Null: nobody does. */
   of: string | null;
 }>;
+/** What values are counted together over all tools: ids of one kind of thing, recipients, accounts. */
+export const touchedKind = ({ kind, of }: Pick<Target, "kind" | "of">): string => (of === null ? kind : `${kind}/${of}`);
 export const TARGET_KINDS = ["recipient", "host", "path", "account", "id"] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 

@@ -93,6 +93,9 @@ export type TargetFacts = Readonly<{
   /** Calls of this tool with this value; of several values the one with the most. */
   calls: Counts;
   lately(): Lately;
+  /** Calls of any tool of this agent with this value as a target of the same kind; of several values the one with the most. */
+  touched: Counts;
+  touchedLately(): Lately;
   /** What the thing is called that an id stands for; null where no tool has told. */
   name: string | null;
   nameInRequest: boolean;
@@ -116,8 +119,11 @@ export const NO_MORE_FACTS: Pick<Facts, "media" | "lately" | "aims"> = Object.fr
 
 export type Counts = Readonly<{ turn: number; session: number }>;
 
-/** What is counted over hours and days, by agent: `calls:TOOL`, `calls:TOOL/ARGUMENT` per value, `tokens`, `micros`. */
+/** What is counted over hours and days, by agent: `calls:TOOL`, `calls:TOOL/ARGUMENT` and `touched:KIND` per value, `tokens`, `micros`. */
 export type Counter = Readonly<{ name: string /** Empty: all of them. */; value: string }>;
+/** The counter that a value of a started call belongs to. `of` is an argument, or `kind:KIND` for the targets of one kind, whatever tool has them. */
+export const valueCounter = (tool: string, of: string): string =>
+  of.startsWith("kind:") ? `touched:${of.slice(5)}` : `calls:${tool}/${of}`;
 /** At least what happened in the last hour or day, and at most what happened five minutes before that. */
 export type Lately = Readonly<{ hour: number; day: number }>;
 

@@ -39,6 +39,7 @@ import {
 } from "@orgate/core/journal";
 import {
   canonical,
+  type Digest,
   type Entry,
   type Epoch,
   epoch,
@@ -58,6 +59,7 @@ import { type Inbox, openInbox } from "./inbox-sqlite.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 import { type Alarms, openAlarms } from "./sqlite-alarms.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
+import { type Bonds, openBonds } from "./sqlite-bonds.ts";
 import { claimsOf } from "./sqlite-claims.ts";
 import { wrongCounts } from "./sqlite-counts.ts";
 import { wrongKnown } from "./sqlite-known.ts";
@@ -187,7 +189,10 @@ export function openStore(options: StoreOptions): Store {
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
     const inbox = openInbox(db, places.database, writer, () => mustBeTrusted(alarms));
     const [told, watchOthers] = [inbox.wake, inbox.watchChanges];
-    const journal = openJournal({ reader, writer, ports, owner, alarms, isAlive, blobKey: options.blobKey, told, watchOthers });
+    const bonds = orDoubted(alarms.standing().length > 0 ? alarms : null, () =>
+      openBonds({ db, owner: owner.writer, seals: reader.seals, trust: reader.seals.trust(), alarms, hash: sha256 }),
+    );
+    const journal = openJournal({ reader, writer, ports, owner, alarms, bonds, isAlive, blobKey: options.blobKey, told, watchOthers });
     let closing: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await journal.close();
@@ -235,6 +240,7 @@ type JournalParts = Readonly<{
   ports: SealPorts;
   owner: Owner;
   alarms: Alarms;
+  bonds: Bonds;
   isAlive: (hold: HoldRow) => boolean;
   blobKey: string | Uint8Array;
   /** An append has put something into the inbox of this session. */
@@ -243,18 +249,19 @@ type JournalParts = Readonly<{
 }>;
 
 function openJournal(parts: JournalParts): Journal & { check(): void } {
-  const { reader, writer, ports, owner, alarms, isAlive, blobKey, told, watchOthers } = parts;
+  const { reader, writer, ports, owner, alarms, bonds, isAlive, blobKey, told, watchOthers } = parts;
   const known = new Map<StreamId, Known>();
   const held = new Map<SessionId, Epoch>();
   const onlookers = new Set<(stream: StreamId | null) => void>();
   let last = reader.writerHead(owner.writer);
+  let tried: Digest | null = null;
   let stopped: Fault | null = null;
   let queue: Waiting[] = [];
   let busy = false;
 
   const check = (): void => {
-    if (stopped !== null) throw new FaultError(stopped);
     mustBeTrusted(alarms);
+    if (stopped !== null) throw new FaultError(stopped);
   };
   function load(stream: StreamId): Known {
     const head = reader.stream(stream)?.head ?? EMPTY_STREAM;
@@ -372,11 +379,14 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       if (appends.length === 0) return;
       const entries = appends.map((a) => a.entries);
       const at = millis(entries.reduce((latest, es) => Math.max(latest, es.at(-1)?.at ?? 0), 0));
-      const sealed = sealCommit(last, at, entries, ports);
+      const seen = bonds.toSay(last.number + 1);
+      const sealed = sealCommit(last, at, entries, ports, seen);
+      tried = sealed.hash;
       const answer = writer.commit({ appends, commit: sealed, owner });
       const result = answer instanceof Promise ? await answer : answer;
       if (result.kind === "done") {
         last = { number: sealed.number, hash: sealed.hash };
+        bonds.said(seen);
         reader.seals.vouch(appends.flatMap((a) => a.entries.map((e) => e.entryHash)));
         for (const [stream, now] of ahead) if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
         for (const [w, first] of firsts) w.done(first);
@@ -392,6 +402,13 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
     }
   }
 
+  /** A commit that stands in the place of this writer's next one, and is not what this process sealed. */
+  function doubtOwnChain(): void {
+    const found = orNull(() => reader.writerHead(owner.writer));
+    if (found === null || found.hash === last.hash || found.hash === tried) return;
+    alarms.raise(`commit ${found.number} of writer \`${owner.writer}\``, "it was written under this writer's name by somebody else");
+  }
+
   async function flush(): Promise<void> {
     const batch = queue;
     queue = [];
@@ -399,9 +416,12 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
     try {
       await commit(batch);
     } catch (error) {
-      stopped ??= error instanceof FaultError ? error.fault : { kind: "journal-unwritable", detail: messageOf(error) };
+      doubtOwnChain();
+      const fault = error instanceof FaultError ? error.fault : ({ kind: "journal-unwritable", detail: messageOf(error) } as const);
+      // what is wrong with the journal is an alarm, and nothing was written: once that is over, so is this
+      if (fault.kind !== "entry-bad" && fault.kind !== "commit-bad") stopped ??= fault;
       // Those that were told already do not hear this: a promise settles once.
-      for (const w of [...batch, ...queue.splice(0)]) w.failed(new FaultError(stopped, error));
+      for (const w of [...batch, ...queue.splice(0)]) w.failed(new FaultError(stopped ?? fault, error));
     }
     busy = false;
     if (queue.length > 0) schedule();
@@ -458,6 +478,24 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       stopped ??= { kind: "journal-unwritable", detail: "it is closed" };
     },
   };
+}
+
+/** What is known to be wrong is told with what to do about it. */
+function orDoubted<T>(standing: Alarms | null, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (standing !== null) mustBeTrusted(standing);
+    throw error;
+  }
+}
+
+function orNull<T>(look: () => T): T | null {
+  try {
+    return look();
+  } catch {
+    return null; // the file cannot be read: whatever failed before is what is told
+  }
 }
 
 /** Throws while an alarm stands. */

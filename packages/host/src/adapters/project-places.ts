@@ -3,7 +3,7 @@
  *
  * T54 it stays below the project's folder, and out of what holds keys: `.orgate`, the journal's folder, `.env`.
  */
-import { lstatSync, realpathSync } from "node:fs";
+import { accessSync, constants, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, relative, sep } from "node:path";
 import type { Places } from "@orgate/core/contracts";
 import { isBelow, realPath } from "../text-file.ts";
@@ -17,21 +17,33 @@ export function projectPlaces(folder: string, hidden: readonly string[]): Places
       if (path === "" || path.includes("\0")) return refused("is no path");
       if (isAbsolute(path) && path !== root && !isBelow(path, root)) return refused("lies outside the project");
       const end = ending(isAbsolute(path) ? path : `${root}${sep}${path}`, must);
-      if (end === null) return refused(must === "exist" ? "is not there" : "leads nowhere");
+      if (end === null) return refused(must === "lead-somewhere" ? "leads nowhere" : "is not there");
       if (end !== root && !isBelow(end, root)) return refused("lies outside the project");
       const places = [...hidden, ...hidden.flatMap((one) => realPath(one) ?? [])];
       if (places.some((one) => end === one || isBelow(end, one))) return refused("is not for tools");
       const real = relative(root, end).split(sep).join("/") || ".";
       if (real.split("/").some((step) => /^(?:\.orgate|\.env(?:\..*)?)$/i.test(step))) return refused("is not for tools");
-      return { kind: "place", real, absolute: end };
+      const wrong = must === "be-a-file" ? unreadable(end) : null;
+      return wrong === null ? { kind: "place", real, absolute: end } : refused(wrong);
     },
   };
 }
 
+/** A folder, a pipe or a device is no file, whatever the link to it is called. */
+function unreadable(path: string): string | null {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return "is no file";
+  try {
+    accessSync(path, constants.R_OK);
+    return null;
+  } catch {
+    return "cannot be read";
+  }
+}
+
 /** What is not there yet is a plain name in a folder that is. */
-function ending(path: string, must: "exist" | "lead-somewhere"): string | null {
+function ending(path: string, must: "exist" | "be-a-file" | "lead-somewhere"): string | null {
   const real = realPath(path);
-  if (real !== null || must === "exist") return real;
+  if (real !== null || must !== "lead-somewhere") return real;
   const [name, parent] = [basename(path), dirname(path)];
   if (name === ".." || name === "." || name === "" || parent === path) return null;
   const folder = ending(parent, must);

@@ -12,8 +12,8 @@ export type Acknowledgement = Readonly<{ at: number; by: string; reason: string 
 export type Alarms = Readonly<{
   /** Those that nobody has acknowledged, the first one first. */
   standing(): readonly Alarm[];
-  /** Raised once: one that stands, or that an operator has acknowledged as it is, is not raised again. */
-  raise(what: string, detail: string): void;
+  /** Raised once for a place: while it stands it is not raised again. False when an operator has acknowledged this place as it is. */
+  raise(what: string, detail: string): boolean;
   acknowledge(acknowledgement: Omit<Acknowledgement, "at">): readonly Alarm[];
 }>;
 
@@ -37,13 +37,15 @@ export function openAlarms(directory: string): Alarms {
   return {
     standing,
     raise(what, detail) {
-      if (now().ever.has(nameOf({ what, detail })) || unwritten.some((alarm) => nameOf(alarm) === nameOf({ what, detail }))) return;
+      if (standing().some((alarm) => alarm.what === what)) return true;
+      if (now().ever.has(what)) return false;
       const alarm: Alarm = { at: Date.now(), what, detail };
       try {
         appendFileSync(file, `${JSON.stringify({ kind: "alarm", ...alarm })}\n`, { mode: 0o600, flush: true });
       } catch {
         unwritten.push(alarm);
       }
+      return true;
     },
     acknowledge({ by, reason }) {
       const open = standing();
@@ -53,8 +55,6 @@ export function openAlarms(directory: string): Alarms {
     },
   };
 }
-
-const nameOf = ({ what, detail }: Pick<Alarm, "what" | "detail">): string => `${what}\n${detail}`;
 
 /** A file that cannot be read is an alarm itself. */
 function readAlarms(file: string): Omit<Known, "stamp"> {
@@ -68,7 +68,7 @@ function readAlarms(file: string): Omit<Known, "stamp"> {
       else {
         const alarm = { at: Number(at), what: String(what), detail: String(detail) };
         standing.push(alarm);
-        ever.add(nameOf(alarm));
+        ever.add(alarm.what);
       }
     }
   } catch (error) {

@@ -2,6 +2,7 @@
 import { hash as hashOf } from "node:crypto";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import {
+  BOUND_STREAMS,
   type CountSought,
   checkEnd,
   EMPTY_STREAM,
@@ -223,7 +224,9 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
       stored: storedAfter(name, after, limit),
     }));
     if (before === null) {
-      if (after > head.seq && stored.length === 0) return { entries: [], end: true };
+      const isBound = BOUND_STREAMS.includes(name); // whoever asks has read as far before
+      if (after > head.seq && stored.length === 0 && !isBound) return { entries: [], end: true };
+      if (isBound) seals.alarms.raise(`entry ${after} of stream \`${name}\``, "it is missing");
       throw new FaultError({ kind: "entry-bad", stream: name, seq: after, detail: "it is missing" });
     }
     const start = { seq: after, hash: digest(String(before)) };

@@ -34,7 +34,7 @@ CREATE TABLE entries (
 ) STRICT;
 CREATE TABLE commits (
   writer TEXT NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, previous TEXT NOT NULL, ranges TEXT NOT NULL,
-  root TEXT NOT NULL, hash TEXT NOT NULL, key TEXT NOT NULL, signature TEXT NOT NULL, PRIMARY KEY (writer, number)
+  root TEXT NOT NULL, hash TEXT NOT NULL, key TEXT NOT NULL, signature TEXT NOT NULL, seen TEXT NOT NULL DEFAULT '', PRIMARY KEY (writer, number)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE streams (
   stream TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, at INTEGER NOT NULL,
@@ -108,6 +108,20 @@ function prepareSchema(db: DatabaseSync, places: Places): void {
   const version = db.prepare("SELECT version FROM format").get()?.version;
   if (version !== FORMAT)
     throw unreadable(places.database, `its format is ${version ?? "not given"}, and this version knows ${FORMAT} only`);
+  addSeen(db);
+}
+
+/** A journal whose commits say nothing of others yet. */
+function addSeen(db: DatabaseSync): void {
+  const isThere = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('commits') WHERE name = 'seen'").get() !== undefined;
+  if (isThere()) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    if (!isThere()) db.exec("ALTER TABLE commits ADD COLUMN seen TEXT NOT NULL DEFAULT ''");
+    db.exec("COMMIT");
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
 }
 
 const tablesOf = (db: DatabaseSync): unknown => db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n;

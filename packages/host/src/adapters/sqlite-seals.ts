@@ -16,10 +16,16 @@ export type Seals = Readonly<{
   /** What this process has sealed and made durable itself. */
   vouch(hashes: Iterable<Digest>): void;
   alarms: Pick<Alarms, "raise">;
+  trust(): Trust;
 }>;
 
 /** For whoever rebuilds rows, or has not the project's root key and only looks: chains are checked, seals are not. */
-export const UNPROVED: Seals = Object.freeze({ prove: () => {}, vouch: () => {}, alarms: { raise: () => {} } });
+export const UNPROVED: Seals = Object.freeze({
+  prove: () => {},
+  vouch: () => {},
+  alarms: { raise: () => true },
+  trust: () => ({ whyBadSeal: () => "nobody here knows the project's root key", isRooted: () => true }),
+});
 
 export type SealNeeds = Readonly<{ db: DatabaseSync; trust: (records: Records) => Trust; records: Records; alarms: Alarms; hash: Hash }>;
 
@@ -32,7 +38,8 @@ export function openSeals({ db, trust: trustOf, records, alarms, hash }: SealNee
   );
   const hashes = db.prepare("SELECT entry_hash FROM entries WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq");
   const proved = new Set<Digest>();
-  let trust: Trust | null = null;
+  let known: Trust | null = null;
+  const trust = (): Trust => (known ??= trustOf(records));
 
   function vouch(all: Iterable<Digest>): void {
     for (const one of all) {
@@ -51,12 +58,12 @@ export function openSeals({ db, trust: trustOf, records, alarms, hash }: SealNee
 
   return {
     alarms,
+    trust,
     vouch,
     prove(entry) {
       if (proved.has(entry.entryHash)) return;
       const { stream, seq } = entry;
       const row = commitOf.get(stream, seq);
-      trust ??= trustOf(records);
       let leaves: readonly Digest[] = [];
       const why = whyNotProved(
         entry,
@@ -65,10 +72,10 @@ export function openSeals({ db, trust: trustOf, records, alarms, hash }: SealNee
           leaves = leavesOf(commit);
           return leaves;
         },
-        { trust, hash },
+        { trust: trust(), hash },
       );
       if (why === null) return vouch(leaves);
-      if (!trust.isRooted()) throw otherRoot();
+      if (!trust().isRooted()) throw otherRoot();
       alarms.raise(`entry ${seq} of stream \`${stream}\``, why);
       throw new FaultError({ kind: "entry-bad", stream, seq, detail: why });
     },
@@ -76,7 +83,7 @@ export function openSeals({ db, trust: trustOf, records, alarms, hash }: SealNee
 }
 
 /** Nothing is read, and no alarm is raised: a folder of keys that was lost or mixed up is no forgery. */
-const otherRoot = (): FaultError =>
+export const otherRoot = (): FaultError =>
   new FaultError({
     kind: "key-bad",
     key: "keys/root.key",

@@ -104,7 +104,9 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
   );
   const newStream = db.prepare("INSERT OR IGNORE INTO streams (stream, seq, hash, at, epoch) VALUES (?, ?, ?, ?, 0)");
   const addEntry = db.prepare("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  const addCommit = db.prepare("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const addCommit = db.prepare(
+    "INSERT INTO commits (writer, number, at, previous, ranges, root, hash, key, signature, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  );
   const consume = db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE id = ? AND session = ? AND taken = 0");
   const listSession = db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)");
   const touchSession = db.prepare("UPDATE sessions SET summary = ? WHERE session = ?");
@@ -197,7 +199,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
         transaction(() => {
           for (const [index, append] of batch.appends.entries()) writeAppend(append, index, batch);
           const c = batch.commit;
-          addCommit.run(c.writer, c.number, c.at, c.previous, c.ranges, c.root, c.hash, c.key, c.signature);
+          addCommit.run(c.writer, c.number, c.at, c.previous, c.ranges, c.root, c.hash, c.key, c.signature, c.seen);
         });
         return { kind: "done" };
       } catch (error) {

@@ -5,7 +5,7 @@
  */
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { type Digest, digestOf, type Entry, type Hash, type JournalEvent, type Principal } from "@orgate/core";
+import { type Digest, digestOf, type Entry, type Hash, type JournalEvent, type Principal, skillName } from "@orgate/core";
 import { MCP_FILE, readMcpFile } from "../mcp-file.ts";
 import { type FolderFiles, readFolder } from "../skill-folder.ts";
 import { isBelow, readTextFile, realPath } from "../text-file.ts";
@@ -89,7 +89,7 @@ export function skillFolders(
   hash: Hash,
   wanted: ReadonlySet<string> | null = null,
 ): readonly FoundFolder[] {
-  const isWanted = (name: string): boolean => wanted?.has(name) ?? true;
+  const isWanted = (name: string): boolean => wanted?.has(skillName(name)) ?? true;
   const own = SKILLS.flatMap((place) => foldersIn(join(root, place), place, realPath(root) ?? root, hash, isWanted));
   if (skillsHome === null) return own;
   return [...own, ...foldersIn(skillsHome, HOME_SKILLS, realPath(skillsHome) ?? skillsHome, hash, isWanted)];
@@ -101,7 +101,7 @@ function foldersIn(parent: string, place: string, within: string, hash: Hash, is
     .flatMap((name): readonly FoundFolder[] => {
       const folder = join(parent, name);
       if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) return []; // a README beside the skills is none
-      const found = { subject: `${place}/${name}`, name, folder };
+      const found = { subject: `${place}/${name}`, name: skillName(name), folder };
       try {
         return [{ ...found, kind: "readable", ...readFolder(folder, within, hash) }];
       } catch (error) {

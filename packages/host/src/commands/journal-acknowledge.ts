@@ -1,7 +1,7 @@
 /** J303 an operator who has looked lets work go on; what is still bad stays refused. */
 import { userInfo } from "node:os";
 import { FaultError } from "@orgate/core";
-import { problemName, verify } from "@orgate/core/journal";
+import { MOST_PROBLEMS, type Problem, parseRanges, problemName, type Records, verify } from "@orgate/core/journal";
 import { EXIT, type Run } from "../cli/command.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
@@ -19,7 +19,7 @@ export const acknowledge: Run = (given, screen) =>
       return EXIT.success;
     }
     const root = rootPublicKey(config.journal.directory);
-    const { firstBad } = verify({ records: look.records, root, ports: proof, head: null, progress: () => {}, torn: null });
+    const { firstBad, problems } = verify({ records: look.records, root, ports: proof, head: null, progress: () => {}, torn: null });
     const [row] = firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
     const bad = firstBad === null ? (row ?? null) : `${problemName(firstBad)}: ${firstBad.reason}`;
     if (bad !== null && !given.flag("as-is"))
@@ -29,6 +29,7 @@ export const acknowledge: Run = (given, screen) =>
         detail: `${bad} (--as-is acknowledges it like that)`,
       });
     const by = given.text("as") ?? (given.env.ORGATE_USER || userInfo().username);
+    for (const { what, detail } of problems.flatMap((p) => places(look.records, p))) look.alarms.raise(what, detail); // as it is, all of it
     const acknowledged = look.alarms.acknowledge({ by, reason });
     if (given.json) screen.line(JSON.stringify({ acknowledged, verified: bad === null }));
     else {
@@ -38,3 +39,14 @@ export const acknowledge: Run = (given, screen) =>
     }
     return EXIT.success;
   });
+
+/** As whoever reads it would name it: a bad commit, and with it all entries that it covers. */
+function places(records: Records, p: Problem): readonly Readonly<{ what: string; detail: string }>[] {
+  const entry = (stream: string, seq: number, detail: string) => ({ what: `entry ${seq} of stream \`${stream}\``, detail });
+  if (p.kind === "entry") return [entry(p.stream, p.seq, p.reason)];
+  const ranges = [...records.commits(p.writer)].filter(({ number }) => number === p.commit).flatMap((c) => parseRanges(c.ranges) ?? []);
+  const covered = ranges.flatMap(({ stream, first, count }) =>
+    Array.from({ length: Math.min(count, MOST_PROBLEMS) }, (_, i) => entry(stream, first + i, p.reason)),
+  );
+  return [{ what: `commit ${p.commit} of writer \`${p.writer}\``, detail: p.reason }, ...covered];
+}

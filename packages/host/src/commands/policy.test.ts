@@ -177,6 +177,34 @@ describe("eval and explain", () => {
     rmSync(join(desk.root, "policies/err.cedar"));
   });
 
+  test("G345 a permit that matched and lost is told as such, with what overrode it; what was not evaluated is not called false", async () => {
+    const asking = ["policy", "explain", "--agent", "desk", "--action", "tool:look"];
+    desk.write("policies/stop.cedar", '@id("stop")\nforbid(principal, action in Action::"read", resource);\n');
+    type Told = { considered: { id: string; part: string; why: string }[] };
+    const told = async (...more: string[]) =>
+      Object.fromEntries(((await desk.json(...asking, ...more)) as Told).considered.map(({ id, part, why }) => [id, `${part}: ${why}`]));
+    expect(await told("--args", "{}")).toEqual({
+      "desk/tools": "overridden: it matched, and was overridden by stop/stop",
+      "more/labelled": "did not apply: its condition is false",
+      "stop/stop": "decided: decided",
+    });
+    expect(await told("--args", '{"x":1}')).toEqual({
+      "desk/tools": "not asked: not evaluated: the request was refused before any policy was asked",
+      "more/labelled": "not asked: not evaluated: the request was refused before any policy was asked",
+      "stop/stop": "not asked: not evaluated: the request was refused before any policy was asked",
+    });
+    rmSync(join(desk.root, "policies/stop.cedar"));
+    desk.write(
+      "policies/err.cedar",
+      '@id("errs")\nforbid(principal, action == Action::"tool:look", resource) when { context.calls.look.turn * 9007199254740991 * 9007199254740991 > 0 };\n',
+    );
+    expect(await told("--args", "{}", "--calls", '{"look":{"turn":1}}')).toMatchObject({
+      "desk/tools": "overridden: it matched, and was overridden by err/errs",
+      "err/errs": "erred: erred",
+    });
+    rmSync(join(desk.root, "policies/err.cedar"));
+  });
+
   test("G38 a recorded decision is explained with the labels and counters of then", async () => {
     const { session } = (await desk.json("run", "desk", "--input", "look")) as { session: string };
     const told = await desk.json("policy", "explain", "--session", session, "--call", "1.0");

@@ -11,7 +11,7 @@ import {
   type UserAct,
   type Verdict,
 } from "@orgate/core";
-import { actionOf, type Case, type CedarGate, caseSchema, factsOf, type LoadedPolicy, userActOf } from "@orgate/core/gate";
+import { actionOf, type Case, type CedarGate, caseSchema, type Explained, factsOf, type LoadedPolicy, userActOf } from "@orgate/core/gate";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, count, table } from "../cli/table.ts";
@@ -150,15 +150,14 @@ export const explain: Run = async (given, screen) => {
   const session = given.text("session");
   const question = session === null ? await asked(given) : await recorded(given, session);
   if (question.kind === "user") throw usage("explain is for what agents do", "`orgate policy eval --user` decides what a person may do");
-  const { gate, action, facts } = question;
+  const { gate, action, facts, refused } = question;
   const explained = gate.explain(action, facts);
-  const { decision } = explained;
+  const decision = refused === null ? explained.decision : { ...explained.decision, verdict: refused };
   const others = explained.outOfScope.map((policy) => ({ policy, why: whyOutOfScope(policy, action, facts) }));
-  const considered = explained.considered.map(({ policy, part }) => ({
-    policy,
-    part,
-    why: part === "did not apply" ? whyNotApplied(policy, action) : part,
-  }));
+  const considered = explained.considered.map(({ policy, part: own, by }) => {
+    const part = refused === null ? own : "not asked";
+    return { policy, part, why: whyOf(policy, { part, by }, action) };
+  });
   const { past } = question;
   if (given.json) {
     const brief = (p: LoadedPolicy) => ({ id: p.id, file: p.file, line: p.line, effect: p.json.effect });
@@ -231,9 +230,19 @@ function whyOutOfScope({ json }: LoadedPolicy, action: Action, { agent }: Facts)
   return `out of scope: its principal is not ${agent}`;
 }
 
-function whyNotApplied({ json }: LoadedPolicy, action: Action): string {
-  if (json.resource.op !== "All") return `its condition, or its resource, does not hold for ${resourceText(action)}`;
-  return "its condition is false";
+function whyOf({ json }: LoadedPolicy, { part, by }: Pick<Explained["considered"][number], "part" | "by">, action: Action): string {
+  switch (part) {
+    case "overridden":
+      return by.length === 0 ? "it matched, and something else denied it" : `it matched, and was overridden by ${by.join(", ")}`;
+    case "not asked":
+      return "not evaluated: the request was refused before any policy was asked";
+    case "did not apply":
+      if (json.resource.op !== "All") return `its condition, or its resource, does not hold for ${resourceText(action)}`;
+      return "its condition is false";
+    case "decided":
+    case "erred":
+      return part;
+  }
 }
 
 function resourceText(action: Action): string {

@@ -27,7 +27,7 @@ const FLAG = type("boolean");
 const COUNTS = record({ turn: LONG, session: LONG, hour: LONG, day: LONG });
 const ABOUT = { inRequest: FLAG, known: FLAG, vouched: FLAG, seenUnder: TEXTS };
 const OUTGOING = { links: TEXTS, addresses: TEXTS, vouched: FLAG, seenUnder: TEXTS };
-const TARGET = record({ ...ABOUT, calls: COUNTS, name: type("string"), nameInRequest: FLAG }, ["name"]);
+const TARGET = record({ ...ABOUT, calls: COUNTS, touched: COUNTS, name: type("string"), nameInRequest: FLAG }, ["name"]);
 
 export function sharedScope(tools: readonly ToolShape[]): Scope {
   return new Map(

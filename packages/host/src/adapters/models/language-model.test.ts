@@ -133,6 +133,16 @@ describe("M48 M49 M50 reading", () => {
     expect(reply.meta).toMatchObject({ usage: { estimated: true }, dropped: ["source"] });
   });
 
+  test("M460 a count of zero for what was not empty is missing: it is estimated, and said to be", async () => {
+    const zero = { inputTokens: { total: 0 }, outputTokens: { total: 0 } };
+    const reply = await ask(streaming([...TEXT, { ...FINISH_4, usage: zero }]));
+    expect(reply.usage.input).toBeGreaterThan(0);
+    expect(reply.usage.output).toBe(2);
+    expect(reply.meta).toMatchObject({ usage: { estimated: true } });
+    const silent = await ask(streaming([{ ...FINISH_4, usage: { inputTokens: { total: 7 }, outputTokens: { total: 0 } } }]));
+    expect([silent.usage.input, silent.usage.output, silent.meta]).toMatchObject([7, 0, { usage: { estimated: false } }]);
+  });
+
   test.each([
     [{ unified: "stop", raw: "stop" }, "stop"],
     [{ unified: "tool-calls", raw: "tool_use" }, "calls"],

@@ -8,7 +8,8 @@
  */
 import { TypeValidationError } from "@ai-sdk/provider";
 import {
-  estimateTokens,
+  estimatedInput,
+  estimatedOutput,
   type Finish,
   type Json,
   type JsonObject,
@@ -167,16 +168,17 @@ export function readPieces(show: Show, maxChars: number, known: readonly string[
     });
     const said = withDetails(streamed, ended.marks);
     const counted = usageOf(ended.usage);
+    const [input, output] = [counted.input || estimatedInput(request), counted.output || estimatedOutput(said)]; // zero is missing, where there was something
     const usage = {
-      input: counted.input ?? estimatedInput(request),
-      output: counted.output ?? estimatedOutput(said),
+      input,
+      output,
       cached: counted.cached ?? 0,
       reasoning: counted.reasoning ?? 0,
       cacheWrite: counted.cacheWrite ?? 0,
     };
     const meta: JsonObject = {
       finish: ended.raw,
-      usage: { cacheWrite: counted.cacheWrite, estimated: counted.input === null || counted.output === null },
+      usage: { cacheWrite: counted.cacheWrite, estimated: counted.input !== input || counted.output !== output },
       response: about,
       provider: said === streamed ? ended.marks : null, // which are with what was thought then
       ...(Array.isArray(warnings) && warnings.length > 0 ? { warnings } : {}),
@@ -258,13 +260,6 @@ function usageOf(given: unknown): Counted {
 
 const countOf = (value: unknown): number | null => (typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null);
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === "object" && value !== null ? { ...value } : {});
-
-const estimatedInput = ({ system, context, messages, tools }: ModelRequest): number =>
-  estimateTokens(system) +
-  context.reduce((sum, text) => sum + estimateTokens(text), 0) +
-  messages.reduce((sum, { tokens }) => sum + tokens, 0) +
-  (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
-const estimatedOutput = (parts: readonly ReplyPart[]): number => parts.reduce((sum, { text }) => sum + estimateTokens(text), 0);
 
 // ── untrusted pieces ──
 
