@@ -23,6 +23,7 @@ import { sqliteFull, sqliteOff } from "./sqlite-loop.ts";
 import { start } from "./start.ts";
 import { symbiAgents, symbiStart } from "./symbi.ts";
 import { trimming } from "./trimming.ts";
+import { turns } from "./turns.ts";
 import { verifying } from "./verify.ts";
 
 const { values } = parseArgs({
@@ -53,6 +54,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   chat: () => chatRoundTrip({ turns: quick ? 20 : 200, rounds: 1 }),
   reads: () => reads({ requests: quick ? 500 : 5_000, atOnce: 32, rounds: quick ? 2 : 5 }),
   resume: () => resume({ effort, events: quick ? 2_000 : 10_000 }),
+  turns: () => turns({ turns: quick ? 500 : 2_000 }),
   verify: () => verifying({ effort, entries: quick ? 2_000 : 10_000 }),
   console: () => consoleSession({ rounds: quick ? 2 : 7 }),
   symbi: () => symbiAgents({ effort, agents: quick ? 100 : 1_000 }),

@@ -1,14 +1,38 @@
 // What the suite found, as a page, and whether it is what we say of ourselves.
-export type Result = Readonly<{ scenario: string; versions: string; passed: number; failed: number; overall: "passed" | "failed" }>;
+export type Result = Readonly<{
+  scenario: string;
+  /** Of the protocol, at which it was run; `extension`. */
+  revision: string;
+  /** Whether the suite requires it of a client that claims the revision. */
+  required: boolean;
+  passed: number;
+  failed: number;
+  overall: "passed" | "failed";
+}>;
+
+/** The newest revisions differ on the wire: a run at one says nothing of the other. Older ones are run where neither knows the scenario. */
+const BOTH: readonly string[] = ["2025-11-25", "2026-07-28"];
+export const revisionsOf = (listed: readonly string[]): readonly string[] => {
+  const newest = listed.filter((one) => BOTH.includes(one));
+  return newest.length > 0 ? newest : listed.slice(-1);
+};
 
 /** What is not done, and why. A scenario that is here and passes is as wrong as one that fails and is not. */
 export const NOT_DONE: Readonly<Record<string, string>> = {
   "elicitation-sep1034-client-defaults":
     "The server asks the person something in the middle of a call and wants it accepted with defaults. No server of Orgate's asks anybody anything (T138): a policy asks, before the call.",
-  "auth/2025-03-26-oauth-metadata-backcompat":
-    "The authorization server names another issuer than the one it was found under. Accepting that would let one server pass for another (RFC 8414, section 3.3); the older revision of the protocol did not look.",
-  "auth/cross-app-access-complete-flow":
+  "auth/enterprise-managed-authorization":
     "An extension: the token of a company's sign-in is exchanged for one of the server's. Orgate has no such sign-in to take a token from; `headers` takes one that something else fetched.",
+  "auth/dpop":
+    "An extension: tokens are bound to a key of the client's. The official client does not do it; a server that wants it refuses ours with 401.",
+  "auth/dpop-nonce": "As `auth/dpop`.",
+  "auth/wif-jwt-bearer":
+    "An extension: the token of a workload's platform is exchanged for one of the server's. `headers` takes one that something else fetched.",
+  "sep-2640-client-no-prefetch":
+    "An extension: skills that a server offers. Orgate's come from the project and the person's own folder; nothing was checked.",
+  "sep-2640-client-verify-digest": "As `sep-2640-client-no-prefetch`.",
+  "sep-2640-client-verify-size": "As `sep-2640-client-no-prefetch`.",
+  "sep-2640-client-verify-frontmatter": "As `sep-2640-client-no-prefetch`.",
 };
 
 /** One line each; none when everything is as said. */
@@ -30,20 +54,23 @@ export function pageOf(results: readonly Result[], suite: string, day: string): 
   const passed = results.filter((r) => r.overall === "passed");
   const checks = results.reduce((sum, r) => sum + r.passed, 0);
   const rows = results.map(
-    ({ scenario, versions, passed: ok, failed, overall }) =>
-      `| ${scenario} | ${versions} | ${overall === "passed" ? "passes" : "**not done**"} | ${ok} | ${failed} |`,
+    ({ scenario, revision, required, passed: ok, failed, overall }) =>
+      `| ${scenario} | ${revision} | ${required ? "yes" : ""} | ${overall === "passed" ? "passes" : "**not done**"} | ${ok} | ${failed} |`,
   );
-  const reasons = results.flatMap(({ scenario, overall }) =>
-    overall === "failed" ? [`- **${scenario}**: ${NOT_DONE[scenario] ?? "unexplained"}`] : [],
-  );
+  const missing = new Set(results.flatMap(({ scenario, overall }) => (overall === "failed" ? [scenario] : [])));
+  const reasons = [...missing].map((scenario) => `- **${scenario}**: ${NOT_DONE[scenario] ?? "unexplained"}`);
+  const required = BOTH.map((revision) => {
+    const of = results.filter((r) => r.required && r.revision === revision);
+    return `${of.filter((r) => r.overall === "passed").length} of ${of.length} of those that ${revision} requires`;
+  });
   return `# MCP conformance
 
 The client part of \`${suite}\`, run on ${day} by \`npm run conformance:mcp\`, which writes this page and fails when anything differs from it. The client under test is an agent of the real runtime that calls every tool of the test server, through policies, permits and journal; a person's sign-in is played by a program that follows the test server's page.
 
-${passed.length} of ${results.length} scenarios pass, with ${checks} checks.
+${passed.length} of ${results.length} runs pass, with ${checks} checks: ${required.join(", ")}. A scenario that two revisions have is run at both.
 
-| scenario | of the protocol | | checks passed | failed |
-|---|---|---|---|---|
+| scenario | revision | required | | checks passed | failed |
+|---|---|---|---|---|---|
 ${rows.join("\n")}
 
 ## Not done, and why

@@ -1,10 +1,12 @@
 /** The composition root: the only file that knows both the ports and the adapters. */
 
+import { uptime } from "node:os";
 import { join } from "node:path";
 import {
   type Agent,
   type AgentFacts,
   agentFacts,
+  type BoundedFolds,
   breakersOf,
   type Clock,
   CONDUCTOR_MODEL,
@@ -50,6 +52,7 @@ import { fitsSecret, fitsSlowly, hashSecret, NOBODYS, newName, newSecret } from 
 import { openKnowledge } from "./adapters/sqlite-knowledge.ts";
 import { tokenizers } from "./adapters/tokenizers.ts";
 import { proof } from "./compose-look.ts";
+import { sweptFolds } from "./fold-sweeping.ts";
 
 export { loadAgents } from "./adapters/agent-modules.ts";
 export {
@@ -106,7 +109,7 @@ export {
   readPolicyFolder,
 } from "./adapters/policy-files.ts";
 export { mendPolicies, type NewFile, type StagedPolicies, stagePolicies } from "./adapters/policy-swap.ts";
-export { type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
+export { type Located, type ProjectFiles, projectFiles } from "./adapters/project-files.ts";
 export { projectPlaces } from "./adapters/project-places.ts";
 export { NOTHING_REMEMBERED, type Remembered, rememberedIn } from "./adapters/remembered-file.ts";
 export { openRequestKeys } from "./adapters/request-keys-sqlite.ts";
@@ -155,6 +158,8 @@ export type Place = Readonly<{
   breakers: OpenBreakers;
   /** What is counted over hours and days, of this process and all others. */
   counts: CountsPort;
+  /** Of the sessions that were driven here lately. */
+  folds: BoundedFolds;
   /** What is remembered: opened when it is first asked for. */
   knowledge(embedder: Embedder | null): Knowledge;
   knowledgeStore(): KnowledgeStore;
@@ -181,6 +186,7 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
     const { knowledgeStore, closeKnowledge, knowledge } = knowledgeIn(directory);
     const listen: Place["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
+    const folds = sweptFolds(store.journal, nodeClock.elapsed);
     const breakers = breakersOf(store.journal, { now: nodeClock.now, hash: sha256, self: { kind: "system", id: store.slot.writer } });
     return {
       store,
@@ -188,12 +194,14 @@ export async function openPlace({ directory, thread, synchronous }: PlaceOptions
       keyring,
       orders: ordersFor(store),
       breakers,
-      counts: countsOf(store.journal, nodeClock.now),
+      counts: countsOf(store.journal, nodeClock.now, () => uptime() * 1_000),
+      folds,
       knowledge,
       knowledgeStore,
       listen,
       async close() {
         closeKnowledge();
+        folds.clear();
         await store.close();
       },
     };
@@ -289,6 +297,7 @@ export function compose(
     children: { ...family, delegates: agent.delegates, maxDepth: agent.maxDepth },
     breakers: place.breakers,
     counts: place.counts,
+    folds: place.folds,
     modelRetry: agent.retry,
     modelBreaker: agent.breaker,
     authenticate: (intent) => place.keyring.authenticate(intent),

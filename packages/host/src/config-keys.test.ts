@@ -38,6 +38,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "server.names": [{ server: { names: ["n"] } }, "server.names", ["n"]],
   "server.proxies": [{ server: { proxies: ["10.0.0.0/8"] } }, "server.proxies", ["10.0.0.0/8"]],
   "server.turns_at_once": [{ server: { turns_at_once: 1 } }, "server.turnsAtOnce", 1],
+  "server.chat_keys_in_url": [{ server: { chat_keys_in_url: true } }, "server.chatKeysInUrl", true],
   "notify.webhook": [{ notify: { webhook: "http://x/", secret_env: "S" } }, "notify.webhook", "http://x/"],
   "notify.secret_env": [{ notify: { webhook: "http://x/", secret_env: "S" } }, "notify.secretEnv", "S"],
   "schedules.*.agent": [schedule({ agent: "b" }), "schedules.x.agent", "b"],

@@ -59,6 +59,7 @@ const projectSchema = z.strictObject({
       names: z.array(z.string().regex(/^(?:\*|[A-Za-z0-9.-]{1,253})$/, "must be a host's name, without a port, or `*`")).default([]),
       proxies: z.array(z.string().refine(isAddress, "must be an address or a network, such as 10.0.0.2 or 10.0.0.0/8")).default([]),
       turns_at_once: z.int().min(1).max(10_000).default(256),
+      chat_keys_in_url: z.boolean().default(false),
     })
     .prefault({}),
   notify: z
@@ -98,7 +99,15 @@ export type Config = Readonly<{
   /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
   journal: Readonly<{ directory: string; synchronous: "full" | "normal" | "off" }>;
   /** Where `orgate up` listens, the names under which it is reached beside its address, the proxies in front of it, and how many sessions it drives at once. */
-  server: Readonly<{ host: string; port: number; names: readonly string[]; proxies: readonly string[]; turnsAtOnce: number }>;
+  /** `chatKeysInUrl`: whether `/ws/chat` takes an API key at `?token=`. */
+  server: Readonly<{
+    host: string;
+    port: number;
+    names: readonly string[];
+    proxies: readonly string[];
+    turnsAtOnce: number;
+    chatKeysInUrl: boolean;
+  }>;
   /** Where it is told that something waits for a person, and which environment variable holds the secret that signs it; null: nowhere. */
   notify: Readonly<{ webhook: string; secretEnv: string }> | null;
   /** By name, as they are written. */
@@ -143,6 +152,7 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
         names: Object.freeze(server.names),
         proxies: Object.freeze(server.proxies),
         turnsAtOnce: server.turns_at_once,
+        chatKeysInUrl: server.chat_keys_in_url,
       }),
       notify: notify === undefined ? null : Object.freeze({ webhook: notify.webhook, secretEnv: notify.secret_env }),
       schedules,

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openReadStore } from "./adapters/journal-sqlite.ts";
 import { LIMITED, openCounted, wantAll } from "./fixtures/counted-sessions.ts";
 
@@ -93,4 +93,86 @@ test("G83 processes that spend at the same time are each decided on what the oth
   const look = openReadStore({ directory: join(root, ".orgate") });
   expect(look.wrongRows(Date.now())).toEqual([]);
   await look.close();
+});
+
+describe("a clock that jumps", () => {
+  const DAYS = 3 * 86_400_000;
+  const real = Date.now;
+  let ahead = 0;
+  beforeEach(() => {
+    ahead = 0;
+    Date.now = () => real() + ahead;
+  });
+  afterEach(() => {
+    Date.now = real;
+  });
+  const verified = (directory: string): readonly string[] => {
+    const look = openReadStore({ directory });
+    const wrong = look.wrongRows(Date.now());
+    void look.close();
+    return wrong;
+  };
+
+  test.each(["main", "worker"] as const)(
+    "G320 G321 three days forward and back under a process: the limit holds all the while, and verify finds nothing wrong (%s)",
+    async (thread) => {
+      const directory = join(folder(), ".orgate");
+      let sent = 0;
+      const runtime = await openCounted({ directory, thread, sent: () => (sent += 1) });
+      await wantAll(runtime, 4);
+      ahead = DAYS;
+      await wantAll(runtime, 20);
+      expect([sent, verified(directory)]).toEqual([10, []]);
+      ahead = 0;
+      await wantAll(runtime, 5);
+      expect([sent, verified(directory)]).toEqual([10, []]);
+      ahead = -DAYS;
+      await wantAll(runtime, 5);
+      expect([sent, verified(directory)]).toEqual([10, []]);
+      await runtime.close();
+      ahead = 0;
+      const again = await openCounted({ directory, thread, sent: () => (sent += 1) });
+      await wantAll(again, 5);
+      expect([sent, verified(directory)]).toEqual([10, []]);
+      await again.close();
+    },
+  );
+
+  test("G320 G321 a process that began while the clock was ahead: when it is right again all that was sent in the last hour counts, and verify finds nothing wrong", async () => {
+    const directory = join(folder(), ".orgate");
+    let sent = 0;
+    const want = async (sessions: number): Promise<void> => {
+      const runtime = await openCounted({ directory, thread: "main", sent: () => (sent += 1) });
+      await wantAll(runtime, sessions);
+      await runtime.close();
+    };
+    await want(4);
+    ahead = DAYS;
+    await want(3);
+    expect(verified(directory)).toEqual([]);
+    ahead = 0;
+    expect(verified(directory)).toEqual([]);
+    await want(20);
+    expect([sent, verified(directory)]).toEqual([10, []]); // the four, the three and three more
+    ahead = -DAYS;
+    await want(5);
+    expect([sent, verified(directory)]).toEqual([10, []]);
+  });
+
+  test("G321 rows that were swept away by another time are counted anew before they are read, also by a process that goes on", async () => {
+    const directory = join(folder(), ".orgate");
+    let sent = 0;
+    const runtime = await openCounted({ directory, thread: "main", sent: () => (sent += 1) });
+    await wantAll(runtime, 6);
+    ahead = DAYS;
+    const other = await openCounted({ directory, thread: "main", sent: () => (sent += 1) });
+    await wantAll(other, 1); // believes the clock, and sweeps
+    await other.close();
+    ahead = 0;
+    await wantAll(runtime, 20);
+    await wantAll(runtime, 20);
+    expect(sent).toBe(10);
+    expect(verified(directory)).toEqual([]);
+    await runtime.close();
+  });
 });

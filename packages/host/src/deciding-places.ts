@@ -8,6 +8,7 @@ import { globSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, matchesGlob, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readJson } from "@orgate/core/vocab";
 import { toConfig } from "./config.ts";
 import { fromText, importedFiles, isCode } from "./imported-files.ts";
 import { isBelow, realPath } from "./text-file.ts";
@@ -168,12 +169,10 @@ function wordsIn(value: unknown, key: string): readonly Word[] {
 
 /** `.mcp.json`, or a manifest. */
 const wordsOf = fromText((text): readonly Word[] => {
-  try {
-    return wordsIn(JSON.parse(text), "");
-  } catch {
-    const toml = readToml(text);
-    return toml.kind === "toml" ? wordsIn(toml.value, "") : [];
-  }
+  const json = readJson(text);
+  if (json.kind === "json") return wordsIn(json.value, "");
+  const toml = readToml(text);
+  return toml.kind === "toml" ? wordsIn(toml.value, "") : [];
 });
 
 let own: readonly string[] | null = null;

@@ -5,7 +5,7 @@
  * W6 with no holder, or when the holder dies before it took the intent, whoever sent it takes the session up: a wish is not left lying.
  * W7 what became of an intent is told from the journal: the event it became, or the reason of its refusal.
  */
-import { type Entry, type Intent, type IntentId, type JournalEvent, type Seq, type SessionId, seq } from "@orgate/core";
+import { type Entry, type Intent, type IntentId, type Journal, type JournalEvent, type Seq, type SessionId, seq } from "@orgate/core";
 import { type Answered, offerIntent, type ReadStore, socketsIn } from "./compose.ts";
 
 export type Way = "socket" | "row" | "own";
@@ -82,4 +82,20 @@ async function found({ journal }: Delivery["store"], { id, session }: Intent, be
 
 export function intentOf(event: JournalEvent): IntentId | null {
   return "intent" in event ? event.intent : null;
+}
+
+/** The newest entry that is sought; null: none. Read from the end: what is sought is new, and a conversation may be long. */
+export async function newestEntry(
+  journal: Pick<Journal, "read" | "session">,
+  session: SessionId,
+  isSought: (event: JournalEvent) => boolean,
+): Promise<Entry | null> {
+  let size = 16;
+  for (let end: number = (await journal.session(session))?.seq ?? 0; end > 0; size *= 2) {
+    const start = Math.max(0, end - size);
+    const found = (await journal.read(session, seq(start), end - start)).findLast(({ event }) => isSought(event));
+    if (found !== undefined) return found;
+    end = start;
+  }
+  return null;
 }

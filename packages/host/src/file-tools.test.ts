@@ -290,3 +290,14 @@ test("T120 the tools say what they are: effects, how they repeat, what they edit
     [["write"], "reconcile", true, ["File"], ["untrusted"]],
   ]);
 });
+
+test("T444 a path that the system refuses to look at is refused by `check`, which never throws", () => {
+  const { root, tool } = project({ "a.txt": "a" });
+  for (const name of ["read_file", "write_file", "edit_file", "search_files"]) {
+    const rest = name === "write_file" ? { text: "x" } : name === "edit_file" ? { old_string: "a", new_string: "b" } : {};
+    const given = { path: "n".repeat(300), ...rest, ...(name === "search_files" ? { text: "x" } : {}) };
+    expect(tool(name).check(given)).toMatchObject({ kind: "invalid", issues: [expect.stringContaining("ENAMETOOLONG")] });
+  }
+  rmSync(root, { recursive: true });
+  expect(tool("read_file").check({ path: "a.txt" })).toMatchObject({ kind: "valid" }); // what is not there is found out when it runs
+});

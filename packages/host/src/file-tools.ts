@@ -20,7 +20,7 @@ import {
   type WouldPermit,
 } from "@orgate/core";
 import * as z from "zod";
-import { type ProjectFiles, pathGuard, projectFiles } from "./compose.ts";
+import { type Located, type ProjectFiles, pathGuard, projectFiles } from "./compose.ts";
 
 export type FileToolsOptions = Readonly<{
   /** The project's folder. */
@@ -64,12 +64,22 @@ function located(files: ProjectFiles, to: "read" | "write", tool: Tool): Tool {
     check(args: Json): Checked {
       const checked = tool.check(args);
       if (checked.kind !== "valid") return checked;
-      const at = files.locate(String(checked.args["path"]), to);
+      const at = locatedSafely(files, String(checked.args["path"]), to);
       return at.kind === "refused"
         ? { kind: "invalid", issues: [at.why] }
         : { kind: "valid", args: Object.freeze({ ...checked.args, path: at.path }) };
     },
   });
+}
+
+/** T444 a path that the system refuses to look at (a name too long, a link exchanged meanwhile) is refused like any other. */
+function locatedSafely(files: ProjectFiles, path: string, to: "read" | "write"): Located {
+  try {
+    return files.locate(path, to);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    return { kind: "refused", why: `\`${path.slice(0, 200)}\` cannot be looked at${code}` };
+  }
 }
 
 const readFile = (files: ProjectFiles): Tool =>

@@ -13,6 +13,7 @@ import {
   type Entry,
   type Fault,
   FaultError,
+  type Fold,
   followChild,
   type Gate,
   type GrantId,
@@ -293,7 +294,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   function assemble(agent: Agent, watcher: (live: Live) => void): Composed {
     const watch = (live: Live): void => {
       ear.hear(live);
-      if (live.kind === "entry") telemetry?.hear(live.entry, agent.name);
+      if (live.kind === "entry") telemetry?.hear(live.entry, agent);
       watcher(live);
     };
     const { notify, project = null } = options;
@@ -316,7 +317,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
 
   /** Takes a session and drives it: one of an agent of this runtime, whoever opened it. */
-  async function driveSession(session: SessionId, watch: (live: Live) => void, signal: AbortSignal): Promise<State> {
+  async function driveSession(session: SessionId, watch: (live: Live) => void, signal: AbortSignal): Promise<Drove> {
     const summary = await journal.session(session);
     if (summary === null) throw new FaultError({ kind: "session-unknown", session });
     const { composed, limits, until } = await driverFor(summary, watch, signal);
@@ -330,6 +331,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
   }
 
+  /** `fold` goes into the cache once nobody looks at the state any more. */
+  type Drove = Readonly<{ state: State; fold: Fold | null }>;
   type Driver = Readonly<{ composed: Composed; limits: Limits; until: AbortSignal }>;
 
   /** D4 without its agent, or with one that cannot be run, a turn does not go on; but it ends when it is to end. */
@@ -394,27 +397,29 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   /** Drives until it waits or has ended, also through what arrived while the hold was being given back. */
-  const through = (composed: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<State> =>
+  const through = (composed: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Drove> =>
     drivingOpenly(first.state.session, () => driveOn(composed, first, limits, signal));
 
-  async function driveOn({ ports, facts }: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<State> {
+  async function driveOn({ ports, facts }: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Drove> {
     let before: ReadonlySet<string> = new Set();
     for (let held = first; ; ) {
       let state: State;
+      let fold: Fold | null = null;
       try {
         state = await drive(ports, held, limits, signal, leaving.signal);
+        if (held.left.running === 0) fold = await ports.folds.mark(state);
       } finally {
         // While a tool's own code still runs, the hold is kept: it ends with that code, or with this process.
         if (held.left.running === 0)
           await journal.release(held.hold).catch(ignoreLost); // what stopped the drive is what the caller must hear
         else void outlived(held);
       }
-      if (leaving.signal.aborted) return state;
+      if (leaving.signal.aborted) return { state, fold };
       const pending = (await inbox.pending(state.session)).map(({ intent }): string => intent.id);
-      if (pending.every((id) => before.has(id))) return state; // what was left there twice is left for whoever drives next
+      if (pending.every((id) => before.has(id))) return { state, fold }; // what was left there twice is left for whoever drives next
       before = new Set(pending);
-      const again = await takeSession(ports, state.session, facts).catch(unlessHeld);
-      if (again === null) return state; // somebody else took it, and sees what arrived
+      const again = await takeSession(ports, state.session, facts, fold).catch(unlessHeld);
+      if (again === null) return { state, fold }; // somebody else took it, and sees what arrived
       held = again;
     }
   }
@@ -456,8 +461,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         intent: null,
       };
       const asked = output === null ? composed : answering(composed, agent, { turn, output });
-      const state = await through(asked, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal));
-      return resultOf(state, agent);
+      const { state, fold } = await through(asked, { ...held, begin: [...held.begin, start] }, limits, either(given.signal, signal));
+      const result = await resultOf(state, agent);
+      place.folds.put(fold); // last: whoever takes it changes the state
+      return result;
     });
   }
 
@@ -488,6 +495,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   async function taken({ ports, facts }: Composed, session: SessionId): Promise<Held> {
     const held = await takeSession(ports, session, facts);
     if (held.state.turn === null && !held.state.closed) return held;
+    ports.folds.put(await ports.folds.mark(held.state));
     await journal.release(held.hold);
     throw new FaultError({ kind: held.state.closed ? "session-closed" : "session-busy", session });
   }
@@ -495,11 +503,17 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   function resume(session: SessionId, given: Pick<RunOptions, "signal" | "on"> = {}): Run {
     return stream(given.on, tracked, async (watch, signal) => {
       const until = either(given.signal, signal);
-      const state = await driveSession(session, watch, until);
-      await goUp({ inbox }, state, async (above) =>
-        until.aborted || leaving.signal.aborted ? null : driveSession(above, () => {}, until).catch(unlessNotHere),
-      );
-      return resultOf(state, agents.get(state.agent.name) ?? null);
+      const first = await driveSession(session, watch, until);
+      const drove = [first];
+      const { state } = first;
+      await goUp({ inbox }, state, async (above) => {
+        const came = until.aborted || leaving.signal.aborted ? null : await driveSession(above, () => {}, until).catch(unlessNotHere);
+        if (came !== null) drove.push(came);
+        return came?.state ?? null;
+      });
+      const result = await resultOf(state, agents.get(state.agent.name) ?? null);
+      for (const { fold } of drove) place.folds.put(fold); // last: whoever takes it changes the state
+      return result;
     });
   }
 
@@ -561,7 +575,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       if (live.kind === "entry") events.push(live.entry);
       given.on?.(live);
     };
-    return { ...(await run(ref, input, { ...given, on }).result), events };
+    const result = await run(ref, input, { ...given, on }).result;
+    return Object.assign(result, { events }); // not a copy: the conversation is made when it is looked at
   }
 
   async function* events(session: SessionId): AsyncIterable<Entry> {

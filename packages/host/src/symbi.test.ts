@@ -618,6 +618,13 @@ const REFUSED: readonly (readonly [rule: string, problem: string])[] = [
   ["require: approval(pay, { quorums: 2 })", "there is no `quorums` in approval | did you mean `quorum`?"],
   ["require: approval(pay, { expires: 1.5s })", "`expires` is in whole seconds"],
   ['require: approval(pay, { approvers: ["a b"] })', "`approvers` are names of groups of users"],
+  ['require: approval(pay, question = "Pay?")', "`approval` takes what is to be approved, and how"],
+  ["require: { rate_limiting: true }", "`rate_limiting` is nothing that a policy can require | take it out"],
+  ['audit: { log_level: "info" }', "`log_level` is nothing that a policy can audit | every decision is in the journal"],
+  ["allow: pay if Limit { euros: 5 } == args.euros", "a `Limit` cannot be compared"],
+  ["allow: pay if args.note? == true", "not supported: `?` in a condition"],
+  ['allow: pay if args.account.starts_with(text = "a")', "a condition names no arguments"],
+  ["allow: pay if if args.euros > 5 { log(); true } else { false }", "in a condition each side of an `if` is one value"],
 ];
 
 test.each(REFUSED)("Y4 Y30 %s is refused where it stands", (rule, problem) => {

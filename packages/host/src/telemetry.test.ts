@@ -28,6 +28,7 @@ async function collector(status = 200): Promise<{ readonly url: string; readonly
   await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
   return { url: `http://127.0.0.1:${(sink.address() as AddressInfo).port}`, got };
 }
+const CLERK = { name: "clerk", model: "offline/echo" };
 const spansIn = (got: readonly Got[]): readonly Span[] =>
   got.filter(({ path }) => path === "/v1/traces").flatMap(({ text }) => JSON.parse(text).resourceSpans[0].scopeSpans[0].spans as Span[]);
 const attributes = (span: Span): Record<string, unknown> =>
@@ -79,8 +80,8 @@ test("W83 a turn that another process drives on is the same trace", async () => 
   await second.close();
   const cut = entries.findLastIndex(({ event }) => event.kind === "hold.taken");
   const [whole, late] = [spanFold(), spanFold()];
-  const all = entries.flatMap((entry) => whole(entry, "clerk").spans);
-  const rest = entries.slice(cut).flatMap((entry) => late(entry, "clerk").spans);
+  const all = entries.flatMap((entry) => whole(entry, CLERK).spans);
+  const rest = entries.slice(cut).flatMap((entry) => late(entry, CLERK).spans);
   expect(rest.map(({ traceId, spanId }) => [traceId, spanId])).toEqual(all.slice(-1).map(({ traceId, spanId }) => [traceId, spanId]));
 });
 
@@ -103,7 +104,7 @@ test("W85 a collector that refuses, is not there, or is not asked for holds nobo
   const entries: Entry[] = [];
   for await (const entry of stand.runtime.inspect.events(session)) entries.push(entry);
   await stand.close();
-  for (let i = 0; i < 1_000; i += 1) for (const entry of entries) telemetry.hear(entry, "clerk");
+  for (let i = 0; i < 1_000; i += 1) for (const entry of entries) telemetry.hear(entry, CLERK);
   expect(telemetry.lost()).toBe(4_000 - 2_048);
   await telemetry.close();
   expect(telemetry.lost()).toBe(4_000);
@@ -116,4 +117,103 @@ test("W85 a collector that refuses, is not there, or is not asked for holds nobo
   const nobody = await openStand({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" } });
   expect((await nobody.runtime.run("clerk", "hello").result).ending).toBe("completed");
   await nobody.close();
+});
+
+/** What OpenTelemetry's conventions for generative AI (1.37 and later) require of each kind; `failed`: where the operation ended in an error. */
+const REQUIRED: Readonly<Record<string, Readonly<{ kind: number; always: readonly string[]; failed: readonly string[] }>>> = {
+  invoke_agent: {
+    kind: 1,
+    always: ["gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.agent.name", "gen_ai.conversation.id"],
+    failed: ["error.type"],
+  },
+  chat: {
+    kind: 3,
+    always: ["gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.conversation.id"],
+    failed: ["error.type"],
+  },
+  execute_tool: { kind: 1, always: ["gen_ai.operation.name", "gen_ai.tool.name", "gen_ai.tool.call.id"], failed: ["error.type"] },
+};
+const METRICS: Readonly<Record<string, Readonly<{ unit: string; always: readonly string[]; failed: readonly string[] }>>> = {
+  "gen_ai.client.token.usage": {
+    unit: "{token}",
+    always: ["gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.token.type"],
+    failed: [],
+  },
+  "gen_ai.client.operation.duration": {
+    unit: "s",
+    always: ["gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model"],
+    failed: ["error.type"],
+  },
+};
+type Point = Readonly<{ attributes: Span["attributes"]; count: string }>;
+type Metric = Readonly<{ name: string; unit: string; histogram: Readonly<{ dataPoints: readonly Point[] }> }>;
+const keysOf = ({ attributes: list }: Pick<Span, "attributes">): readonly string[] => list.map(({ key }) => key);
+const filled = ({ attributes: list }: Pick<Span, "attributes">): boolean => list.every(({ value }) => Object.values(value)[0] !== "");
+
+test("W433 every span and metric has what the conventions require of its kind, whether it went well or not", async () => {
+  const { url, got } = await collector();
+  const stand = await openStand({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: url } });
+  expect((await stand.runtime.run("clerk", "look").result).ending).toBe("completed");
+  const { session } = await stand.runtime.run("clerk", "look again").result;
+  const entries: Entry[] = [];
+  for await (const entry of stand.runtime.inspect.events(session)) entries.push(entry);
+  await stand.close();
+  const sent = spansIn(got);
+
+  // the same turn, gone wrong in each of its parts, and one that this process heard only the end of
+  const failing = entries.map((entry): Entry => {
+    const { event: e } = entry;
+    if (e.kind === "model.replied") {
+      const { iteration, attempt, purpose } = e;
+      const how = { error: "down", broke: false, again: false, model: null, transient: true, status: null, retryAfterMs: null, dueAt: null };
+      return { ...entry, event: { kind: "model.failed", iteration, attempt, purpose, ...how } };
+    }
+    if (e.kind === "act.ended") return { ...entry, event: { ...e, outcome: { kind: "failed", error: "no" } } };
+    return e.kind === "turn.ended" ? { ...entry, event: { ...e, ending: "failed" } } : entry;
+  });
+  const fold = spanFold();
+  const folded = failing.map((entry) => fold(entry, CLERK));
+  const alone = entries.flatMap((entry) => (entry.event.kind === "turn.ended" ? spanFold()(entry, CLERK).spans : []));
+  const spans = [...sent, ...folded.flatMap((one) => one.spans), ...alone];
+  expect(new Set(spans.map(({ name }) => name.split(" ")[0]))).toEqual(new Set(Object.keys(REQUIRED)));
+  for (const span of spans) {
+    const { kind, always, failed } = REQUIRED[span.name.split(" ")[0] ?? ""] ?? { kind: 0, always: ["nothing"], failed: [] };
+    const isBad = span.status.code === 2;
+    expect([span.name, span.kind, filled(span)]).toEqual([span.name, kind, true]);
+    expect(keysOf(span)).toEqual(expect.arrayContaining([...always, ...(isBad ? failed : [])]));
+    expect([span.name, isBad]).toEqual([span.name, keysOf(span).includes("error.type")]);
+  }
+  expect(spans.filter(({ status }) => status.code === 2).map(({ name }) => name.split(" ")[0])).toEqual(
+    expect.arrayContaining(Object.keys(REQUIRED)),
+  );
+
+  const metrics = got.flatMap(({ path, text }) =>
+    path === "/v1/metrics" ? (JSON.parse(text).resourceMetrics[0].scopeMetrics[0].metrics as readonly Metric[]) : [],
+  );
+  expect(new Set(metrics.map(({ name }) => name))).toEqual(new Set(Object.keys(METRICS)));
+  for (const { name, unit, histogram } of metrics) {
+    expect([name, unit]).toEqual([name, METRICS[name]?.unit]);
+    for (const point of histogram.dataPoints)
+      expect(keysOf(point)).toEqual(expect.arrayContaining([...(METRICS[name]?.always ?? ["nothing"])]));
+  }
+  const durations = folded.flatMap((one) => one.durations);
+  expect(durations.length).toBeGreaterThan(0);
+  for (const one of durations) expect(keysOf(one)).toContain("error.type");
+});
+test.each([
+  ["anthropic/claude-x", "anthropic", "claude-x"],
+  ["openai/gpt-x", "openai", "gpt-x"],
+  ["openai-chat/gpt-x", "openai", "gpt-x"],
+  ["google/gemini-x", "gcp.gemini", "gemini-x"],
+  ["openrouter/vendor/model", "openrouter", "vendor/model"],
+  ["ollama/llama", "ollama", "llama"],
+])("W433 %s is told as %s, by the conventions' own name of a provider", async (model, provider, name) => {
+  const stand = await openStand();
+  const { session } = await stand.runtime.run("clerk", "hello").result;
+  const entries: Entry[] = [];
+  for await (const entry of stand.runtime.inspect.events(session)) entries.push(entry);
+  await stand.close();
+  const fold = spanFold();
+  const turn = entries.flatMap((entry) => fold(entry, { name: "clerk", model }).spans).at(-1);
+  expect(turn !== undefined && attributes(turn)).toMatchObject({ "gen_ai.provider.name": provider, "gen_ai.request.model": name });
 });

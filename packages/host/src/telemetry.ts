@@ -4,6 +4,7 @@
  *
  * W83 a turn is a trace: its span, one for each model call and one for each tool call below it. Their ids are made from session, turn and entry, so that the
  *     same turn, driven on by another process, is the same trace.
+ * W433 every span and metric has what the conventions require of its kind, and the conventions' own name of a provider where they have one.
  * W84 no word of a person, a model or a tool is in it: names, counts, times and endings only.
  * W85 what cannot be sent is dropped and counted, what waits to be sent is bounded, and nothing that an agent does waits for it.
  */
@@ -29,12 +30,15 @@ export type Span = Readonly<{
 
 export type Telemetry = Readonly<{
   /** An entry that became durable in a session driven here. */
-  hear(entry: Entry, agent: string): void;
+  hear(entry: Entry, agent: AgentFacts): void;
   /** Sends what waits; never rejects. */
   flush(): Promise<void>;
   lost(): number;
   close(): Promise<void>;
 }>;
+
+/** `model`: `provider/name`, as the agent has it. */
+export type AgentFacts = Readonly<{ name: string; model: string }>;
 
 export type Settings = Readonly<{
   traces: string | null;
@@ -110,7 +114,7 @@ type Duration = Tokens;
 const NOTHING: Folded = { spans: [], tokens: [], durations: [] };
 
 /** Entries of any sessions in order; what is kept of a session ends with its turn. */
-export function spanFold(): (entry: Entry, agent: string) => Folded {
+export function spanFold(): (entry: Entry, agent: AgentFacts) => Folded {
   const turns = new Map<string, Turn>();
   return (entry, agent) => {
     const { stream, at, seq, event: e } = entry;
@@ -144,26 +148,42 @@ export function spanFold(): (entry: Entry, agent: string) => Folded {
   };
 }
 
-function turnSpan({ stream, at }: Entry, e: Extract<JournalEvent, { kind: "turn.ended" }>, agent: string, turn: Turn | undefined): Span {
+/** What the conventions call a provider; any other has the name that it has here. */
+const PROVIDERS: Readonly<Record<string, string>> = { "openai-chat": "openai", google: "gcp.gemini" };
+function modelAttributes(model: string): readonly Attribute[] {
+  const [provider = "", ...rest] = model.split("/");
+  const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : provider;
+  return [text("gen_ai.provider.name", known ?? provider), text("gen_ai.request.model", rest.join("/"))];
+}
+const modelName = (model: string): string => model.split("/").slice(1).join("/");
+
+function turnSpan(
+  { stream, at }: Entry,
+  e: Extract<JournalEvent, { kind: "turn.ended" }>,
+  agent: AgentFacts,
+  turn: Turn | undefined,
+): Span {
   const trace = id(32, stream, e.turn);
   const isBad = e.ending === "failed" || e.ending === "timed-out";
   return {
     traceId: trace,
     spanId: id(16, trace, "turn"),
     parentSpanId: "",
-    name: `invoke_agent ${agent}`,
+    name: `invoke_agent ${agent.name}`,
     kind: 1,
     startTimeUnixNano: nanos(turn?.startedAt ?? at - e.activeMs),
     endTimeUnixNano: nanos(at),
     attributes: [
       text("gen_ai.operation.name", "invoke_agent"),
-      text("gen_ai.agent.name", agent),
+      ...modelAttributes(agent.model),
+      text("gen_ai.agent.name", agent.name),
       text("gen_ai.conversation.id", stream),
       whole("gen_ai.usage.input_tokens", e.usage.input),
       whole("gen_ai.usage.output_tokens", e.usage.output),
       whole("orgate.turn", e.turn),
       whole("orgate.iterations", e.iterations),
       text("orgate.ending", e.ending),
+      ...(isBad ? [text("error.type", e.ending)] : []),
     ],
     status: isBad ? { code: 2, message: e.ending } : { code: 0 },
   };
@@ -174,18 +194,14 @@ function modelSpan(turn: Turn, session: SessionId, at: number, e: Asked): Folded
   const { asked } = turn;
   turn.asked = null;
   if (asked === null) return NOTHING;
-  const [provider = "", ...rest] = asked.model.split("/");
-  const common = [
-    text("gen_ai.operation.name", "chat"),
-    text("gen_ai.provider.name", provider),
-    text("gen_ai.request.model", rest.join("/")),
-  ];
+  const common = [text("gen_ai.operation.name", "chat"), ...modelAttributes(asked.model)];
+  const failed = e.kind === "model.failed" ? [text("error.type", "model-failed")] : [];
   const usage = e.kind === "model.replied" ? e.usage : null;
   const span: Span = {
     traceId: turn.trace,
     spanId: id(16, turn.trace, "model", asked.seq),
     parentSpanId: turn.span,
-    name: `chat ${rest.join("/")}`,
+    name: `chat ${modelName(asked.model)}`,
     kind: 3,
     startTimeUnixNano: nanos(asked.at),
     endTimeUnixNano: nanos(at),
@@ -193,7 +209,7 @@ function modelSpan(turn: Turn, session: SessionId, at: number, e: Asked): Folded
       ...common,
       text("gen_ai.conversation.id", session),
       ...(usage === null ? [] : [whole("gen_ai.usage.input_tokens", usage.input), whole("gen_ai.usage.output_tokens", usage.output)]),
-      ...(e.kind === "model.replied" ? [texts("gen_ai.response.finish_reasons", [e.finish])] : [text("error.type", "model-failed")]),
+      ...(e.kind === "model.replied" ? [texts("gen_ai.response.finish_reasons", [e.finish])] : failed),
     ],
     status: e.kind === "model.replied" ? { code: 0 } : { code: 2, message: "model-failed" },
   };
@@ -201,7 +217,7 @@ function modelSpan(turn: Turn, session: SessionId, at: number, e: Asked): Folded
     usage === null
       ? []
       : (["input", "output"] as const).map((type) => ({ attributes: [...common, text("gen_ai.token.type", type)], value: usage[type] }));
-  return { spans: [span], tokens, durations: [{ attributes: common, value: (at - asked.at) / 1_000 }] };
+  return { spans: [span], tokens, durations: [{ attributes: [...common, ...failed], value: (at - asked.at) / 1_000 }] };
 }
 
 function toolSpan(turn: Turn, at: number, e: Extract<JournalEvent, { kind: "act.ended" }>): Folded {
@@ -233,7 +249,7 @@ function toolSpan(turn: Turn, at: number, e: Extract<JournalEvent, { kind: "act.
 
 const MOST_WAITING = 2_048;
 const BOUNDS_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
-const BOUNDS_TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
+const BOUNDS_TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
 export function openTelemetry(settings: Settings, now: () => number): Telemetry {
   const fold = spanFold();

@@ -50,9 +50,10 @@ async function look(directory: string, tell: (told: Told) => void): Promise<Veri
       torn: null,
     });
     const { streams, entries, commits, writers, erased } = found.counts;
-    const problems = found.problems.slice(0, MOST_PROBLEMS).map((problem) => `${problemName(problem)}: ${problem.reason}`);
+    const rows = found.firstBad === null ? store.wrongRows(Date.now()).map((name) => `${name}: it is not what the entries make of it`) : [];
+    const problems = [...found.problems.map((problem) => `${problemName(problem)}: ${problem.reason}`), ...rows].slice(0, MOST_PROBLEMS);
     const { length: textless } = found.textless;
-    return { ok: found.firstBad === null, streams, entries, commits, writers, erased, head: headText(found.head), textless, problems };
+    return { ok: problems.length === 0, streams, entries, commits, writers, erased, head: headText(found.head), textless, problems };
   } finally {
     await store.close();
   }

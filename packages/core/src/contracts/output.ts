@@ -3,7 +3,7 @@
  *
  * T61 output that is too long or not of its format is not made up: the call is what it was, the output is withheld, and the model is told why.
  */
-import type { Json } from "../vocab/index.ts";
+import { type Json, readJson } from "../vocab/index.ts";
 import { readXml } from "./xml.ts";
 
 export type Format = "json" | "xml" | "csv" | "jsonl" | "text";
@@ -23,15 +23,21 @@ export function parseOutput(text: string, format: Format, truncated: boolean): P
   }
 }
 
+function mustRead(text: string): Json {
+  const read = readJson(text);
+  if (read.kind === "json") return read.value;
+  throw new Error(`${read.detail} (line ${read.line})`);
+}
+
 function structured(text: string, format: Exclude<Format, "text">): Json {
   switch (format) {
     case "json":
-      return JSON.parse(text) as Json;
+      return mustRead(text);
     case "jsonl":
       return text
         .split("\n")
         .filter((line) => line.trim() !== "")
-        .map((line) => JSON.parse(line) as Json);
+        .map(mustRead);
     case "csv":
       return rowsOf(text);
     case "xml":

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Action, digest } from "../vocab/index.ts";
-import { actionDigest, actionDigests } from "./request.ts";
+import { type Action, callId, digest, type ProposedCall, type Tool } from "../vocab/index.ts";
+import { actionDigest, actionDigests, contract } from "./request.ts";
 
 const hash = (text: string) => digest(`<${text}>`);
 const name = fc.constantFrom("a", "b", "a:b", "");
@@ -20,3 +20,17 @@ test("P2 a digest that is remembered is the one that would be made: nobody and n
       for (const [what, who] of asked) expect(remembering(what, who)).toBe(actionDigest(what, who, hash));
     }),
   ));
+
+test("T444 a tool whose own code throws while a call is checked refuses that call, in words", () => {
+  const call: ProposedCall = { id: callId("1.0"), tool: "t", text: "{}", args: { kind: "json", value: {} } } as ProposedCall;
+  const boom = (): never => {
+    throw new Error("the link was exchanged");
+  };
+  const tool = (own: object): Tool =>
+    ({ name: "t", effects: [], check: (args: object) => ({ kind: "valid", args }), ...own }) as unknown as Tool;
+  for (const own of [{ check: boom }, { resource: boom }])
+    expect(contract(call, tool(own), null)).toMatchObject({
+      kind: "refused",
+      verdict: { kind: "deny", by: "contract", reason: "the arguments cannot be checked: the link was exchanged" },
+    });
+});

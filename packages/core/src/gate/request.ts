@@ -42,12 +42,17 @@ export function contract(call: ProposedCall, tool: Tool | null, toolDigest: Dige
   });
   if (tool === null) return refuse("there is no such tool");
   if (call.args.kind === "not-json") return refuse(`the arguments are not JSON: ${call.args.detail}`);
-  const checked = tool.check(edited ?? call.args.value);
-  if (checked.kind === "refused") return refuse(checked.reason);
-  if (checked.kind === "invalid") return refuse(`the arguments do not fit: ${checked.issues.join("; ")}`);
-  const args = frozenCopy(checked.args);
-  const inexact = inexactNumbers(call.text, args);
-  return { kind: "fits", action: { ...bare, args, inexact, resource: tool.resource(args) } };
+  try {
+    const checked = tool.check(edited ?? call.args.value);
+    if (checked.kind === "refused") return refuse(checked.reason);
+    if (checked.kind === "invalid") return refuse(`the arguments do not fit: ${checked.issues.join("; ")}`);
+    const args = frozenCopy(checked.args);
+    const inexact = inexactNumbers(call.text, args);
+    return { kind: "fits", action: { ...bare, args, inexact, resource: tool.resource(args) } };
+  } catch (error) {
+    // the tool's own code: a throw must refuse this call, not leave its turn in the middle (T444)
+    return refuse(`the arguments cannot be checked: ${(error instanceof Error ? error.message : String(error)).toWellFormed()}`);
+  }
 }
 
 type Who = Readonly<{ agent: string; onBehalfOf: string }>;

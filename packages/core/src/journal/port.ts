@@ -6,6 +6,7 @@
  */
 import type {
   ApprovalId,
+  Digest,
   Entry,
   Epoch,
   Intent,
@@ -43,7 +44,8 @@ export type Append = Readonly<{
   /** Sessions that begin in the same transaction: whoever takes them first holds them. Refused when one is there already. */
   opens?: readonly Begin[];
   /** What these events count, by whom; and what nobody else may have counted since it was read: refused with `counters-moved` otherwise. */
-  counts?: Readonly<{ owner: string; add: readonly Count[]; unless: readonly CountRead[] }>;
+  /** `before`: buckets before this one are of no more use. */
+  counts?: Readonly<{ owner: string; add: readonly Count[]; unless: readonly CountRead[]; before: number }>;
   /** Put into the inboxes of other sessions in the same transaction; one that is known already is left as it is. */
   tells?: readonly Intent[];
 }>;
@@ -57,6 +59,8 @@ export type Journal = Readonly<{
   append(append: Append): Promise<Seq>;
   /** Entries after `after`, in order, chain checked, at most `most`. Rejects with `entry-bad` or `entry-erased`. */
   read(stream: StreamId, after: Seq, most: number): Promise<readonly Entry[]>;
+  /** The hash of one entry; null where there is none. Whoever kept a fold finds out by it whether the fold still fits. */
+  hashAt(stream: StreamId, at: Seq): Promise<Digest | null>;
   /** Rejects with `session-held` while the process that holds it lives. */
   take(session: SessionId): Promise<Hold>;
   release(hold: Hold): Promise<void>;
@@ -73,9 +77,9 @@ export type Journal = Readonly<{
   question(approval: ApprovalId): Promise<readonly ListedQuestion[]>;
   /** Open unknowns of any session that such a call looks like, oldest first, as of now: a decision is made in one go, and cannot wait. */
   unknownsLike(sought: Likeness): readonly OpenUnknown[];
-  /** What everybody else has counted, as of now, like `unknownsLike`. Only what is kept (`keepCounts`) is there. */
+  /** What everybody else has counted, as of now, like `unknownsLike`. Only what is kept (`keepCounts`) is there; NaN where that time has been swept away and must be kept anew. */
   counted(sought: CountSought): Lately;
-  /** From now on these are counted, in every process; what the last day brought is counted from the entries. Known ones are left as they are. */
+  /** From now on these are counted, in every process; what the last day brought is counted from the entries. Known ones are left as they are, but for what is missing of that day. */
   keepCounts(names: readonly string[], now: Millis): Promise<void>;
   /** Is one of these a member of a trusted set of the project, as of now? In any case of letters, unless they count. */
   isKnown(set: string, values: readonly string[], cased: boolean): boolean;

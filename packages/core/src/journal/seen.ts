@@ -20,19 +20,27 @@ import {
   type WriterId,
 } from "../vocab/index.ts";
 
-export type Seen =
+/** A commit of another writer, or an entry of a stream that gives authority. */
+export type SeenPlace =
   | Readonly<{ kind: "writer"; name: WriterId; number: number; hash: Digest }>
   | Readonly<{ kind: "stream"; name: StreamId; number: number; hash: Digest }>;
+
+export type Seen =
+  | SeenPlace
+  /** Not of others: a sum over the rows of open unknowns that this writer has put and taken away, keyed, so that only the project itself can check it. */
+  | Readonly<{ kind: "sum"; name: typeof UNKNOWNS; number: 0; hash: Digest }>;
+
+export const UNKNOWNS = "unknowns";
 
 export const FULL_EVERY = 32;
 
 /** Streams whose end decides what people and programs may do. */
 export const BOUND_STREAMS: readonly StreamId[] = Object.freeze([ACCESS, ERASURES, GRANTS, HALT, KEYS, KNOWN, POLICY, TRUST]);
 
-const MARK = { writer: "@", stream: "#" } as const;
+const MARK = { writer: "@", stream: "#", sum: "=" } as const;
 export const seenName = ({ kind, name }: Pick<Seen, "kind" | "name">): string => `${name}${MARK[kind]}`;
 
-/** `<writer>@<number>:<hash>` and `<stream>#<seq>:<hash>`, sorted, joined by commas; empty when there is nothing to say. */
+/** `<writer>@<number>:<hash>`, `<stream>#<seq>:<hash>` and `unknowns=0:<sum>`, sorted, joined by commas; empty when there is nothing to say. */
 export const seenText = (all: readonly Seen[]): string =>
   all
     .map((one) => `${seenName(one)}${one.number}:${one.hash}`)
@@ -43,6 +51,11 @@ export function parseSeen(text: string): readonly Seen[] | null {
   if (text === "") return [];
   const all: Seen[] = [];
   for (const part of text.split(",")) {
+    const sum = /^unknowns=0:([0-9a-f]{64})$/.exec(part)?.[1];
+    if (sum !== undefined) {
+      all.push({ kind: "sum", name: UNKNOWNS, number: 0, hash: digest(sum) });
+      continue;
+    }
     const m = /^([\w.-]{1,100})([@#])([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(part);
     if (m?.[1] === undefined || m[4] === undefined) return null;
     const at = { number: Number(m[3]), hash: digest(m[4]) };
@@ -52,6 +65,6 @@ export function parseSeen(text: string): readonly Seen[] | null {
 }
 
 /** What is to be said now: everything at times, otherwise what is not as it was said last. */
-export function toSay(now: readonly Seen[], said: ReadonlyMap<string, Digest>, number: number): readonly Seen[] {
+export function toSay(now: readonly SeenPlace[], said: ReadonlyMap<string, Digest>, number: number): readonly SeenPlace[] {
   return number % FULL_EVERY === 0 ? now : now.filter((one) => said.get(seenName(one)) !== one.hash);
 }

@@ -28,7 +28,7 @@ import type { Keyring } from "./keys.ts";
 import { policyProof, type Textless } from "./policy-texts.ts";
 import type { Records } from "./port.ts";
 import type { Head, WriterHead } from "./seal.ts";
-import { parseSeen, type Seen, seenName } from "./seen.ts";
+import { parseSeen, type SeenPlace, seenName } from "./seen.ts";
 
 export type Problem =
   | Readonly<{ kind: "entry"; stream: StreamId; seq: Seq; reason: string }>
@@ -165,7 +165,8 @@ function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: H
     if (own === undefined) hashes.set(writer, [c.hash]);
     else own.push(c.hash);
     if (!late)
-      for (const one of parseSeen(c.seen) ?? []) seen.set(`${seenName(one)}${one.number}`, { ...one, by: { writer, number: c.number } });
+      for (const one of parseSeen(c.seen) ?? [])
+        if (one.kind !== "sum") seen.set(`${seenName(one)}${one.number}`, { ...one, by: { writer, number: c.number } });
     const ranges = parseRanges(c.ranges);
     if (ranges === null) return;
     sealed.push({ writer, number: c.number, ranges, root: c.root });
@@ -211,7 +212,7 @@ function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: H
 }
 
 /** What one commit says it has seen. */
-type Sighting = Seen & Readonly<{ by: Readonly<{ writer: WriterId; number: number }> }>;
+type Sighting = SeenPlace & Readonly<{ by: Readonly<{ writer: WriterId; number: number }> }>;
 
 /** What somebody's seal names and is not there, or is another. */
 function* missed(

@@ -16,6 +16,8 @@ import {
   escapeHidden,
   escapeHiddenLines,
   fileLine,
+  grantText,
+  isRefusal,
   type JournalEvent,
   MICROS_PER_CENT,
   type Outcome,
@@ -88,7 +90,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
         return [live("?", "warn", `${e.approval}: ${e.asks.map(({ question }) => escapeHidden(question)).join(" · ")}${touches}`)];
       }
       case "approval.answered":
-        if (e.answer.kind === "deny") waiting.delete(e.approval);
+        if (isRefusal(e.answer)) waiting.delete(e.approval);
         return [live("!", "accent", `${principalName(e.by)} answered ${e.approval}: ${answerText(e.answer)}`)];
       case "approval.expired":
         waiting.delete(e.approval);
@@ -112,7 +114,7 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           line(
             "!",
             "accent",
-            `${principalName(e.by)} granted ${escapeHidden(e.tool)} to ${escapeHidden(e.agent)} (${e.grant}, this ${e.scope})`,
+            `${principalName(e.by)} granted ${escapeHidden(e.tool)} to ${escapeHidden(e.agent)} (${e.grant}): ${grantText(e)}`,
           ),
         ];
       case "grant.revoked":
@@ -444,6 +446,8 @@ function answerText(answer: Answer): string {
       return "approved";
     case "deny":
       return `denied, ${escapeHidden(answer.reason)}`;
+    case "withdraw":
+      return `withdrawn, ${escapeHidden(answer.reason)}`;
     case "edit":
       return `approved with other arguments: ${escapeHidden(canonical(answer.args))}`;
     case "grant":

@@ -10,6 +10,7 @@ import {
   knowledgeId,
   label,
   millis,
+  readJson,
   SCOPES,
   type Scope,
   type StoredItem,
@@ -66,12 +67,9 @@ export const toLine = (item: StoredItem): string => `${canonical({ format: LINES
 export type ReadLine = Readonly<{ kind: "item"; item: StoredItem } | { kind: "wrong"; detail: string }>;
 
 export function readLine(given: string): ReadLine {
-  let value: unknown;
-  try {
-    value = JSON.parse(given);
-  } catch {
-    return { kind: "wrong", detail: "it is not JSON" };
-  }
+  const json = readJson(given);
+  if (json.kind === "not-json") return { kind: "wrong", detail: `it is not JSON: ${json.detail}` };
+  const { value } = json;
   const { format, ...fields } = (typeof value === "object" && value !== null ? value : {}) as Readonly<Record<string, unknown>>;
   if (format !== LINES_FORMAT) return { kind: "wrong", detail: `its format is not ${LINES_FORMAT}` };
   const read = line.safeParse(fields);

@@ -9,6 +9,7 @@ import type { Message } from "../reason/port.ts";
 import {
   type Action,
   type Aims,
+  type Digest,
   type Facts,
   isKnowledgeTool,
   type Json,
@@ -31,13 +32,18 @@ type Call = Extract<Action, { kind: "call" }>;
 export type AimsOf = (s: State, t: Turn | null, action: Action, lately: Facts["lately"]) => Aims;
 const NOTHING: Aims = Object.freeze({ targets: {}, outgoing: {} });
 
+type Index = { readonly tools: Digest; at: number; known: number; readonly seen: Seen };
+/** What was seen in a conversation: it goes on with the state from one drive to the next, and ends with it. */
+const INDEXES = new WeakMap<readonly Message[], Index>();
+
 /** One per drive: what was seen is indexed as it comes, and only for agents with a tool that aims at something. */
 export function aiming(p: Needs): AimsOf {
-  let index: { readonly of: readonly Message[]; at: number; known: number; readonly seen: Seen } | null = null;
   const requests = new WeakMap<Turn, { readonly words: number; readonly request: Request }>();
 
   function seenIn(s: State): Seen {
-    if (index === null || index.of !== s.messages) index = { of: s.messages, at: 0, known: 0, seen: seenIndex() };
+    const kept = INDEXES.get(s.messages);
+    const index: Index = kept?.tools === p.tools.digest ? kept : { tools: p.tools.digest, at: 0, known: 0, seen: seenIndex() }; // other tools have other labels
+    if (index !== kept) INDEXES.set(s.messages, index);
     for (; index.at < s.messages.length; index.at += 1) {
       const message = s.messages[index.at];
       if (message?.role === "tool") index.seen.add(message.text, labelsOfTool(p, s, message.tool));

@@ -2,7 +2,7 @@ import { hash as nodeHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { memoryDisk, openMemory } from "../testing/memory-journal.ts";
 import { type Digest, digest, type Hash, keyId, millis, writerId } from "../vocab/index.ts";
-import { countsOf } from "./counting.ts";
+import { countingTime, countsOf } from "./counting.ts";
 
 const sha256: Hash = (text): Digest => digest(nodeHash("sha256", text, "hex"));
 
@@ -44,4 +44,27 @@ test("G82 a counter that is not kept yet cannot be read: whatever wanted to is d
   const counts = countsOf(store("w3").journal, now);
   expect(counts.areKept(["tokens"])).toBe(false);
   expect(() => counts.reader({ session: "a", action: "1.0" }, now())({ ...SEND, name: "tokens" })).toThrow("not counted yet");
+});
+
+test("G320 a leap forward is believed once a day has really passed, one back at once, and small steps as they come", () => {
+  const HOUR = 3_600_000;
+  let [wall, ticks] = [1_000 * HOUR, 0];
+  const time = countingTime(
+    () => millis(wall),
+    () => ticks,
+  );
+  const pass = (ms: number, leap = 0): number => {
+    wall += ms + leap;
+    ticks += ms;
+    return time() / HOUR;
+  };
+  expect(pass(HOUR)).toBe(1_001);
+  expect(pass(HOUR, 72 * HOUR)).toBe(1_002); // not believed
+  expect(pass(HOUR, -72 * HOUR)).toBe(1_003);
+  expect(pass(HOUR, 72 * HOUR)).toBe(1_004);
+  expect(pass(12 * HOUR, 24 * HOUR)).toBe(1_016); // a second leap: from here on a day again
+  expect(pass(23 * HOUR)).toBe(1_039);
+  expect(pass(HOUR)).toBe(1_040 + 96);
+  expect(pass(HOUR, -200 * HOUR)).toBe(1_041 + 96 - 200);
+  expect(pass(HOUR, 30_000) - (1_042 + 96 - 200)).toBeCloseTo(30_000 / HOUR);
 });

@@ -5,7 +5,7 @@
  */
 import { bucketOf, type Count, type CountRead, spanOf, sumOf } from "../journal/counts.ts";
 import type { Append, Journal } from "../journal/port.ts";
-import type { Counter, Lately, Millis } from "../vocab/index.ts";
+import { type Counter, type Lately, type Millis, millis } from "../vocab/index.ts";
 
 /** Whose: a session's action. */
 export type Whose = Readonly<{ session: string; action: string }>;
@@ -37,9 +37,37 @@ export type CountsPort = Readonly<{
 type Reading = Readonly<{ sought: Sought; day: number; others: number }>;
 type Session = { readonly aside: Map<string, readonly Aside[]>; readonly reads: Map<string, Map<string, Reading>> };
 
+const DAY_MS = 86_400_000;
+const SLACK_MS = 60_000;
+
+/**
+ * The time that hours and days are counted by. A leap forward of the wall is believed only once a day has really passed since (`elapsed`): until then
+ * what happened before it is still of the last day. A leap back is believed at once: more is counted then, never less (G320).
+ */
+export function countingTime(now: () => Millis, elapsed: () => number): () => Millis {
+  let offset = now() - elapsed();
+  let leap: Readonly<{ offset: number; at: number }> | null = null;
+  return () => {
+    const ticks = elapsed();
+    const found = now() - ticks;
+    if (found > offset + SLACK_MS && (leap === null || found > leap.offset + SLACK_MS)) leap = { offset: found, at: ticks };
+    if (found <= offset + SLACK_MS || (leap !== null && ticks - leap.at >= DAY_MS)) {
+      offset = found;
+      leap = null;
+    }
+    return millis(Math.floor(ticks + offset));
+  };
+}
+
 const keyOf = ({ name, agent, value }: Sought): string => `${name}\n${agent}\n${value}`;
 
-export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCounts">, now: () => Millis): CountsPort {
+/** `elapsed`: milliseconds that really pass, also while the machine sleeps; without it the wall is believed. */
+export function countsOf(
+  journal: Pick<Journal, "writer" | "counted" | "keepCounts">,
+  wall: () => Millis,
+  elapsed: () => number = wall,
+): CountsPort {
+  const now = countingTime(wall, elapsed);
   const kept = new Set<string>();
   const own = new Map<string, Map<number, number>>();
   const aside = new Map<string, number>(); // over all sessions
@@ -76,9 +104,13 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
 
   function read(whose: Whose, sought: Sought, at: Millis): Lately {
     if (!kept.has(sought.name)) throw new Error(`\`${sought.name}\` is not counted yet`);
-    const span = spanOf(at);
+    const span = spanOf(Math.min(at, now())); // a session's own time may be ahead, after a clock that was: the others' is not
     const key = keyOf(sought);
     const theirs = others(sought, span);
+    if (Number.isNaN(theirs.day)) {
+      kept.delete(sought.name); // kept anew before the next decision
+      throw new Error(`\`${sought.name}\` has to be counted anew`);
+    }
     const mine = sumOf(rowsOf(own.get(key)), span);
     const mineToBe = (aside.get(key) ?? 0) - asideFor(sessions.get(whose.session)?.aside.get(whose.action), key);
     const { reads } = of(whose.session);
@@ -142,7 +174,7 @@ export function countsOf(journal: Pick<Journal, "writer" | "counted" | "keepCoun
           seen,
         })),
       );
-      return { owner: owner, add: counts, unless };
+      return { owner: owner, add: counts, unless, before: spanOf(now()).day };
     },
     begun(all, { owner: as, add: counts }) {
       for (const whose of all) {

@@ -43,7 +43,7 @@ import { emptyState, evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
 import { haltOn, haltWaitedFor, heldBack, isBeginning, restsOn, scopesOf } from "./halting.ts";
 import { ears } from "./hearing.ts";
-import { digestsOfActions, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
+import { digestsOfActions, isDoubtedAsBefore, judge, lapsedGrant, questionDigest, targetsOf } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
 import { RECALLING } from "./looking-up.ts";
 import { nextRetry } from "./mending.ts";
@@ -325,7 +325,18 @@ export async function drive(
     const { decided, asks, again } = gated;
     const digest = questionDigest(t, decided.action, decided.digest, p.hash);
     const { expiresAt } = expiry(asks, time());
-    record({ kind: "approval.asked", approval: p.ids.approval(), action, digest, asks, expiresAt, again });
+    const why = again ?? lapsedGrant(p, s, t, decided, time());
+    const targets = targetsOf(p, decided.action);
+    record({
+      kind: "approval.asked",
+      approval: p.ids.approval(),
+      action,
+      digest,
+      asks,
+      expiresAt,
+      again: why,
+      ...(targets === null ? {} : { targets }),
+    });
     return true;
   }
 

@@ -195,7 +195,7 @@ export function evolve(s: State, entry: Entry): State {
         if (e.id.startsWith("summary:")) summaryDenied(s, t);
       });
     case "approval.asked":
-      return inTurn(s, (t) => asked(t, e, entry.at));
+      return inTurn(s, (t) => asked(s, t, e, entry.at));
     case "approval.answered":
       return inTurn(s, (t) => answered(s, t, e));
     case "approval.expired":

@@ -27,6 +27,7 @@ import type {
 } from "../vocab/index.ts";
 import type { BreakersPort } from "./breakers.ts";
 import type { CountsPort } from "./counting.ts";
+import type { FoldCache } from "./fold-cache.ts";
 
 export type Clock = Readonly<{
   /** The wall's time: it may jump. */
@@ -110,6 +111,8 @@ export type Ports = Readonly<{
   breakers: BreakersPort;
   /** What is counted over hours and days. */
   counts: CountsPort;
+  /** Folds of sessions that this process has left; `NO_FOLDS` keeps none. */
+  folds: FoldCache;
   /** How a model that refused for the moment is asked again. */
   modelRetry: ModelRetry;
   /** When the model is left alone after it kept failing. */

@@ -53,6 +53,9 @@ export function toResult(
   const words = ending === null ? waiting : ENDINGS[ending];
   const usage = at?.usage ?? NO_USAGE;
   const lost = at === null ? 0 : at.lost.input + at.lost.output;
+  const { messages } = s;
+  const said = messages.length;
+  let conversation: readonly Message[] | null = null;
   return {
     session: s.session,
     parent: s.parent?.session ?? null,
@@ -69,8 +72,12 @@ export function toResult(
     durationMs: at?.activeMs ?? 0,
     calls: at?.calls ?? 0,
     questions,
-    unknowns: [...s.unknowns.values()],
-    conversation: s.messages,
+    unknowns: [...s.unknowns.values()].map((one) => ({ ...one })),
+    /** As of now: the session goes on in the same list, which only grows. Copied for whoever looks, and once. */
+    get conversation() {
+      conversation ??= messages.slice(0, said);
+      return conversation;
+    },
     warnings,
   };
 }

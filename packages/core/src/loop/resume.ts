@@ -22,6 +22,7 @@ import {
 import { cleanHistory } from "./cleaning.ts";
 import type { Held } from "./drive.ts";
 import { emptyState, evolve, fold } from "./evolve.ts";
+import type { Fold } from "./fold-cache.ts";
 import { checkHistory } from "./history.ts";
 import type { Ports } from "./ports.ts";
 import type { State } from "./state.ts";
@@ -56,19 +57,32 @@ export async function beginSession(p: Pick<Ports, "journal" | "ids" | "counters"
   return { state: emptyState(session, opened, p.counters), hold, begin: [opened, takenEvent(p, hold)], left: { running: 0 } };
 }
 
-/** Rejects with `session-held` while its holder lives, with `session-unknown`, or with whatever is wrong with its entries. */
-export async function takeSession(p: Pick<Ports, "journal" | "counters">, session: SessionId, agent: AgentFacts): Promise<Held> {
+/**
+ * Rejects with `session-held` while its holder lives, with `session-unknown`, or with whatever is wrong with its entries.
+ * `left` is the fold of whoever left the session a moment ago.
+ */
+export async function takeSession(p: Taking, session: SessionId, agent: AgentFacts, left: Fold | null = null): Promise<Held> {
   if ((await p.journal.session(session)) === null) throw new FaultError({ kind: "session-unknown", session });
   const hold = await p.journal.take(session);
   try {
-    const state = await readState(p, session, p);
-    if (state.agent.name !== agent.name) throw new FaultError({ kind: "agent-other", session, agent: state.agent.name });
+    const state = await heldState(p, session, left ?? p.folds.take(session));
+    if (state.agent.name !== agent.name) {
+      p.folds.put(await p.folds.mark(state));
+      throw new FaultError({ kind: "agent-other", session, agent: state.agent.name });
+    }
     const changed: readonly JournalEvent[] = canonical(agent) === canonical(state.agent) ? [] : [{ kind: "agent.changed", agent }];
     return { state, hold, begin: [takenEvent(p, hold), ...changed], left: { running: 0 } };
   } catch (error) {
     await p.journal.release(hold);
     throw error;
   }
+}
+
+type Taking = Pick<Ports, "journal" | "counters" | "folds">;
+
+/** L320 where this process left it, with what others have appended since; else from its first entry on. */
+async function heldState(p: Taking, session: SessionId, fold: Fold | null): Promise<State> {
+  return fold === null || !(await p.folds.fits(fold)) ? readState(p, session, p) : foldOn(p, fold.state, ALL);
 }
 
 /** The fold of a whole stream, or of its first entries, without holding it. */
@@ -81,13 +95,42 @@ export async function readState(
   const state = fold(first, counters);
   if (state === null)
     throw new FaultError({ kind: "entry-bad", stream: session, seq: seq(1), detail: "a session starts with `session.opened`" });
-  for (let chunk: readonly Entry[] = first; chunk.length === CHUNK; ) {
-    chunk = state.seq === upTo ? [] : await p.journal.read(session, state.seq, Math.min(CHUNK, upTo - state.seq));
+  return first.length === CHUNK ? foldOn(p, state, upTo) : state;
+}
+
+async function foldOn(p: { readonly journal: Pick<Journal, "read"> }, state: State, upTo: Seq): Promise<State> {
+  for (let isMore = state.seq < upTo; isMore; ) {
+    const chunk = await p.journal.read(state.session, state.seq, Math.min(CHUNK, upTo - state.seq));
     for (const entry of chunk) evolve(state, entry);
+    isMore = chunk.length === CHUNK && state.seq < upTo;
   }
   return state;
 }
 const CHUNK = 2_000;
+
+/** The entries of a session from its last `turn.started` on; all but the first where there was no turn. Read from the end, so that no more is read than that turn has. */
+export async function readLastTurn(p: Reading, session: SessionId): Promise<readonly Entry[]> {
+  const pages: (readonly Entry[])[] = [];
+  let size = 32;
+  for (let end: number = (await p.journal.session(session))?.seq ?? 0; end > 1; size *= 2) {
+    const start = Math.max(1, end - size);
+    const page = await p.journal.read(session, seq(start), end - start);
+    const first = page.findLastIndex(({ event }) => event.kind === "turn.started");
+    pages.push(first < 0 ? page : page.slice(first));
+    if (first >= 0) break;
+    end = start;
+  }
+  return pages.toReversed().flat();
+}
+type Reading = { readonly journal: Pick<Journal, "read" | "session"> };
+
+/** The fold of a session's opening and its last turn: what is asked, decided and used in that turn, without what was said before it. */
+export async function readTurn(p: Reading, session: SessionId): Promise<State> {
+  const opened = await p.journal.read(session, seq(0), 1);
+  const state = fold([...opened, ...(await readLastTurn(p, session))]);
+  if (state === null) throw new FaultError({ kind: "session-unknown", session });
+  return state;
+}
 const ALL: Seq = seq(Number.MAX_SAFE_INTEGER);
 
 export const takenEvent = (p: Pick<Ports, "journal">, hold: Hold): JournalEvent => ({

@@ -1,4 +1,4 @@
-/** From the conversation to a request, and the request's digest. The digest rolls over the messages once each, however long the run. */
+/** From the conversation to a request, and the request's digest. The digest rolls over the messages once each, however many turns there are. */
 import { type Attachment, canonical, type Digest, type Hash, type OutputSpec, type ToolSpec, ZERO } from "../vocab/index.ts";
 import type { Message, ModelRequest, Words } from "./port.ts";
 import { shown, type Window } from "./window.ts";
@@ -19,11 +19,19 @@ export type PromptParts = Readonly<{
   attempt: number;
 }>;
 
+/** How far the digest of a conversation has come: it goes on with the conversation from one drive to the next. */
+const ROLLED = new WeakMap<readonly Message[], { count: number; spoken: Digest }>();
+
+function spokenIn(messages: readonly Message[], hash: Hash): Digest {
+  const at = ROLLED.get(messages) ?? { count: 0, spoken: ZERO };
+  for (; at.count < messages.length; at.count += 1) at.spoken = hash(`${at.spoken}\n${canonical(saidIn(messages[at.count], hash))}`);
+  ROLLED.set(messages, at);
+  return at.spoken;
+}
+
 export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRequest; digest: Digest } {
-  let count = 0;
-  let spoken: Digest = ZERO;
   return ({ system, context, messages, window, tools, toolsDigest, output, model, temperature, maxOutputTokens, attempt }) => {
-    for (; count < messages.length; count += 1) spoken = hash(`${spoken}\n${canonical(saidIn(messages[count], hash))}`);
+    const spoken = spokenIn(messages, hash);
     const { from, task } = window;
     const asked = output === null ? {} : { output: output.digest };
     const answer = output === null ? null : ({ kind: "text", schema: output.schema } as const);

@@ -257,6 +257,22 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await b.journal.read(S2, seq(0), 10)).toEqual([]);
   });
 
+  rule(
+    "J320 the hash of an entry is told by its place, the same to every process; where there is no entry there is none",
+    async (store) => {
+      const a = await store.open();
+      const hold = await a.journal.take(S1);
+      await a.journal.append(append(hold, 0, [opened("echo"), note("one")]));
+      const b = await store.open();
+      for (const { seq: at, entryHash } of b.records.entries(S1)) {
+        expect(await a.journal.hashAt(S1, at)).toBe(entryHash);
+        expect(await b.journal.hashAt(S1, at)).toBe(entryHash);
+      }
+      for (const at of [0, 3]) expect(await b.journal.hashAt(S1, seq(at))).toBe(null);
+      expect(await b.journal.hashAt(S2, seq(1))).toBe(null);
+    },
+  );
+
   rule("J2 an append on another sequence number is refused and says where the stream is", async (store) => {
     const { journal } = await store.open();
     await journal.append(append(NOTES, 0, [note(1), note(2)]));
@@ -848,6 +864,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
       owner,
       add: [{ ...counter, by: 1, at }],
       unless: [{ ...counter, day, not: owner, seen }],
+      before: day,
     });
     await a.journal.keepCounts(["calls:look"], at);
     await a.journal.append({ ...append(one, 0, [opened("echo")]), counts: begin("a", 0) });

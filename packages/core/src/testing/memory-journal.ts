@@ -31,7 +31,7 @@ import {
   type OpenUnknown,
   type Records,
   type SealPorts,
-  type Seen,
+  type SeenPlace,
   type SessionPage,
   type SessionSummary,
   type StoredCommit,
@@ -199,13 +199,13 @@ function listUnknowns(disk: MemoryDisk, session: SessionId, events: readonly Sta
 }
 
 /** Other writers, and the streams that give authority, as they stood before these entries. */
-function seenOn(disk: MemoryDisk, writer: WriterId, fresh: readonly (readonly StoredEntry[])[]): readonly Seen[] {
-  const streams = BOUND_STREAMS.flatMap((name): readonly Seen[] => {
+function seenOn(disk: MemoryDisk, writer: WriterId, fresh: readonly (readonly StoredEntry[])[]): readonly SeenPlace[] {
+  const streams = BOUND_STREAMS.flatMap((name): readonly SeenPlace[] => {
     const before = fresh.find(([first]) => first?.stream === name)?.[0];
     const at = before === undefined ? disk.heads.get(name) : { seq: before.seq - 1, hash: before.previous };
     return at === undefined || at.seq === 0 ? [] : [{ kind: "stream", name, number: at.seq, hash: at.hash }];
   });
-  const writers = [...disk.commits].flatMap(([name, commits]): readonly Seen[] => {
+  const writers = [...disk.commits].flatMap(([name, commits]): readonly SeenPlace[] => {
     const last = commits.at(-1);
     return name === writer || last === undefined ? [] : [{ kind: "writer", name, number: last.number, hash: last.hash }];
   });
@@ -419,6 +419,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
         checkEnd(stream, last === undefined ? before : { seq: last.seq, hash: last.entryHash }, disk.heads.get(stream) ?? EMPTY_STREAM);
       return entries;
     },
+    hashAt: async (stream, at) => disk.entries.get(stream)?.[at - 1]?.entryHash ?? null,
     async take(session) {
       check();
       const row = disk.holds.get(session);

@@ -6,8 +6,8 @@
 import { type KnowledgeDefinition, knowledgeOf } from "../agents/agent-knowledge.ts";
 import { toolbox } from "../agents/define-tool.ts";
 import { toolsOf } from "../agents/delegate-tool.ts";
-import { type Row, tableGate } from "../gate/table.ts";
-import { type StandingGrant, unseal } from "../journal/index.ts";
+import type { Row } from "../gate/table.ts";
+import { type Journal, type StandingGrant, unseal } from "../journal/index.ts";
 import { type Knowledge, noKnowledge } from "../knowledge/port.ts";
 import { chargesOf } from "../loop/agent-facts.ts";
 import { breakersOf } from "../loop/breakers.ts";
@@ -15,6 +15,7 @@ import { countsOf } from "../loop/counting.ts";
 import { followChild, goUp } from "../loop/delegating.ts";
 import { drive, type Held } from "../loop/drive.ts";
 import { fold } from "../loop/evolve.ts";
+import { type FoldCache, NO_FOLDS } from "../loop/fold-cache.ts";
 import { ordersOf } from "../loop/orders.ts";
 import { outputsOf } from "../loop/outputs.ts";
 import type { Live, Ports } from "../loop/ports.ts";
@@ -57,6 +58,7 @@ import {
 import type { CrashPoint } from "./arbitraries.ts";
 import { type ManualClock, manualClock } from "./clock.ts";
 import { type MemoryDisk, type MemoryStore, memoryDisk, openMemory } from "./memory-journal.ts";
+import { type WorldPolicies, worldGate } from "./world-gate.ts";
 
 /** Everything is permitted: a policy like any other, and the journal shows it. */
 export const PERMIT_ALL: readonly Row[] = Object.freeze([{ id: "permit-all", action: "*", verdict: "allow" }]);
@@ -67,6 +69,9 @@ export type WorldOptions = Readonly<{
   tools?: readonly Tool[];
   middleware?: readonly Middleware[];
   rows?: readonly Row[];
+  /** Cedar in the place of `rows`: what it permits is all there is, thinking and answering included. */
+  policies?: WorldPolicies;
+  /** Groups of people, by person. */
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
   /** Shown with the input of every turn that `run` or `say` begins. */
@@ -89,6 +94,8 @@ export type WorldOptions = Readonly<{
   others?: Readonly<Record<string, OtherAgent>>;
   /** The first process dies at the first of these, the second at the second, … */
   crashes?: readonly CrashPoint[];
+  /** Folds that the next process finds; none unless given. A process keeps the fold of each drive that it brought to its end. */
+  folds?: (journal: Journal) => FoldCache;
   /** A chance to break a port on purpose: mutation tests hand in what must be noticed. */
   spoil?: (ports: Ports) => Ports;
 }>;
@@ -136,8 +143,6 @@ class Crash extends Error {
   override readonly name = "Crash";
 }
 
-/** People may answer, unless a world's own rows say who. */
-const APPROVING: Row = { id: "people", action: "approve", verdict: "allow" };
 const ROOT = "tester";
 const USER: Principal = { kind: "user", id: "ann" };
 
@@ -147,8 +152,8 @@ export function world(options: WorldOptions): World {
   const disk = memoryDisk();
   const clock = manualClock();
   const live: Live[] = [];
-  const people = rows.some((row) => row.action === "approve") ? [] : [APPROVING];
-  const gate = tableGate([...people, ...rows], hash, options.groups);
+  const { policies, groups } = options;
+  const gate = worldGate({ hash, rows, policies, groups, agents: { ...options.others, [ROOT]: options } });
   const cast = new Map(Object.entries<OtherAgent>({ ...options.others, [ROOT]: options }).map(([name, one]) => [name, castOf(name, one)]));
   let booted = 0;
   let counter = 0;
@@ -221,6 +226,7 @@ export function world(options: WorldOptions): World {
       orders: ordersOf(store.journal, clock.now),
       breakers: breakersOf(store.journal, { now: clock.now, hash, self: { kind: "system", id: store.journal.writer } }),
       counts: countsOf(store.journal, clock.now),
+      folds: options.folds?.(store.journal) ?? NO_FOLDS,
       modelRetry: DEFAULT_MODEL_RETRY,
       modelBreaker: DEFAULT_BREAKER,
       authenticate: () => ({ kind: "genuine" }),
@@ -256,8 +262,12 @@ export function world(options: WorldOptions): World {
 
   async function driveHeld(p: Ports, session: SessionId, cancel: AbortSignal): Promise<State> {
     const held = await takeSession(p, session, factsOf(session));
-    const state = await drive(p, held, held.state.turn?.limits ?? limits, cancel);
-    await p.journal.release(held.hold);
+    return left(p, held, await drive(p, held, held.state.turn?.limits ?? limits, cancel));
+  }
+  async function left(p: Ports, { hold }: Held, state: State): Promise<State> {
+    const fold = await p.folds.mark(state);
+    await p.journal.release(hold);
+    p.folds.put(fold);
     return state;
   }
   const agentOf = (session: SessionId): string => disk.sessions.get(session)?.agent ?? ROOT;
@@ -281,9 +291,7 @@ export function world(options: WorldOptions): World {
         if (take === null) return await takeUp(ports, cancel);
         const p = ports(ROOT);
         const held = await take(p);
-        const state = await drive(p, held, limits, cancel);
-        await p.journal.release(held.hold);
-        return state;
+        return await left(p, held, await drive(p, held, limits, cancel));
       } catch (error) {
         if (!dead()) throw error;
         if (open !== null && !disk.sessions.has(open)) return survive(start, cancel); // it died before anything of it was durable

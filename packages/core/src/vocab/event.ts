@@ -6,6 +6,7 @@ import type { Attachment } from "./attachment.ts";
 import type { Allotment, Prices } from "./budget.ts";
 import type { Json, JsonObject } from "./canonical.ts";
 import type { ContextPlan } from "./context.ts";
+import type { Targets } from "./coverage.ts";
 import type { Ending } from "./ending.ts";
 import type {
   AccessId,
@@ -165,6 +166,8 @@ export type SessionEvent =
       asks: readonly Ask[];
       expiresAt: Millis | null;
       again: string | null;
+      /** Of a call: the values of its targets. Absent: more than can be shown. */
+      targets?: Targets;
     }>
   /** `counts` are the policies whose question this person may answer; `digest` is what the answer is good for. */
   | Readonly<{
@@ -474,6 +477,10 @@ export type GrantFacts = Readonly<{
   session: SessionId | null;
   turn: number | null;
   until: Millis | null;
+  /** What was shown of the call (`coverage.ts`). Absent in grants from before these were kept: they cover the very same call only. */
+  targets?: Targets | null;
+  labels?: readonly Label[];
+  survives?: readonly Label[];
 }>;
 
 /** A path below `policies/`, or `FILE#AGENT` for the rules of an agent's own file; and its text's digest. `texts: true` of an entry: all its texts are stored. */

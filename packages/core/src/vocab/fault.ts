@@ -9,6 +9,7 @@ export type Fault =
   | { readonly kind: "entry-erased"; readonly stream: StreamId; readonly seq: Seq }
   | { readonly kind: "append-conflict"; readonly stream: StreamId; readonly expected: Seq; readonly found: Seq }
   | { readonly kind: "journal-unwritable"; readonly detail: string }
+  | { readonly kind: "journal-replaced"; readonly file: string; readonly how: "removed" | "replaced" | "emptied" }
   | { readonly kind: "journal-doubted"; readonly what: string; readonly detail: string }
   | { readonly kind: "journal-unreadable"; readonly file: string; readonly detail: string }
   | { readonly kind: "history-invalid"; readonly index: number; readonly detail: string }
@@ -113,6 +114,11 @@ export function describe(f: Fault): { readonly message: string; readonly hint: s
       return line(
         `the journal cannot be written: ${f.detail}`,
         "nothing was run after the last durable entry; mend the disk, then `orgate sessions resume`",
+      );
+    case "journal-replaced":
+      return line(
+        `\`${f.file}\` was ${f.how} while this process used it, so what it writes may be lost`,
+        "nothing more is run here; stop every orgate process of the project, put the files back together, run `orgate journal verify --head`, then start again",
       );
     case "journal-doubted":
       return line(

@@ -4,6 +4,7 @@ export * from "./base64.ts";
 export * from "./budget.ts";
 export * from "./canonical.ts";
 export * from "./context.ts";
+export * from "./coverage.ts";
 export * from "./duration.ts";
 export * from "./edit.ts";
 export * from "./ending.ts";

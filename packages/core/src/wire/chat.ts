@@ -8,7 +8,7 @@
  * W36 exactly one `ChatChunk` with `done: true` per request on every ending, after all its other messages, with the whole text; after a failure then `Error` with `LOOP_ERROR`.
  */
 import * as z from "zod";
-import type { IntentId } from "../vocab/index.ts";
+import { type IntentId, readJson } from "../vocab/index.ts";
 import { type Decision, followTurn, type LiveSign, type TurnSign } from "./turn.ts";
 
 const chatSend = z.strictObject({ type: z.literal("ChatSend"), id: z.string().max(200), content: z.string().min(1).max(1_000_000) });
@@ -48,13 +48,9 @@ export type ReadChat = Readonly<{ kind: "message"; message: ChatClientMessage } 
 
 export function readChatMessage(text: string): ReadChat {
   const refused = (message: string): ReadChat => ({ kind: "refused", error: chatError(null, "PARSE_ERROR", message) });
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return refused("the message is not JSON");
-  }
-  const read = chatClientMessage.safeParse(value);
+  const json = readJson(text);
+  if (json.kind === "not-json") return refused(`the message is not JSON: ${json.detail}`);
+  const read = chatClientMessage.safeParse(json.value);
   if (read.success) return { kind: "message", message: read.data };
   const [issue] = read.error.issues;
   return refused(

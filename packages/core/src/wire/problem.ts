@@ -50,6 +50,7 @@ const FAULTS: Readonly<Record<Fault["kind"], number>> = Object.freeze({
   "entry-erased": 410,
   "append-conflict": 409,
   "journal-unwritable": 503,
+  "journal-replaced": 503,
   "journal-doubted": 503,
   "journal-unreadable": 503,
   "history-invalid": 422,
@@ -87,6 +88,7 @@ const FAULTS: Readonly<Record<Fault["kind"], number>> = Object.freeze({
 
 /** Their message names a place on the machine: it is for its logs. */
 const OF_THE_MACHINE: ReadonlySet<Fault["kind"]> = new Set([
+  "journal-replaced",
   "journal-unreadable",
   "journal-unwritable",
   "file-bad",

@@ -10,7 +10,7 @@
  * W24 a request carries an id of the client's; the same id of the same person is one request, also over another connection.
  */
 import * as z from "zod";
-import type { Entry, Millis, Seq, StreamId } from "../vocab/index.ts";
+import { type Entry, type Millis, readJson, type Seq, type StreamId } from "../vocab/index.ts";
 import { type Problem, problemSchema, unreadable, wireProblem } from "./problem.ts";
 import * as s from "./shapes.ts";
 
@@ -157,15 +157,14 @@ export const readServerFrame = (text: string): ReadFrame<ServerFrame> => readFra
 export const frameText = (frame: ServerFrame | ClientFrameInput): string => JSON.stringify(frame);
 
 function readFrame<Frame>(schema: z.ZodType<Frame>, text: string): ReadFrame<Frame> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { kind: "refused", id: null, problem: wireProblem("bad-request", "the frame is not JSON", "one JSON object per frame") };
+  const json = readJson(text);
+  if (json.kind === "not-json") {
+    const problem = wireProblem("bad-request", `the frame is not JSON: ${json.detail}`, "one JSON object per frame");
+    return { kind: "refused", id: null, problem };
   }
-  const read = schema.safeParse(value);
+  const read = schema.safeParse(json.value);
   if (read.success) return { kind: "frame", frame: read.data };
-  return { kind: "refused", id: idIn(value), problem: unreadable("the frame", read.error) };
+  return { kind: "refused", id: idIn(json.value), problem: unreadable("the frame", read.error) };
 }
 
 /** So that whoever asked is told, even where the rest could not be read. */

@@ -18,6 +18,7 @@ import {
 } from "@orgate/core/testing";
 import {
   callId,
+  ERASURES,
   type Fault,
   intentId,
   isFault,
@@ -246,6 +247,17 @@ test("G4 open unknowns are listed again from the entries where the table is miss
   await looking.close();
   const second = open(directory);
   expect(second.journal.unknownsLike(sought)).toEqual(before);
+  expect(second.alarms.acknowledge({ by: "ana", reason: "made again" })).toMatchObject([{ what: "table `unknowns`" }]);
+  const erasure = {
+    kind: "content.erased",
+    stream: session,
+    first: seq(2),
+    last: seq(2),
+    by: { kind: "user", id: "ana" },
+    reason: "",
+  } as const;
+  const on = { stream: ERASURES, after: seq(0), hold: null, consumes: [], unlessHalted: [] };
+  await second.journal.append({ ...on, events: [{ at: millis(3_000), event: erasure }] });
   await second.erase(session, seq(2), seq(2));
   expect(second.journal.unknownsLike(sought)).toEqual([]);
 });

@@ -7,6 +7,8 @@
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type Append,
@@ -45,6 +47,7 @@ import {
   epoch,
   type Fault,
   FaultError,
+  isFault,
   isSessionStream,
   type KeyId,
   millis,
@@ -61,11 +64,14 @@ import { type Alarms, openAlarms } from "./sqlite-alarms.ts";
 import type { NewBlob } from "./sqlite-blobs.ts";
 import { type Bonds, openBonds } from "./sqlite-bonds.ts";
 import { claimsOf } from "./sqlite-claims.ts";
+import { wrongTables } from "./sqlite-compare.ts";
 import { wrongCounts } from "./sqlite-counts.ts";
+import { guardFiles } from "./sqlite-files.ts";
 import { wrongKnown } from "./sqlite-known.ts";
 import { type HoldRow, openReader, type SqliteReader, type StoredPlace, sha256, type Tally } from "./sqlite-reader.ts";
-import { messageOf, openDatabase, placesIn, type Synchronous, writing } from "./sqlite-schema.ts";
+import { messageOf, openDatabase, placesIn, type Synchronous, strangeIn, writing } from "./sqlite-schema.ts";
 import { openSeals, UNPROVED } from "./sqlite-seals.ts";
+import { openSums, type Sums } from "./sqlite-sums.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite-thread.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite-unknowns.ts";
 import { type Erased, type Owner, openWriter, type SealedAppend } from "./sqlite-writer.ts";
@@ -90,6 +96,7 @@ export type ReadStore = Readonly<{
   journal: Pick<
     Journal,
     | "read"
+    | "hashAt"
     | "session"
     | "find"
     | "sessions"
@@ -111,7 +118,7 @@ export type ReadStore = Readonly<{
   alarms: Alarms;
   /** The last commit of each writer: what `verify --head` compares. */
   head(): Head;
-  /** Rows that decisions rest on and that are not what the entries make of them: `counter NAME`, `set NAME`. Empty when all is well. */
+  /** Rows beside the entries that are not what the entries make of them: `row KEY of table NAME`, `counter NAME`, `set NAME`. Empty when all is well. */
   wrongRows(now: number): readonly string[];
   /** The living process that holds a session. Only as true as the moment: what must be sure of it takes the session. */
   holder(session: SessionId): Holder | null;
@@ -156,8 +163,10 @@ export function openReadStore({ directory, create = false, trust = null }: ReadO
   const places = placesIn(directory);
   const db = openDatabase(places, { create, synchronous: "full", maxPages: null });
   const alarms = openAlarms(directory);
+  raiseStrange(db, alarms);
   const reader = openReader(db, places, (records) => (trust === null ? UNPROVED : openSeals({ db, trust, records, alarms, hash: sha256 })));
-  const inbox = openInbox(db, places.database, openWriter(db, places), () => mustBeTrusted(alarms));
+  const writer = openWriter(db, places);
+  const inbox = openInbox(db, places.database, writer, () => mustBeTrusted(alarms));
   return {
     journal: { ...readingPart(reader), watch: (changed) => inbox.watchChanges(() => changed(null)) },
     inbox,
@@ -169,7 +178,7 @@ export function openReadStore({ directory, create = false, trust = null }: ReadO
     holders: (sessions) => holdersOf(sessions, { owner: null, reader, slots: places.writers }),
     async close() {
       inbox.close();
-      db.close();
+      writer.close();
     },
   };
 }
@@ -182,17 +191,38 @@ export function openStore(options: StoreOptions): Store {
   const taken = closingOnError(db, () => writing(() => takeSlot(places.writers)));
   try {
     const alarms = openAlarms(directory);
+    raiseStrange(db, alarms);
     const reader = openReader(db, places, (records) => openSeals({ db, trust: options.trust, records, alarms, hash: sha256 }));
     const owner: Owner = { writer: taken.writer, incarnation: writing(() => nextIncarnation(db, taken.writer)), pid: process.pid };
     const writer: AnyWriter = thread === "main" ? openWriter(db, places) : openWriterThread({ places, open });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
+    const confirm = guardFiles([taken.file]).check;
     const inbox = openInbox(db, places.database, writer, () => mustBeTrusted(alarms));
     const [told, watchOthers] = [inbox.wake, inbox.watchChanges];
-    const bonds = orDoubted(alarms.standing().length > 0 ? alarms : null, () =>
-      openBonds({ db, owner: owner.writer, seals: reader.seals, trust: reader.seals.trust(), alarms, hash: sha256 }),
-    );
-    const journal = openJournal({ reader, writer, ports, owner, alarms, bonds, isAlive, blobKey: options.blobKey, told, watchOthers });
+    const under = { db, owner: owner.writer, trust: reader.seals.trust(), alarms };
+    const { bonds, sums } = orDoubted(alarms.standing().length > 0 ? alarms : null, () => {
+      const opened = {
+        bonds: openBonds({ ...under, seals: reader.seals, hash: sha256 }),
+        sums: openSums({ ...under, key: options.blobKey }),
+      };
+      opened.sums.check();
+      return opened;
+    });
+    const journal = openJournal({
+      reader,
+      writer,
+      ports,
+      owner,
+      alarms,
+      bonds,
+      sums,
+      isAlive,
+      blobKey: options.blobKey,
+      told,
+      watchOthers,
+      confirm,
+    });
     let closing: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await journal.close();
@@ -218,6 +248,7 @@ export function openStore(options: StoreOptions): Store {
       async checkWritable() {
         journal.check();
         await writer.probe();
+        await probeDisk(directory);
       },
       erase: async (stream, first, last, waitMs = 5_000) => writer.erase({ stream, first, last, waitMs }),
       close: () => (closing ??= close()),
@@ -226,6 +257,21 @@ export function openStore(options: StoreOptions): Store {
     taken.free();
     db.close();
     throw error;
+  }
+}
+
+/** More than a journal's own files have to spare: a change in place does not notice a full disk. */
+const PROBE_BYTES = 256 * 1024;
+
+/** W71 a file is written, put on disk and taken away again. */
+async function probeDisk(directory: string): Promise<void> {
+  const file = join(directory, `.probe-${process.pid}-${randomBytes(4).toString("hex")}`);
+  try {
+    await writeFile(file, new Uint8Array(PROBE_BYTES), { flag: "wx", mode: 0o600, flush: true });
+  } catch (error) {
+    throw new FaultError({ kind: "journal-unwritable", detail: messageOf(error) }, error);
+  } finally {
+    await rm(file, { force: true });
   }
 }
 
@@ -241,15 +287,18 @@ type JournalParts = Readonly<{
   owner: Owner;
   alarms: Alarms;
   bonds: Bonds;
+  sums: Sums;
   isAlive: (hold: HoldRow) => boolean;
   blobKey: string | Uint8Array;
   /** An append has put something into the inbox of this session. */
   told: (session: SessionId) => void;
   watchOthers: Inbox["watchChanges"];
+  /** Throws unless this process's own lock is still the file that others look at. */
+  confirm: () => void;
 }>;
 
 function openJournal(parts: JournalParts): Journal & { check(): void } {
-  const { reader, writer, ports, owner, alarms, bonds, isAlive, blobKey, told, watchOthers } = parts;
+  const { reader, writer, ports, owner, alarms, bonds, sums, isAlive, blobKey, told, watchOthers, confirm } = parts;
   const known = new Map<StreamId, Known>();
   const held = new Map<SessionId, Epoch>();
   const onlookers = new Set<(stream: StreamId | null) => void>();
@@ -333,6 +382,7 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
     ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value, questions: waiting, unknowns: open });
     const listed = value !== null && (summary === null || summary.state !== value.state || summary.agent !== value.agent);
     const under = isSession && hold !== null ? hold.epoch : null;
+    const forgets = events.flatMap(({ event: e }) => (e.kind === "content.erased" && isSessionStream(e.stream) ? [e.stream] : []));
     return {
       stream,
       head,
@@ -350,6 +400,8 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
       summary: value === null ? null : { value, listed },
       questions: changesOf(questions, waiting),
       unknowns: unknownChanges(unknowns, open),
+      moves: forgets.reduce((sum, one) => sum + sums.delta(reader.unknowns.ofSession(one), NOTHING_UNKNOWN), sums.delta(unknowns, open)),
+      forgets,
       deadLetters: line === null ? NO_CHANGES : deadLetterChanges(line.session, line.agent, sealed, () => reader.newestFirst(stream)),
     };
   }
@@ -373,20 +425,24 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
           whose.push(...sealed.map(() => w));
           firsts.set(w, sealed[0]?.entries[0]?.seq ?? seq(0));
         } catch (error) {
+          if (isFault(error, "journal-unreadable")) throw error; // not this append's own trouble: nothing can be written on what cannot be read
           w.failed(error);
         }
       }
       if (appends.length === 0) return;
       const entries = appends.map((a) => a.entries);
       const at = millis(entries.reduce((latest, es) => Math.max(latest, es.at(-1)?.at ?? 0), 0));
-      const seen = bonds.toSay(last.number + 1);
+      const moves = appends.reduce((sum, a) => sum + a.moves, 0n);
+      const seen = [...bonds.toSay(last.number + 1), ...sums.toSay(last.number + 1, moves)];
       const sealed = sealCommit(last, at, entries, ports, seen);
       tried = sealed.hash;
       const answer = writer.commit({ appends, commit: sealed, owner });
       const result = answer instanceof Promise ? await answer : answer;
       if (result.kind === "done") {
+        confirm();
         last = { number: sealed.number, hash: sealed.hash };
         bonds.said(seen);
+        sums.said(moves);
         reader.seals.vouch(appends.flatMap((a) => a.entries.map((e) => e.entryHash)));
         for (const [stream, now] of ahead) if (!isSessionStream(stream) || held.has(stream)) known.set(stream, now);
         for (const [w, first] of firsts) w.done(first);
@@ -437,6 +493,10 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
         if (queue.push({ append, done, failed }) === 1 && !busy) schedule();
       }),
     ...readingPart(reader),
+    unknownsLike(sought) {
+      sums.check();
+      return reader.unknowns.like(sought);
+    },
     async take(session) {
       check();
       for (;;) {
@@ -480,6 +540,11 @@ function openJournal(parts: JournalParts): Journal & { check(): void } {
   };
 }
 
+/** A table that is gone, or a trigger or view that is not ours: what is made again or changed behind our back hides something. */
+function raiseStrange(db: DatabaseSync, alarms: Alarms): void {
+  for (const { what, detail } of strangeIn(db)) alarms.raise(what, detail);
+}
+
 /** What is known to be wrong is told with what to do about it. */
 function orDoubted<T>(standing: Alarms | null, open: () => T): T {
   try {
@@ -519,6 +584,7 @@ function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> 
       }
       return entries;
     },
+    hashAt: async (stream, at) => reader.hashAt(stream, at),
     session: async (session) => reader.session(session),
     find: async (external) => reader.find(external),
     sessions: async (page) => reader.sessions(page),
@@ -539,7 +605,11 @@ function readingPart(reader: SqliteReader): Omit<ReadStore["journal"], "watch"> 
 function wrongRows(db: DatabaseSync, { records }: SqliteReader, now: number): readonly string[] {
   db.exec("BEGIN");
   try {
-    return [...wrongCounts(db, records, now).map((name) => `counter ${name}`), ...wrongKnown(db, records).map((set) => `set ${set}`)];
+    return [
+      ...wrongTables(db, records),
+      ...wrongCounts(db, records, now).map((name) => `counter ${name}`),
+      ...wrongKnown(db, records).map((set) => `set ${set}`),
+    ];
   } finally {
     if (db.isTransaction) db.exec("COMMIT");
   }

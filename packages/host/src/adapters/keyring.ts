@@ -66,9 +66,20 @@ export type ProjectKeys = Readonly<{
 }>;
 type KeyName = "root" | `writer-${string}`;
 
-/** The keys of a project, made when there are none. `dir` is `<project>/.orgate/keys`. */
+/**
+ * The keys of a project, made when there are none. `dir` is `<project>/.orgate/keys`.
+ * J440 keys of a journal that is there already are not made again: what they were is in its entries, and others would prove nothing.
+ */
 export function openProjectKeys(dir: string, maker: KeyMaker): ProjectKeys {
   const file = (name: string) => join(dir, `${name}.key`);
+  const lost = ["root", "blobs"].map(file).find((path) => !existsSync(path));
+  const journal = join(dirname(dir), "journal.db");
+  if (lost !== undefined && existsSync(journal))
+    throw keyBad(
+      lost,
+      "it is gone, and the journal was made with it",
+      `restore \`keys/\` from a copy; or begin a new journal, which knows nothing of the old one: \`mv ${dirname(dir)} ${dirname(dir)}.lost\``,
+    );
   const open = (path: string) => openKey(path, maker) ?? createKey(path, maker);
   open(file("root"));
   return {

@@ -3,6 +3,7 @@
  *
  * T146 Nobody is sent to a sign-in by a run: without tokens a server that wants them is refused, with what to do. Tokens lie in the person's
  *      own folder, readable by them alone, by server and address: another address under the same name gets none of them. `state` is checked.
+ * T429 A sign-in begins with the newest revision of the protocol, then the earlier one: a server may speak either alone.
  * T177 Credentials of an entry go to the issuer that the entry names, and to nobody else: the server does not say who gets them.
  */
 
@@ -18,8 +19,10 @@ import type {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { FaultError } from "@orgate/core";
+import * as z from "zod";
 import type { McpAuth, McpTransport } from "./mcp-config.ts";
 import { type Reach, serverFetch } from "./mcp-fetch.ts";
+import { type Era, versionsOf } from "./mcp-versions.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 type Http = Extract<McpTransport, { kind: "http" }>;
@@ -161,28 +164,41 @@ async function signInAnew(
   const state = randomBytes(16).toString("hex");
   const sent: URL[] = [];
   const authProvider = personProvider(auth, signIns, redirectUrl, state, (to) => void sent.push(to));
-  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch, authProvider });
-  if (wanted === undefined) await knock(sdk, transport);
-  else await sdk.auth(authProvider, { serverUrl: url, scope: wanted, forceReauthorization: true, fetchFn: fetch });
-  const [to] = sent;
+  const open = (): StreamableHTTPClientTransport =>
+    new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch, authProvider });
+  const transport = wanted === undefined ? await knock(sdk, open) : open();
+  if (wanted !== undefined) await sdk.auth(authProvider, { serverUrl: url, scope: wanted, forceReauthorization: true, fetchFn: fetch });
+  const to = sent.at(-1);
   if (to === undefined) throw usage("it wants nobody to sign in", "run an agent");
   const back = await authorize(to);
   if (back.get("state") !== state) throw usage("the sign-in came back with another `state` than it was sent with", "try it again");
   await transport.finishAuth(back);
 }
 
-/** As far as the first thing that it wants a sign-in for. */
-async function knock(sdk: Sdk, transport: StreamableHTTPClientTransport): Promise<void> {
-  const client = new sdk.Client({ name: "orgate", version: "1" });
+/** As far as the first thing that it wants a sign-in for; the connection that was told so. */
+async function knock(sdk: Sdk, open: () => StreamableHTTPClientTransport): Promise<StreamableHTTPClientTransport> {
+  const tryEra = async (era: Era): Promise<StreamableHTTPClientTransport> => {
+    const transport = open();
+    const client = new sdk.Client({ name: "orgate", version: "1" }, versionsOf(era));
+    try {
+      await client.connect(transport);
+      await client.request({ method: "tools/list", params: {} }, anything);
+    } catch (error) {
+      if (!isSignInNeeded(error)) throw error;
+    } finally {
+      await client.close().catch(() => {});
+    }
+    return transport;
+  };
   try {
-    await client.connect(transport);
-    await client.listTools();
+    return await tryEra("newest");
   } catch (error) {
-    if (!isSignInNeeded(error)) throw error;
-  } finally {
-    await client.close().catch(() => {});
+    return tryEra("earlier").catch(() => {
+      throw error; // what the newest revision was answered is what the server has to say
+    });
   }
 }
+const anything = z.looseObject({});
 
 /** By name: a run does not load the client to look at an error of another. */
 export const isSignInNeeded = (error: unknown): boolean => {

@@ -185,6 +185,8 @@ export function differences(accepted: Catalogue | null, now: Catalogue, hash: Ha
     const [before, after] = [was.get(tool), is.get(tool)];
     if (before === undefined) return after === undefined ? [] : [{ kind: "new", tool, now: after }];
     if (after === undefined) return [{ kind: "removed", tool, was: before }];
+    if (now.tools.filter(({ name }) => name === tool).length > 1)
+      return [{ kind: "changed", tool, was: before, now: after, parts: ["name"] }];
     if (offeredDigest(before, hash) === offeredDigest(after, hash)) return [];
     const parts = PARTS.filter((part) => canonical(before[part]) !== canonical(after[part]));
     return [{ kind: "changed", tool, was: before, now: after, parts }];
@@ -205,7 +207,7 @@ export function differenceText(d: Difference): string {
   }
 }
 const WORDS: Readonly<Record<keyof Offered, string>> = {
-  name: "name",
+  name: "it is offered more than once",
   description: "what it says it does",
   inputSchema: "its arguments",
   outputSchema: "its results",

@@ -3,16 +3,20 @@
  *
  * T138 A server asks for nothing: requests of its own (a model's words, a person's answer) are refused; it is told the project's folder only
  *      where its entry says so.
+ * T428 A call that a server answers with questions of its own (revision 2026-07-28) goes on with them declined and its state unchanged, a
+ *      bounded number of times; a question that cannot be declined ends the call as failed.
  * T139 Nothing that a server sends is larger than a limit: a message beyond it ends the connection.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import type { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { escapeHidden } from "@orgate/core";
+import type { Client, RequestOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { escapeHidden, type JsonObject } from "@orgate/core";
 import * as z from "zod";
 import { providerFor, signInsOf } from "./mcp-auth.ts";
 import { MAX_TOOLS, shortened } from "./mcp-catalogue.ts";
 import type { Launch, McpServer } from "./mcp-config.ts";
 import { MAX_MESSAGE_BYTES, type Reach, serverFetch } from "./mcp-fetch.ts";
+import { type Era, versionsOf } from "./mcp-versions.ts";
 
 /** Longer than any call may take: whoever calls has a deadline, and says when it is over. */
 const NO_TIMEOUT = 2 ** 31 - 1;
@@ -30,17 +34,14 @@ export type Settings = Readonly<{
   reach: Reach;
 }>;
 
-/** `newest`: the revision of 2026-07-28 is tried first. Over a pipe the client would start every server twice to find out. */
-export type Era = "newest" | "earlier";
-/** How long a server may take to say that it does not understand. */
-const PROBE_MS = 5_000;
-
 export type Connection = Readonly<{
   /** `tools/list`, all pages. */
   list(signal: AbortSignal): Promise<readonly unknown[]>;
   call(
     tool: string,
     args: Readonly<Record<string, unknown>>,
+    /** Sent with the call over HTTP, if the server speaks the revision that has them. */
+    headers: Readonly<Record<string, string>>,
     onProgress: (progress: Progress) => void,
     signal: AbortSignal,
   ): Promise<unknown>;
@@ -65,12 +66,19 @@ export async function connectMcp(
 ): Promise<Connection> {
   const sdk = await loadMcpClient();
   const capabilities = server.roots ? { roots: {} } : {};
-  const versions = era === "newest" ? { versionNegotiation: { mode: "auto" as const, probe: { timeoutMs: PROBE_MS } } } : {};
-  const client = new sdk.Client({ name: "orgate", version }, { capabilities, inputRequired: { autoFulfill: false }, ...versions });
-  if (server.roots) client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(root).href, name: "project" }] }));
-  client.fallbackRequestHandler = async ({ method }) => {
+  const client = new sdk.Client({ name: "orgate", version }, { capabilities, inputRequired: { autoFulfill: false }, ...versionsOf(era) });
+  const roots = { roots: [{ uri: pathToFileURL(root).href, name: "project" }] };
+  if (server.roots) client.setRequestHandler("roots/list", () => roots);
+  const refuse = (method: string): never => {
     hooks.onAsked(shortened(escapeHidden(method), 100));
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.MethodNotFound, "orgate lets no server ask a model or a person");
+  };
+  client.fallbackRequestHandler = async ({ method }) => refuse(method);
+  const answer: Answer = (method) => {
+    if (method === "roots/list" && server.roots) return roots;
+    if (method !== "elicitation/create") return refuse(method);
+    hooks.onAsked(method);
+    return { action: "decline" };
   };
   client.setNotificationHandler("notifications/tools/list_changed", () => hooks.onListChanged());
   const { transport, lastWords } = await transportOf(sdk, server.name, launch, home, reach);
@@ -91,11 +99,12 @@ export async function connectMcp(
     await client.listen({ toolsListChanged: true }, { timeout: server.connectMs, signal }).catch(() => {});
   return {
     list: (until) => listAll(client, server.connectMs, until),
-    call: (tool, args, onProgress, until) =>
-      client.request({ method: "tools/call", params: { name: tool, arguments: args } }, anything, {
+    call: (tool, args, headers, onProgress, until) =>
+      callThrough(client, { name: tool, arguments: args }, answer, {
         signal: until,
         timeout: NO_TIMEOUT,
         onprogress: ({ progress, total, message }) => onProgress({ progress, total: total ?? null, message: message ?? null }),
+        ...(client.getProtocolEra() === "modern" ? { headers } : {}),
       }),
     isOpen: () => open,
     lastWords,
@@ -104,6 +113,41 @@ export async function connectMcp(
       await client.close().catch(() => {});
     },
   };
+}
+
+/** Throws for what is not answered. */
+type Answer = (method: string) => JsonObject;
+const asking = z.looseObject({
+  resultType: z.literal("input_required"),
+  inputRequests: z.record(z.string(), z.looseObject({ method: z.string() })).default({}),
+  requestState: z.string().optional(),
+});
+const MAX_ROUNDS = 10;
+/** Before a server is asked again that only wants time. */
+const PACE_MS = 250;
+
+/** One call to its end. Its state goes back as it came; the server has said that it has not ended, so this is no second call. */
+async function callThrough(
+  client: Client,
+  params: Readonly<Record<string, unknown>>,
+  answer: Answer,
+  options: RequestOptions,
+): Promise<unknown> {
+  let more = {};
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    const given = await client.request({ method: "tools/call", params: { ...params, ...more } }, anything, {
+      ...options,
+      allowInputRequired: true,
+    });
+    const read = asking.safeParse(given);
+    if (!read.success) return given;
+    const { inputRequests, requestState } = read.data;
+    const inputResponses = Object.fromEntries(Object.entries(inputRequests).map(([name, { method }]) => [name, answer(method)]));
+    const isAsked = Object.keys(inputResponses).length > 0;
+    if (!isAsked) await sleep(PACE_MS, undefined, { signal: options.signal });
+    more = { ...(isAsked ? { inputResponses } : {}), ...(requestState === undefined ? {} : { requestState }) };
+  }
+  throw new Error(`it still asks for something after ${MAX_ROUNDS} rounds`);
 }
 
 /** No further than there may be tools: a cursor that never ends is a server's own doing. */

@@ -12,9 +12,11 @@ import { type Digest, describe, FaultError, type Hash, type JsonObject } from "@
 import type { McpInvocation, Ran } from "@orgate/core/contracts";
 import { isSignInNeeded } from "./mcp-auth.ts";
 import { type Catalogue, catalogueOf, offeredDigest, shortened } from "./mcp-catalogue.ts";
-import { type Connection, connectMcp, type Era, type Progress, type Settings } from "./mcp-client.ts";
+import { type Connection, connectMcp, type Progress, type Settings } from "./mcp-client.ts";
 import { type Env, type Launch, launchOf, type McpServer } from "./mcp-config.ts";
+import { mirroredArguments, mirrorHeaders } from "./mcp-headers.ts";
 import { answerOf } from "./mcp-result.ts";
+import type { Era } from "./mcp-versions.ts";
 
 export type LinkOptions = Readonly<{
   server: McpServer;
@@ -48,15 +50,17 @@ const FIRST_WAIT_MS = 200;
 
 export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions): McpLink {
   const pinned = new Map((accepted?.tools ?? []).map((tool) => [tool.name, offeredDigest(tool, hash)]));
+  const isHttp = server.transport.kind === "http";
+  const mirrored = new Map((isHttp ? (accepted?.tools ?? []) : []).map((tool) => [tool.name, mirroredArguments(tool.inputSchema)]));
   const flying = new Set<CallOptions>();
   /** Given up, and perhaps still waited on by other calls. */
   const stale = new Set<Connection>();
   let live: Promise<Live> | null = null;
   /** Of the last look; kept when the connection goes. */
-  let seen: ReadonlyMap<string, Digest> | null = null;
+  let seen: ReadonlyMap<string, Digest | typeof TWICE> | null = null;
   let idle: NodeJS.Timeout | null = null;
   let closed = false;
-  let era: Era = server.transport.kind === "http" ? "newest" : "earlier";
+  let era: Era = isHttp ? "newest" : "earlier";
 
   const notSent = (detail: string, hint: string): FaultError =>
     new FaultError({ kind: "unreachable", what: `mcp:${server.name}`, detail, hint });
@@ -91,7 +95,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
         await looked(connection, launch, signal);
         return { connection, launch };
       } catch (error) {
-        if (server.transport.kind === "http") era = era === "newest" ? "earlier" : "newest"; // some do not answer what they do not know
+        if (isHttp && !isRefusal(error)) era = era === "newest" ? "earlier" : "newest"; // some do not answer what they do not know
         const { detail, hint, again } = startTrouble(error, launch);
         if (tries === CONNECT_TRIES || !again || closed) throw notSent(detail, hint);
         await sleep(FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + Math.random()));
@@ -104,7 +108,7 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
     try {
       const read = catalogueOf(server.name, await connection.list(signal));
       if (typeof read === "string") throw new Error(read);
-      seen = new Map(read.tools.map((tool) => [tool.name, offeredDigest(tool, hash)]));
+      seen = digestsByName(read, hash);
     } catch (error) {
       await connection.close();
       if (isRefusal(error)) throw error;
@@ -127,10 +131,17 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
   function objection(tool: string): string | null {
     const was = pinned.get(tool);
     if (was === undefined) return `\`${tool}\` is not in the accepted catalogue of MCP server \`${server.name}\``;
+    const mirror = mirrored.get(tool) ?? [];
+    if (typeof mirror === "string") return `\`${tool}\` of MCP server \`${server.name}\` cannot be called over HTTP: ${mirror}`;
     if (seen === null || seen.get(tool) === was) return null;
-    const what = seen.has(tool) ? "is no longer what was accepted" : "is no longer offered";
+    const now = seen.get(tool);
+    const what =
+      now === undefined ? "is no longer offered" : now === TWICE ? "is offered more than once" : "is no longer what was accepted";
     return `\`${tool}\` of MCP server \`${server.name}\` ${what}: \`orgate mcp diff ${server.name}\` shows it`;
   }
+
+  const hintFor = (tool: string): string =>
+    typeof mirrored.get(tool) === "string" ? "the server has to mend its tool" : `\`orgate mcp trust ${server.name}\` accepts it`;
 
   async function call({ tool, args, timeMs, outputBytes }: Parameters<McpLink["call"]>[0], options: CallOptions): Promise<Ran> {
     const began = performance.now();
@@ -152,11 +163,13 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
         const way = connected();
         const { connection, launch } = await unlessStopped(way, signal);
         const against = objection(tool);
-        if (against !== null) return { kind: "refused", reason: against, hint: `\`orgate mcp trust ${server.name}\` accepts it` };
+        if (against !== null) return { kind: "refused", reason: against, hint: hintFor(tool) };
         try {
           const onProgress = ({ message, ...at }: Progress): void =>
             options.onProgress({ ...at, message: message === null ? null : launch.hide(message) });
-          const raw = await connection.call(tool, plain(args), onProgress, signal);
+          const mirror = mirrored.get(tool) ?? [];
+          const headers = typeof mirror === "string" ? {} : mirrorHeaders(mirror, args);
+          const raw = await connection.call(tool, plain(args), headers, onProgress, signal);
           const answer = answerOf(raw, outputBytes, launch.hide);
           if (typeof answer === "string") return stopped("connection", answer);
           return { kind: "answered", ...answer, durationMs: durationMs() };
@@ -223,6 +236,14 @@ export function mcpLink({ server, accepted, env, settings, hash }: LinkOptions):
       await letGo();
     },
   };
+}
+
+const TWICE = "twice";
+/** T445 of a name that is offered more than once nobody can tell which one would be called: it is none that was accepted. */
+function digestsByName({ tools }: Catalogue, hash: Hash): ReadonlyMap<string, Digest | typeof TWICE> {
+  const seen = new Map<string, Digest | typeof TWICE>();
+  for (const tool of tools) seen.set(tool.name, seen.has(tool.name) ? TWICE : offeredDigest(tool, hash));
+  return seen;
 }
 
 const plain = (args: JsonObject): Record<string, unknown> => ({ ...args });

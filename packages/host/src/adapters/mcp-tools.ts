@@ -11,6 +11,7 @@ import type { Ran } from "@orgate/core/contracts";
 import { type Reading, shortened, type Usable } from "./mcp-catalogue.ts";
 import type { Progress } from "./mcp-client.ts";
 import type { ToolOverride } from "./mcp-config.ts";
+import { mirroredArguments } from "./mcp-headers.ts";
 import type { CallOptions, McpLink } from "./mcp-link.ts";
 
 /** The deadline is the call's own, and comes as a signal. */
@@ -23,6 +24,8 @@ const NOTE_TEXT = 500;
 export function mcpTool(reading: Reading & Usable, link: McpLink): Tool | string {
   const { offered, digest, name, description, inputSchema, outputSchema } = reading;
   const { server } = link;
+  const mirrored = server.transport.kind === "http" ? mirroredArguments(offered.inputSchema) : [];
+  if (typeof mirrored === "string") return mirrored;
   const said: ToolOverride = { ...server.tools["*"], ...server.tools[offered.name] };
   const { resource, ...plain } = said;
   const define = (output: Usable["outputSchema"]): Tool =>

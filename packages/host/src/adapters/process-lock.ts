@@ -13,7 +13,7 @@ import { isBusy, sqliteCode } from "./sqlite-schema.ts";
 /** Locks belong to the process. A connection that nothing refers to is closed when memory is tidied up, and its lock would go with it. */
 const kept = new Set<DatabaseSync>();
 
-export type Slot = Readonly<{ writer: WriterId; free(): void }>;
+export type Slot = Readonly<{ writer: WriterId /** What is locked. */; file: string; free(): void }>;
 
 /** Long enough to outwait somebody who only looks whether the slot is free; who owns it never lets go while we wait. */
 const LOOK_MS = 20;
@@ -26,13 +26,14 @@ export function takeSlot(directory: string): Slot {
   mkdirSync(directory, { recursive: true });
   for (let n = 1; ; n += 1) {
     const writer = writerId(`w${n}`);
-    const lock = tryLock(lockFile(directory, writer));
+    const file = lockFile(directory, writer);
+    const lock = tryLock(file);
     if (lock === null) continue;
     kept.add(lock);
     const free = (): void => {
       if (kept.delete(lock)) lock.close();
     };
-    return { writer, free };
+    return { writer, file, free };
   }
 }
 

@@ -11,6 +11,7 @@ import {
   parseRanges,
   parseSeen,
   type Seen,
+  type SeenPlace,
   type StoredCommit,
   seenName,
   type Trust,
@@ -22,7 +23,7 @@ import { otherRoot, type Seals } from "./sqlite-seals.ts";
 
 export type Bonds = Readonly<{
   /** What the commit of this number says of others; each is proved before it is named. Throws when one of them has gone back. */
-  toSay(number: number): readonly Seen[];
+  toSay(number: number): readonly SeenPlace[];
   /** This was said, and is durable. */
   said(seen: readonly Seen[]): void;
 }>;
@@ -35,12 +36,12 @@ export function openBonds(needs: Needs): Bonds {
   const { writers, lastCommit, commitAt } = commitReader(db);
   const said = new Map<string, Digest>();
   /** The newest that was met of each, proved. */
-  const met = new Map<string, Seen>();
+  const met = new Map<string, SeenPlace>();
   checkBonds(needs);
 
   /** Streams first: a commit that came in between is then among those of the writers. */
-  function now(): readonly Seen[] {
-    const all: Seen[] = [];
+  function now(): readonly SeenPlace[] {
+    const all: SeenPlace[] = [];
     for (const name of BOUND_STREAMS) {
       const row = headOf.get(name);
       if (row !== undefined && Number(row.seq) > 0)
@@ -54,7 +55,7 @@ export function openBonds(needs: Needs): Bonds {
   }
 
   /** False for what is bad and was acknowledged so: it is not named. */
-  function isProved(one: Seen): boolean {
+  function isProved(one: SeenPlace): boolean {
     if (met.get(seenName(one))?.hash === one.hash) return true;
     if (one.kind === "stream") seals.prove({ stream: one.name, seq: seq(one.number), entryHash: one.hash });
     else {
@@ -87,7 +88,7 @@ export function openBonds(needs: Needs): Bonds {
 }
 const GONE = "it is missing: it was there before, while this process ran";
 
-type Sighting = Seen & Readonly<{ by: string }>;
+type Sighting = SeenPlace & Readonly<{ by: string }>;
 
 /** The newest word of every writer on each of the others: as many commits are read of each as may pass until everything is named once more. */
 function checkBonds({ db, trust, alarms, hash }: Needs): void {
@@ -96,7 +97,7 @@ function checkBonds({ db, trust, alarms, hash }: Needs): void {
   const newest = new Map<string, Sighting>();
   const bad = (writer: WriterId, number: number, why: string): void => {
     if (!trust.isRooted()) throw otherRoot();
-    const one: Seen = { kind: "writer", name: writer, number, hash: ANY };
+    const one: SeenPlace = { kind: "writer", name: writer, number, hash: ANY };
     if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
   };
   for (const writer of writers()) {
@@ -113,7 +114,7 @@ function checkBonds({ db, trust, alarms, hash }: Needs): void {
       due = c.previous;
       const by = `commit ${c.number} of writer \`${writer}\` names it`;
       for (const one of [...(parseSeen(c.seen) ?? []), ...claimed(c)])
-        if (one.number > (newest.get(seenName(one))?.number ?? 0)) newest.set(seenName(one), { ...one, by });
+        if (one.kind !== "sum" && one.number > (newest.get(seenName(one))?.number ?? 0)) newest.set(seenName(one), { ...one, by });
       if (c.number % FULL_EVERY === 0) break;
     }
   }
@@ -126,7 +127,7 @@ function checkBonds({ db, trust, alarms, hash }: Needs): void {
 }
 
 /** The entries that a commit covers are there; which they are is proved when they are read. */
-const claimed = (c: StoredCommit): readonly Seen[] =>
+const claimed = (c: StoredCommit): readonly SeenPlace[] =>
   (parseRanges(c.ranges) ?? []).map(({ stream, first, count }) => ({ kind: "stream", name: stream, number: first + count - 1, hash: ANY }));
 const ANY = "" as Digest;
 
@@ -147,10 +148,10 @@ function commitReader(db: DatabaseSync) {
   };
 }
 
-const nameOf = (one: Seen): string =>
+const nameOf = (one: SeenPlace): string =>
   one.kind === "writer" ? `commit ${one.number} of writer \`${one.name}\`` : `entry ${one.number} of stream \`${one.name}\``;
 
-const faultOf = (one: Seen, detail: string): FaultError =>
+const faultOf = (one: SeenPlace, detail: string): FaultError =>
   new FaultError(
     one.kind === "writer"
       ? { kind: "commit-bad", writer: one.name, number: one.number, detail }

@@ -68,6 +68,7 @@ export type SqliteReader = Readonly<{
   held(streams: readonly StreamId[]): ReadonlyMap<StreamId, HoldRow>;
   /** At most `most` entries, fewer than asked for when there are many; `end` when there are no more. */
   chunk(stream: StreamId, after: Seq, most: number): Chunk;
+  hashAt(stream: StreamId, at: Seq): Digest | null;
   writerHead(writer: WriterId): WriterHead;
   incarnation(writer: WriterId): number;
   session(session: SessionId): SessionSummary | null;
@@ -257,6 +258,10 @@ export function openReader(db: DatabaseSync, places: Places, sealsOf: (records: 
     stream,
     held,
     chunk,
+    hashAt(name, at) {
+      const row = safely(() => hashAt.get(name, at));
+      return row === undefined ? null : digest(String(row.entry_hash));
+    },
     writerHead(writer) {
       const row = safely(() => lastCommit.get(writer));
       return row === undefined ? FIRST_COMMIT : { number: Number(row.number), hash: digest(String(row.hash)) };

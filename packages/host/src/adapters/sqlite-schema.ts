@@ -111,6 +111,22 @@ function prepareSchema(db: DatabaseSync, places: Places): void {
   addSeen(db);
 }
 
+/** Every table there is in a journal of this version; whoever wrote a commit that names others had them all. */
+const TABLES: readonly string[] = [...SCHEMA.matchAll(/CREATE TABLE (\w+)/g)].flatMap(([, name]) => name ?? []);
+
+/** Tables that are gone, and triggers and views, which a journal has none of. */
+export function strangeIn(db: DatabaseSync): readonly Readonly<{ what: string; detail: string }>[] {
+  const all = db.prepare("SELECT type, name FROM sqlite_schema").all();
+  const there = new Set(all.flatMap(({ type, name }) => (type === "table" ? [String(name)] : [])));
+  const isOurs = there.has("commits") && db.prepare("SELECT 1 FROM commits WHERE seen <> '' LIMIT 1").get() !== undefined;
+  const gone = isOurs ? TABLES.filter((name) => !there.has(name)) : [];
+  const added = all.filter(({ type }) => type === "trigger" || type === "view");
+  return [
+    ...gone.map((name) => ({ what: `table \`${name}\``, detail: "it is gone: somebody dropped it" })),
+    ...added.map(({ type, name }) => ({ what: `${type} \`${name}\``, detail: "it is no part of a journal: somebody added it" })),
+  ];
+}
+
 /** A journal whose commits say nothing of others yet. */
 function addSeen(db: DatabaseSync): void {
   const isThere = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('commits') WHERE name = 'seen'").get() !== undefined;

@@ -32,6 +32,7 @@ import { type NewBlob, openBlobs } from "./sqlite-blobs.ts";
 import { type Claims, claimWriter } from "./sqlite-claims.ts";
 import { type AppendCounts, countWriter, mendCounts } from "./sqlite-counts.ts";
 import { deadLetterWriter } from "./sqlite-dead-letters.ts";
+import { guardDatabase } from "./sqlite-files.ts";
 import { knownWriter, mendKnown } from "./sqlite-known.ts";
 import { questionWriter } from "./sqlite-questions.ts";
 import { openReader } from "./sqlite-reader.ts";
@@ -61,6 +62,10 @@ export type SealedAppend = Readonly<{
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
   questions: QuestionChanges;
   unknowns: UnknownChanges;
+  /** By how much that moves the sum over open unknowns (`sqlite-sums.ts`). */
+  moves: bigint;
+  /** Sessions whose open unknowns are forgotten, because what they say is to be erased. */
+  forgets: readonly SessionId[];
   deadLetters: DeadLetterChanges;
 }>;
 export type Batch = Readonly<{ appends: readonly SealedAppend[]; commit: StoredCommit; owner: Owner }>;
@@ -86,6 +91,7 @@ export type SqliteWriter = Readonly<{
 }>;
 
 export function openWriter(db: DatabaseSync, places: Places, records: () => Records = () => openReader(db, places).records): SqliteWriter {
+  const files = guardDatabase(places.database);
   mendCounts(db);
   const counts = countWriter(db);
   const blobs = openBlobs(db, places.blobs);
@@ -129,11 +135,22 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
   );
   const dropIntents = db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE session = ? AND intent IS NOT NULL");
 
+  /** What was committed counts only in files that others will read (J321). A WAL that is merely unlinked is brought into the database first: it holds what was done. */
+  function confirm(): void {
+    try {
+      files.check();
+    } catch (error) {
+      if (files.isWalGone()) rescue(db);
+      throw error;
+    }
+  }
+
   function transaction<T>(work: () => T): T {
     try {
       begin.run();
       const result = work();
       commitNow.run();
+      confirm();
       return result;
     } catch (error) {
       // On a full disk SQLite has rolled back by itself.
@@ -169,6 +186,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
     }
     for (const { id, session, intent } of a.tells) putIntent.run(id, session, intent, Date.now());
     for (const blob of a.blobs) blobs.add(blob);
+    for (const session of a.forgets) unknowns.forget(session);
     if (a.known.length > 0) known.keep(a.stream, last.at, a.known);
     for (const e of a.entries)
       addEntry.run(e.stream, e.seq, e.at, e.kind, e.previous, e.payloadHash, e.entryHash, e.salt, e.payload, commit.writer, commit.number);
@@ -220,8 +238,7 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
       const rows = transaction(() => {
         const addresses = payloads.all(stream, first, last).flatMap((row) => blobsIn(JSON.parse(String(row.payload))));
         if (isSessionStream(stream)) {
-          questions.forget(stream); // it cannot go on, and what it would touch is content too
-          unknowns.forget(stream);
+          questions.forget(stream); // it cannot go on, and what it would touch is content too; its unknowns went with the record of the erasure
           deadLetters.forget(stream);
         }
         known.forget(stream);
@@ -232,10 +249,24 @@ export function openWriter(db: DatabaseSync, places: Places, records: () => Reco
       const files = transaction(() => blobs.sweep());
       return { ...rows, files, truncated: scrub(db, waitMs) };
     },
-    keepCounts: (names, now) => writing(() => counts.keep(names, records, now)),
+    keepCounts(names, now) {
+      writing(() => counts.keep(names, records, now));
+      confirm();
+    },
     probe: () => void transaction(() => db.exec("UPDATE format SET version = version")),
-    close: () => db.close(),
+    close() {
+      files.close();
+      db.close();
+    },
   };
+}
+
+function rescue(db: DatabaseSync): void {
+  try {
+    db.exec("PRAGMA wal_checkpoint(FULL)");
+  } catch {
+    // what made it necessary is what is told
+  }
 }
 
 /** Rewrites the file without what was freed, and empties the WAL. False when a reader was in the way for longer than `waitMs`. */

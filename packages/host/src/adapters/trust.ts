@@ -101,7 +101,7 @@ function foldersIn(parent: string, place: string, within: string, hash: Hash, is
     .flatMap((name): readonly FoundFolder[] => {
       const folder = join(parent, name);
       if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) return []; // a README beside the skills is none
-      const found = { subject: `${place}/${name}`, name: skillName(name), folder };
+      const found = { subject: `${place}/${skillName(name)}`, name: skillName(name), folder };
       try {
         return [{ ...found, kind: "readable", ...readFolder(folder, within, hash) }];
       } catch (error) {

@@ -842,6 +842,15 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/approvals-answer.ts")).deny,
   },
   {
+    name: "approvals withdraw",
+    summary: "take back what was asked for on your behalf, and say why; the agent is told",
+    args: [APPROVAL],
+    options: { reason: { type: "string", value: "TEXT", help: "why (required)" }, digest: DIGEST, as: AS },
+    notes: ['For whoever asked for it, where the policies permit Action::"withdraw"; anybody else denies it.', DELIVERY],
+    examples: ['orgate approvals withdraw a_0mh3k2 --reason "I have done it myself"'],
+    load: async () => (await import("../commands/approvals-answer.ts")).withdraw,
+  },
+  {
     name: "approvals edit",
     summary: "say yes with other arguments; they are checked and decided on again",
     args: [APPROVAL],

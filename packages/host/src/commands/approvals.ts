@@ -29,7 +29,7 @@ export const list: Run = async (given, screen) => {
   else for (const line of table(HEAD, open.map(rowOf(now)), screen.paint)) screen.line(line);
   if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --most N shows more`));
   if (open.length > 0)
-    screen.line(screen.paint("dim", "`orgate approvals show ID` shows all of one; `approve`, `deny` and `edit` answer it"));
+    screen.line(screen.paint("dim", "`orgate approvals show ID` shows all of one; `approve`, `edit`, `deny` and `withdraw` answer it"));
   return EXIT.success;
 };
 
@@ -124,6 +124,7 @@ export function printQuestion(screen: Screen, q: QuestionView, now: Millis): voi
   line("expires", expiryText(q, now));
   if (q.halted !== null) line("halted", q.halted);
   line("remembered", widestText(q.widest));
+  for (const { scope, says } of q.grants) line(`  ${scope}`, says);
   line("digest", q.digest);
 }
 

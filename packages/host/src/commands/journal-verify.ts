@@ -37,8 +37,9 @@ const ofProject = (given: Given, screen: Screen): Promise<number> =>
       torn: null,
     });
     screen.progress("");
+    const alarms = look.alarms.standing();
     const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
-    const rows = wrong === undefined ? null : { name: wrong, reason: "its rows are not what the entries make of them" };
+    const rows = wrong === undefined ? null : { name: wrong, reason: "it is not what the entries make of it" };
     const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
     const { streams, entries, commits, writers, blobs, erased } = found.counts;
     const counts = [
@@ -59,6 +60,7 @@ const ofProject = (given: Given, screen: Screen): Promise<number> =>
           problems: found.problems,
           textless: found.textless,
           stillThere: found.stillThere,
+          alarms,
         }),
       );
     else {
@@ -72,6 +74,8 @@ const ofProject = (given: Given, screen: Screen): Promise<number> =>
           ),
         );
       tellTextless(screen, found.textless);
+      for (const { what, detail } of alarms)
+        screen.line(screen.paint("warn", `an alarm stands, and the project is read-only: ${visible(what)}: ${visible(detail)}`));
       printVerdict(screen, firstBad, found.problems.length);
     }
     return firstBad === null ? EXIT.success : EXIT.failure;

@@ -79,9 +79,19 @@ export async function openServing(given: Given, screen: Screen, options: Serving
     await certified(given, screen, runtime.place, person);
     const { directory } = config.journal;
     const desks = desksOf(agents, project.desk);
-    const identity = await openIdentity({ place: runtime.place, directory, gate, now: () => millis(Date.now()), origins, desks });
+    const chatKeys = config.server.chatKeysInUrl ? { chatKeyUsed: (user: string) => log("warn", "chat-key.used", { user }) } : {};
+    const identity = await openIdentity({
+      place: runtime.place,
+      directory,
+      gate,
+      now: () => millis(Date.now()),
+      origins,
+      desks,
+      ...chatKeys,
+    });
     const door = access === undefined ? identity : await access(identity, person);
     at = await coordinatorOf({ loaded, runtime, identity, door, log, host, port, origins, declares });
+    if (config.server.chatKeysInUrl) log("warn", "chat-keys.in-url", { path: "/ws/chat", setting: "server.chat_keys_in_url" });
     const letGo = async (): Promise<void> => {
       identity.close();
       await project.mcp?.hub.close();

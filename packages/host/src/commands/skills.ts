@@ -1,5 +1,5 @@
 /** The skills a project brings: which can be used, by whom, and why not. */
-import { type Agent, FaultError } from "@orgate/core";
+import { type Agent, FaultError, skillName } from "@orgate/core";
 import { EXIT, type Run } from "../cli/command.ts";
 import type { Tone } from "../cli/paint.ts";
 import { type Cell, table } from "../cli/table.ts";
@@ -87,7 +87,7 @@ export const list: Run = async (given, screen) => {
 };
 
 export const show: Run = async (given, screen) => {
-  const [name = ""] = given.args;
+  const name = skillName(given.args[0] ?? "");
   const loaded = await loadProjectAgents(projectOf(given), "all", given.env);
   const agents = loaded.agents.map(({ agent }) => agent);
   const found = loaded.skills.filter((one) => one.name === name || one.subject === name);

@@ -143,3 +143,12 @@ test("A22 what is not there, or is not what was looked at, is not trusted", asyn
   desk.write("AGENTS.md", new Uint8Array([0xff, 0xfe]));
   expectRefusal(await desk.orgate("trust", "add", "AGENTS.md"), 2, "`AGENTS.md` cannot be trusted");
 });
+
+test("K407 a skill whose folder is written in another form is trusted, shown and distrusted under the name that people type", async () => {
+  const desk = newDesk();
+  const [typed, written] = ["caf\u00e9", "cafe\u0301"];
+  desk.write(`skills/${written}/skill.md`, `---\nname: ${typed}\ndescription: How to brew.\n---\nBrew it.\n`);
+  expect(await desk.json("trust", "add", `skills/${typed}`)).toMatchObject({ subject: `skills/${typed}`, standing: "trusted" });
+  for (const name of [typed, written]) expect((await desk.orgate("skills", "show", name)).code).toBe(0);
+  expect((await desk.orgate("trust", "remove", `skills/${written}`, "--reason", "done")).code).toBe(0);
+});

@@ -1,5 +1,5 @@
 /** What a project brings along, and who trusts it. */
-import { type Digest, FaultError, isFault, type Millis, type SystemEvent, seq, TRUST } from "@orgate/core";
+import { type Digest, FaultError, isFault, type Millis, type SystemEvent, seq, skillName, TRUST } from "@orgate/core";
 import { EXIT, type Run } from "../cli/command.ts";
 import type { Tone } from "../cli/paint.ts";
 import { type Cell, table } from "../cli/table.ts";
@@ -75,9 +75,11 @@ export const list: Run = async (given, screen) => {
 
 export const add: Run = async (given, screen) => {
   const config = projectOf(given);
-  const [subject = ""] = given.args;
-  const candidate = trustCandidates(config, sha256, [subject]).find((c) => c.subject === subject);
-  if (candidate === undefined) throw missing(subject, config);
+  const [asked = ""] = given.args;
+  const all = trustCandidates(config, sha256, [asked]);
+  const candidate = all.find((c) => c.subject === asked) ?? all.find((c) => c.subject === skillName(asked));
+  if (candidate === undefined) throw missing(asked, config);
+  const { subject } = candidate;
   if (candidate.kind === "unreadable")
     throw new FaultError({ kind: "usage", detail: `\`${subject}\` cannot be trusted: ${candidate.detail}`, hint: "mend it first" });
   const wanted = given.text("digest");
@@ -103,8 +105,10 @@ export const add: Run = async (given, screen) => {
 
 export const remove: Run = async (given, screen) => {
   const config = projectOf(given);
-  const [subject = ""] = given.args;
-  if (!(await trustIn(config.journal.directory)).has(subject)) throw missing(subject, config);
+  const [asked = ""] = given.args;
+  const known = await trustIn(config.journal.directory);
+  const subject = known.has(asked) ? asked : skillName(asked);
+  if (!known.has(subject)) throw missing(asked, config);
   const person = personOf(given, screen);
   const reason = given.text("reason") ?? "";
   await writing(config, async (place) => {

@@ -157,6 +157,26 @@ test("W76 a port that is in use is one line and what to do, as data with --json,
   other.close();
 }, 60_000);
 
+test("W431 keys in the address of /ws/chat: on another address than this machine's own the server does not start, in one line", async () => {
+  const desk = makeDesk();
+  folders.push(dirname(desk.root));
+  const settings = join(desk.root, "orgate.toml");
+  writeFileSync(settings, `${readFileSync(settings, "utf8")}\n[server]\nchat_keys_in_url = true\n`);
+  for (const host of ["0.0.0.0", "::", "192.0.2.1", "agents.example.org", "127.0.0.1.example.org"])
+    expectRefusal(await desk.orgate("up", "--check", "--host", host), 2, "`server.chat_keys_in_url` is set");
+  for (const host of ["127.0.0.1", "::1", "localhost"])
+    expect(JSON.parse((await desk.orgate("up", "--check", "--json", "--host", host)).stdout)).toMatchObject({ loads: true });
+});
+
+test("W431 a server that takes keys in addresses says so when it starts", async () => {
+  const at = project();
+  writeFileSync(join(at.root, "orgate.toml"), '[project]\nname = "up"\n[server]\nchat_keys_in_url = true\n');
+  const running = await up(at, "--log", "info");
+  expect(running.errors()).toContain("chat-keys.in-url");
+  running.child.kill("SIGTERM");
+  expect(await running.ended).toBe(0);
+}, 60_000);
+
 test("W171 --check loads what the server would, names what is wrong with its place, and opens nothing", async () => {
   const desk = makeDesk();
   folders.push(dirname(desk.root));

@@ -1,6 +1,7 @@
 /**
  * `orgate up`: the server of a project, until it is told to go.
  * W170 a link to sign in with is printed until the operator has signed in, and when it is asked for: a log of restarts is no bunch of keys.
+ * W431 keys in the address of `/ws/chat` are taken on an address of this machine alone: TLS is a proxy's work, and is in front of that.
  * W171 `--check` loads all that the server would, says what is wrong and where, and opens nothing.
  * W86 the first SIGTERM or SIGINT lets turns finish or parks them and closes with a reason; the second leaves at once, which loses nothing (rule 3).
  */
@@ -63,8 +64,15 @@ function placeOf(given: Given, { server }: Config): Readonly<{ host: string; por
       detail: `--host is \`${host}\``,
       hint: "name an address or a name of this machine: 127.0.0.1, or 0.0.0.0 for all",
     });
+  if (server.chatKeysInUrl && !LOOPBACK.test(host))
+    throw new FaultError({
+      kind: "usage",
+      detail: `\`server.chat_keys_in_url\` is set, and \`${host}\` is no address of this machine alone: keys would cross the network in plain addresses`,
+      hint: "bind to 127.0.0.1 behind a proxy with TLS, or take the setting out",
+    });
   return { host, port };
 }
+const LOOPBACK = /^(?:localhost|::1|127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/;
 
 function logOf(given: Given, screen: Screen): Log {
   const least = LEVELS.find((level) => level === given.text("log")) ?? (screen.isAsideTerminal ? "warn" : "info");

@@ -26,6 +26,10 @@ export type Asking = Readonly<{
   remote: string;
 }>;
 
+/** An API key in the address of `/ws/chat`, and nothing else: whether it is taken is a setting. */
+export const isChatKey = ({ via, path, query }: Asking): boolean =>
+  via === "socket" && path === "/ws/chat" && query.getAll("token").length === 1 && (query.get("token") ?? "").startsWith("ogk_");
+
 /** What is to be decided. A field is null where there is no such thing about it. */
 export type Act = Readonly<{
   kind: ActName;

@@ -2,7 +2,8 @@
  * `/api/v1`, by the one table of routes: found, bounded, decoded, named, decided, done once.
  * W79 an act is decided on what it is about before anything of it is done; a list shows what the caller may observe, one by one, and nothing of the rest.
  */
-import { FaultError } from "@orgate/core";
+import { isUtf8 } from "node:buffer";
+import { FaultError, readJson } from "@orgate/core";
 import { IDEMPOTENCY_KEY, type Route, type RouteName, type RouteRequest, unreadable, wireProblem } from "@orgate/core/wire";
 import type * as z from "zod";
 import type { Runtime } from "../runtime.ts";
@@ -193,10 +194,8 @@ async function jsonBody({ message }: Asked, most: number): Promise<unknown> {
   const type = message.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
   if (type !== "application/json")
     throw refusal(wireProblem("media-type", "the body is not `application/json`", "send JSON, and say so in `Content-Type`"));
-  try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.bytes));
-    return value;
-  } catch {
-    throw refusal(wireProblem("bad-request", "the body is not JSON", "send one JSON value in UTF-8"));
-  }
+  if (!isUtf8(read.bytes)) throw refusal(wireProblem("bad-request", "the body is not UTF-8", "send one JSON value in UTF-8"));
+  const json = readJson(read.bytes.toString("utf8"));
+  if (json.kind === "json") return json.value;
+  throw refusal(wireProblem("bad-request", `the body is not JSON: ${json.detail} (line ${json.line})`, "send one JSON value in UTF-8"));
 }

@@ -126,3 +126,12 @@ test("W441 a socket opens with a valid ticket while wrong ones are shown", async
   socket.close();
   expect(new Set(await Promise.all(wrong))).toEqual(new Set([401, 429]));
 });
+
+test("W441 wrong sign-in links are slowed by their source, and a valid one signs in all the while", async () => {
+  const signIn = async (link: string) =>
+    (await fetch(`${at.at.url}/sign-in`, { method: "POST", body: link, headers: { origin: at.at.url } })).status;
+  const wrong = [];
+  for (let n = 0; n < 8; n += 1) wrong.push(await signIn(`ogl_${hex(n)}_${"A".repeat(43)}`));
+  expect(wrong).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
+  expect(await signIn(await at.give({ means: "link" }))).toBe(204);
+});

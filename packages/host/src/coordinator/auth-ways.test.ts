@@ -93,3 +93,22 @@ test("W115 a link that is wrong, spent, expired, of another kind or sent by anot
   expect(await post(await one.give())).toEqual([401, 0]);
   expect(await post("x".repeat(2_000))).toEqual([413, 0]);
 });
+
+test("W434 `/metrics` answers as the documented place does, to everybody alike", async () => {
+  const place = "/api/v1/metrics/prometheus";
+  const asked = async (path: string, who: string, method = "GET") => {
+    const response = await fetch(`${one.at.url}${path}`, { method, headers: { ...shown[who] } });
+    const names = (await response.text()).split("\n").filter((line) => line.startsWith("# TYPE "));
+    return [who, response.status, response.headers.get("content-type"), names];
+  };
+  for (const who of Object.keys(shown)) expect(await asked("/metrics", who)).toEqual(await asked(place, who));
+  expect((await asked("/metrics", "none"))[1]).toBe(401);
+  expect(await asked("/metrics", "full")).toMatchObject([
+    "full",
+    200,
+    expect.stringContaining("text/plain"),
+    expect.arrayContaining([expect.stringContaining("orgate_")]),
+  ]);
+  expect((await asked("/metrics", "full", "POST"))[1]).toBe((await asked(place, "full", "POST"))[1]);
+  expect((await asked("/metrics/", "full"))[1]).toBe(404);
+});

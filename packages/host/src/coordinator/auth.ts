@@ -6,13 +6,14 @@
  * W105 something is done only when the access still counts, its limits cover it, and the policies simply allow it; any error refuses.
  * W108 limited access does not speak with an agent that acts for its operator: it would reach through it what its limits leave out.
  * W112 nothing that lasts is taken from an address: only a header or a cookie; a socket may show a ticket.
+ * W430 the one exception is a setting: `/ws/chat` takes an API key at `?token=`, and says so each time.
  */
 import { type Gate, type Millis, millis, type Principal } from "@orgate/core";
 import { type Access as Given, lapsed } from "@orgate/core/journal";
 import { type Problem, wireProblem } from "@orgate/core/wire";
 import { type AccessBook, accessBook, LINK_MS, readToken, SIGN_IN_MS } from "../access-book.ts";
 import { type Person, type Place, secretPort } from "../compose.ts";
-import type { Access, Act, Asking, Caller, Scope } from "./access.ts";
+import { type Access, type Act, type Asking, type Caller, isChatKey, type Scope } from "./access.ts";
 import { agentOf, outOfScope, userActFor } from "./auth-deciding.ts";
 import { type Guessing, type GuessingOptions, guessing } from "./auth-guessing.ts";
 import { type CookieNames, cookieIn, cookieNames, crossSite, forged } from "./auth-site.ts";
@@ -29,6 +30,8 @@ export type IdentityOptions = Readonly<{
   origins(): readonly string[];
   /** Agents that act for whoever speaks with them. */
   desks: readonly string[];
+  /** Where `/ws/chat` takes an API key at `?token=`, as clients of the older chat protocol send it: hears whose was used. */
+  chatKeyUsed?(person: string): void;
   guesses?: GuessingOptions;
 }>;
 
@@ -152,6 +155,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     const shown = asking.query.getAll("token");
     if (asking.via !== "socket" || shown.length === 0) return byCookie(asking);
     const [ticket = "", ...more] = shown;
+    if (isChatKey(asking)) return byChatKey(ticket);
     const found = more.length > 0 ? null : waiting.redeem(ticket);
     if (found === null)
       return wireProblem("unauthenticated", "this ticket is good no more", "a ticket opens one socket, within seconds: get another");
@@ -160,6 +164,19 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     const caller = admit(found.caller.person, found.caller.scope, found.access);
     const why = counts(caller);
     return why === null ? caller : wireProblem("unauthenticated", why, HINT);
+  }
+
+  /** W430. */
+  async function byChatKey(key: string): Promise<Caller | Problem> {
+    if (options.chatKeyUsed === undefined)
+      return wireProblem(
+        "unauthenticated",
+        "keys are not taken from an address",
+        "send it as `Authorization: Bearer`, or set `chat_keys_in_url`",
+      );
+    const caller = await enter(await prove(key, ["key"]));
+    if (!("status" in caller)) options.chatKeyUsed(caller.person.name);
+    return caller;
   }
 
   /** A page's ticket is that page's: of a sign-in this site's own, of a key the site's that asked for it. */
@@ -287,7 +304,7 @@ const HINT = "`orgate keys create NAME --api` makes an API key, `orgate keys cre
 const unknown = (): Problem => wireProblem("unauthenticated", "nobody is known by this", HINT);
 
 /** W108. */
-const SPEAKS: ReadonlySet<Act["kind"]> = new Set(["run", "open", "say", "steer", "approve"]);
+const SPEAKS: ReadonlySet<Act["kind"]> = new Set(["run", "open", "say", "steer", "approve", "deny", "withdraw"]);
 function throughDesk({ agents, actions }: Scope, act: Act, desks: readonly string[]): string | null {
   if ((agents === null && actions === null) || !SPEAKS.has(act.kind)) return null;
   const agent = agentOf(act);

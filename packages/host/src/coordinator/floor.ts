@@ -19,13 +19,14 @@ import {
   type Millis,
   millis,
   type RunResult,
+  readTurn,
   type SessionId,
   seq,
   type Wish,
 } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import { NODE, type Person, signIntent } from "../compose.ts";
-import { intentOf } from "../delivery.ts";
+import { intentOf, newestEntry } from "../delivery.ts";
 import type { Runtime } from "../runtime.ts";
 import { openLifting } from "./lifting.ts";
 
@@ -138,7 +139,7 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
 
   /** When what was put off is to be decided again; null where nothing was. */
   async function dueOf(session: SessionId): Promise<Millis | null> {
-    const { turn } = await runtime.inspect.state(session);
+    const { turn } = await readTurn({ journal }, session);
     if (turn === null) return null;
     const gated = [...turn.calling.map((call) => call.gated), turn.model, turn.respond, turn.summary.gated];
     const dues = gated.flatMap((one) => (one.kind === "deferred" ? [one.due] : []));
@@ -208,7 +209,8 @@ export function openFloor({ runtime, atOnce, waitMs, told }: FloorOptions): Floo
     patienceMs: number,
     signal?: AbortSignal,
   ): Promise<Entry | "waiting" | null> {
-    const from = Math.max(0, ((await entryOf(session, intent, 0))?.seq ?? 1) - 1);
+    const began = await newestEntry(journal, session, (event) => intentOf(event) === intent);
+    const from = Math.max(0, (began?.seq ?? 1) - 1);
     const left = new AbortController(); // whoever drove it here has gone: it has ended, or waits
     void driven.get(session)?.then(() => left.abort());
     const until = AbortSignal.any([AbortSignal.timeout(patienceMs), left.signal, ...(signal === undefined ? [] : [signal])]);

@@ -1,7 +1,7 @@
 /**
  * Whether the server lives, and whether it is of use.
  *
- * W71 live: the process answers, and its journal can be read. Ready: beside that, the journal takes what is written, the policies are loaded, and the server
+ * W71 live: the process answers, and its journal can be read. Ready: beside that, the journal takes what is written and the disk has room, the policies are loaded, and the server
  *     is not about to go. Both are for anybody, and tell no more than which check failed.
  */
 import { isFault } from "@orgate/core";

@@ -2,9 +2,21 @@
  * What a frame of `/ws/v1` asks for, done: decided first, then a wish that is signed by the caller and made once by its id. Nothing here waits for a turn.
  * W24 a request carries an id of the client's; the same id of the same person is one request, also over another connection.
  */
-import { type Entry, FaultError, type IntentId, intentId, type Journal, principalName, type SessionId, seq, type Wish } from "@orgate/core";
+import {
+  actOfAnswer,
+  type Entry,
+  FaultError,
+  type IntentId,
+  intentId,
+  type Journal,
+  principalName,
+  type SessionId,
+  seq,
+  type Wish,
+} from "@orgate/core";
 import type { RequestFrame, ServerFrame } from "@orgate/core/wire";
 import { sha256 } from "../compose.ts";
+import { intentOf, newestEntry } from "../delivery.ts";
 import { type Access, type Act, act, type Caller } from "./access.ts";
 import { absent, refusedAs } from "./acts.ts";
 import type { Floor } from "./floor.ts";
@@ -72,22 +84,14 @@ async function answer(ports: RequestPorts, caller: Caller, frame: Frame<"answer"
   if (found === undefined) throw absent({ on: "approval", id: approval, session: null });
   const { session, tool } = found;
   const about = await mustBe(ports, session);
-  permit(ports, caller, act("approve", "approval", { id: approval, session, tool, ...about }));
+  permit(ports, caller, act(actOfAnswer(given), "approval", { id: approval, session, tool, ...about }));
   return sent(ports, caller, { kind, id, session }, { kind: "answer", approval, digest, answer: given });
 }
 
-const PAGE = 1_000;
 const SETTLES: ReadonlySet<Entry["event"]["kind"]> = new Set(["approval.answered", "unknown.resolved", "unknown.reconcile-asked"]);
 /** The entry that this very wish became; only who wished it knows its id. */
-async function became({ journal }: RequestPorts, session: SessionId, intent: IntentId): Promise<Entry | null> {
-  for (let after = seq(0); ; ) {
-    const entries = await journal.read(session, after, PAGE);
-    const found = entries.find(({ event }) => SETTLES.has(event.kind) && "intent" in event && event.intent === intent);
-    const last = entries.at(-1);
-    if (found !== undefined || last === undefined) return found ?? null;
-    after = last.seq;
-  }
-}
+const became = ({ journal }: RequestPorts, session: SessionId, intent: IntentId): Promise<Entry | null> =>
+  newestEntry(journal, session, (event) => SETTLES.has(event.kind) && intentOf(event) === intent);
 
 async function resolve(ports: RequestPorts, caller: Caller, { kind, id, session, call, as, note }: Frame<"resolve">): Promise<Answer> {
   const about = await ports.whose(session);

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { isFault } from "@orgate/core";
-import { problemSchema, ROUTE_NAMES, ROUTES, type Route } from "@orgate/core/wire";
+import { problemSchema, ROUTE_NAMES, ROUTES, type Route, readChatMessage, readClientFrame } from "@orgate/core/wire";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { raw, type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
@@ -231,4 +231,59 @@ test("W77 a socket that nobody may open is refused as a problem, and binary or o
   large.on("error", () => {});
   large.send("x".repeat(33 * 1024 * 1024));
   expect([1009, 1006]).toContain(await new Promise((resolve) => large.once("close", resolve)));
+});
+
+const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+
+test("W448 a body, frame or message that is nested without end is a bad request, and nobody else's trouble", async () => {
+  const at = await serve();
+  for (const body of [nested(5_000), `[${"[".repeat(20_000)}`, '{"scope":"all","scope":"agent:x"}']) {
+    const refused = await at.post("/api/v1/halt", body);
+    expect([body.slice(0, 20), refused.status, (await problemIn(refused)).kind]).toEqual([body.slice(0, 20), 400, "bad-request"]);
+  }
+  expect(await at.runtime.halts()).toEqual([]);
+  expect(readClientFrame(nested(5_000))).toMatchObject({ kind: "refused", problem: { status: 400 } });
+  expect(readChatMessage(nested(5_000))).toMatchObject({ kind: "refused" });
+});
+
+test("W446 a request with two names for the server is refused, whichever comes first", async () => {
+  const at = await serve();
+  for (const hosts of [
+    ["localhost", "evil.example"],
+    ["evil.example", "localhost"],
+    ["localhost", "localhost"],
+  ]) {
+    const head = hosts.map((host) => `Host: ${host}\r\n`).join("");
+    expect(await raw(at.at.port, [`GET /livez HTTP/1.1\r\n${head}\r\n`])).toMatch(/^HTTP\/1\.1 400 /);
+    expect(
+      await raw(at.at.port, [
+        `GET /ws/v1?token=full HTTP/1.1\r\n${head}connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+      ]),
+    ).toMatch(/^HTTP\/1\.1 400 /);
+  }
+});
+
+test("W447 the history of an agent reads as much of its sessions as it shows", async () => {
+  const at = await serve();
+  const first = await at.runtime.complete("clerk", "say 0");
+  for (let n = 1; n < 150; n += 1) await at.runtime.complete("clerk", `say ${n}`, { session: first.session });
+  const { journal } = at.runtime.place.store;
+  const read = journal.read.bind(journal);
+  let entries = 0;
+  Object.assign(journal, {
+    read: async (...given: Parameters<typeof read>) => {
+      const found = await read(...given);
+      entries += given[0] === first.session ? found.length : 0;
+      return found;
+    },
+  });
+  type History = { items: { turn: number }[]; next: string | null };
+  const page = async (cursor: string | null): Promise<History> =>
+    (await at.get(`/api/v1/agents/clerk/history?limit=50${cursor === null ? "" : `&cursor=${cursor}`}`)).json() as Promise<History>;
+  const one = await page(null);
+  expect(one.items.map(({ turn }) => turn)).toEqual(Array.from({ length: 50 }, (_, i) => 150 - i));
+  const all = (await at.runtime.inspect.session(first.session))?.seq ?? 0;
+  expect(entries).toBeLessThan(all); // and no more than this, however long the session is
+  const two = await page(one.next);
+  expect(two.items.map(({ turn }) => turn)).toEqual(Array.from({ length: 50 }, (_, i) => 100 - i));
 });

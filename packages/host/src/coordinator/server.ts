@@ -14,7 +14,7 @@ import type { Duplex as Stream } from "node:stream";
 import { FaultError } from "@orgate/core";
 import { API, CLOSE, MOST_FRAME_BYTES, type Problem, problemFrom, type RouteName, wireProblem } from "@orgate/core/wire";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type Access, type Asking, type Caller, isProblem, strict } from "./access.ts";
+import { type Access, type Asking, type Caller, isChatKey, isProblem, strict } from "./access.ts";
 import { type Answer, give, isRefusal, rawProblem, refusal, refuse } from "./answering.ts";
 import { type Bounds, doorOf, rateOf, sourceBehind } from "./limits.ts";
 import { errorText, type Log } from "./logs.ts";
@@ -127,12 +127,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     response.once("close", () => gone.abort());
     let [route, who]: [string, string | null] = ["none", null];
     try {
-      const asking = askingOf(message, "http", sourceOf);
+      const asking = aliased(askingOf(message, "http", sourceOf));
+      mustNameOneHost(message);
       if (!isOurs(message.headers.host)) throw refusal(wireProblem("bad-request", "this server has another name", "ask it under its own"));
       const caller = memoised(() => callerOf(asking));
       const found = (await probe(asking)) ?? (await page(asking, message));
       if (found !== null) {
         route = found.route;
+        if (found.status === 401) mustWait(strangers.take(`${asking.path} ${asking.remote}`, performance.now())); // wrong links, by source (W441)
         await give({ response, request }, found.answer, found.status);
       } else {
         message.socket.setTimeout(0); // a turn may take its time; what is still to arrive has the time of a request
@@ -211,6 +213,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   async function upgrade(message: IncomingMessage, socket: Stream, head: Buffer): Promise<void> {
     const asking = askingOf(message, "socket", sourceOf);
     if (leaving) throw refusal(wireProblem("unavailable", "the server is about to go", "connect again in a moment"));
+    mustNameOneHost(message);
     if (!isOurs(message.headers.host)) throw refusal(wireProblem("bad-request", "this server has another name", "ask it under its own"));
     const talk = Object.hasOwn(talks, asking.path) ? talks[asking.path] : undefined;
     if (talk === undefined) throw refusal(wireProblem("not-found", "there is no such socket", "connect to /ws/v1 or /ws/chat"));
@@ -284,6 +287,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   return { url: `http://${shown}:${at}`, port: at, connections: door.inside, sockets: () => open.size, close };
 }
 
+/** W446 with two names, what stands before this server may have looked at the other one. */
+function mustNameOneHost({ rawHeaders }: IncomingMessage): void {
+  const hosts = rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === "host");
+  if (hosts.length > 1) throw refusal(wireProblem("bad-request", "the request has more than one `Host`", "send one"));
+}
+
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 const isAnyAddress = (host: string): boolean => host === "0.0.0.0" || host === "::";
 const nameIn = (host: string): string => host.toLowerCase().replace(/:\d+$/, "");
@@ -300,6 +309,13 @@ function askingOf(message: IncomingMessage, via: Asking["via"], sourceOf: (messa
   };
 }
 
+/** W434 where scrapers look by convention: the same route, so the same rules. */
+const ALIASES: Readonly<Record<string, string>> = { "/metrics": `${API}/metrics/prometheus` };
+const aliased = (asking: Asking): Asking => ({
+  ...asking,
+  path: (Object.hasOwn(ALIASES, asking.path) ? ALIASES[asking.path] : null) ?? asking.path,
+});
+
 const HALT = `${API}/halt`;
 
 /** What a wrong guess is counted under: what was shown, with where it comes from; and with the key or sign-in that it claims to be. */
@@ -310,8 +326,10 @@ function guessedAt(asking: Asking): readonly string[] {
 }
 
 /** What somebody shows of themselves. Any page of a browser can make it ask for nothing, or for a ticket; neither is worth guessing. */
-function shownIn({ via, headers, query }: Asking): "key" | "ticket" | "cookie" | "nothing" {
+function shownIn(asking: Asking): "key" | "chat-key" | "ticket" | "cookie" | "nothing" {
+  const { via, headers, query } = asking;
   if (headers.authorization !== undefined) return "key";
+  if (isChatKey(asking)) return "chat-key";
   if (via === "socket" && query.has("token")) return "ticket";
   return headers.cookie === undefined ? "nothing" : "cookie";
 }

@@ -153,7 +153,7 @@ test.each([
   ["quotes in a text that does not end", `agent a { with instructions = "${'\\"'.repeat(100_000)} { } }`],
   ["comments that begin and do not end", `agent a { ! ${"/* ".repeat(80_000)} }`],
   ["texts that a word follows", `agent a { ! ${'"\na"b'.repeat(40_000)} }`],
-  ["braces that are not closed", `agent a { ! ${"{ } x { ".repeat(30)} ${"( ".repeat(20)} ${"x ".repeat(60_000)}`],
+  ["braces that are not closed", `agent a { ! ${"{ } x { ".repeat(30)} ${"( ".repeat(20)} ${"x ".repeat(20_000)}`],
 ])("Y404 %s are passed over once", (_, text) => {
   expect(parseSymbi(text, "x").kind).toBe("problems");
 });

@@ -112,18 +112,19 @@ type Writer = Readonly<{
 }>;
 
 function writerOf(tree: File, text: string): Writer {
-  let made: { tokens: readonly Token[]; roles: Roles } | null = null;
+  let made: Readonly<{ tokens: readonly Token[]; places: ReadonlyMap<number, number>; roles: Roles }> | null = null;
   const plain = () => {
-    made ??= { tokens: [], roles: rolesOf(tree, tokensOf(text)) };
-    if (made.tokens.length === 0)
-      made = { ...made, tokens: tokensOf(text).flatMap((t) => (t.kind === "comment" ? [] : [{ ...t, breaks: 0 }])) };
+    if (made !== null) return made;
+    const all = tokensOf(text);
+    const tokens = all.flatMap((t) => (t.kind === "comment" ? [] : [{ ...t, breaks: 0 }]));
+    made = { tokens, places: new Map(tokens.map(({ at }, i) => [at, i])), roles: rolesOf(tree, all) };
     return made;
   };
   const between = (from: number, to: number): string => {
     const { tokens, roles } = plain();
     return layOut(tokens.slice(from, to), roles);
   };
-  const indexAt = (at: number): number => plain().tokens.findIndex((token) => token.at === at);
+  const indexAt = (at: number): number => plain().places.get(at) ?? 0;
   return {
     upTo: (at, open) => between(indexAt(at), closing(plain().tokens, indexAt(open)) + 1),
     item: (at) => {

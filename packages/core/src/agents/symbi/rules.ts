@@ -116,6 +116,12 @@ const LONGEST_ID = 100;
 
 function ruleOf(rule: Rule, block: string | null, end: number, around: Around): readonly Made[] {
   const base = { at: rule.at, block, rule: ruleText(around.symbi.text.slice(rule.at, end)) };
+  if (rule.subject.kind === "record") {
+    for (const { key } of rule.subject.fields)
+      around.report(key.at, `\`${key.text}\` is nothing that a policy can ${rule.effect}`, WHAT_RULES_TAKE[rule.effect]);
+    if (rule.subject.fields.length === 0) around.report(rule.subject.at, "this rule is about nothing", "take it out");
+    return [];
+  }
   if (rule.effect === "require") {
     const { subject } = rule;
     if (subject.kind === "call" && subject.of.kind === "ident" && subject.of.name === "approval")
@@ -136,6 +142,13 @@ function ruleOf(rule: Rule, block: string | null, end: number, around: Around): 
     why,
   }));
 }
+
+const WHAT_RULES_TAKE: Readonly<Record<Rule["effect"], string>> = {
+  allow: "name a tool or an effect; conditions stand behind `if`",
+  deny: "name a tool or an effect; conditions stand behind `if`",
+  require: "take it out, or write a condition over args, labels, calls, facts, user: `require: args.euros < 50`",
+  audit: "every decision is in the journal: take it out, or name a tool or an effect whose calls are to be marked",
+};
 
 type Base = Readonly<{ at: number; block: string | null; rule: string }>;
 

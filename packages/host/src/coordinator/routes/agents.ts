@@ -8,7 +8,7 @@ import type { Call, Handlers } from "../api.ts";
 import { openFor, spokenIn } from "../opening.ts";
 import { agentOf, type Front } from "./front.ts";
 import { json, type Page, page, pageOf, pair, passing } from "./paging.ts";
-import { firstResult, membersTold, type ResultView, resultOf, type TurnView, turnsOf, waitingResult } from "./turns.ts";
+import { firstResult, membersTold, newestTurns, type ResultView, resultOf, type TurnView, waitingResult } from "./turns.ts";
 
 export function agentHandlers(front: Front): Pick<Handlers, "agents" | "agent" | "agentStatus" | "agentHistory" | "execute"> {
   const { runtime, floor } = front;
@@ -173,30 +173,33 @@ async function historyOf({ runtime, cursors }: Front, agent: string, query: Page
   type Row = Readonly<{ turn: TurnView | null; of: SessionSummary }>;
   const { items, next } = await page<Row>(cursors, query, {
     async read(after, most) {
-      const [session, turn] = pair(after) ?? [null, null];
+      const [session, first] = pair(after) ?? [null, null];
       const rows: Row[] = [];
       const from = session === null ? null : (sessions.get(session as SessionId) ?? (await runtime.inspect.session(session as SessionId)));
-      if (from !== null) for (const one of await newestFirst(from)) if ((one.turn?.turn ?? 0) < Number(turn)) rows.push(one);
+      if (from !== null) await take(rows, most, from, Number(first) - 1);
       for (let before: SessionSummary | null = from; rows.length < most; ) {
         const found: readonly SessionSummary[] = await runtime.inspect.sessions({ state: null, agent, before, most: 20 });
-        for (const of of found) rows.push(...(await newestFirst(of)));
+        for (const of of found) await take(rows, most, of, of.seq);
         before = found.at(-1) ?? null;
         if (found.length < 20) break;
       }
-      return rows.slice(0, most);
+      return rows;
     },
     place: ({ turn, of }) => {
       sessions.set(of.session, of);
-      return `${of.session} ${turn?.turn ?? 0}`;
+      return `${of.session} ${turn?.first ?? 0}`;
     },
     shows: ({ turn }) => turn !== null,
   });
   return { items: items.map(({ turn }) => turn), next };
 
-  async function newestFirst(of: SessionSummary): Promise<readonly Row[]> {
-    if (!may(act("observe", "session", aboutSession(of)))) return [{ turn: null, of }];
-    const turns: Row[] = [];
-    for await (const turn of turnsOf(runtime, of.session)) turns.push({ turn, of });
-    return turns.reverse();
+  /** The turns of a session up to one of its entries, as far as there is room (W447). */
+  async function take(rows: Row[], most: number, of: SessionSummary, end: number): Promise<void> {
+    if (rows.length >= most) return;
+    if (!may(act("observe", "session", aboutSession(of)))) return void (end >= of.seq && rows.push({ turn: null, of }));
+    for await (const turn of newestTurns(runtime, of.session, end)) {
+      rows.push({ turn, of });
+      if (rows.length >= most) return;
+    }
   }
 }

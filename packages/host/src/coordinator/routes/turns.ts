@@ -1,5 +1,5 @@
 /** Turns of a session, from its entries; and what came of one. */
-import { ENDINGS, type Entry, type JournalEvent, type Json, type SessionId, seq } from "@orgate/core";
+import { ENDINGS, type Entry, type JournalEvent, type Json, readTurn, type SessionId, seq } from "@orgate/core";
 import type { RouteOutput } from "@orgate/core/wire";
 import { membersOf } from "../../members.ts";
 import type { Runtime } from "../../runtime.ts";
@@ -29,6 +29,23 @@ export async function* turnsOf({ place }: Runtime, session: SessionId): AsyncGen
     after = last.seq;
   }
   if (open !== null) yield open;
+}
+
+const BACK = 200;
+
+/** The newest first, from this entry back: as much is read as is taken. */
+export async function* newestTurns({ place }: Runtime, session: SessionId, last: number): AsyncGenerator<TurnView> {
+  let ended: Partial<TurnView> = {};
+  for (let end = last; end > 0; end -= BACK) {
+    const start = Math.max(0, end - BACK);
+    for (const entry of (await place.store.journal.read(session, seq(start), end - start)).toReversed()) {
+      const { event } = entry;
+      if (event.kind === "turn.ended") ended = over(entry, event);
+      if (event.kind !== "turn.started") continue;
+      yield { ...begun(entry, event), ...ended };
+      ended = {};
+    }
+  }
 }
 
 const begun = ({ stream, seq: first, at }: Entry, { turn, input, by }: Extract<JournalEvent, { kind: "turn.started" }>): Open => ({
@@ -132,7 +149,8 @@ export async function waitingResult(
   session: SessionId,
   { isWaiting, sees }: Readonly<{ isWaiting: boolean; sees: Sees }>,
 ): Promise<ResultView> {
-  const state = await runtime.inspect.state(session);
+  const { journal, unknownsOf } = runtime.place.store;
+  const state = await readTurn({ journal }, session);
   const at = state.turn ?? state.last;
   const usage = at?.usage ?? { input: 0, output: 0, cached: 0, reasoning: 0 };
   const questions = [...(state.turn?.questions.values() ?? [])].filter((q) => q.answer === null).map((q) => q.approval);
@@ -151,7 +169,7 @@ export async function waitingResult(
     durationMs: at?.activeMs ?? 0,
     calls: at?.calls ?? 0,
     questions,
-    unknowns: [...state.unknowns.keys()],
+    unknowns: [...unknownsOf(session).keys()],
     warnings: [],
     members: await membersTold(runtime, session, sees, null),
   };

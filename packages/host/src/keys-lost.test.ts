@@ -1,0 +1,23 @@
+import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openPlace } from "./compose.ts";
+
+let directory = "";
+beforeEach(() => {
+  directory = join(mkdtempSync(join(tmpdir(), "orgate-keys-")), ".orgate");
+});
+afterEach(() => rmSync(join(directory, ".."), { recursive: true }));
+const open = () => openPlace({ directory, thread: "main", synchronous: "normal" });
+
+test("J440 keys of a journal that is there are not made again: it stops with what to do, and nothing is left behind", async () => {
+  await (await open()).close();
+  for (const lost of ["keys", "keys/root.key", "keys/blobs.key"]) {
+    renameSync(join(directory, lost), join(directory, "away"));
+    await expect(open()).rejects.toThrow(/it is gone, and the journal was made with it/);
+    expect([lost, existsSync(join(directory, lost))]).toEqual([lost, false]);
+    renameSync(join(directory, "away"), join(directory, lost));
+  }
+  await (await open()).close();
+});

@@ -1,0 +1,188 @@
+/** Rows beside the entries that somebody deletes, adds or changes: named by verify, and never believed for safety. */
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineAgent, defineTool, FaultError, type Row, type SessionId, tableGate } from "@orgate/core";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { ed25519, sha256 } from "./adapters/crypto-node.ts";
+import { createPerson, openPerson, type Person } from "./adapters/keyring.ts";
+import { openLook } from "./compose.ts";
+import { eraseEntries } from "./erasing.ts";
+import { databaseIn } from "./fixtures/forging.ts";
+import { createRuntime, type Runtime } from "./runtime.ts";
+import { verifyAside } from "./verify-aside.ts";
+
+const folders: string[] = [];
+const runtimes: Runtime[] = [];
+afterEach(async () => {
+  for (const runtime of runtimes.splice(0)) await runtime.close();
+});
+afterAll(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+const newFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), "orgate-rows-"));
+  folders.push(folder);
+  return folder;
+};
+const ROWS: readonly Row[] = [
+  { id: "asks", action: "tool:ask", verdict: "ask", say: "really?" },
+  { id: "rest", action: "*", verdict: "allow" },
+];
+const none = { type: "object", properties: {}, additionalProperties: false } as const;
+
+type Office = Readonly<{ directory: string; runtime: Runtime; sent: string[]; ana: Person }>;
+async function openOffice(folder: string, isNew = false, thread: "main" | "worker" = "main"): Promise<Office> {
+  const sent: string[] = [];
+  const send = defineTool({
+    name: "send",
+    description: "sends, and the line goes dead",
+    input: none,
+    run: () => {
+      sent.push("send");
+      throw new FaultError({ kind: "outcome-unknown", cause: "connection-lost", detail: "the line went dead" });
+    },
+  });
+  const ask = defineTool({ name: "ask", description: "asks first", input: none, run: () => "done" });
+  const agent = defineAgent({
+    name: "clerk",
+    instructions: "Send.",
+    model: "offline/clerk",
+    tools: [send, ask],
+    modelOptions: {
+      rules: [
+        { when: { says: "send", notCalled: ["send"] }, calls: [{ tool: "send" }] },
+        { when: { says: "ask", notCalled: ["ask"] }, calls: [{ tool: "ask" }] },
+        { when: {}, say: "Done." },
+      ],
+    },
+  });
+  const directory = join(folder, ".orgate");
+  const runtime = await createRuntime({
+    directory,
+    agents: [agent],
+    gate: tableGate(ROWS, sha256, {}),
+    principal: { kind: "user", id: "eve" },
+    synchronous: "off",
+    thread,
+  });
+  runtimes.push(runtime);
+  const home = join(folder, "home");
+  const ana = isNew ? createPerson(home, "ana", ed25519) : openPerson(home, "ana", ed25519);
+  if (isNew) await runtime.place.keyring.certifyPerson("ana", ana.key.publicKey);
+  return { directory, runtime, sent, ana };
+}
+
+let template: Readonly<{ folder: string; doubtful: SessionId }>;
+beforeAll(async () => {
+  const folder = newFolder();
+  const { runtime, ana } = await openOffice(folder, true);
+  const doubtful = (await runtime.complete("clerk", "send")).session;
+  await runtime.complete("clerk", "ask", { id: "mine" });
+  await runtime.halt("agent:other", "a drill", ana);
+  template = { folder, doubtful };
+  await runtime.close();
+  runtimes.splice(0);
+});
+function copied(): string {
+  const folder = newFolder();
+  cpSync(template.folder, folder, { recursive: true });
+  return folder;
+}
+function tamper(folder: string, sql: string): void {
+  const db = databaseIn(join(folder, ".orgate"));
+  db.exec(sql);
+  db.close();
+}
+async function wrongIn(folder: string): Promise<readonly string[]> {
+  const look = openLook(join(folder, ".orgate"));
+  try {
+    return look.wrongRows(Date.now());
+  } finally {
+    await look.close();
+  }
+}
+
+test.each([
+  ["DELETE FROM unknowns", /^row s_\w+\/1\.0 of table unknowns$/],
+  ["UPDATE unknowns SET tool = 'other'", /^row s_\w+\/1\.0 of table unknowns$/],
+  ["DELETE FROM questions", /^row s_\w+\/a_\w+ of table questions$/],
+  ["DELETE FROM sessions WHERE state = 'waiting'", /^row s_\w+ of table sessions$/],
+  ["UPDATE sessions SET state = 'closed' WHERE state = 'waiting'", /^row s_\w+ of table sessions$/],
+  ["DELETE FROM halts", /^row agent:other of table halts$/],
+  ["INSERT INTO halts VALUES ('all')", /^row all of table halts$/],
+  ["INSERT INTO revoked VALUES ('g_1')", /^row g_1 of table revoked$/],
+  ["DELETE FROM externals", /^row "mine" of table externals$/],
+  ["UPDATE streams SET seq = seq - 1 WHERE stream = 'halt'", /^row halt of table streams$/],
+])("J315 verify names the row: %s", async (sql, name) => {
+  const folder = copied();
+  expect(await wrongIn(folder)).toEqual([]);
+  tamper(folder, sql);
+  expect(await wrongIn(folder)).toEqual([expect.stringMatching(name)]);
+  const verified = await verifyAside(join(folder, ".orgate"), () => {}, new AbortController().signal);
+  expect([verified.ok, verified.problems[0]]).toEqual([false, expect.stringContaining("of table")]);
+});
+
+test.each(["main", "worker"] as const)(
+  "J316 a deleted row of an open unknown is noticed before a look-alike is decided, by a living process and by the next one (%s)",
+  async (thread) => {
+    const folder = copied();
+    const alive = await openOffice(folder, false, thread);
+    expect((await alive.runtime.complete("clerk", "send")).state).toBe("waiting"); // whatever the policies permit
+    expect(alive.sent).toEqual([]);
+    tamper(folder, "DELETE FROM unknowns");
+    await expect(alive.runtime.complete("clerk", "send")).rejects.toThrow("table `unknowns`");
+    expect(alive.sent).toEqual([]);
+    await alive.runtime.close();
+    runtimes.splice(0);
+    rmSync(join(folder, ".orgate", "alarms.jsonl"));
+    await expect(openOffice(folder)).rejects.toThrow("its rows are not those that the writers have sealed");
+  },
+);
+
+test("J316 a row that was changed or put in its place does not pass either; a resolved unknown and an erased session leave nothing behind", async () => {
+  for (const sql of [
+    "UPDATE unknowns SET resource_id = 'x', digest = 'x'",
+    "INSERT INTO unknowns SELECT session, 'x', tool, resource_type, resource_id, digest, cause, at FROM unknowns",
+  ]) {
+    const folder = copied();
+    tamper(folder, sql);
+    await expect(openOffice(folder)).rejects.toThrow("table `unknowns`");
+  }
+  const folder = copied();
+  const { runtime, ana, sent } = await openOffice(folder);
+  await runtime.resolve({ session: template.doubtful, call: "1.0" as never, as: "did-not-happen", note: "looked" }, ana);
+  const again = await runtime.complete("clerk", "send");
+  expect(sent).toEqual(["send"]);
+  await eraseEntries(runtime.place, {
+    session: again.session,
+    first: 1 as never,
+    last: 1 as never,
+    by: { kind: "user", id: "ana" },
+    reason: "asked for",
+  });
+  expect((await runtime.complete("clerk", "send")).session).not.toBe(again.session);
+  expect(sent).toEqual(["send", "send"]);
+  await runtime.close();
+  runtimes.splice(0);
+  await openOffice(folder);
+  expect(await wrongIn(folder)).toEqual([]);
+});
+
+test("J317 a table that is gone, a trigger or a view is an alarm: the table is made again, and the project is read-only", async () => {
+  for (const [sql, what] of [
+    ["DROP TABLE unknowns", "table `unknowns`"],
+    ["DROP TABLE questions", "table `questions`"],
+    ["CREATE TRIGGER t AFTER INSERT ON halts BEGIN DELETE FROM halts; END", "trigger `t`"],
+    ["CREATE VIEW v AS SELECT * FROM halts", "view `v`"],
+  ] as const) {
+    const folder = copied();
+    tamper(folder, sql);
+    const { runtime, directory } = await openOffice(folder).then(
+      (office) => office,
+      (error: unknown) => Promise.reject(error),
+    );
+    await expect(runtime.complete("clerk", "ask"), sql).rejects.toThrow(what);
+    expect(readFileSync(join(directory, "alarms.jsonl"), "utf8")).toContain(JSON.stringify(what).slice(1, -1));
+  }
+});
