@@ -57,6 +57,8 @@ export const intentId = branded<IntentId>(z.string().regex(/^[\w-]{1,100}$/));
 export const policyId = branded<PolicyId>(z.string().max(500));
 export const label = branded<Label>(name);
 export const digest = branded<Digest>(z.string().regex(/^[0-9a-f]{64}$/));
+/** The beginning of a digest, long enough to mean one set of policies. */
+export const digestStart = z.string().regex(/^[0-9a-f]{6,64}$/);
 export const seq = branded<Seq>(count);
 export const millis = branded<Millis>(count);
 

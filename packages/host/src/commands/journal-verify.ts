@@ -9,6 +9,7 @@ import {
   problemName,
   type Records,
   readExport,
+  type Textless,
   verify as verifyJournal,
 } from "@orgate/core/journal";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -78,6 +79,7 @@ async function verifiedIn(look: Look, config: Config, given: Given, screen: Scre
         head: headText(found.head),
         firstBad,
         problems: found.problems,
+        textless: found.textless,
         stillThere: found.stillThere,
         alarms,
       }),
@@ -92,11 +94,23 @@ async function verifiedIn(look: Look, config: Config, given: Given, screen: Scre
           `${count(found.stillThere, "entry", "entries")} should be erased and still hold content: run \`orgate journal erase\` again`,
         ),
       );
+    tellTextless(screen, found.textless);
     for (const { what, detail } of alarms)
       screen.line(screen.paint("warn", `an alarm stands, and the project is read-only: ${visible(what)}: ${visible(detail)}`));
     printVerdict(screen, firstBad, found.problems.length);
   }
   return firstBad === null ? EXIT.success : EXIT.failure;
+}
+
+const MOST_NAMED = 3;
+
+/** J381 not bad, and not passed over either. */
+function tellTextless(screen: Screen, textless: readonly Textless[]): void {
+  if (textless.length === 0) return;
+  const named = textless.slice(0, MOST_NAMED).map(({ digest, stream, seq }) => `${digest.slice(0, 12)} (entry ${seq} of ${stream})`);
+  const more = textless.length > MOST_NAMED ? `, and ${textless.length - MOST_NAMED} more` : "";
+  const what = `${count(textless.length, "set of policies has", "sets of policies have")} no text in it: ${named.join(", ")}${more}`;
+  screen.line(screen.paint("warn", `${visible(what)}. It was recorded before texts were stored, or the gate is a program's own code`));
 }
 
 function printVerdict(screen: Screen, firstBad: { readonly name: string; readonly reason: string } | null, problems: number): void {
@@ -115,14 +129,15 @@ async function ofFile(given: Given, screen: Screen, file: string): Promise<numbe
   const [first] = problems;
   const firstBad = first === undefined ? null : { name: first.line === 0 ? "the file" : `line ${first.line}`, ...first };
   if (given.json) {
-    const { what, stream, torn, counts, head } = read;
-    screen.line(JSON.stringify({ verified: firstBad === null, what, stream, torn, counts, head, firstBad, problems }));
+    const { what, stream, torn, counts, head, textless } = read;
+    screen.line(JSON.stringify({ verified: firstBad === null, what, stream, torn, counts, head, textless, firstBad, problems }));
   } else {
     const { entries, commits, blobs, erased } = read.counts;
     const of = read.what === "session" ? `session ${visible(read.stream ?? "?")}` : "a whole journal";
     screen.line(`${of}: ${count(entries, "entry", "entries")}, ${count(commits, "commit")}, ${count(blobs, "blob")}, ${erased} erased`);
     if (read.head !== null) screen.line(`head ${visible(read.head)}`);
     if (read.torn) screen.line(screen.paint("warn", "the end of the file is missing: what is there was checked"));
+    tellTextless(screen, read.textless);
     printVerdict(screen, firstBad, problems.length);
   }
   return firstBad === null && !read.torn ? EXIT.success : EXIT.failure;
