@@ -5,6 +5,7 @@
  */
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import type { RunResult } from "@orgate/core";
 import {
   type Agent,
   FaultError,
@@ -26,7 +27,6 @@ import { type FileProblem, type ManifestFile, readManifest } from "../compose.ts
 import { operatorModel } from "../operator-model.ts";
 import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
 import { problemFault } from "../project-manifests.ts";
-import type { RunResult } from "@orgate/core";
 import { starterManifest } from "../starter/manifest.ts";
 import { driven, printResult, withRuntime } from "./driving.ts";
 import { certified, deskOf, personOf, projectOf } from "./project.ts";
