@@ -471,7 +471,7 @@ const CHANGED: Readonly<Record<Change["kind"], string>> = {
 };
 
 const allotmentText = (a: Allotment): string =>
-  `${a.iterations} iterations, ${a.tokens} tokens, ${a.calls} calls${a.micros === null ? "" : `, ${(a.micros / MICROS_PER_CENT).toFixed(2)} cents`}`;
+  `${count(a.iterations, "iteration")}, ${count(a.tokens, "token")}, ${count(a.calls, "call")}${a.micros === null ? "" : `, ${(a.micros / MICROS_PER_CENT).toFixed(2)} cents`}`;
 
 export function recoveryText(e: Extract<JournalEvent, { kind: "recovery.applied" }>): string {
   switch (e.strategy) {

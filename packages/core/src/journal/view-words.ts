@@ -1,4 +1,7 @@
 /** How much room a text takes, and how it is made to fit. */
+import { count } from "../vocab/index.ts";
+
+export { count };
 
 /** At most `most` columns, with a mark where something was left out. */
 export function shortened(text: string, most: number): string {
@@ -49,5 +52,3 @@ export const setText = ({ policies, tables, agents }: SetCounts): string =>
     ...(tables === 0 ? [] : [count(tables, "decision table")]),
     ...(agents === 0 ? [] : [`rules of ${count(agents, "agent")}`]),
   ].join(", ");
-
-export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;

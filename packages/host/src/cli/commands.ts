@@ -1271,7 +1271,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "demo",
-    summary: "see it work: a denial, a question, a kill -9, a resume, a proof. No key, no network, 15 seconds",
+    summary: "see it work: a denial, a question, a kill -9, a resume, a proof. No key, no network, well under a minute",
     args: [],
     options: {},
     notes: ["It works in a temporary copy of the example project, and removes it."],

@@ -6,6 +6,7 @@ import {
   type Facts,
   FaultError,
   type Journal,
+  lowerFirst,
   readJson,
   type SessionId,
   type UserAct,
@@ -293,7 +294,7 @@ async function asked(given: Given): Promise<Asked> {
   const read = caseSchema.safeParse(caseOf(given));
   if (!read.success) {
     const [issue] = read.error.issues;
-    throw usage(`--${issue?.path.join(".") ?? ""}: ${(issue?.message ?? "").toLowerCase()}`, "`orgate policy eval --help` shows examples");
+    throw usage(`--${issue?.path.join(".") ?? ""}: ${lowerFirst(issue?.message ?? "")}`, "`orgate policy eval --help` shows examples");
   }
   const loaded = mustLoad(tryFolder(await optionsOf(config, given.env)));
   const c = read.data;
