@@ -1,5 +1,6 @@
 /** What a candidate set of policies changes, and whether somebody may change that. The command line and the server both ask here. */
 import { FaultError, type FileChange } from "@orgate/core";
+import { refusalFor } from "@orgate/core/gate";
 import type { PolicyFolder, ReadFolder } from "./compose.ts";
 import type { LoadedFolder, PolicyProblem } from "./policies.ts";
 
@@ -31,9 +32,8 @@ export function surfacesOf(changes: readonly FileChange[]): readonly string[] {
 
 export function deniedFor(inForce: LoadedFolder, user: string, surfaces: readonly string[]): Pick<PolicyProblem, "detail" | "hint"> | null {
   for (const surface of surfaces) {
-    const { verdict } = inForce.gateFor("cli").decideFor(user, { kind: "edit-policy", surface });
-    if (verdict.kind === "allow") continue;
-    const why = verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
+    const why = refusalFor(inForce.gateFor("cli"), user, { kind: "edit-policy", surface });
+    if (why === null) continue;
     return {
       detail: `\`${user}\` may not edit policies: ${why}`,
       hint: 'a permit for Action::"edit-policy" in the policies in force says who may',
