@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Decision, defineAgent, defineTool, describe as describeFault, FaultError, type Gate, isFault, tableGate } from "@orgate/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ed25519, sha256 } from "./adapters/crypto-node.ts";
 import { createPerson, type Person } from "./adapters/keyring.ts";
+import { RUN_OPTIONS, RUNTIME_OPTIONS } from "./front-door.ts";
 import * as library from "./index.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "./runtime.ts";
 
@@ -284,6 +285,17 @@ describe("wrong arguments", () => {
     const { approval, digest } = question;
     const { result } = await runtime.approvals.answer({ approval, digest, answer: { kind: "approve" } }, ann);
     expect([result?.ending, paid.length - before]).toEqual(["completed", 1]);
+  });
+});
+
+describe("the guide's page", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/guide/library.md"), "utf8");
+  test("R500 it has a row for every option of createRuntime and of a run", () => {
+    const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = ""]) => name);
+    expect(rows.toSorted()).toEqual([...Object.keys(RUNTIME_OPTIONS), ...Object.keys(RUN_OPTIONS)].toSorted());
+  });
+  test("R500 it names every part of a runtime", () => {
+    expect(Object.keys(runtime).filter((name) => !page.includes(`\`${name}`))).toEqual([]);
   });
 });
 
