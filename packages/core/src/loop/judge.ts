@@ -37,7 +37,7 @@ import {
   ZERO,
 } from "../vocab/index.ts";
 import { type AimsOf, aiming } from "./aims.ts";
-import { type Breaker, breakerOfModel, breakersOfTool } from "./breakers.ts";
+import { type Breaker, breakersOfModel, breakersOfTool } from "./breakers.ts";
 import { centsSpent } from "./budgets.ts";
 import { contractOf } from "./delegating.ts";
 import { answeredOf, callOf } from "./gating.ts";
@@ -302,7 +302,7 @@ function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): 
 }
 
 function breakersFor(action: Action, p: Needs): readonly Breaker[] {
-  if (action.kind === "model") return [breakerOfModel(p, action.model)];
+  if (action.kind === "model") return breakersOfModel(p, action.model);
   const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
   return tool === null ? [] : breakersOfTool(tool);
 }
