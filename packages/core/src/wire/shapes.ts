@@ -38,6 +38,8 @@ const branded = <T>(schema: z.ZodType): z.ZodType<T> => schema as unknown as z.Z
 export const MOST_TEXT = 1_000_000;
 export const text = z.string().min(1).max(MOST_TEXT);
 export const reason = z.string().max(2_000);
+/** For acts that the journal keeps with a reason (W480): not empty, not blank. */
+export const requiredReason = z.string().trim().min(1).max(2_000);
 export const name = z.string().min(1).max(200);
 export const count = z.int().min(0);
 /** What was read from JSON is JSON: only its absence is to be seen to. */

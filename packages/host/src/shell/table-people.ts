@@ -129,12 +129,13 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "deny",
-    usage: "ID [REASON]",
+    usage: "ID REASON",
     takes: ["approval", "anything"],
     summary: "no; the agent is told why",
     more: ["As `orgate approvals deny`."],
     run: (rest, shell) => {
-      const [, id = "", reason = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
+      const [, id, reason] = /^(\S+)\s+([\s\S]+)$/.exec(rest) ?? [];
+      if (id === undefined || reason === undefined) return Promise.resolve(shell.say("`/deny ID REASON`: the agent is told why"));
       return answered(id, { kind: "deny", reason }, shell);
     },
   },

@@ -276,11 +276,19 @@ function Denying({ name, isBack, busy, send, back }: More & Begun) {
       onKeyDown={leaving(back)}
       onSubmit={(event) => {
         event.preventDefault();
-        void send({ kind: "deny", reason: reason.trim() });
+        if (reason.trim() !== "") void send({ kind: "deny", reason: reason.trim() });
       }}
     >
       <label htmlFor="deny-reason">Why not? The agent is told.</label>
-      <textarea id="deny-reason" ref={field} rows={2} maxLength={2_000} value={reason} onChange={({ target }) => setReason(target.value)} />
+      <textarea
+        id="deny-reason"
+        ref={field}
+        rows={2}
+        required
+        maxLength={2_000}
+        value={reason}
+        onChange={({ target }) => setReason(target.value)}
+      />
       <Ends busy={busy} back={back} tone="bad" says="Deny" />
     </form>
   );

@@ -45,7 +45,7 @@ export function Draft({ file, files, done }: Props) {
   };
   const apply = async (): Promise<void> => {
     setBusy("apply");
-    const came = await hub.call("applyPolicies", { body: { files: all, reason: "edited in the console" } });
+    const came = await hub.call("applyPolicies", { body: { files: all } });
     setBusy(null);
     if (came.kind === "problem") return toastProblem("It was not applied", came.problem);
     drafts.drop(file.path);
