@@ -12,6 +12,7 @@ permit(principal, action == Action::"tool:look", resource);
 @id("firing")
 @ask("fire it?")
 @grant("8h")
+@grantSurvives("untrusted")
 permit(principal, action == Action::"tool:fire", resource);
 @id("ringing")
 @ask("ring it?")

@@ -20,7 +20,7 @@ afterEach(async () => {
 type Office = Readonly<{ runtime: Runtime; paid: unknown[]; notices: Notice[]; person(name: string): Promise<Person> }>;
 
 const ROWS: readonly Row[] = [
-  { id: "pays", action: "tool:pay", verdict: "ask", say: "pay?", terms: { grant: "session" } },
+  { id: "pays", action: "tool:pay", verdict: "ask", say: "pay?", terms: { grant: "session", grantSurvives: ["untrusted"] } }, // what it brings is untrusted
   { id: "rest", action: "*", verdict: "allow" },
 ];
 const CANARY = "CANARY-7f3a";
@@ -99,7 +99,7 @@ async function expectListed({ runtime }: Office, ...sessions: readonly SessionId
   expect(listed).toEqual(folded);
 }
 
-test("Q41 Q42 in process: asked, listed, shown, answered with a grant; the second call runs by the grant, and is asked again once it is revoked", async () => {
+test("Q41 Q42 Q365 in process: asked, listed, shown, answered with a grant; the second call runs by the grant, and is asked again once it is revoked", async () => {
   const o = await office();
   const { approvals } = o.runtime;
   const ana = await o.person("ana");
@@ -108,7 +108,13 @@ test("Q41 Q42 in process: asked, listed, shown, answered with a grant; the secon
   const [listed] = await approvals.list();
   if (listed === undefined) throw new Error("nothing waits");
   expect(listed).toMatchObject({ session, tool: "pay", resource: { type: "Account", id: "ben" }, agent: "clerk" });
-  expect(await approvals.show(listed.approval)).toMatchObject({ args: { to: "ben", token: CANARY }, widest: { lifetime: "session" } });
+  const covers =
+    "every later call of pay on Account ben, whatever its other arguments, in this session, while no new label other than untrusted joins the session";
+  expect(await approvals.show(listed.approval)).toMatchObject({
+    args: { to: "ben", token: CANARY },
+    widest: { lifetime: "session" },
+    grants: [{ scope: "digest" }, { scope: "resource", says: covers }],
+  });
   expect(await approvals.show("a_none")).toBe(null);
   const { approval, digest: of } = listed;
   const wrong = approvals.answer({ approval, digest: digest("0".repeat(64)), answer: { kind: "approve" } }, ana);
@@ -120,7 +126,7 @@ test("Q41 Q42 in process: asked, listed, shown, answered with a grant; the secon
   expect(said).toMatchObject({ entry: { event: { kind: "approval.answered" } }, result: { ending: "completed", calls: 1 } });
   expect(o.paid).toHaveLength(1);
   const [grant] = await approvals.grants();
-  expect(grant).toMatchObject({ tool: "pay", by: { id: "ana" } });
+  expect(grant).toMatchObject({ tool: "pay", by: { id: "ana" }, says: covers }); // Q365
   expect((await o.runtime.complete("clerk", "pay", { session })).calls).toBe(1);
   expect(o.paid).toHaveLength(2);
   if (grant !== undefined) await approvals.revoke(grant.grant, "over", ana);

@@ -12,6 +12,8 @@ import {
   type ActionId,
   type ApprovalId,
   type Ask,
+  type Coverage,
+  coverageText,
   type Digest,
   doingOf,
   duration,
@@ -21,9 +23,11 @@ import {
   type Gate,
   type GrantId,
   type GrantWish,
+  grantText,
   HALT,
   haltAhead,
   haltText,
+  isGoverning,
   type JsonObject,
   type Millis,
   type OpenOrders,
@@ -38,7 +42,7 @@ import {
   type UserAct,
   type Vote,
 } from "@orgate/core";
-import { readGrant, tooWide, type WidestGrant } from "@orgate/core/gate";
+import { readGrant, survivesAll, tooWide, type WidestGrant } from "@orgate/core/gate";
 import { foldOrders, type Journal, NO_ORDERS, type Orders, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import { checkPerson, type Person, type Place } from "./compose.ts";
 
@@ -71,6 +75,10 @@ export type QuestionView = Readonly<{
   votes: readonly Vote[];
   /** The most that every policy which asks lets be remembered; null: this once. */
   widest: WidestGrant | null;
+  /** What was shown of the call, and what a grant would be bound to; null where none could be given. */
+  shown: Coverage | null;
+  /** Each grant that may be given, at its longest, in words. */
+  grants: readonly Readonly<{ scope: GrantWish["scope"]; says: string }>[];
   /** The halt that a yes would wait with, in words; null: nothing holds it. */
   halted: string | null;
 }>;
@@ -114,6 +122,10 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
     .findLast(({ event: e }) => e.kind === "approval.answered" && e.approval === approval && e.answer.kind === "edit")?.event;
   const tool = doing?.tool ?? question.action.split(":")[0] ?? question.action;
   const halt = haltAhead(state, orders, tool, question.about);
+  const isGranted = decided?.kind === "gate.decided" && !isGoverning(decided.action.kind === "call" ? decided.action : null);
+  const widest = isGranted ? widestOf(question.asks) : null;
+  const { about, targets, labels } = question;
+  const shown: Coverage | null = doing === null ? null : { tool, resource: about, targets, labels, survives: survivesAll(question.asks) };
   const edited = edit?.kind === "approval.answered" && edit.answer.kind === "edit" ? { by: edit.by, args: edit.answer.args } : null;
   return {
     approval,
@@ -135,7 +147,9 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
     onExpiry: question.onExpiry,
     expired: isExpired(question, now),
     votes: question.votes,
-    widest: widestOf(question.asks),
+    widest,
+    shown,
+    grants: shown === null || widest === null ? [] : grantsWithin(shown, widest, now),
     halted: halt === null ? null : haltText(halt),
   };
 }
@@ -161,6 +175,11 @@ function shorter(a: WidestGrant["lifetime"], b: WidestGrant["lifetime"]): Widest
   return a === b ? a : "turn";
 }
 
+function grantsWithin(shown: Coverage, { scope, lifetime }: WidestGrant, now: Millis): QuestionView["grants"] {
+  const until = typeof lifetime === "object" ? ((now + lifetime.ms) as Millis) : lifetime;
+  return SCOPES.slice(0, SCOPES.indexOf(scope) + 1).map((one) => ({ scope: one, says: coverageText(shown, { scope: one, until }) }));
+}
+
 /** `this tool on this resource at most, for the session at most`. */
 export function widestText(widest: WidestGrant | null): string {
   if (widest === null) return "this once: no answer is remembered";
@@ -170,7 +189,7 @@ export function widestText(widest: WidestGrant | null): string {
 }
 const SCOPE_TEXT = {
   digest: "this very action (digest)",
-  resource: "this tool on this resource (resource)",
+  resource: "this tool on what it touches here (resource)",
   tool: "this tool, whatever it touches (tool)",
 };
 const SPANS = [
@@ -273,7 +292,9 @@ export async function revokeGrant(acting: Acting, grant: GrantId, reason: string
   return found;
 }
 
-export type Standing = Readonly<{ grants: readonly StandingGrant[]; halts: readonly StandingHalt[] }>;
+/** With what it covers, in words. */
+export type ListedGrant = StandingGrant & Readonly<{ says: string }>;
+export type Standing = Readonly<{ grants: readonly ListedGrant[]; halts: readonly StandingHalt[] }>;
 
 /** All grants and halts in force, for whoever only looks. */
 export async function standingOrders(journal: Pick<Journal, "read">, now: Millis): Promise<Standing> {
@@ -287,5 +308,6 @@ export async function standingOrders(journal: Pick<Journal, "read">, now: Millis
 
 export function inForce(orders: Pick<OpenOrders, "now">, now: Millis): Standing {
   const { grants, halts } = orders.now();
-  return { grants: [...grants.values()].filter((g) => g.until === null || now < g.until), halts: [...halts.values()] };
+  const standing = [...grants.values()].filter((g) => g.until === null || now < g.until);
+  return { grants: standing.map((g) => ({ ...g, says: grantText(g) })), halts: [...halts.values()] };
 }

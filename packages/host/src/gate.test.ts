@@ -267,6 +267,11 @@ test("G9 annotations that say nothing, or nothing sensible, are refused where th
     ['@ask("ok") @expires("soon")', '@expires("soon") is no time'],
     ['@ask("ok") @onExpiry("allow")', '@onExpiry("allow")'],
     ['@ask("ok") @grant("always")', '@grant("always")'],
+    ['@ask("ok") @grant("session") @grantSurvives("")', "@grantSurvives is empty"],
+    ['@ask("ok") @grantSurvives("untrusted")', "@grantSurvives stands beside no @grant that could be given"],
+    ['@ask("ok") @grant("session") @grantSurvives("Untrusted!")', "`Untrusted!` is no label"],
+    ['@ask("ok") @grant("session") @grantSurvive("untrusted")', "there is no annotation @grantSurvive"],
+    ['@grantSurvives("untrusted")', "@grantSurvives says how a question is answered, but there is no @ask"],
     ['@approvers("ops")', "@approvers says how a question is answered, but there is no @ask"],
     ['@redact("token")', '@redact("token")'],
     ['@redact("args.amount")', "no tool under this policy takes a text `args.amount`"],
@@ -277,6 +282,20 @@ test("G9 annotations that say nothing, or nothing sensible, are refused where th
   for (const [annotation, detail] of wrong)
     expect([annotation, problems(`\n  ${annotation} ${PERMIT}`)[0]]).toMatchObject([annotation, { line: 2, detail }]);
   expect(problems(`@reason("see @ask") @ask("no") forbid (principal, action, resource);`)).toMatchObject([{ line: 1, column: 21 }]);
+});
+
+test("Q367 whoever may approve may deny, unless that is forbidden; to deny and to withdraw can be permitted by themselves", () => {
+  const about = { approval: "a", agent: "ops", tool: "pay", requester: "ann" };
+  const may = (text: string, user: string, kind: "approve" | "deny" | "withdraw") =>
+    gateOf(text).decideFor(user, { kind, ...about }).verdict.kind;
+  const approve = 'permit (principal == User::"bob", action == Action::"approve", resource);';
+  expect([may(approve, "bob", "deny"), may(approve, "ann", "deny"), may(approve, "bob", "withdraw")]).toEqual(["allow", "deny", "deny"]);
+  const forbidden = `${approve}\nforbid (principal, action == Action::"deny", resource);`;
+  expect([may(forbidden, "bob", "approve"), may(forbidden, "bob", "deny")]).toEqual(["allow", "deny"]);
+  const fourEyes =
+    'permit (principal, action == Action::"approve", resource) unless { resource.requester == principal.id };\npermit (principal, action in [Action::"deny", Action::"withdraw"], resource) when { resource.requester == principal.id };';
+  expect((["approve", "deny", "withdraw"] as const).map((kind) => may(fourEyes, "ann", kind))).toEqual(["deny", "allow", "allow"]);
+  expect((["approve", "deny", "withdraw"] as const).map((kind) => may(fourEyes, "bob", kind))).toEqual(["allow", "allow", "deny"]);
 });
 
 test("A75 a case may say which schedule or delivery opened its session", () => {

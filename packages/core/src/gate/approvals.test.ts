@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import {
   type Ask,
+  coverageText,
   digest,
   grantId,
+  label,
   millis,
   PLAIN_TERMS,
   type PolicyId,
@@ -11,7 +13,19 @@ import {
   sessionId,
   type Terms,
 } from "../vocab/index.ts";
-import { countsFor, covers, expiry, type Grant, isAnswered, isSameGrant, readGrant, type Sought, tooWide, type Vote } from "./approvals.ts";
+import {
+  countsFor,
+  covers,
+  expiry,
+  type Grant,
+  isAnswered,
+  isSameGrant,
+  readGrant,
+  type Sought,
+  survivesAll,
+  tooWide,
+  type Vote,
+} from "./approvals.ts";
 
 const ask = (policy: string, terms: Partial<Terms> = {}): Ask => ({
   policy: policyId(policy),
@@ -139,6 +153,9 @@ describe("what a grant covers", () => {
     session: null,
     turn: null,
     until: null,
+    targets: {},
+    labels: [],
+    survives: [],
   };
   const sought: Sought = {
     agent: "clerk",
@@ -152,6 +169,8 @@ describe("what a grant covers", () => {
     session: sessionId("s_00000001"),
     turn: 2,
     now: millis(100),
+    targets: {},
+    labels: [],
   };
 
   test("Q8 it covers the questions it was given for, in its scope and its time", () => {
@@ -175,7 +194,70 @@ describe("what a grant covers", () => {
     ["another turn", { turn: 1 }, {}],
     ["the time it ends at", { until: millis(100) }, {}],
     ["a time after its end", { until: millis(99) }, {}],
+    ["a label that has joined", {}, { labels: [label("untrusted")] }],
+    ["another label than those that it survives", { survives: [label("pii")] }, { labels: [label("pii"), label("untrusted")] }],
   ])("Q8 it does not cover %s", (_, g, q) => {
     expect(covers({ ...grant, ...g }, { ...sought, ...q })).toBe(false);
+  });
+
+  const own = { type: "Tool", id: "pay" } as const;
+  test("Q363 where a tool declares neither a resource nor targets, a grant for this resource is for this very call", () => {
+    const whole: Grant = { ...grant, scope: "resource", resource: own };
+    expect(covers(whole, { ...sought, resource: own, digest: d1 })).toBe(true);
+    expect(covers(whole, { ...sought, resource: own })).toBe(false);
+    expect(covers({ ...whole, targets: { to: [] } }, { ...sought, resource: own, targets: { to: ["ben"] } })).toBe(false);
+  });
+
+  test("Q363 declared targets bind it, each of them, those that were not given too", () => {
+    const to = (...names: readonly string[]) => ({ to: names, bcc: [] });
+    const mail: Grant = { ...grant, scope: "resource", resource: own, targets: to("ana@x.org") };
+    const call = (targets: Sought["targets"]): boolean => covers(mail, { ...sought, resource: own, targets });
+    expect(call(to("ana@x.org"))).toBe(true);
+    expect([to("bo@x.org"), to("ana@x.org", "bo@x.org"), to(), { to: ["ana@x.org"], bcc: ["eve@y.org"] }, {}, null].map(call)).toEqual(
+      Array(6).fill(false),
+    );
+    const account: Grant = { ...mail, resource: grant.resource };
+    expect(covers(account, { ...sought, resource: { type: "Account", id: "a" }, targets: to("ana@x.org") })).toBe(true);
+    expect(covers(account, { ...sought, targets: to("ana@x.org") })).toBe(false);
+  });
+
+  test("Q364 labels that were there when it was given, and those that the policy lets join, do not end it", () => {
+    const [untrusted, pii] = [label("untrusted"), label("pii")];
+    expect(covers({ ...grant, labels: [untrusted] }, { ...sought, labels: [untrusted] })).toBe(true);
+    expect(covers({ ...grant, labels: [untrusted] }, sought)).toBe(true);
+    expect(covers({ ...grant, survives: [untrusted] }, { ...sought, labels: [untrusted] })).toBe(true);
+    expect(covers({ ...grant, labels: [pii], survives: [untrusted] }, { ...sought, labels: [untrusted, pii] })).toBe(true);
+    expect(survivesAll([ask("a", { grantSurvives: ["untrusted", "pii"] }), ask("b", { grantSurvives: ["pii"] })])).toEqual([pii]);
+    expect(survivesAll([ask("a", { grantSurvives: ["untrusted"] }), ask("b")])).toEqual([]);
+  });
+
+  test("Q363 Q364 a grant from before its targets and labels were kept is for the very same call, in a session without labels", () => {
+    const { targets: _t, labels: _l, survives: _s, ...old } = grant;
+    const before: Grant = { ...old, scope: "resource", resource: { type: "Account", id: "b" } };
+    expect(covers(before, sought)).toBe(false);
+    expect(covers(before, { ...sought, digest: d1 })).toBe(true);
+    expect(covers(before, { ...sought, digest: d1, labels: [label("untrusted")] })).toBe(false);
+  });
+
+  test("Q365 what it covers is said in words, hidden characters escaped", () => {
+    const mail = {
+      tool: "send_mail",
+      resource: { type: "Tool", id: "send_mail" },
+      targets: { to: ["ana@x.org"], bcc: [] },
+      labels: [],
+      survives: [],
+    };
+    expect(coverageText(mail, { scope: "resource", until: "session" })).toBe(
+      "every later call of send_mail with to = ana@x.org and no bcc, whatever its other arguments, in this session, while no new label joins the session",
+    );
+    expect(coverageText({ ...mail, targets: {} }, { scope: "resource", until: "turn" })).toBe(
+      "every later call of send_mail with exactly these arguments, in this turn, while no new label joins the session",
+    );
+    expect(coverageText({ ...mail, labels: ["untrusted"], survives: ["pii"] }, { scope: "tool", until: millis(0) })).toBe(
+      "every later call of send_mail, whatever its arguments, in any session, until 1970-01-01T00:00:00.000Z, while no new label other than pii joins the session (it has untrusted)",
+    );
+    expect(
+      coverageText({ ...mail, resource: { type: "Account", id: "zoe\u202e" }, targets: {} }, { scope: "resource", until: "session" }),
+    ).toContain("on Account zoe\\u{202e}, whatever its other arguments");
   });
 });

@@ -1,20 +1,29 @@
 /**
  * What an answer is bound to, who counts, and what a remembered one is good for. Pure.
  * Q7 an answer counts for the policies whose question the person may answer, and each of them wants its quorum of different people.
+ * Q363 "this resource" is what was shown of the call: its resource and its targets, or its very arguments where its tool declares neither.
+ * Q364 a grant does not outlive a change of the session's labels, unless each policy that asks says `@grantSurvives`.
  * Q8 a grant is never wider than the policy that asks lets it be, and covers only the questions it was given for, under the same policies.
  */
 import {
   type Ask,
+  canonical,
+  count,
+  coverageOf,
+  coversExactCall,
   type Digest,
   duration,
   type GrantFacts,
   type GrantId,
   type GrantWish,
+  type Label,
+  label,
   type Millis,
   type PolicyId,
   type Principal,
   type Resource,
   type SessionId,
+  type Targets,
 } from "../vocab/index.ts";
 
 /** The questions among `asks` that somebody in these groups may answer. */
@@ -66,7 +75,7 @@ function withinLifetime({ until }: GrantWish, { lifetime }: WidestGrant, now: Mi
   return typeof lifetime === "object" && until > now && until <= now + lifetime.ms;
 }
 const lifetimeText = ({ lifetime }: WidestGrant): string =>
-  typeof lifetime === "object" ? `for ${lifetime.ms / 60_000} minutes` : `for the ${lifetime}`;
+  typeof lifetime === "object" ? `for ${count(lifetime.ms / 60_000, "minute")}` : `for the ${lifetime}`;
 
 export type Grant = Readonly<{ grant: GrantId; by: Principal; givenAt: Millis } & GrantFacts>;
 
@@ -83,9 +92,18 @@ export type Sought = Readonly<{
   session: SessionId;
   turn: number;
   now: Millis;
+  targets: Targets | null;
+  labels: readonly Label[];
 }>;
 
-export const covers = (g: Grant, q: Sought): boolean =>
+export const covers = (g: Grant, q: Sought): boolean => coversCall(g, q) && newLabels(g, q).length === 0;
+
+/** Labels that have joined since it was given, and that it does not survive. */
+export const newLabels = ({ labels = [], survives = [] }: Grant, q: Pick<Sought, "labels">): readonly Label[] =>
+  q.labels.filter((label) => !labels.includes(label) && !survives.includes(label));
+
+/** All that a grant is held against, but for the labels. */
+export const coversCall = (g: Grant, q: Sought): boolean =>
   g.agent === q.agent &&
   g.tool === q.tool &&
   g.toolDigest === q.toolDigest &&
@@ -96,7 +114,16 @@ export const covers = (g: Grant, q: Sought): boolean =>
   (g.session === null || g.session === q.session) &&
   (g.turn === null || g.turn === q.turn) &&
   (g.until === null || q.now < g.until) &&
-  (g.scope === "tool" ||
-    (g.scope === "digest" ? g.digest === q.digest : g.resource.type === q.resource.type && g.resource.id === q.resource.id));
+  (g.scope === "tool" || (g.scope === "digest" || coversExactCall(coverageOf(g)) ? g.digest === q.digest : isShown(g, q)));
+
+const isShown = (g: Grant, q: Sought): boolean =>
+  g.resource.type === q.resource.type &&
+  g.resource.id === q.resource.id &&
+  q.targets !== null &&
+  canonical(g.targets ?? null) === canonical(q.targets);
+
+/** What every one of them lets join. */
+export const survivesAll = (asks: readonly Ask[]): readonly Label[] =>
+  (asks[0]?.terms.grantSurvives ?? []).filter((name) => asks.every(({ terms }) => terms.grantSurvives?.includes(name))).map(label);
 
 export { isAnswered, type Vote } from "../vocab/index.ts";

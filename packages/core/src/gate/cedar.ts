@@ -32,6 +32,7 @@ import type { Duties } from "./policy-text.ts";
 import type { Gate } from "./port.ts";
 import { type Key, keyOf, project } from "./project.ts";
 import { type Member, type Reads, readsOf, reduced } from "./slice.ts";
+import { orAsApprover } from "./user-acts.ts";
 import { bothOf, denied, type Said, toSaid, toVerdict } from "./verdict.ts";
 import type { Cast, Vocabulary } from "./vocabulary.ts";
 
@@ -264,7 +265,7 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     digest,
     lately: latelyIn(readsOf(policies.map((p) => p.json)).context, cast.tools),
     decide,
-    decideFor: (user: string, act: UserAct) => decided(askFor(user, act, known)),
+    decideFor: (user: string, act: UserAct) => orAsApprover(act, (one) => decided(askFor(user, one, known))),
     groupsOf: (user) => known.user(user).parents.map((group) => group.id),
     suppose: (action, facts) => withLeave(action, facts, supposed),
     explain,

@@ -1,5 +1,5 @@
 export { agentsFor } from "./about.ts";
-export { readGrant, tooWide, type WidestGrant } from "./approvals.ts";
+export { readGrant, survivesAll, tooWide, type WidestGrant } from "./approvals.ts";
 export { argTypes } from "./arg-types.ts";
 export { actionOf, type Case, type CaseResult, caseSchema, casesSchema, factsOf, runCase } from "./cases.ts";
 export { type CedarGate, cedarGate, type Explained, type LoadedPolicy, type PolicySet } from "./cedar.ts";
@@ -16,6 +16,7 @@ export type {
   Uid,
 } from "./engine.ts";
 export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } from "./load.ts";
+export { ruleIn } from "./policy-text.ts";
 export type { Gate } from "./port.ts";
 export { factsRead } from "./read-back.ts";
 export { type Row, tableGate } from "./table.ts";

@@ -82,9 +82,10 @@ export type Duties = Readonly<{
 
 export type ReadDuties = Readonly<{ kind: "duties"; duties: Duties } | { kind: "wrong"; annotation: string; detail: string; hint: string }>;
 
-const KNOWN = ["id", "reason", "ask", "approvers", "quorum", "expires", "grant", "redact", "defer", "onExpiry"];
-const OF_PERMITS = ["ask", "approvers", "quorum", "expires", "grant", "redact", "defer", "onExpiry"];
-const OF_ASKS = ["approvers", "quorum", "expires", "grant", "onExpiry"];
+const KNOWN = ["id", "reason", "ask", "approvers", "quorum", "expires", "grant", "grantSurvives", "redact", "defer", "onExpiry"];
+const OF_PERMITS = ["ask", "approvers", "quorum", "expires", "grant", "grantSurvives", "redact", "defer", "onExpiry"];
+const OF_ASKS = ["approvers", "quorum", "expires", "grant", "grantSurvives", "onExpiry"];
+const LABEL = /^[a-z][a-z0-9_:.-]{0,63}$/;
 
 /** Ids stand in reasons, journals and terminals. */
 const ID = /^[\p{L}\p{N}][\p{L}\p{N}._:/-]{0,99}$/u;
@@ -167,6 +168,11 @@ export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonl
       `@grant("${printable(grant ?? "")}")`,
       "write once, turn, session or a time such as 8h; before it digest, resource or tool",
     );
+  const survives = list(given["grantSurvives"]);
+  if (survives.length > 0 && readGrant(grant) === null)
+    return wrong("grantSurvives", "@grantSurvives stands beside no @grant that could be given", 'add @grant("session"), or leave it out');
+  const odd = survives.find((name) => !LABEL.test(name));
+  if (odd !== undefined) return wrong("grantSurvives", `\`${printable(odd)}\` is no label`, 'write @grantSurvives("untrusted")');
   const times = { expires: given["expires"], defer: given["defer"] };
   for (const [name, text] of Object.entries(times))
     if (text !== undefined && duration(text ?? "") === null)
@@ -184,6 +190,7 @@ export function dutiesOf(id: string, effect: "permit" | "forbid", given: Readonl
     expiresMs: duration(given["expires"] ?? ""),
     grant,
     onExpiry,
+    ...(survives.length === 0 ? {} : { grantSurvives: survives }),
   };
   return {
     kind: "duties",
@@ -201,3 +208,13 @@ const list = (text: string | null | undefined): readonly string[] =>
     .split(",")
     .map((t) => t.trim())
     .filter((t) => t !== "");
+
+/** One policy of a file as it is written there, by the last part of its id: its `@id`, or the line it begins in. Null when there is none. */
+export function ruleIn(text: string, name: string): Readonly<{ text: string; line: number }> | null {
+  for (const { text: rule, offset } of pieces(text)) {
+    const { line } = placeAt(text, offset);
+    const own = /@id\("([^"]*)"\)/.exec(rule)?.[1];
+    if ((own ?? String(line)) === name) return { text: rule, line };
+  }
+  return null;
+}

@@ -20,6 +20,7 @@ import {
   type Verdict,
 } from "../vocab/index.ts";
 import type { Gate } from "./port.ts";
+import { orAsApprover } from "./user-acts.ts";
 
 export type Row = Readonly<{
   id: string;
@@ -62,10 +63,11 @@ export function tableGate(rows: readonly Row[], hash: Hash, groups: Readonly<Rec
       };
     },
     groupsOf: (user) => groups[user] ?? [],
-    decideFor(user: string, act: UserAct): Decision {
-      const row = rows.find((r) => namesAction(r, act.kind));
-      return { verdict: toVerdict(row, act.kind), slice: digest, read: { action: act.kind, user }, shadow: null };
-    },
+    decideFor: (user: string, act: UserAct) =>
+      orAsApprover(act, ({ kind }) => {
+        const row = rows.find((r) => namesAction(r, kind));
+        return { verdict: toVerdict(row, kind), slice: digest, read: { action: kind, user }, shadow: null };
+      }),
   };
 }
 

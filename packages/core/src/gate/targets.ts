@@ -2,7 +2,17 @@
  * The values of arguments that are targets, and how two spellings of one are told to be the same. Exact, by tokens; nothing is interpreted.
  * G90 a value that holds invisible characters, or is not in its normal form, is equal to nothing: what is acted on is not what a person reads.
  */
-import { type Digest, digestOf, type Hash, type Json, type JsonObject, type Target, type Tool, touchedKind } from "../vocab/index.ts";
+import {
+  type Digest,
+  digestOf,
+  type Hash,
+  type Json,
+  type JsonObject,
+  type Target,
+  type Targets,
+  type Tool,
+  touchedKind,
+} from "../vocab/index.ts";
 
 const MOST_VALUES = 200;
 const MAX_VALUE = 2_000;
@@ -62,4 +72,16 @@ export function targetDigests(tool: Pick<Tool, "targets"> | null, args: JsonObje
   }
   return out;
 }
+/** As they are shown to a person. Null: more than can be. */
+export function shownTargets(tool: Pick<Tool, "targets"> | null, args: JsonObject | null): Targets | null {
+  if (tool === null || args === null) return null;
+  const shown: Record<string, readonly string[]> = {};
+  for (const arg in tool.targets) {
+    const values = Object.hasOwn(args, arg) ? valuesIn(args[arg]) : [];
+    if (values === null) return null;
+    shown[arg] = values.toSorted();
+  }
+  return shown;
+}
+
 const TOO_MUCH = "\u0000too much";

@@ -1,5 +1,5 @@
 /** What people do for themselves: on what, as a policy sees it, and as the tables beside policies write it. */
-import { type Looked, SCOPES, type UserAct } from "../vocab/index.ts";
+import { type Decision, type Looked, SCOPES, type UserAct } from "../vocab/index.ts";
 import type { CedarEntity, CedarRecord, Uid } from "./engine.ts";
 import type { Member } from "./slice.ts";
 
@@ -13,6 +13,8 @@ export const USER_ACTIONS: Readonly<Record<UserAct["kind"], readonly [string, ..
   cancel: ["Session"],
   close: ["Session"],
   approve: ["Approval"],
+  deny: ["Approval"],
+  withdraw: ["Approval"],
   resolve: ["Call"],
   "read-journal": ["Session", "Project"],
   "edit-policy": ["PolicySet"],
@@ -50,6 +52,8 @@ export function resourceOf(act: UserAct, agent: (name: string) => Member, user: 
     case "close":
       return of("Session", act.session, { agent: act.agent, requester: act.requester });
     case "approve":
+    case "deny":
+    case "withdraw":
       return of("Approval", act.approval, { agent: act.agent, tool: act.tool, requester: act.requester });
     case "resolve":
       return of("Call", act.call, { agent: act.agent, tool: act.tool });
@@ -144,6 +148,8 @@ export function userActOf(c: UserCase): UserAct | string {
     case "close":
       return { kind: action, ...session };
     case "approve":
+    case "deny":
+    case "withdraw":
       return { kind: action, approval: id, ...about, requester: c.onBehalfOf };
     case "resolve":
       return { kind: action, call: id, ...about };
@@ -188,4 +194,15 @@ function lookedOf(type: string, id: string, about: Readonly<{ agent: string; too
     default:
       return { kind: "agent", agent: id === "any" ? about.agent : id };
   }
+}
+
+/**
+ * Q367 Whoever may approve may deny, unless a policy forbids just that: policies from before there was `deny` know no other word for it.
+ * An error of the policies denies, and is not asked about again.
+ */
+export function orAsApprover(act: UserAct, decide: (act: UserAct) => Decision): Decision {
+  const decision = decide(act);
+  const { verdict } = decision;
+  const isOpen = verdict.kind === "deny" && verdict.because.length === 0 && verdict.faults.length === 0;
+  return act.kind === "deny" && isOpen ? decide({ ...act, kind: "approve" }) : decision;
 }

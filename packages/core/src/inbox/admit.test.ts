@@ -136,7 +136,7 @@ describe("answers", () => {
   test("Q11 in time by when it was put: at its due time it is too late", () => {
     expect(put(answer(), with_({ expiresAt: millis(51) }))).toMatchObject({ kind: "event" });
     expect(put(answer(), with_({ expiresAt: millis(50) }))).toEqual(refused("expired"));
-    expect(put(answer({ kind: "deny", reason: "" }), with_({ expiresAt: millis(50) }))).toEqual(refused("expired"));
+    expect(put(answer({ kind: "deny", reason: "no" }), with_({ expiresAt: millis(50) }))).toEqual(refused("expired"));
   });
 
   test("Q7 nobody says yes twice; whoever said yes may still say no", () => {
@@ -212,7 +212,7 @@ describe("L71 rows that hold anything", () => {
 
   test("L71 answers and outcomes are looked into", () => {
     const good: readonly unknown[] = [
-      { kind: "deny", reason: "" },
+      { kind: "deny", reason: "no" },
       { kind: "edit", args: {} },
       { kind: "grant", grant: { scope: "tool", until: "turn" } },
       { kind: "grant", grant: { scope: "digest", until: 5 } },

@@ -7,6 +7,7 @@ import {
   describe,
   type Intent,
   type IntentId,
+  isRefusal,
   type JournalEvent,
   type Label,
   type Limits,
@@ -152,7 +153,9 @@ function answer({ intent, arrivedAt }: Arrived, wish: Extract<Wish, { kind: "ans
   if (question.digest !== wish.digest) return refuse("the answer is bound to another action than the one that waits");
   if (question.expiresAt !== null && Math.max(arrivedAt, intent.at) >= question.expiresAt)
     return refuse(`question \`${wish.approval}\` had expired`);
-  if (wish.answer.kind !== "deny" && question.voters.includes(nameOf(by)))
+  if (isRefusal(wish.answer) && wish.answer.reason.trim() === "")
+    return refuse("it does not say why: the agent is told, and the journal keeps it");
+  if (!isRefusal(wish.answer) && question.voters.includes(nameOf(by)))
     return refuse("this person has answered it already: the others have to be different people");
   const leave = at.mayAnswer(by.id, wish);
   if (leave.kind === "may-not") return refuse(leave.reason);
@@ -234,7 +237,7 @@ const isUsed = (given: unknown): boolean =>
 function isAnswer(given: unknown): boolean {
   if (!isRecord(given)) return false;
   const { kind, grant } = given;
-  if (kind === "deny") return isText(given["reason"]);
+  if (kind === "deny" || kind === "withdraw") return isText(given["reason"]);
   if (kind === "edit") return isRecord(given["args"]);
   if (kind === "grant") return isRecord(grant) && isOneOf(grant["scope"], "digest", "resource", "tool") && isLifetime(grant["until"]);
   return kind === "approve";

@@ -37,6 +37,7 @@ const until = z.union([z.enum(["turn", "session"]), z.int().nonnegative().transf
 const answer = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("approve") }),
   z.strictObject({ kind: z.literal("deny"), reason: z.string() }),
+  z.strictObject({ kind: z.literal("withdraw"), reason: z.string() }),
   z.strictObject({ kind: z.literal("edit"), args: z.record(z.string(), z.json()) }),
   z.strictObject({ kind: z.literal("grant"), grant: z.strictObject({ scope: z.enum(["digest", "resource", "tool"]), until }) }),
 ]);

@@ -1,7 +1,7 @@
 /** What waits for people, as an inbox shows it. */
-import { escapeHidden, type Millis } from "../vocab/index.ts";
+import { type ApprovalId, escapeHidden, type Millis } from "../vocab/index.ts";
 import type { WaitingQuestion } from "./questions.ts";
-import { type AskView, askView } from "./view-items.ts";
+import { type AskView, askView, type CallItem, type QuestionItem, type SessionView } from "./view-items.ts";
 import { resourceText } from "./view-lines.ts";
 import { age, count } from "./view-words.ts";
 
@@ -53,3 +53,47 @@ export function timeLeft(expiresAt: Millis | null, now: number): string | null {
 }
 
 export const missingText = (missing: number): string => (missing <= 1 ? "one yes" : count(missing, "yes", "yeses"));
+
+/** What became of an approval request that is not open any more: who answered it and how, and what the call came to. */
+export type Settled = Readonly<{ says: string; at: Millis | null }>;
+
+/** Q370 `me`: whoever looks, as principals are written; null where that is not known. Null while it is open, or not in this session. */
+export function settledApproval(view: Pick<SessionView, "items">, approval: ApprovalId, me: string | null): Settled | null {
+  const item = view.items.find((one): one is QuestionItem => one.kind === "question" && one.approval === approval);
+  if (item === undefined || item.state === "open") return null;
+  const call = view.items.find((one): one is CallItem => one.kind === "call" && one.call === item.call);
+  const became = call === undefined ? "" : ` ${OUTCOME[call.status]}`;
+  return { says: `${answeredText(item, me)}${became}`, at: item.answers.at(-1)?.at ?? null };
+}
+
+/** `You approved it.`, `ana and bo approved it.`, `ana denied it: not today.` */
+export function answeredText({ state, answers }: Pick<QuestionItem, "state" | "answers">, me: string | null): string {
+  const last = answers.at(-1);
+  if (last === undefined) return state === "expired" ? "Nobody answered it in time." : "Its turn ended before anybody answered.";
+  if (state === "expired") return "Not enough people answered it in time.";
+  const agreeing = answers.filter(({ answer }) => answer !== "denied" && answer !== "withdrawn");
+  const isRefused = last.answer === "denied" || last.answer === "withdrawn";
+  const names = [...new Set((isRefused ? [last] : agreeing).map(({ by }) => (by === me ? "you" : by.replace(/^user:/, ""))))];
+  const who = names.join(" and ");
+  return `${who.charAt(0).toUpperCase()}${who.slice(1)} ${DID[last.answer] ?? last.answer}${last.reason === null ? "" : `: ${last.reason}`}.`;
+}
+const DID: Readonly<Record<string, string>> = {
+  approved: "approved it",
+  edited: "approved it with other arguments",
+  granted: "approved it, and it is remembered",
+  denied: "denied it",
+  withdrawn: "withdrew it",
+};
+const OUTCOME: Readonly<Record<CallItem["status"], string>> = {
+  proposed: "The call has not run yet.",
+  allowed: "The call has not run yet.",
+  asking: "The call has not run yet.",
+  deferred: "The call has not run yet.",
+  running: "The call is running.",
+  recovering: "The call failed, and is being recovered.",
+  done: "The call ran.",
+  failed: "The call ran and failed.",
+  unknown: "Nobody can tell whether the call took effect.",
+  denied: "The call did not run.",
+  dropped: "The turn ended before the call ran.",
+};

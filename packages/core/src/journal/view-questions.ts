@@ -5,6 +5,7 @@ import {
   type ApprovalId,
   escapeHidden,
   isAnswered,
+  isRefusal,
   type JournalEvent,
   principalName,
   type Vote,
@@ -62,7 +63,13 @@ function asked(ground: Ground, e: Of<"approval.asked">): void {
 
 const toolOf = (action: ActionId): string => escapeHidden(action.split(":")[0] ?? action);
 
-const STATES: Readonly<Record<Answer["kind"], QuestionState>> = { approve: "approved", deny: "denied", edit: "edited", grant: "granted" };
+const STATES: Readonly<Record<Answer["kind"], QuestionState>> = {
+  approve: "approved",
+  deny: "denied",
+  edit: "edited",
+  grant: "granted",
+  withdraw: "withdrawn",
+};
 
 function answered(ground: Ground, { approval, by, answer, counts, digest, about }: Of<"approval.answered">): void {
   const item = questionItem(ground, approval);
@@ -71,12 +78,12 @@ function answered(ground: Ground, { approval, by, answer, counts, digest, about 
   const vote: Vote = { by: principalName(by), counts, grant: answer.kind === "grant" ? answer.grant : null };
   before.votes = digest === before.digest ? [...before.votes, vote] : [vote];
   before.digest = digest;
-  const reason = answer.kind === "deny" ? escapeHidden(answer.reason) : null;
+  const reason = isRefusal(answer) ? escapeHidden(answer.reason) : null;
   const answers = [...item.answers, { by: escapeHidden(principalName(by)), answer: STATES[answer.kind], reason, at: ground.entry.at }];
   const resource = about === null ? item.resource : resourceText(about);
-  const isOver = answer.kind === "deny" || isAnswered(before.asks, before.votes);
+  const isOver = isRefusal(answer) || isAnswered(before.asks, before.votes);
   replace(ground, { ...item, answers, digest, resource, state: isOver ? STATES[answer.kind] : "open" });
-  if (answer.kind === "deny") refuse(ground, approval, `${principalName(by)}: ${answer.reason}`);
+  if (isRefusal(answer)) refuse(ground, approval, `${principalName(by)}: ${answer.reason}`);
   if (isOver) gone(ground, approval);
 }
 

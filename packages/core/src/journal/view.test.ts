@@ -2,21 +2,26 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { itemLine, spanLine, VIEW_CASES } from "../testing/view-cases.ts";
 import * as j from "../testing/view-journals.ts";
-import { approvalId, type Entry, type JournalEvent, millis, policyId, seq } from "../vocab/index.ts";
+import { approvalId, digest, type Entry, type JournalEvent, millis, POLICY, policyId, seq } from "../vocab/index.ts";
 import { foldQuestions, NOTHING_WAITS } from "./questions.ts";
 import {
   approvalRow,
   callSummary,
+  countSet,
   fleetFold,
+  narrator,
   policyRef,
   scaleOf,
   sessionFold,
   sessionViewOf,
+  setText,
   sumUsage,
   timeLeft,
   timelineOf,
   usageIn,
 } from "./view.ts";
+import { answeredText, settledApproval } from "./view-approvals.ts";
+import type { QuestionItem } from "./view-items.ts";
 
 describe.each(VIEW_CASES)("$name", ({ entries, state, items, spans, folds, marks, labels, shown, hidden }) => {
   test("V22 V24 the conversation is told as the table says", () => {
@@ -293,4 +298,42 @@ test("V22 what waits is told with who may answer, and how many more have to", ()
     approvers: "anybody whom the policies let approve",
   });
   expect([timeLeft(null, 0), timeLeft(millis(5_000), 1_000), timeLeft(millis(5_000), 5_000)]).toEqual([null, "4 s left", "its time is up"]);
+});
+
+test("V380 a set of policies is counted alike wherever it is told, and what is counted is said", () => {
+  const paths = ["base.cedar", "base.cases.json", "cli/more.cedar", "agents/clerk.symbi#clerk", "agents/clerk.symbi#clerk#audit"];
+  expect(setText(countSet(paths))).toBe("2 policy files, 1 decision table, rules of 1 agent");
+  expect(setText(countSet(["base.cedar"]))).toBe("1 policy file");
+  const files = paths.map((path) => ({ path, digest: digest("0".repeat(64)) }));
+  const event = { kind: "policy.loaded", digest: digest("b".repeat(64)), files, texts: true, by: { kind: "system", id: "w" } } as const;
+  const [line] = narrator()({ stream: POLICY, seq: seq(1), at: millis(0), event });
+  expect(line?.text).toBe("policies bbbbbbbbbbbb in force: 2 policy files, 1 decision table, rules of 1 agent");
+});
+
+test("Q370 what became of an approval request is said: who answered it, you or somebody by name, and what the call came to", () => {
+  const at = millis(1);
+  const answer = (by: string, answer: string, reason: string | null = null) => ({ by, answer, reason, at });
+  const said = (state: QuestionItem["state"], ...answers: readonly ReturnType<typeof answer>[]) =>
+    answeredText({ state, answers }, "user:ana");
+  expect(said("approved", answer("user:ana", "approved"))).toBe("You approved it.");
+  expect(said("approved", answer("user:bo", "approved"), answer("user:ana", "approved"))).toBe("Bo and you approved it.");
+  expect(said("denied", answer("user:ana", "approved"), answer("user:bo", "denied", "not today"))).toBe("Bo denied it: not today.");
+  expect(said("withdrawn", answer("user:ana", "withdrawn", "done by hand"))).toBe("You withdrew it: done by hand.");
+  expect(said("edited", answer("user:bo", "edited"))).toBe("Bo approved it with other arguments.");
+  expect(said("expired")).toBe("Nobody answered it in time.");
+  expect(said("expired", answer("user:bo", "approved"))).toBe("Not enough people answered it in time.");
+  expect(said("withdrawn")).toBe("Its turn ended before anybody answered.");
+  const approval = approvalId("a_1");
+  const question = { kind: "question", approval, call: "1.0", state: "approved", answers: [answer("user:bo", "approved")] };
+  const view = (status: string, state = "approved") =>
+    ({
+      items: [
+        { kind: "call", call: "1.0", status },
+        { ...question, state },
+      ],
+    }) as unknown as Parameters<typeof settledApproval>[0];
+  expect(settledApproval(view("done"), approval, null)).toEqual({ says: "Bo approved it. The call ran.", at });
+  expect(settledApproval(view("asking"), approval, "user:bo")).toEqual({ says: "You approved it. The call has not run yet.", at });
+  expect(settledApproval(view("failed"), approval, null)?.says).toContain("The call ran and failed.");
+  expect(settledApproval(view("asking", "open"), approval, null)).toBeNull();
 });

@@ -3,10 +3,12 @@ import { countsFor, isSameGrant, tooWide } from "../gate/approvals.ts";
 import { actionDigest } from "../gate/request.ts";
 import type { Leave, Standing } from "../inbox/admit.ts";
 import {
+  actOfAnswer,
   type CallId,
   type Digest,
   doingOf,
   firingPrefix,
+  isGoverning,
   type JsonObject,
   type Limits,
   principalName,
@@ -74,16 +76,24 @@ function mayAnswer(
 ): Leave {
   const call = s.turn?.calling.find((c) => (c.proposed.id as string) === q.action) ?? null;
   const tool = call === null ? q.action : nameOf(call);
-  for (const requester of s.turn?.speakers ?? [actingFor(s).id]) {
-    const denied = deniedTo(p, user, { kind: "approve", approval: q.approval, agent: s.agent.name, tool, requester });
+  const speakers = s.turn?.speakers ?? [actingFor(s).id];
+  const about = { approval: q.approval, agent: s.agent.name, tool };
+  if (answer.kind === "withdraw") return mayWithdraw(p, user, speakers, about, q.digest);
+  for (const requester of speakers) {
+    const denied = deniedTo(p, user, { kind: actOfAnswer(answer), ...about, requester });
     if (denied !== null) return no(denied);
   }
+  const counted = countsFor(q.asks, p.gate.groupsOf(user));
+  if (answer.kind === "deny" && (counted.length > 0 || mayDenyAsSuch(p, user, speakers, about)))
+    return { kind: "may", counts: counted, digest: q.digest, about: null };
   const gone = answer.kind === "deny" ? undefined : q.votes.find((v) => mayNoLonger(p, s, q, tool, v.by));
   if (gone !== undefined) return no(`${gone.by} said yes before and may not any more: somebody denies it, and it is asked afresh`);
-  const counts = countsFor(q.asks, p.gate.groupsOf(user));
+  const counts = counted;
   if (counts.length === 0) return no(`it is for ${[...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ")} to answer`);
   if (answer.kind === "grant") {
     if (call === null) return no("only an answer about a tool's call can be remembered");
+    if (isGoverning(p.tools.find(nameOf(call))))
+      return no("what changes agents, policies or tools is approved each time: no grant covers it");
     const wide = tooWide(q.asks, answer.grant, p.clock.now());
     if (wide !== null) return no(wide);
     if (q.votes.some((v) => !isSameGrant(v.grant, answer.grant)))
@@ -96,6 +106,19 @@ function mayAnswer(
   const edited = editedDigest(p, s, call, answer.args, toolDigest);
   return "reason" in edited ? no(edited.reason) : { kind: "may", counts, ...edited };
 }
+
+type About = Readonly<{ approval: string; agent: string; tool: string }>;
+
+/** Q368 Withdrawing is for those whose words the turn follows, where the policies let them; nobody else's groups matter to it. */
+function mayWithdraw(p: Needs, user: string, speakers: readonly string[], about: About, digest: Digest): Leave {
+  if (!speakers.includes(user)) return no("only whoever asked for it withdraws it: deny it");
+  const denied = deniedTo(p, user, { kind: "withdraw", ...about, requester: user });
+  return denied === null ? { kind: "may", counts: [], digest, about: null } : no(denied);
+}
+
+/** Let by `Action::"deny"` itself, and not because they may approve: then no group of approvers is asked for. */
+const mayDenyAsSuch = (p: Needs, user: string, speakers: readonly string[], about: About): boolean =>
+  speakers.every((requester) => deniedTo(p, user, { kind: "approve", ...about, requester }) !== null);
 
 /** S199 whether those who speak may have an agent run is looked at when it is proposed: an answer changes what is asked of it, and never whom. */
 const OTHER_DELEGATE = "it would be another agent's: deny it, and say who is to do it";

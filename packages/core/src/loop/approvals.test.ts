@@ -1,10 +1,12 @@
 /** Questions, grants, expiries, halts and resolutions: the attack table, and what must not be voided. */
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { defineTool } from "../agents/define-tool.ts";
 import { type Row, tableGate } from "../gate/table.ts";
-import { PERMIT_ALL, reply, type World } from "../testing/index.ts";
-import { type Answer, callId, grantId, type Tool } from "../vocab/index.ts";
-import { ANN, APPROVE, asks, BOB, EVE, open, pay, REST, refusals, say, sha256, stage, toolOf } from "./fixtures/stage.ts";
+import { PERMIT_ALL, reply, type Step, type World } from "../testing/index.ts";
+import { type Answer, callId, grantId, label, type Tool } from "../vocab/index.ts";
+import { ANN, APPROVE, asks, BOB, call, EVE, open, pay, REST, refusals, say, sha256, stage, toolOf } from "./fixtures/stage.ts";
 import type { Ports } from "./ports.ts";
 
 const twoTurns = [reply.calls([pay("a")]), reply.text("done")];
@@ -242,6 +244,70 @@ describe("answers", () => {
   });
 });
 
+describe("refusing", () => {
+  const rows = (...people: readonly Row[]): readonly Row[] => [
+    ...people,
+    { id: "ask-pay", action: "tool:pay", verdict: "ask" },
+    { id: "rest", action: "*", verdict: "allow" },
+  ];
+  const no: Row = { id: "four-eyes", action: "approve", verdict: "deny", say: "not what you asked for yourself" };
+
+  test("Q368 under four eyes who asked for it withdraws or denies it, and does not approve it; the journal says which it was", async () => {
+    for (const kind of ["withdraw", "deny"] as const) {
+      const { w, ran } = stage(twoTurns, rows(no));
+      await w.run("go");
+      await say(w, APPROVE, ANN);
+      await w.go();
+      expect([ran, refusals(w)]).toEqual([[], [expect.stringContaining("not what you asked for yourself")]]);
+      await say(w, { kind, reason: "done by hand" }, ANN);
+      expect((await w.go()).last).toMatchObject({ ending: "completed" });
+      expect([ran, w.events("approval.answered")]).toMatchObject([[], [{ by: ANN, answer: { kind, reason: "done by hand" } }]]);
+      expect(w.state().messages.find((m) => m.role === "tool")).toMatchObject({ text: expect.stringContaining("done by hand") });
+    }
+  });
+
+  test("Q368 only who asked for it withdraws it, where the policies let them", async () => {
+    const { w, ran } = stage(twoTurns, rows({ id: "no-way-back", action: "withdraw", verdict: "deny", say: "it stands" }));
+    await w.run("go");
+    await say(w, { kind: "withdraw", reason: "no" }, BOB);
+    await w.go();
+    await say(w, { kind: "withdraw", reason: "no" }, ANN);
+    await w.go();
+    expect([ran, open(w).length, refusals(w)]).toEqual([
+      [],
+      1,
+      [expect.stringContaining("only whoever asked for it"), expect.stringContaining("it stands")],
+    ]);
+  });
+
+  test("Q367 whom a policy lets deny needs no group of approvers; whom it forbids to denies nothing", async () => {
+    const asksOps: Row = { id: "ask-pay", action: "tool:pay", verdict: "ask", terms: { approvers: ["ops"] } };
+    const { w } = stage(twoTurns, [no, asksOps, ...rows()]);
+    await w.run("go");
+    await say(w, { kind: "deny", reason: "not this" }, EVE);
+    await w.go();
+    expect(w.events("approval.answered")).toMatchObject([{ by: EVE, counts: [], answer: { kind: "deny" } }]);
+    const forbidden = stage(twoTurns, rows({ id: "quiet", action: "deny", verdict: "deny", say: "nobody says no" }));
+    await forbidden.w.run("go");
+    await say(forbidden.w, { kind: "deny", reason: "not this" }, EVE);
+    await forbidden.w.go();
+    expect(refusals(forbidden.w)).toEqual([expect.stringContaining("nobody says no")]);
+  });
+
+  test("Q369 a refusal says why", async () => {
+    const { w } = stage(twoTurns, asks());
+    await w.run("go");
+    for (const kind of ["deny", "withdraw"] as const) {
+      await say(w, { kind, reason: " " });
+      await w.go();
+    }
+    expect([open(w).length, refusals(w)]).toEqual([
+      1,
+      [expect.stringContaining("does not say why"), expect.stringContaining("does not say why")],
+    ]);
+  });
+});
+
 describe("grants", () => {
   const again = [reply.calls([pay("a")]), reply.calls([pay("a", "two")]), reply.calls([pay("b", "three")])];
 
@@ -255,6 +321,84 @@ describe("grants", () => {
     const [used] = w.events("grant.used");
     expect(await w.grants()).toMatchObject([{ grant: used?.grant, tool: "pay", scope: "resource", by: { id: "ann" } }]);
     expect(w.events("gate.decided").find((e) => e.id === "2.0")?.verdict).toMatchObject({ kind: "allow", approval: used?.grant });
+  });
+
+  const mail = (to: string, text: string, id: string) => ({ tool: "send", args: { x: to, text }, id });
+  /** `send` declares its recipient; `note` declares nothing. */
+  const sending = (steps: readonly Step[], grant: string, more: Row["terms"] = {}) => {
+    const sent: string[] = [];
+    const input = z.strictObject({ x: z.string(), text: z.string() });
+    const send = defineTool({
+      name: "send",
+      description: "send",
+      input,
+      labels: [],
+      targets: { x: "recipient" },
+      run: ({ x, text }) => String(sent.push(`${x}: ${text}`)),
+    });
+    const note = toolOf("note", ({ x }) => String(sent.push(x)));
+    const fetch = toolOf("fetch", () => "read", { repeat: "read", labels: ["untrusted"] });
+    const rows: readonly Row[] = [
+      { id: "ask-send", action: "tool:send", verdict: "ask", terms: { grant, ...more } },
+      { id: "ask-note", action: "tool:note", verdict: "ask", terms: { grant, ...more } },
+      ...REST,
+    ];
+    return { ...stage(steps, rows, { tools: [send, note, fetch] }), sent };
+  };
+  const GRANT: Answer = { kind: "grant", grant: { scope: "resource", until: "session" } };
+
+  test("Q363 a grant for this resource covers what was shown: the declared targets, or the very arguments", async () => {
+    const steps = [
+      reply.calls([mail("ana", "one", "a")]),
+      reply.calls([mail("ana", "two", "b")]),
+      reply.calls([mail("eve", "three", "c")]),
+      reply.text("ok"),
+    ];
+    const { w, sent } = sending(steps, "session");
+    await w.run("go");
+    expect(w.events("approval.asked")[0]?.targets).toEqual({ x: ["ana"] });
+    await say(w, GRANT);
+    await w.go();
+    expect([sent, open(w).length]).toEqual([["ana: one", "ana: two"], 1]);
+    expect(await w.grants()).toMatchObject([{ targets: { x: ["ana"] }, labels: [], survives: [] }]);
+
+    const plain = sending(
+      [reply.calls([call("note", "1", "a")]), reply.calls([call("note", "1", "b"), call("note", "2", "c")])],
+      "session",
+    );
+    await plain.w.run("go");
+    await say(plain.w, GRANT);
+    await plain.w.go();
+    expect([plain.sent, open(plain.w).map((q) => q.action)]).toEqual([["1", "1"], ["2.1"]]);
+  });
+
+  test.each<[string, Row["terms"], readonly string[]]>([
+    ["asks again, and says why", {}, ["1"]],
+    ["goes on where the policy says so", { grantSurvives: ["untrusted"] }, ["1", "1"]],
+  ])("Q364 after a new label has joined the session a grant %s", async (_, terms, ran) => {
+    const steps = [
+      reply.calls([call("note", "1", "a")]),
+      reply.calls([call("fetch", "x")]),
+      reply.calls([call("note", "1", "b")]),
+      reply.text("ok"),
+    ];
+    const { w, sent } = sending(steps, "session", terms);
+    await w.run("go");
+    await say(w, GRANT);
+    await w.go();
+    expect([w.state().labels.has(label("untrusted")), sent]).toEqual([true, ran]);
+    const again = w.events("approval.asked")[1]?.again;
+    if (ran.length === 1) expect(again).toMatch(/^grant g_\S+ was given before the session was labelled untrusted$/);
+    else expect(again).toBeUndefined();
+  });
+
+  test("Q364 a label that joins between the request and its answer ends the grant too: nobody was shown it", async () => {
+    const steps = [reply.calls([call("note", "1", "a"), call("fetch", "x")]), reply.calls([call("note", "1", "b")])];
+    const { w, sent } = sending(steps, "session");
+    await w.run("go");
+    await say(w, GRANT);
+    await w.go();
+    expect([sent, open(w).length]).toEqual([["1"], 1]);
   });
 
   test("Q8 a revoked grant covers nothing any more", async () => {

@@ -200,7 +200,8 @@ export function breakersOf(
       } else if (state === "half-open" && one.trying.delete(key)) {
         version += 1;
         if (what === "failure") change(name, "open", (one.standing?.failures ?? 0) + 1, millis(now() + settings.openMs), reason);
-        else if (++one.successes >= settings.probes) change(name, "closed", 0, null, `${one.successes} calls in a row succeeded`);
+        else if (++one.successes >= settings.probes)
+          change(name, "closed", 0, null, one.successes === 1 ? "a call succeeded" : `${one.successes} calls in a row succeeded`);
       }
     },
     settle: () => (due.length === 0 ? Promise.resolve() : inLine(writeDue)), // what others have to write is theirs to wait for

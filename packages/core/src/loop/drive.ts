@@ -43,7 +43,7 @@ import { emptyState, evolve } from "./evolve.ts";
 import { gatedOf } from "./gating.ts";
 import { haltOn, haltWaitedFor, heldBack, isBeginning, restsOn, scopesOf } from "./halting.ts";
 import { ears } from "./hearing.ts";
-import { digestsOfActions, isDoubtedAsBefore, judge, questionDigest } from "./judge.ts";
+import { digestsOfActions, isDoubtedAsBefore, judge, lapsedGrant, questionDigest, targetsOf } from "./judge.ts";
 import { type Cockpit, consume, evidence, type Landing, labelsOf, launcher } from "./launch.ts";
 import { RECALLING } from "./looking-up.ts";
 import { nextRetry } from "./mending.ts";
@@ -227,12 +227,19 @@ export async function drive(
     for (const grant of s.grantsDue.splice(0)) if (!p.orders.now().given.has(grant.grant)) await p.orders.give(grant);
   }
 
+  /** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J383). */
+  function recordDecision(decided: Decided): void {
+    const policies = p.gate.digest;
+    if (policies !== s.agent.policies) record({ kind: "agent.changed", agent: { ...s.agent, policies } });
+    record(decided);
+  }
+
   // ── moves that stay in the process: their events go with the next commit ──
 
   function perform(move: Move): boolean {
     const t = s.turn;
     if (move.kind === "gate") {
-      record(decide(s, t, move.action));
+      recordDecision(decide(s, t, move.action));
       return true;
     }
     if (move.kind === "start") return startNext(move.followUp);
@@ -289,7 +296,7 @@ export async function drive(
     if (t.respond.kind !== "allowed") return false;
     const now = decide(s, t, actionId(`respond:${t.iterations + 1}`));
     if (isSame(now, t.respond.decided)) return false;
-    record(now);
+    recordDecision(now);
     return true;
   }
 
@@ -318,7 +325,18 @@ export async function drive(
     const { decided, asks, again } = gated;
     const digest = questionDigest(t, decided.action, decided.digest, p.hash);
     const { expiresAt } = expiry(asks, time());
-    record({ kind: "approval.asked", approval: p.ids.approval(), action, digest, asks, expiresAt, again });
+    const why = again ?? lapsedGrant(p, s, t, decided, time());
+    const targets = targetsOf(p, decided.action);
+    record({
+      kind: "approval.asked",
+      approval: p.ids.approval(),
+      action,
+      digest,
+      asks,
+      expiresAt,
+      again: why,
+      ...(targets === null ? {} : { targets }),
+    });
     return true;
   }
 
@@ -374,7 +392,7 @@ export async function drive(
     decidedAt.set(idOf(call), moment());
     if (isSame(now, before)) return false;
     receipts.delete(idOf(call));
-    record(now);
+    recordDecision(now);
     return true;
   }
 

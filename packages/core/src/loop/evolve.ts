@@ -195,7 +195,7 @@ export function evolve(s: State, entry: Entry): State {
         if (e.id.startsWith("summary:")) summaryDenied(s, t);
       });
     case "approval.asked":
-      return inTurn(s, (t) => asked(t, e, entry.at));
+      return inTurn(s, (t) => asked(s, t, e, entry.at));
     case "approval.answered":
       return inTurn(s, (t) => answered(s, t, e));
     case "approval.expired":
@@ -351,6 +351,7 @@ export function evolve(s: State, entry: Entry): State {
     case "content.erased":
     case "policy.loaded":
     case "policy.applied":
+    case "policy.stored":
     case "policy.refused":
     case "trust.given":
     case "trust.withdrawn":
@@ -463,6 +464,7 @@ function changeAgent(s: State, { agent }: Of<"agent.changed">): State {
     s.turn.noModel = false;
   }
   if (s.turn !== null) recallAnew(s.turn); // it may look less far now, or not at all
+  s.changes += 1; // what was decided before is not current any more
   s.agent = agent;
   return s;
 }

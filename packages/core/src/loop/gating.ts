@@ -1,11 +1,12 @@
 /** Where each action stands with the gate and with people: decisions, questions, answers, expiries. Part of the fold. */
-import { expiry, isAnswered, type Vote } from "../gate/approvals.ts";
+import { expiry, isAnswered, survivesAll, type Vote } from "../gate/approvals.ts";
 import { withEdits } from "../gate/request.ts";
 import {
   type ActionId,
   type Decided,
   doingOf,
   grantId,
+  isRefusal,
   millis,
   principalName,
   type Resource,
@@ -67,7 +68,7 @@ function whyAgain(e: Decided, answered: Answered | null): string | null {
   return news.length > 0 ? `${news.map((a) => a.policy).join(", ")} asks too` : "it is not what was answered";
 }
 
-export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
+export function asked(s: State, t: Turn, e: Of<"approval.asked">, at: number): void {
   const gated = gatedOf(t, e.action);
   if (gated?.kind !== "to-ask") return;
   const { approval, action, digest, asks, expiresAt } = e;
@@ -79,6 +80,8 @@ export function asked(t: Turn, e: Of<"approval.asked">, at: number): void {
     slice: gated.decided.slice,
     asks,
     about: aboutOf(gated.decided),
+    targets: e.targets ?? null,
+    labels: [...s.labels].sort(),
     toolDigest: doingOf(gated.decided.action)?.toolDigest ?? null,
     expiresAt,
     onExpiry,
@@ -95,8 +98,9 @@ export function answered(s: State, t: Turn, e: Of<"approval.answered">): void {
   if (question === undefined || question.answer !== null) return;
   t.answeredLast = true;
   const { answer } = e;
-  if (answer.kind === "deny") {
-    refused(s, t, { ...question, answer }, "person", answer.reason === "" ? "no reason given" : answer.reason);
+  if (isRefusal(answer)) {
+    const why = answer.reason === "" ? "no reason given" : answer.reason;
+    refused(s, t, { ...question, answer }, "person", answer.kind === "withdraw" ? `withdrawn by who asked for it: ${why}` : why);
     return;
   }
   const vote: Vote = { by: principalName(e.by), counts: e.counts, grant: answer.kind === "grant" ? answer.grant : null };
@@ -141,6 +145,9 @@ function remember(s: State, t: Turn, q: Question, call: Call, e: Of<"approval.an
     session: typeof until === "number" ? null : s.session,
     turn: until === "turn" ? t.number : null,
     until: typeof until === "number" ? until : null,
+    targets: q.targets,
+    labels: q.labels,
+    survives: survivesAll(q.asks),
   });
 }
 

@@ -3,8 +3,9 @@
  * G3 any error denies. G4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
  * Q1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh.
  */
-import { covers } from "../gate/approvals.ts";
+import { covers, coversCall, newLabels, type Sought } from "../gate/approvals.ts";
 import { actionDigests, type Contracted, contract, withEdits } from "../gate/request.ts";
+import { shownTargets } from "../gate/targets.ts";
 import { haltOf, type Orders } from "../journal/orders.ts";
 import { isAlike, type OpenUnknown } from "../journal/unknowns.ts";
 import { cut } from "../observe/observe.ts";
@@ -18,32 +19,33 @@ import {
   type Decided,
   type Decision,
   type Digest,
+  type Doing,
   digestOf,
   doingOf,
   ESCALATED,
   type Facts,
   type Hash,
   HUMAN_APPROVAL,
+  isGoverning,
   type Millis,
   PLAIN_TERMS,
   type PolicyId,
-  type Principal,
   policyId,
   principalName,
+  type Targets,
   type Tool,
-  totalTokens,
   UNKNOWN_OPEN,
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
 import { type AimsOf, aiming } from "./aims.ts";
 import { type Breaker, breakerOfModel, breakersOfTool } from "./breakers.ts";
-import { centsSpent } from "./budgets.ts";
 import { contractOf } from "./delegating.ts";
 import { answeredOf, callOf } from "./gating.ts";
 import { rememberingOf } from "./keeping.ts";
 import type { Ports } from "./ports.ts";
 import { modelOf } from "./retrying.ts";
+import { behind, isCounted, sessionFacts } from "./session-facts.ts";
 import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
 import { summariserOf } from "./summarisers.ts";
 
@@ -118,10 +120,6 @@ export function digestsOfActions(s: State, hash: Hash): (action: Action) => Dige
   return (action) => digestOf(action, { agent: s.agent.name, onBehalfOf: principalName(behind(s, action)) });
 }
 
-/** An old unknown may be asked about across turns: that is the session's own affair, and whose turn it is then makes no difference. */
-const behind = (s: State, action: Action): Principal =>
-  action.kind === "call" && s.unknowns.has(action.call) ? s.principal : actingFor(s);
-
 /** What a person is asked about. For an answer to be delivered it covers the text, which the gate itself never sees (rule 7). */
 export const questionDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
   action.kind === "respond" ? digestOf({ action: digest, text: t.answer }, hash) : digest;
@@ -186,7 +184,7 @@ function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDiges
     refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
     gated: call.gated,
     modified: call.modified,
-    counted: call.gated.kind === "allowed" || call.starts > 0, // what has started stays counted, also while it is decided again
+    counted: isCounted(call),
     leave: call.starts > 0 ? call.leave : null,
   };
 }
@@ -211,29 +209,10 @@ function cutOff(call: Parameters<typeof contract>[0], tool: Tool | null, toolDig
   };
 }
 
-/** Counters as the gate sees them: every call decided `allow` so far, the one in question not counted. */
 function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, action, counted, now, aimsOf }: Asked): Facts {
-  const tool = action.kind === "call" && counted ? action.tool : null;
-  const calls = (name: string) => {
-    const own = name === tool ? 1 : 0;
-    return { turn: Math.max(0, (t?.allowedCalls.get(name) ?? 0) - own), session: (s.allowedCalls.get(name) ?? 0) - own };
-  };
-  const turn = t === null ? 0 : totalTokens(t.usage) + totalTokens(t.lost);
   const read = p.counts.reader({ session: s.session, action: id }, now);
   const lately: Facts["lately"] = (counter) => read({ ...counter, agent: s.agent.name });
-  return {
-    agent: s.agent.name,
-    onBehalfOf: behind(s, action),
-    surface: s.surface,
-    ...(s.origin === null ? {} : { origin: s.origin }),
-    labels: [...s.labels],
-    calls,
-    spent: { turn, session: s.spent + turn },
-    cents: centsSpent(s, t),
-    media: [...s.media],
-    lately,
-    aims: once(() => aimsOf(s, t, action, lately)),
-  };
+  return { ...sessionFacts(s, t, action, counted), lately, aims: once(() => aimsOf(s, t, action, lately)) };
 }
 
 type Asked = Readonly<{ id: ActionId; action: Action; counted: boolean; now: Millis; aimsOf: AimsOf }>;
@@ -317,26 +296,56 @@ function withGrant(
   p: Needs,
 ): Verdict {
   const doing = doingOf(action);
-  if (verdict.kind !== "ask" || doing === null) return verdict;
+  if (verdict.kind !== "ask" || doing === null || isGoverning(action.kind === "call" ? action : null)) return verdict;
   const { tool, toolDigest, resource } = doing;
-  const policies = verdict.asks.map((a) => a.policy);
-  const sought = {
-    agent: s.agent.name,
-    onBehalfOf: actingFor(s),
-    tool,
-    toolDigest,
-    resource,
-    ...at,
-    policies,
-    session: s.session,
-    turn: t.number,
-  };
+  const sought = soughtOf(p, s, t, { action, asks: verdict.asks, ...at }, { tool, toolDigest, resource });
   const requester = actingFor(s).id;
   const mayStill = (user: string) =>
     orDenied(() => p.gate.decideFor(user, { kind: "approve", approval: "grant", agent: s.agent.name, tool, requester })).verdict.kind ===
     "allow";
   const grant = [...p.orders.now().grants.values()].find((g) => covers(g, sought) && mayStill(g.by.id)); // a grant is worth what its giver is
   return grant === undefined ? verdict : { kind: "allow", because: verdict.because, approval: grant.grant };
+}
+
+type Asking = Readonly<{ action: Action; asks: readonly Ask[]; digest: Digest; slice: Digest; now: Millis }>;
+
+const soughtOf = (
+  p: Pick<Ports, "tools">,
+  s: State,
+  t: Turn,
+  { action, asks, digest, slice, now }: Asking,
+  doing: Pick<Doing, "tool" | "toolDigest" | "resource">,
+): Sought => ({
+  agent: s.agent.name,
+  onBehalfOf: actingFor(s),
+  ...doing,
+  digest,
+  slice,
+  now,
+  policies: asks.map((a) => a.policy),
+  session: s.session,
+  turn: t.number,
+  targets: targetsOf(p, action),
+  labels: [...s.labels],
+});
+
+/** What a person is shown of the call's targets. A delegation's only one is its resource. */
+export function targetsOf(p: Pick<Ports, "tools">, action: Action): Targets | null {
+  const doing = doingOf(action);
+  if (doing === null) return null;
+  return action.kind === "delegate" ? {} : shownTargets(p.tools.find(doing.tool), doing.args);
+}
+
+/** Q364 a grant that would cover the call, were it not for the labels that have joined since: whoever is asked is told. */
+export function lapsedGrant(p: Needs, s: State, t: Turn, { action, digest, slice, verdict }: Decided, now: Millis): string | null {
+  const doing = doingOf(action);
+  if (verdict.kind !== "ask" || doing === null) return null;
+  const { tool, toolDigest, resource } = doing;
+  const sought = soughtOf(p, s, t, { action, asks: verdict.asks, digest, slice, now }, { tool, toolDigest, resource });
+  const lapsed = [...p.orders.now().grants.values()].find((g) => coversCall(g, sought));
+  return lapsed === undefined
+    ? null
+    : `grant ${lapsed.grant} was given before the session was labelled ${newLabels(lapsed, sought).join(", ")}`;
 }
 
 type Doubt = Pick<OpenUnknown, "tool" | "cause"> & Readonly<{ name: string; policy: PolicyId }>;

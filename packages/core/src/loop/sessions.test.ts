@@ -241,7 +241,10 @@ async function rich(): Promise<World> {
     reply.calls([pay("2", "again"), { tool: "delegate", args: { agent: "reader", task: "read it" }, id: "give" }]),
     reply.text("second answer"),
   ];
-  const rows = [{ id: "no", action: "tool:no", verdict: "deny" as const, say: "never" }, ...asks({ grant: "tool session" })];
+  const rows = [
+    { id: "no", action: "tool:no", verdict: "deny" as const, say: "never" },
+    ...asks({ grant: "tool session", grantSurvives: ["untrusted"] }),
+  ];
   const look = toolOf("look", () => "seen", { labels: ["untrusted"], repeat: "read" });
   const no = toolOf("no", () => "never");
   const gone = toolOf("gone", () => new Promise<never>(() => {}), { timeoutMs: 5 });

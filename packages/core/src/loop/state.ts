@@ -43,6 +43,7 @@ import {
   type SessionId,
   type Stage,
   type Surface,
+  type Targets,
   type Tool,
   type ToolChange,
   type Usage,
@@ -267,6 +268,9 @@ export type Question = Readonly<{
   asks: readonly Ask[];
   /** What it touches: what a grant may be given for. */
   about: Resource;
+  /** What was shown with it: the call's targets, and the session's labels at that moment. */
+  targets: Targets | null;
+  labels: readonly Label[];
   toolDigest: Digest | null;
   answer: Answer | null;
 }>;

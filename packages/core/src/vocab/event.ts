@@ -6,6 +6,7 @@ import type { Attachment } from "./attachment.ts";
 import type { Allotment, Prices } from "./budget.ts";
 import type { Json, JsonObject } from "./canonical.ts";
 import type { ContextPlan } from "./context.ts";
+import type { Targets } from "./coverage.ts";
 import type { Ending } from "./ending.ts";
 import type {
   AccessId,
@@ -165,6 +166,8 @@ export type SessionEvent =
       asks: readonly Ask[];
       expiresAt: Millis | null;
       again: string | null;
+      /** Of a call: the values of its targets. Absent: more than can be shown. */
+      targets?: Targets;
     }>
   /** `counts` are the policies whose question this person may answer; `digest` is what the answer is good for. */
   | Readonly<{
@@ -329,9 +332,19 @@ export type SystemEvent =
   | Readonly<{ kind: "key.withdrawn"; key: KeyId; by: Principal; reason: string }>
   | Readonly<{ kind: "content.erased"; stream: StreamId; first: Seq; last: Seq; by: Principal; reason: string }>
   /** The set in force is another than the one that was recorded last. `digest` is what sessions name. */
-  | Readonly<{ kind: "policy.loaded"; digest: Digest; files: readonly FileDigest[]; by: Principal }>
-  /** The files of `policies/` were replaced, all at once. */
-  | Readonly<{ kind: "policy.applied"; files: Digest; before: Digest; changes: readonly FileChange[]; by: Principal }>
+  | Readonly<{ kind: "policy.loaded"; digest: Digest; files: readonly FileDigest[]; texts: boolean; by: Principal }>
+  /** The files of `policies/` were replaced, all at once. `files` and `before` are the digests of the two lists of files. */
+  | Readonly<{
+      kind: "policy.applied";
+      files: Digest;
+      before: Digest;
+      changes: readonly FileChange[];
+      reason: string;
+      texts: boolean;
+      by: Principal;
+    }>
+  /** One text that sets are made of, the only entry of its stream `file:DIGEST`. Stored before the first entry that names it. */
+  | Readonly<{ kind: "policy.stored"; digest: Digest; text: string }>
   /** A set that was not taken; the one before it went on. `files` is null when they could not be read. */
   | Readonly<{ kind: "policy.refused"; during: "reload" | "apply"; files: Digest | null; problems: readonly string[]; by: Principal }>
   /** What a project brings along (`AGENTS.md`, a skill, an MCP server) may be used, as long as it has this digest. */
@@ -464,9 +477,13 @@ export type GrantFacts = Readonly<{
   session: SessionId | null;
   turn: number | null;
   until: Millis | null;
+  /** What was shown of the call (`coverage.ts`). Absent in grants from before these were kept: they cover the very same call only. */
+  targets?: Targets | null;
+  labels?: readonly Label[];
+  survives?: readonly Label[];
 }>;
 
-/** A path below `policies/`, and its text's digest. */
+/** A path below `policies/`, or `FILE#AGENT` for the rules of an agent's own file; and its text's digest. `texts: true` of an entry: all its texts are stored. */
 export type FileDigest = Readonly<{ path: string; digest: Digest }>;
 export type FileChange = Readonly<{ path: string; change: "added" | "changed" | "removed" }>;
 
@@ -536,6 +553,7 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "content.erased": true,
   "policy.loaded": true,
   "policy.applied": true,
+  "policy.stored": true,
   "policy.refused": true,
   "trust.given": true,
   "trust.withdrawn": true,

@@ -55,11 +55,20 @@ export type Resolution = "happened" | "did-not-happen" | "abandon" | "reconcile"
 export type Answer = Readonly<
   | { kind: "approve" }
   | { kind: "deny"; reason: string }
+  /** The requester no longer wants it. */
+  | { kind: "withdraw"; reason: string }
   /** Approved with these arguments in place of the proposed ones. */
   | { kind: "edit"; args: JsonObject }
   /** Approved, and remembered: no wider than the policy that asks lets it be. */
   | { kind: "grant"; grant: GrantWish }
 >;
+
+/** A no, whoever says it: it ends the approval request at once. */
+export const isRefusal = (answer: Answer): answer is Extract<Answer, { kind: "deny" | "withdraw" }> =>
+  answer.kind === "deny" || answer.kind === "withdraw";
+/** What a person does by it, as the policies call it. */
+export const actOfAnswer = ({ kind }: Answer): "approve" | "deny" | "withdraw" =>
+  kind === "deny" || kind === "withdraw" ? kind : "approve";
 
 /** This very action, this tool on this resource, or this tool; for the turn, the session, or until a time. */
 export type GrantWish = Readonly<{ scope: GrantScope; until: "turn" | "session" | Millis }>;

@@ -143,6 +143,8 @@ export type Terms = Readonly<{
   /** The widest grant an approver may give; null: none, this once. */
   grant: string | null;
   onExpiry: "deny" | "halt" | "wait";
+  /** Labels that may join the session without ending a grant; absent: none. */
+  grantSurvives?: readonly string[] | undefined;
 }>;
 export const PLAIN_TERMS: Terms = Object.freeze({ approvers: [], quorum: 1, expiresMs: null, grant: null, onExpiry: "deny" });
 
@@ -197,7 +199,7 @@ export type UserAct =
   | Readonly<{ kind: "open"; what: Extract<Looked, { kind: "agent" | "session" }> }>
   | Readonly<{ kind: "say" | "steer" | "cancel" | "close" } & OneSession>
   /** `requester` is on whose behalf the session runs: a policy may keep the two apart. */
-  | Readonly<{ kind: "approve"; approval: string; agent: string; tool: string; requester: string }>
+  | Readonly<{ kind: "approve" | "deny" | "withdraw"; approval: string; agent: string; tool: string; requester: string }>
   | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
   | Readonly<{ kind: "halt"; scope: string }>
   | Readonly<{ kind: "set-breaker"; breaker: string }>

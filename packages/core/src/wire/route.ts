@@ -21,6 +21,8 @@ export const ACT_NAMES = [
   "open",
   "close",
   "approve",
+  "deny",
+  "withdraw",
   "resolve",
   "halt",
   "set-breaker",

@@ -9,7 +9,7 @@ import * as s from "./shapes.ts";
 test("W25 what routes answer with are the journal's own views", () => {
   expectTypeOf<SessionSummary>().toEqualTypeOf<z.infer<typeof s.sessionSummary>>();
   expectTypeOf<ListedQuestion>().toExtend<z.infer<typeof s.listedQuestion>>();
-  expectTypeOf<StandingGrant>().toExtend<z.infer<typeof s.standingGrant>>();
+  expectTypeOf<StandingGrant & Readonly<{ says: string }>>().toExtend<z.infer<typeof s.standingGrant>>();
   expectTypeOf<StandingHalt>().toEqualTypeOf<z.infer<typeof s.standingHalt>>();
   expectTypeOf<ListedDeadLetter>().toExtend<z.infer<typeof s.deadLetter>>();
   expectTypeOf<Preview>().toExtend<z.infer<typeof s.preview>>();

@@ -38,8 +38,8 @@ const branded = <T>(schema: z.ZodType): z.ZodType<T> => schema as unknown as z.Z
 export const MOST_TEXT = 1_000_000;
 export const text = z.string().min(1).max(MOST_TEXT);
 export const reason = z.string().max(2_000);
-/** For acts that the journal keeps with a reason (W480): not empty, not blank. */
-export const requiredReason = z.string().trim().min(1).max(2_000);
+/** Where one has to be given (W480): not empty, not blank. */
+export const requiredReason = reason.regex(/\S/, "say why: the journal keeps it, and whom it concerns is told");
 export const name = z.string().min(1).max(200);
 export const count = z.int().min(0);
 /** What was read from JSON is JSON: only its absence is to be seen to. */
@@ -57,6 +57,8 @@ export const intentId = branded<IntentId>(z.string().regex(/^[\w-]{1,100}$/));
 export const policyId = branded<PolicyId>(z.string().max(500));
 export const label = branded<Label>(name);
 export const digest = branded<Digest>(z.string().regex(/^[0-9a-f]{64}$/));
+/** The beginning of a digest, long enough to mean one set of policies. */
+export const digestStart = z.string().regex(/^[0-9a-f]{6,64}$/);
 export const seq = branded<Seq>(count);
 export const millis = branded<Millis>(count);
 
@@ -95,7 +97,8 @@ export const grantScope = z.enum(["digest", "resource", "tool"]);
 const grantWish = z.strictObject({ scope: grantScope, until }).readonly();
 export const answer: z.ZodType<Answer> = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("approve") }),
-  z.strictObject({ kind: z.literal("deny"), reason }),
+  z.strictObject({ kind: z.literal("deny"), reason: requiredReason }),
+  z.strictObject({ kind: z.literal("withdraw"), reason: requiredReason }),
   z.strictObject({ kind: z.literal("edit"), args: jsonObject }),
   z.strictObject({ kind: z.literal("grant"), grant: grantWish }),
 ]);
@@ -149,6 +152,7 @@ const terms = z
     expiresMs: count.nullable(),
     grant: z.string().nullable(),
     onExpiry: z.enum(["deny", "halt", "wait"]),
+    grantSurvives: z.array(z.string()).readonly().optional(),
   })
   .readonly();
 const ask = z.strictObject({ policy: policyId, question: z.string(), terms }).readonly();
@@ -171,6 +175,8 @@ const question = {
 };
 export const listedQuestion = z.strictObject({ ...question, arrival: count }).readonly();
 const lifetime = z.union([z.enum(["turn", "session"]), z.strictObject({ ms: count }).readonly()]);
+const targets = z.record(z.string(), z.array(z.string()).readonly()).readonly();
+const names = z.array(z.string()).readonly();
 export const questionView = z
   .strictObject({
     ...question,
@@ -182,6 +188,12 @@ export const questionView = z
     onExpiry: z.enum(["deny", "halt"]),
     expired: z.boolean(),
     widest: z.strictObject({ scope: grantScope, lifetime }).readonly().nullable(),
+    shown: z
+      .strictObject({ tool: z.string(), resource, targets: targets.nullable(), labels: names, survives: names })
+      .readonly()
+      .nullable(),
+    /** Each grant that may be given, at its longest, in words. */
+    grants: z.array(z.strictObject({ scope: grantScope, says: z.string() }).readonly()).readonly(),
     /** The halt that a yes would wait with, in words. */
     halted: z.string().nullable(),
   })
@@ -204,6 +216,11 @@ export const standingGrant = z
     session: sessionId.nullable(),
     turn: count.nullable(),
     until: millis.nullable(),
+    targets: targets.nullable().optional(),
+    labels: names.optional(),
+    survives: names.optional(),
+    /** What it covers, in words. */
+    says: z.string(),
   })
   .readonly();
 

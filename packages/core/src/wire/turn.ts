@@ -16,6 +16,7 @@ import {
   type Ending,
   type Entry,
   type IntentId,
+  isRefusal,
   type JournalEvent,
   type Json,
   outputText,
@@ -50,7 +51,7 @@ export type TurnSign =
   | Readonly<{ kind: "replied"; iteration: number; attempt: number; text: string; shown: boolean }>
   | Readonly<{ kind: "decided"; action: string; call: ProposedCall | null; decision: Decision; reason: string }>
   | Readonly<{ kind: "question"; approval: ApprovalId; digest: Digest; call: ProposedCall | null; asks: readonly Ask[] }>
-  | Readonly<{ kind: "answered"; approval: ApprovalId; approved: boolean; reason: string | null }>
+  | Readonly<{ kind: "answered"; approval: ApprovalId; call: string | null; approved: boolean; reason: string | null }>
   | Readonly<{ kind: "started"; call: ProposedCall }>
   | Readonly<{ kind: "settled"; call: CallId; isError: boolean; text: string; output: Json }>
   | Readonly<{ kind: "ended"; ending: Ending; output: string | null; sentence: string; next: string; detail: string | null }>
@@ -66,6 +67,7 @@ export function followTurn(intent: IntentId): (live: LiveSign) => readonly TurnS
   /** Of the reply in progress. */
   let shown = false;
   const proposed = new Map<string, ProposedCall>();
+  const asked = new Map<ApprovalId, string>(); // the action that each approval request is about
   const open = new Map<CallId, string>(); // started and not settled: how it failed last
 
   const end = (sign: TurnSign): readonly TurnSign[] => {
@@ -120,11 +122,22 @@ export function followTurn(intent: IntentId): (live: LiveSign) => readonly TurnS
           },
         ];
       case "approval.asked":
+        asked.set(e.approval, e.action);
         return [{ kind: "question", approval: e.approval, digest: e.digest, call: proposed.get(e.action) ?? null, asks: e.asks }];
       case "approval.answered": {
-        const reason = e.answer.kind === "deny" ? e.answer.reason : null;
-        return [{ kind: "answered", approval: e.approval, approved: e.answer.kind !== "deny", reason }];
+        const reason = isRefusal(e.answer) ? e.answer.reason : null;
+        return [{ kind: "answered", approval: e.approval, call: asked.get(e.approval) ?? null, approved: reason === null, reason }];
       }
+      case "approval.expired":
+        return [
+          {
+            kind: "answered",
+            approval: e.approval,
+            call: asked.get(e.approval) ?? null,
+            approved: false,
+            reason: "nobody answered in time",
+          },
+        ];
       case "act.started":
         return start(e.call);
       case "child.opened":

@@ -2,6 +2,7 @@
  * One turn as an AI SDK UI message stream, so that `useChat` works against an agent. Pure: signs in, parts out; `uiStreamText` is how a part is sent.
  *
  * W56 the parts are such that the AI SDK's own reader makes one message of them: steps, words while they come, calls with their input and what became of them.
+ * W360 a call that a person refused, or about which nobody answered in time, is told as the AI SDK's own `output-denied`.
  * W38 the stream ends with one `finish` on every ending; what is shown in the end is what the turn delivered, also where words were taken back or withheld.
  */
 import {
@@ -24,6 +25,7 @@ export type UiPart =
   | Readonly<{ type: "tool-input-available"; toolCallId: string; toolName: string; input: Json; dynamic: true }>
   | Readonly<{ type: "tool-approval-request"; approvalId: string; toolCallId: string; reason: string }>
   | Readonly<{ type: "tool-output-available"; toolCallId: string; output: Json; dynamic: true }>
+  | Readonly<{ type: "tool-output-denied"; toolCallId: string }>
   | Readonly<{ type: "tool-output-error"; toolCallId: string; errorText: string; dynamic: true }>
   | Readonly<{ type: "data-ending"; data: Json }>
   | Readonly<{ type: "data-decision"; data: Json; transient: true }>
@@ -173,8 +175,8 @@ export function uiTurn(intent: IntentId): UiTurn {
         return ended(sign);
       case "dropped":
         return [{ type: "error", errorText: sign.reason }, finish("failed")];
-      case "answered":
-        return [];
+      case "answered": // W360
+        return sign.approved || sign.call === null || !named.has(sign.call) ? [] : [{ type: "tool-output-denied", toolCallId: sign.call }];
     }
   }
 

@@ -5,7 +5,7 @@
  *     before it is sent and again by whoever holds the session.
  * A42 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
  */
-import { type Answer, canonical, type JsonObject, readJson } from "@orgate/core";
+import { type Answer, actOfAnswer, canonical, coverageText, isRefusal, type JsonObject, readJson } from "@orgate/core";
 import { resourceText } from "@orgate/core/journal/view";
 import { grantWish, mayAct, type QuestionView } from "../approvals.ts";
 import type { Given, Run } from "../cli/command.ts";
@@ -26,11 +26,15 @@ export const approve: Run = (given, screen) => {
 };
 const isScope = (text: string): text is "digest" | "resource" | "tool" => text === "digest" || text === "resource" || text === "tool";
 
-export const deny: Run = (given, screen) => {
-  const reason = given.text("reason");
-  if (reason === null || reason.trim() === "") throw usage("--reason is missing", "say why: the agent is told, and the journal keeps it");
-  return answer(given, screen, () => ({ kind: "deny", reason }));
-};
+const refusing =
+  (kind: "deny" | "withdraw"): Run =>
+  (given, screen) => {
+    const reason = given.text("reason");
+    if (reason === null || reason.trim() === "") throw usage("--reason is missing", "say why: the agent is told, and the journal keeps it");
+    return answer(given, screen, () => ({ kind, reason }));
+  };
+export const deny = refusing("deny");
+export const withdraw = refusing("withdraw");
 
 export const edit: Run = (given, screen) => {
   const args = argsOf(given.text("args"));
@@ -60,13 +64,15 @@ function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answ
     const chosen = said(view);
     const person = personOf(given, screen);
     const { gate } = await deskOf(config, given.env);
-    mayAct(gate, person, { kind: "approve", approval, agent, tool, requester: requester.id }, "answer it");
+    const kind = actOfAnswer(chosen);
+    const by = kind === "withdraw" ? person.name : requester.id; // whether they asked for it is the holder's to say
+    mayAct(gate, person, { kind, approval, agent, tool, requester: by }, kind === "approve" ? "answer it" : `${kind} it`);
     if (!given.json) printAnswer(screen, view, chosen);
     return sendWish(given, screen, { look, config, session, agent, person }, { kind: "answer", approval, digest, answer: chosen });
   });
 }
 
-const DOING = { approve: "approving", deny: "denying", edit: "approving, edited,", grant: "approving" };
+const DOING = { approve: "approving", deny: "denying", withdraw: "withdrawing", edit: "approving, edited,", grant: "approving" };
 
 function printAnswer(screen: Screen, q: QuestionView, chosen: Answer): void {
   const args = chosen.kind === "edit" ? chosen.args : q.args;
@@ -74,11 +80,10 @@ function printAnswer(screen: Screen, q: QuestionView, chosen: Answer): void {
     `${DOING[chosen.kind]} ${screen.paint("strong", visible(q.tool))} ${args === null ? "" : visible(canonical(args))}`.trimEnd(),
   );
   if (chosen.kind === "grant") {
-    const { scope, until } = chosen.grant;
-    const how = typeof until === "number" ? `until ${new Date(until).toISOString()}` : `for the ${until}`;
-    screen.line(screen.paint("warn", `and remembering it for this ${scope}, ${how}`));
+    const says = q.shown === null ? "" : `: ${coverageText(q.shown, chosen.grant)}`;
+    screen.line(screen.paint("warn", `and remembering it for this ${chosen.grant.scope}${says}`));
   }
-  if (q.halted !== null && chosen.kind !== "deny") screen.line(screen.paint("warn", visible(q.halted)));
+  if (q.halted !== null && !isRefusal(chosen)) screen.line(screen.paint("warn", visible(q.halted)));
   const about = [
     `for ${visible(q.agent)}`,
     ...(q.resource === null ? [] : [`touches ${resourceText(q.resource)}`]),

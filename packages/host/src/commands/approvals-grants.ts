@@ -1,43 +1,40 @@
 /** Answers that are remembered: listed, and taken back. */
-import { grantId, type Millis, principalName } from "@orgate/core";
+import { grantId, grantText, type Millis, principalName } from "@orgate/core";
 import type { StandingGrant } from "@orgate/core/journal";
-import { resourceText } from "@orgate/core/journal/view";
-import { revokeGrant, standingOrders } from "../approvals.ts";
+import { type ListedGrant, revokeGrant, standingOrders } from "../approvals.ts";
 import { EXIT, type Run } from "../cli/command.ts";
 import { age, type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { NODE } from "../compose.ts";
 import { usage } from "./approvals.ts";
-import { certified, deskOf, looking, personOf, projectOf, writing } from "./project.ts";
+import { certified, deskOf, lookingIfAny, personOf, projectOf, writing } from "./project.ts";
 
-export const grants: Run = (given, screen) =>
-  looking(given, async (look) => {
-    const now = NODE.clock.now();
-    const { grants: all } = await standingOrders(look.journal, now);
-    if (given.json) screen.line(JSON.stringify(all));
-    else if (all.length === 0) screen.line("no answer is remembered");
-    else for (const line of table(HEAD, all.map(rowOf(now)), screen.paint)) screen.line(line);
-    return EXIT.success;
-  });
+export const grants: Run = async (given, screen) => {
+  const now = NODE.clock.now();
+  const all = await lookingIfAny<readonly ListedGrant[]>(
+    given,
+    async (look) => (await standingOrders(look.journal, now)).grants,
+    () => [],
+  );
+  if (given.json) screen.line(JSON.stringify(all));
+  else if (all.length === 0) screen.line("no answer is remembered");
+  else for (const line of table(HEAD, all.map(rowOf(now)), screen.paint)) screen.line(line);
+  return EXIT.success;
+};
 
-const HEAD = ["grant", "agent", "for", "may use", "until", "given by", "given", "instead of"];
+const HEAD = ["grant", "agent", "for", "covers", "until", "given by", "given", "instead of"];
 const rowOf =
   (now: Millis) =>
-  (g: StandingGrant): readonly Cell[] => [
+  (g: ListedGrant): readonly Cell[] => [
     g.grant,
     g.agent,
     principalName(g.onBehalfOf),
-    scopeText(g),
+    g.says,
     lifetimeText(g, now),
     principalName(g.by),
     `${age(now - g.givenAt)} ago`,
     g.policies.join(", "),
   ];
-
-function scopeText({ scope, tool, resource, digest }: StandingGrant): string {
-  if (scope === "tool") return `${visible(tool)}, whatever it touches`;
-  return scope === "resource" ? `${visible(tool)} on ${resourceText(resource)}` : `${visible(tool)}, exactly ${digest.slice(0, 12)}`;
-}
 
 function lifetimeText({ until, session, turn }: StandingGrant, now: Millis): string {
   if (until !== null) return `in ${age(until - now)}`;
@@ -56,6 +53,6 @@ export const revoke: Run = async (given, screen) => {
     return revokeGrant({ place, gate, person }, grant, reason);
   });
   if (given.json) screen.line(JSON.stringify({ revoked: found, by: person.name, reason }));
-  else screen.line(`revoked ${grant}: ${visible(found.agent)} asks again before it uses ${scopeText(found)}`);
+  else screen.line(`revoked ${grant}: ${visible(found.agent)} asks again; it had covered ${grantText(found)}`);
   return EXIT.success;
 };

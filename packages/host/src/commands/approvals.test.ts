@@ -31,7 +31,7 @@ describe("one question", () => {
       /\nagent +clerk, for user:eve\n/,
       /\nasked by +desk\/pays: May it pay this\?\nanswered by somebody of ops\n/,
       /\nexpires +in 14 min, at \d{4}-.*Z; then it is denied\n/,
-      /\nremembered +this tool on this resource \(resource\), for the session at most\n/,
+      /\nremembered +this tool on what it touches here \(resource\), for the session at most\n {2}digest +every later call of pay with exactly these arguments/,
       new RegExp(`\ndigest +${q.digest}\n$`),
     ])
       expect(stdout).toMatch(text);
@@ -69,7 +69,7 @@ describe("one question", () => {
       [["approvals", "approve", q.approval, "--as", "eve"], 1, "`eve` may not answer it"],
     ]);
     const wide = await desk.orgate("approvals", "approve", q.approval, "--grant", "tool", "--as", "ana");
-    expect(wide.stderr).toContain("hint: allowed: this tool on this resource (resource), for the session at most");
+    expect(wide.stderr).toContain("hint: allowed: this tool on what it touches here (resource), for the session at most");
     expect(await waitingIn(desk)).toHaveLength(1);
   });
 
@@ -78,10 +78,14 @@ describe("one question", () => {
     const q = await parked(desk, "pay");
     const given = await desk.orgate("approvals", "approve", q.approval, "--grant", "resource", "--for", "session", "--as", "ana");
     expect(given.code).toBe(0);
-    expect(given.stdout).toContain("and remembering it for this resource, for the session");
+    expect(given.stdout).toContain(
+      "and remembering it for this resource: every later call of pay on Account ben, whatever its other arguments, in this session",
+    );
     const [grant] = (await desk.json("approvals", "grants")) as { grant: string; tool: string; session: string; by: object }[];
     expect(grant).toMatchObject({ tool: "pay", scope: "resource", session: q.session, by: { kind: "user", id: "ana" } });
-    expect((await desk.orgate("approvals", "grants")).stdout).toMatch(/pay on Account::"ben" +the end of s_/);
+    expect((await desk.orgate("approvals", "grants")).stdout).toMatch(
+      /every later call of pay on Account ben, whatever its other arguments, in this session, .* +the end of s_/,
+    );
 
     const second = (await desk.json("run", "clerk", "--input", "pay", "--session", q.session, "--as", "eve")) as { ending: string };
     expect(second.ending).toBe("completed");

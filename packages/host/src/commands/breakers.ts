@@ -8,14 +8,18 @@ import type { Screen } from "../cli/screen.ts";
 import { age, type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { NODE } from "../compose.ts";
-import { noneYet, usage } from "./approvals.ts";
-import { certified, deskOf, looking, personOf, projectOf, tell, writing } from "./project.ts";
+import { usage } from "./approvals.ts";
+import { certified, deskOf, lookingIfAny, personOf, projectOf, tell, writing } from "./project.ts";
 
 const TONES: Readonly<Record<BreakerState, Tone>> = { closed: "good", open: "bad", "half-open": "warn" };
 
 export const list: Run = async (given, screen) => {
   const now = NODE.clock.now();
-  const all = await looking(given, (look) => readBreakers(look.journal, now)).catch(noneYet);
+  const all = await lookingIfAny(
+    given,
+    (look) => readBreakers(look.journal, now),
+    () => [],
+  );
   if (given.json) screen.line(JSON.stringify(all));
   else if (all.length === 0) screen.line("no breaker has ever opened");
   else for (const line of table(HEAD, all.map(rowOf(now)), screen.paint)) screen.line(line);

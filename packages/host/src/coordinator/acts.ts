@@ -21,6 +21,13 @@ const textIn = (from: unknown, name: string): string | null => {
   return typeof value === "string" ? value : null;
 };
 
+/** Q367 an answer is what it says: to deny and to withdraw are acts of their own. */
+function answering(kind: RouteAct["kind"], body: unknown): RouteAct["kind"] {
+  if (kind !== "approve" || typeof body !== "object" || body === null) return kind;
+  const given = textIn(Reflect.get(body, "answer"), "kind");
+  return given === "deny" || given === "withdraw" ? given : kind;
+}
+
 export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, body, user }: About): Promise<Act> {
   switch (on) {
     case "listing":
@@ -42,7 +49,7 @@ export async function actOf(runtime: Runtime, { kind, on }: RouteAct, { params, 
       const id = textIn(params, "approval") ?? "";
       const [found] = await runtime.place.store.journal.question(approvalId(id));
       if (found === undefined) throw absent({ on, id, session: null });
-      return act(kind, on, await aboutQuestion(runtime.inspect, found));
+      return act(answering(kind, body), on, await aboutQuestion(runtime.inspect, found));
     }
     case "grant": {
       const id = textIn(params, "grant") ?? "";

@@ -21,7 +21,8 @@ export function outOfScope({ agents, actions }: Scope, act: Act): string | null 
 /** Why its limits leave out this action, whatever it is done to. */
 export function leftOut({ actions }: Pick<Scope, "actions">, kind: Act["kind"]): string | null {
   const needed = kind === "list" ? "observe" : kind;
-  return actions === null || actions.includes(needed) ? null : `this access is limited to ${listed(actions)}`;
+  const isCovered = actions === null || actions.includes(needed) || (kind === "deny" && actions.includes("approve")); // Q367
+  return isCovered ? null : `this access is limited to ${listed(actions)}`;
 }
 
 const listed = (names: readonly string[]): string => (names.length === 0 ? "nothing" : names.map((n) => `\`${n}\``).join(", "));
@@ -53,6 +54,8 @@ export function userActFor(act: Act): UserAct | null {
     case "close":
       return on === "session" && inSession !== null ? { kind, ...inSession } : null;
     case "approve":
+    case "deny":
+    case "withdraw":
       return about(act, (what) => (what.kind === "approval" ? { ...what, kind } : null));
     case "resolve":
       return about(act, (what) => (what.kind === "call" ? { ...what, kind } : null));

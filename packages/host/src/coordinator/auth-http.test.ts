@@ -154,7 +154,11 @@ type Sent = Readonly<{ status: number; reached: readonly RouteName[] }>;
 async function send(name: RouteName, of: Things, headers: Readonly<Record<string, string>>): Promise<Sent> {
   const { method, path } = ROUTES[name];
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
-    key === "seq" ? "1" : of[key === "session" && path.includes("{call}") ? "stuck" : (key as keyof Things)],
+    key === "seq"
+      ? "1"
+      : key === "digest"
+        ? "0".repeat(64)
+        : of[key === "session" && path.includes("{call}") ? "stuck" : (key as keyof Things)],
   );
   const takesBody = method === "POST" && !BARE.has(name);
   const response = await fetch(`${at.url}/api/v1${filled}${name === "usage" ? "?from=0&to=1" : ""}`, {

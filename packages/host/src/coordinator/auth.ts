@@ -304,7 +304,7 @@ const HINT = "`orgate keys create NAME --api` makes an API key, `orgate keys cre
 const unknown = (): Problem => wireProblem("unauthenticated", "nobody is known by this", HINT);
 
 /** W108. */
-const SPEAKS: ReadonlySet<Act["kind"]> = new Set(["run", "open", "say", "steer", "approve"]);
+const SPEAKS: ReadonlySet<Act["kind"]> = new Set(["run", "open", "say", "steer", "approve", "deny", "withdraw"]);
 function throughDesk({ agents, actions }: Scope, act: Act, desks: readonly string[]): string | null {
   if ((agents === null && actions === null) || !SPEAKS.has(act.kind)) return null;
   const agent = agentOf(act);

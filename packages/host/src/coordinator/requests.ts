@@ -2,7 +2,18 @@
  * What a frame of `/ws/v1` asks for, done: decided first, then a wish that is signed by the caller and made once by its id. Nothing here waits for a turn.
  * W24 a request carries an id of the client's; the same id of the same person is one request, also over another connection.
  */
-import { type Entry, FaultError, type IntentId, intentId, type Journal, principalName, type SessionId, seq, type Wish } from "@orgate/core";
+import {
+  actOfAnswer,
+  type Entry,
+  FaultError,
+  type IntentId,
+  intentId,
+  type Journal,
+  principalName,
+  type SessionId,
+  seq,
+  type Wish,
+} from "@orgate/core";
 import type { RequestFrame, ServerFrame } from "@orgate/core/wire";
 import { sha256 } from "../compose.ts";
 import { intentOf, newestEntry } from "../delivery.ts";
@@ -73,7 +84,7 @@ async function answer(ports: RequestPorts, caller: Caller, frame: Frame<"answer"
   if (found === undefined) throw absent({ on: "approval", id: approval, session: null });
   const { session, tool } = found;
   const about = await mustBe(ports, session);
-  permit(ports, caller, act("approve", "approval", { id: approval, session, tool, ...about }));
+  permit(ports, caller, act(actOfAnswer(given), "approval", { id: approval, session, tool, ...about }));
   return sent(ports, caller, { kind, id, session }, { kind: "answer", approval, digest, answer: given });
 }
 

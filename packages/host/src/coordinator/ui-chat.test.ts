@@ -132,6 +132,71 @@ test("W58 a question ends the stream; the answer given in the chat is the person
   expect(entries.find(({ event }) => event.kind === "approval.answered")?.event).toMatchObject({ by: { kind: "user", id: "ann" } });
 });
 
+test.each([
+  ["with a reason", "too much", "too much"],
+  ["without a word", undefined, "no reason was given in the chat"],
+])(
+  "W360 a no given in the chat, %s, is the call's outcome there, and the same again when it is sent again",
+  async (_, given, journalled) => {
+    const stage = await stageOf({ steps: [reply.calls([{ tool: "pay", args: { sum: 5 } }]), reply.text("Not paid.")] });
+    const { chat } = useChat(stage);
+    await chat.sendMessage({ text: "pay" });
+    const [asked] = toolsOf(chat.lastMessage);
+    await chat.addToolApprovalResponse({
+      id: asked?.approval?.id ?? "",
+      approved: false,
+      ...(given === undefined ? {} : { reason: given }),
+    });
+    const before = structuredClone(chat.messages);
+    await chat.sendMessage();
+    expect(chat.error).toBeUndefined();
+    expect(toolsOf(chat.lastMessage)).toMatchObject([{ toolName: "pay", state: "output-denied", approval: { approved: false } }]);
+    expect(textOf(chat.lastMessage)).toBe("Not paid.");
+    chat.messages = before; // the connection broke: the client sends the same once more
+    await chat.sendMessage();
+    expect(toolsOf(chat.lastMessage)).toMatchObject([{ state: "output-denied" }]);
+    const [{ session } = { session: null }] = await stage.runtime.sessions.list();
+    if (session === null) throw new Error("there is no session");
+    const answers = [];
+    for await (const { event } of stage.runtime.inspect.events(session)) if (event.kind === "approval.answered") answers.push(event.answer);
+    expect(answers).toEqual([{ kind: "deny", reason: journalled }]);
+  },
+);
+
+test.each(["deny", "withdraw", "expire"] as const)(
+  "W360 a request that was settled elsewhere (%s) is told as denied to a chat that joins again",
+  async (how) => {
+    const stage = await stageOf({
+      steps: [reply.calls([{ tool: "pay", args: { sum: 5 } }]), reply.text("Not paid.")],
+      ...(how === "expire"
+        ? {
+            rows: [
+              { id: "ask", action: "tool:pay", verdict: "ask", terms: { expiresMs: 1 } },
+              { id: "all", action: "*", verdict: "allow" },
+            ],
+          }
+        : {}),
+    });
+    const { chat } = useChat(stage);
+    await chat.sendMessage({ text: "pay" });
+    if (how === "expire") {
+      const [waiting] = await stage.runtime.sessions.list();
+      if (waiting?.state === "waiting") await stage.runtime.resume(waiting.session).result; // its time is up by now
+    } else {
+      expect(toolsOf(chat.lastMessage)).toMatchObject([{ state: "approval-requested" }]);
+      const [question] = await stage.runtime.approvals.list();
+      if (question === undefined) throw new Error("nothing is asked");
+      const { approval, digest } = question;
+      await stage.runtime.approvals.answer({ approval, digest, answer: { kind: how, reason: "elsewhere" } }, stage.caller.person);
+    }
+    chat.messages = chat.messages.slice(0, 1);
+    await chat.sendMessage();
+    expect(chat.error).toBeUndefined();
+    expect(toolsOf(chat.lastMessage)).toMatchObject([{ toolName: "pay", state: "output-denied" }]);
+    expect(textOf(chat.lastMessage)).toBe("Not paid.");
+  },
+);
+
 test("W58 an answer to anything but what was shown is refused", async () => {
   const stage = await stageOf({ steps: [reply.calls([{ tool: "pay", args: {} }]), reply.text("no")] });
   const { chat } = useChat(stage);

@@ -41,7 +41,11 @@ const part = z.looseObject({
 const message = z.looseObject({ id: z.string().min(1).max(200), role: z.enum(["user", "assistant", "system"]), parts: z.array(part) });
 type Message = z.infer<typeof message>;
 
-type Told = Readonly<{ session: SessionId; intent: IntentId; from: number; after: number }>;
+/** `useChat` lets a person say no without a word. */
+const NO_REASON = "no reason was given in the chat";
+
+/** `answers`: entries of the answers that came with the request; what they did to their calls is told, although the stream begins after them. */
+type Told = Readonly<{ session: SessionId; intent: IntentId; from: number; after: number; answers: ReadonlySet<number> }>;
 
 /** Decides and begins; what it gives back writes the stream. Throws a fault when it may not be, or cannot be read. */
 export async function openUiChat(
@@ -73,17 +77,21 @@ async function begin(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session
   const wish = { kind: "follow-up", text, ...(files.length === 0 ? {} : { files }) } as const;
   const { entry } = await ports.floor.send({ session: at.session, wish, as: caller.person, id: at.intent });
   const from = entry === null ? before : entry.seq - 1;
-  return { ...at, from, after: from };
+  return { ...at, from, after: from, answers: NO_ANSWERS };
 }
+
+const NO_ANSWERS: ReadonlySet<number> = new Set();
 
 /** The answers are given first: the stream begins after them. */
 async function goOn(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session" | "intent">, last: Message): Promise<Told> {
   let after = 0;
+  const answers = new Set<number>();
   for (const { state, approval: given } of last.parts) {
     if (state !== "approval-responded" || given?.id === undefined) continue;
     const bound = readUiApproval(given.id);
     if (bound === null) throw unusable("an answer is to a question that was not asked here");
-    const answer = given.approved === true ? ({ kind: "approve" } as const) : ({ kind: "deny", reason: given.reason ?? "" } as const);
+    const answer =
+      given.approved === true ? ({ kind: "approve" } as const) : ({ kind: "deny", reason: given.reason?.trim() || NO_REASON } as const);
     const done = await answerRequest(ports, caller, {
       kind: "answer",
       id: `ui-${bound.approval}`,
@@ -91,14 +99,16 @@ async function goOn(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session"
       ...bound,
       answer,
     });
-    if (done.kind === "done" && done.entry !== null) after = Math.max(after, done.entry.seq);
+    if (done.kind !== "done" || done.entry === null) continue;
+    after = Math.max(after, done.entry.seq);
+    answers.add(done.entry.seq);
   }
   if (after === 0) throw unusable("there is nothing new in the messages");
   const began = await newestEntry(ports.journal, at.session, (event) => event.kind === "turn.started" && event.intent === at.intent);
-  return { ...at, from: began === null ? 0 : began.seq - 1, after };
+  return { ...at, from: began === null ? 0 : began.seq - 1, after, answers };
 }
 
-async function tell(ports: UiChatPorts, { session, intent, from, after }: Told, sink: Sink, signal: AbortSignal): Promise<void> {
+async function tell(ports: UiChatPorts, { session, intent, from, after, answers }: Told, sink: Sink, signal: AbortSignal): Promise<void> {
   const turn = uiTurn(intent);
   const open = new Set<string>();
   const write = async (parts: readonly UiPart[]): Promise<void> => {
@@ -106,7 +116,9 @@ async function tell(ports: UiChatPorts, { session, intent, from, after }: Told, 
   };
   for await (const live of ports.subscribe({ session }, { after: from, signal })) {
     const parts = turn.hear(live);
-    await write(isOld(live, after) ? parts.filter(({ type }) => type === "start") : parts);
+    const isTold = ({ type }: UiPart): boolean =>
+      type === "start" || (type === "tool-output-denied" && live.kind === "entry" && answers.has(live.entry.seq));
+    await write(isOld(live, after) ? parts.filter(isTold) : parts);
     if (turn.isOver()) break;
     if (live.kind !== "entry") continue;
     const { event, seq } = live.entry;

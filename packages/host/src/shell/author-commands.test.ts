@@ -1,7 +1,7 @@
 // @module-tag tmux
 // The commands that author, on a real terminal, in one session: typed, shown, answered by key, saved, in force. The offline author writes.
 import { afterEach, expect, test } from "vitest";
-import { makeDesk } from "../commands/fixtures/desk.ts";
+import { makeDesk, until } from "../commands/fixtures/desk.ts";
 import { openPane } from "./fixtures/pane.ts";
 
 const ending: (() => void)[] = [];
@@ -68,3 +68,40 @@ test("S205 S206 /init, /spawn, /policy, /tool and /behavior: the difference and 
   await sees("in force: `summary` is there now");
   await does("/spawn summary", /summary is started: s_/);
 }, 120_000);
+
+test.each([40, 80])(
+  "S360 Q366 at %i columns on a real terminal a save is read to its end before y counts, is never granted, and the next save asks again",
+  async (columns) => {
+    const desk = makeDesk();
+    ending.push(desk.remove);
+    desk.write("tools/notes.ts", NOTES);
+    const { tmux, close, keys, does, sees, screen, orgate } = openPane(desk);
+    ending.push(close);
+    tmux("resize-window", "-x", "110", "-y", "50");
+    orgate("shell --theme plain");
+    await sees("`/init shell` writes agents/shell.symbi");
+    await does("/init shell", /in force: `shell` is there now/);
+    await does("/agent use shell", "you talk to shell");
+    tmux("resize-window", "-x", String(columns), "-y", "12");
+    await does('/spawn "keeper that reads notes"', /Space shows \d+ more rows?/);
+    keys("y");
+    keys("g");
+    let text = "";
+    for (let pages = 0; !/y once/.test(tmux("capture-pane", "-p")); pages += 1) {
+      expect(pages).toBeLessThan(60);
+      expect(desk.has("agents/keeper.symbi")).toBe(false); // neither of those keys counted
+      const before = tmux("capture-pane", "-p");
+      text += before;
+      keys("Space");
+      await until(() => (tmux("capture-pane", "-p") !== before ? true : null));
+    }
+    expect(text).toContain("newly permits");
+    expect(screen()).not.toContain("g grant");
+    keys("y");
+    await sees("in force: `keeper`");
+    expect(desk.has("agents/keeper.symbi")).toBe(true);
+    await does('/spawn "other that reads notes"', /Space shows \d+ more rows?|y once/);
+    expect(desk.has("agents/other.symbi")).toBe(false);
+  },
+  120_000,
+);

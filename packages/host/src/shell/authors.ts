@@ -1,8 +1,8 @@
 /**
  * What a shell does about what is authored in it: consent that was given beforehand, and a server of its own that takes up what was saved.
  *
- * S115 `--yes` is one answer of the person's to the first question about `save_artifact` in a conversation: a grant for that tool and that session, listed and revocable like any,
- *      never wider than the policies let it be. Once it was given, or refused, the next question is the person's.
+ * S115 `--yes` is one answer of the person's to the first question about `save_artifact` in a conversation: a yes to that save. Saves are never granted: once it
+ *      was given, or refused, the next question is the person's.
  * S116 what was saved is taken up when the turn has ended and nothing else runs: a server of the shell's own is begun anew with it, and every conversation goes on.
  */
 import type { CallItem } from "@orgate/core/journal/view";
@@ -22,13 +22,18 @@ export type Authors = Readonly<{
 
 const SAVES = "save_artifact";
 const AUTHOR = "shell";
+/** The policy of `policies/shell/shell.cedar` that asks about every save. */
+const PLAIN_SAVE = "shell/shell/save";
 /** S117 how a project gets one. */
 export const NO_AUTHOR =
   "this project has no agent of the shell's own: `/init shell` writes agents/shell.symbi and policies/shell/, yours to edit";
 
 /** What others' conversations ask is shown here too (`/approvals`, `/resume`): nobody said yes to that. `opener`: null where that is not known. */
 export const isConsentedTo = (
-  { agent, item }: Readonly<{ agent: string; item: Readonly<{ tool: string; asks: readonly Readonly<{ grant: string | null }>[] }> }>,
+  {
+    agent,
+    item,
+  }: Readonly<{ agent: string; item: Readonly<{ tool: string; asks: readonly Readonly<{ policy: Readonly<{ id: string }> }>[] }> }>,
   opener: Principal | null,
   me: string | null,
 ): boolean =>
@@ -37,7 +42,7 @@ export const isConsentedTo = (
   opener !== null &&
   opener.kind === "user" &&
   opener.id === me &&
-  item.asks.every(({ grant }) => grant !== null); // what no grant covers is the person's, each time
+  item.asks.every(({ policy }) => policy.id === PLAIN_SAVE); // what another policy asks about too is the person's, each time
 
 /** `consented`: null without `--yes`. `me`: for whom it was said. */
 export function authorsOf(
@@ -55,14 +60,11 @@ export function authorsOf(
       if (given.has(session) || !isConsentedTo(asked, talks.of(session)?.view.principal ?? null, me())) continue;
       given.add(session);
       answered.add(item.approval);
-      void answer(
-        { session, approval: item.approval, digest: item.digest },
-        { kind: "grant", grant: { scope: "tool", until: "session" } },
-      ).then((given) => {
+      void answer({ session, approval: item.approval, digest: item.digest }, { kind: "approve" }).then((given) => {
         if (!given) {
           answered.delete(item.approval); // then it is the person's
           changed();
-        } else say("--yes: saving is granted for this conversation; `/grants` lists it, `/revoke` takes it back");
+        } else say("--yes: this save is approved; the next one in this conversation is asked about");
       });
     }
   }

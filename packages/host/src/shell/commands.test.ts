@@ -163,6 +163,7 @@ test("S73 people: a turn is stopped, steered, and asks; what waits is listed, ex
   await until(() => (at.screen().includes("── desk asks") ? null : true));
   await does("/send desk send again", "sent to desk");
   const again = await does("/approvals", /a_\w+ +desk +send[\s\S]*desk asks/);
+  await does(`/withdraw ${/a_\w+/.exec(again)?.[0]}`, "say why");
   await does(`/approve ${/a_\w+/.exec(again)?.[0]}`, "");
   await until(() => (sent() === 1 ? true : null));
   await does("/grants", "no answer is remembered");
@@ -189,11 +190,14 @@ test("S40 S41 while a turn runs: why, edited, denied with a reason, granted, rev
   await at.sees("why not?");
   at.keys("-l", "not now");
   at.keys("Enter");
-  await at.sees(/denied by user:root: not now|denied: .*not now/);
+  await at.sees(/You denied it: not now|denied: .*not now/);
   await does("send three", "y once");
   at.keys("g");
+  await at.sees(/It would cover every later call of send[\s\S]*y grants that/);
+  expect(sent()).toBe(2);
+  at.keys("y");
   await until(() => (sent() === 3 ? true : null));
-  const grants = await does("/grants", /g_\w+ +desk +send/);
+  const grants = await does("/grants", /g_\w+ · desk · given by root\s+covers every later call of send/);
   await does("send four", /send answered: sent[\s\S]*2 iterations/);
   expect(sent()).toBe(4);
   await does(`/revoke ${/g_\w+/.exec(grants)?.[0]} enough`, "desk asks again");

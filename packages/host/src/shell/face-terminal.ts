@@ -6,7 +6,7 @@
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type JsonObject, millis } from "@orgate/core/vocab";
+import { coverageText, type JsonObject, millis } from "@orgate/core/vocab";
 import type { Paint } from "../cli/paint.ts";
 import { type Completion, completed, completionOf } from "./complete.ts";
 import { type Edited, type Editor, edit, newEditor, withLine } from "./editor.ts";
@@ -16,7 +16,7 @@ import { type History, HOLDS_SECRET } from "./history.ts";
 import { inert } from "./inert.ts";
 import type { Key } from "./keys.ts";
 import { liveRegion } from "./live-region.ts";
-import { type Bound, boundTo, type Choice, type Panel, panelFor, press, rearmed } from "./panel.ts";
+import { type Bound, boundTo, type Choice, drawn, type Panel, panelFor, press, QUIET_MS, rearmed, resized } from "./panel.ts";
 import type { Look } from "./screen.ts";
 import type { Face, Modal, Shell } from "./shell.ts";
 import type { Terminal, TerminalEvents } from "./terminal.ts";
@@ -84,6 +84,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     },
     resized: () => {
       region.resized(terminal.columns());
+      if (panel !== null) panel = resized(panel);
       draw();
     },
     resumed: () => {
@@ -93,7 +94,7 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     ended: () => leave(),
   });
   let region = liveRegion(terminal.columns());
-  const look = (): Look => ({ columns: terminal.columns(), paint, showThinking });
+  const look = (): Look => ({ columns: terminal.columns(), paint, showThinking, me: shell?.me() ?? null });
 
   function draw(): void {
     isDue = false;
@@ -106,7 +107,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
     const talks = shell?.talks.all().flatMap((talk) => (talk.isCaughtUp() ? [{ view: talk.view, settled: talk.settled() }] : [])) ?? [];
     const question = hidden?.question ?? null;
     const picture = { talks, editor, panel, completion, modal, question, hint, now: now(), footer: shell?.footer() ?? STARTING };
-    const { rows, cursor } = regionOf(picture, look(), terminal.rows());
+    const { rows, cursor, next } = regionOf(picture, look(), terminal.rows());
+    if (panel !== null) panel = drawn(panel, next);
     terminal.write(region.draw(settled.map(inert), { rows: rows.map(inert), cursor }));
   }
   /** Draws again when keys begin to count. */
@@ -221,7 +223,8 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   // ── sending ──
 
   function sent(text: string): void {
-    if (panel?.writing === "reason") answerWith(boundTo(panel), { kind: "deny", reason: text });
+    if (panel?.writing === "reason" && text.trim() === "") hint = "say why not: the agent is told, and the journal keeps it";
+    else if (panel?.writing === "reason") answerWith(boundTo(panel), { kind: "deny", reason: text });
     else if (panel?.writing === "arguments") editedTo(panel, text);
     else {
       history.add(text);
@@ -270,10 +273,11 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
   function chosen(open: Panel, choice: Choice): void {
     if (choice === "approve") answerWith(boundTo(open), { kind: "approve" });
     else if (choice === "deny") panel = { ...open, writing: "reason" };
-    else if (shell !== null) void looked(shell, open, choice);
+    else if (choice === "give-grant" && open.granting != null) answerWith(boundTo(open), { kind: "grant", grant: open.granting.grant });
+    else if (shell !== null && choice !== "give-grant") void looked(shell, open, choice);
   }
   /** What needs all of the question: its arguments, how wide a grant may be. */
-  async function looked(to: Shell, open: Panel, choice: Exclude<Choice, "approve" | "deny">): Promise<void> {
+  async function looked(to: Shell, open: Panel, choice: Exclude<Choice, "approve" | "deny" | "give-grant">): Promise<void> {
     if (choice === "why") {
       await (await import("./table-people.ts")).why(open.asked.item.approval, to);
       return;
@@ -285,11 +289,12 @@ export function openTerminalFace({ open, paint: own, theme, cwd, history, now, s
       panel = { ...panel, writing: "arguments" };
       const text = JSON.stringify(found.args ?? {});
       editor = withLine(editor, { text, at: text.length });
-    } else if (found.widest === null) hint = "the policy lets nobody grant this: y is for once";
+    } else if (found.widest === null || found.shown === null) hint = "the policy lets nobody grant this: y is for once";
     else {
       const { scope, lifetime } = found.widest;
       const until = typeof lifetime === "string" ? lifetime : millis(Date.now() + lifetime.ms);
-      answerWith(boundTo(panel), { kind: "grant", grant: { scope, until } });
+      const grant = { scope, until };
+      panel = { ...panel, granting: { grant, says: `It would cover ${coverageText(found.shown, grant)}.` }, armedAt: now() + QUIET_MS };
     }
     changed();
   }

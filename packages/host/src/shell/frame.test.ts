@@ -5,7 +5,7 @@ import { plain } from "../cli/paint.ts";
 import { completionOf } from "./complete.ts";
 import { newEditor, withLine } from "./editor.ts";
 import { type Footer, footerRow, lineRows, type Picture, regionOf } from "./frame.ts";
-import type { Panel } from "./panel.ts";
+import { drawn, isRead, type Panel, press, resized } from "./panel.ts";
 
 const look = (columns: number) => ({ columns, paint: plain, showThinking: false });
 const footer: Footer = {
@@ -108,18 +108,69 @@ const panel: Panel = {
   writing: null,
 };
 
-test.each([6, 10, 24, 60])(
-  "S119 in %i rows a question about a file shows what it newly permits and its difference as far as there is room, and always what to press",
-  (rows) => {
-    const { rows: shown } = regionOf({ ...picture(""), panel }, look(80), rows);
-    const text = shown.join("\n");
-    expect(shown.length).toBeLessThan(rows);
-    expect(text).toContain("y once · e edit · g grant (tool session) · n no");
-    if (rows >= 10) expect(text).toContain("newly permits: x · tool:pay");
-    if (rows === 10 || rows === 24) expect(text).toContain("more: /why shows all");
-    if (rows === 60) expect(text).toContain("+ line 39");
+const LONG = `newly permits: x · tool:pay · deny → allow (agents/x.symbi/4), ${"and a long way to say so ".repeat(6)}END-OF-IT`;
+
+test.each([
+  [40, 9],
+  [40, 12],
+  [80, 6],
+  [80, 10],
+  [80, 24],
+  [80, 60],
+])(
+  "S119 S360 at %i × %i what would change is read whole, page by page, before y is offered, and what to press is always there",
+  (columns, rows) => {
+    let at: Panel = { ...panel, asked: { ...panel.asked, edit: { ...edit, newly: [...edit.newly, LONG] } } };
+    const seen: string[] = [];
+    for (let pages = 0; pages < 200; pages += 1) {
+      const { rows: shown, next } = regionOf({ ...picture(""), panel: at }, look(columns), rows);
+      expect(shown.length).toBeLessThan(rows);
+      for (const row of shown) expect(width(row)).toBeLessThanOrEqual(columns);
+      const wasRead = at.isRead === true;
+      at = drawn(at, next);
+      const isChrome = /^ *(?:──|save_artifact|Save this|Space|y counts|y once|e edit|g grant|n no|\? why|Esc|›|2 approvals)/;
+      seen.push(...shown.filter((row) => !isChrome.test(row)).map((row) => row.replace(/^ +(?:↪ )?/, "")));
+      const text = shown.join(" ").replace(/\s+/g, " ");
+      expect(text).toContain("n no");
+      if (next !== null && !wasRead) {
+        expect(text).toMatch(/Space shows \d+ more rows? · y counts after the last|Space shows \d+ more rows? y counts after the last/);
+        expect(text).not.toContain("y once");
+        for (const key of ["y", "e", "g"])
+          expect(press(at, { kind: "text", text: key }, 1_000, true)).toEqual({ kind: "taken", panel: at });
+      }
+      if (next === null) break;
+      const paged = press(at, { kind: "text", text: " " }, 1_000, true);
+      at = paged.panel;
+    }
+    const all = seen.join("").replace(/\s/g, "");
+    expect(all).toContain(LONG.replace(/\s/g, ""));
+    for (let i = 0; i < 40; i += 1) expect(all).toContain(`+line${i}`);
+    expect(press(at, { kind: "text", text: "y" }, 1_000, true)).toMatchObject({ kind: "chosen", choice: "approve" });
+    expect(press({ ...at, isRead: false }, { kind: "text", text: "n" }, 1_000, true)).toMatchObject({ kind: "chosen", choice: "deny" });
   },
 );
+
+test("S360 a save whose change is not known here is not said yes to by a key; another width is read from the beginning", () => {
+  const blind: Panel = { ...panel, asked: { ...panel.asked, edit: null } };
+  expect(press(drawn(blind, null), { kind: "text", text: "y" }, 1_000, true)).toMatchObject({ kind: "taken" });
+  expect(regionOf({ ...picture(""), panel: blind }, look(80), 24).rows.join(" ")).toContain("its change is not shown here");
+  expect(isRead(resized(drawn(panel, null)))).toBe(false);
+  const tiny = regionOf({ ...picture(""), panel }, look(40), 6); // no row of it fits above the keys
+  expect(isRead(drawn(panel, tiny.next))).toBe(false);
+});
+
+test("S361 the key for a grant shows what it would cover, folded and whole, and another key gives it", () => {
+  const says = `It would cover ${"every later call of pay ".repeat(10)}END.`;
+  const plain: Panel = { ...panel, asked: { ...panel.asked, item: { ...item, tool: "pay" }, edit: null } };
+  expect(press(plain, { kind: "text", text: "g" }, 1_000, true)).toMatchObject({ kind: "chosen", choice: "grant" });
+  const granting: Panel = { ...plain, granting: { grant: { scope: "tool", until: "session" }, says } };
+  const shown = regionOf({ ...picture(""), panel: granting }, look(40), 24).rows.map((row) => row.replace(/^ +(?:↪ )?/, ""));
+  expect(shown.join("").replace(/\s/g, "")).toContain(says.replace(/\s/g, ""));
+  expect(shown.join(" ")).toContain("y grants that · Esc goes back");
+  expect(press(granting, { kind: "text", text: "y" }, 1_000, true)).toMatchObject({ kind: "chosen", choice: "give-grant" });
+  expect(press(granting, { kind: "text", text: "g" }, 1_000, true)).toMatchObject({ kind: "taken" });
+  expect(press(granting, { kind: "named", name: "escape" }, 1_000, true).panel.granting).toBeNull();
+});
 
 test.each([12, 20, 33, 40, 80])("S119 S211 at %i columns no row is wider than the screen, and what to press is whole", (columns) => {
   const completion = completionOf(
@@ -127,11 +178,11 @@ test.each([12, 20, 33, 40, 80])("S119 S211 at %i columns no row is wider than th
     { commands: [{ word: "a-long-command", about: "x".repeat(80) }], agents: [], files: () => [], taking: () => null },
   );
   for (const more of [
-    { panel },
+    { panel: { ...panel, isRead: true } },
     { panel: { ...panel, writing: "reason" } as const },
     { completion, hint: "y".repeat(90) },
     { question: "z".repeat(90) },
-    { panel, footer: { ...footer, phase: "waits for you" } as const },
+    { panel: { ...panel, isRead: true }, footer: { ...footer, phase: "waits for you" } as const },
   ]) {
     const { rows, cursor } = regionOf({ ...picture("some words that are written"), ...more }, look(columns), 30);
     for (const row of rows) expect(width(row)).toBeLessThanOrEqual(columns);

@@ -4,13 +4,14 @@
  * S211 no row of it is wider than the screen, however narrow that is: one that the terminal breaks would be drawn over wrongly from then on.
  */
 import { count, type SessionView, shortened, type ViewItem, width } from "@orgate/core/journal/view";
+import { folded } from "../cli/fold.ts";
 import type { Tone } from "../cli/paint.ts";
 import { visible } from "../cli/visible.ts";
 import type { Completion } from "./complete.ts";
 import type { Editor, Line } from "./editor.ts";
 import type { Region } from "./live-region.ts";
-import type { Panel } from "./panel.ts";
-import { diffLine, isForLater, itemLines, type Look, money, streamingLines, waitingWords } from "./screen.ts";
+import { isRead, type Panel } from "./panel.ts";
+import { isForLater, itemLines, type Look, money, streamingLines, waitingWords } from "./screen.ts";
 import type { Modal } from "./shell.ts";
 
 export type Footer = Readonly<{
@@ -47,9 +48,10 @@ export type Picture = Readonly<{
 
 const MOST_LINE_ROWS = 8;
 
-export function regionOf(picture: Picture, look: Look, rows: number): Region {
-  const { rows: drawn, cursor } = drawnIn(picture, look, rows);
-  return { rows: drawn.map((row) => within(row, look.columns)), cursor };
+/** `next`: where the next page of what the panel asks about begins; null: that was the last. */
+export function regionOf(picture: Picture, look: Look, rows: number): Region & Pick<Paged, "next"> {
+  const { rows: drawn, cursor, next } = drawnIn(picture, look, rows);
+  return { rows: drawn.map((row) => within(row, look.columns)), cursor, next };
 }
 /** Whatever was drawn too wide is cut, and loses its colours. */
 function within(row: string, columns: number): string {
@@ -58,7 +60,7 @@ function within(row: string, columns: number): string {
 }
 const COLOURS = /\u001b\[[0-9;]*m/g;
 
-function drawnIn(picture: Picture, look: Look, rows: number): Region {
+function drawnIn(picture: Picture, look: Look, rows: number): Region & Pick<Paged, "next"> {
   const most = Math.max(rows - 1, 4);
   const below = [...completionRows(picture.completion, look), ...hintRows(picture.hint, look), footerRow(picture.footer, look)].slice(
     -(most - 1),
@@ -69,16 +71,19 @@ function drawnIn(picture: Picture, look: Look, rows: number): Region {
   const room = most - below.length - line.rows.length;
   if (picture.modal !== null) {
     const rows = picture.modal.rows(look, room).slice(0, Math.max(room, 0));
-    return { rows: [...rows, ...line.rows, ...below], cursor: { row: rows.length + line.cursor.row, column: line.cursor.column } };
+    const cursor = { row: rows.length + line.cursor.row, column: line.cursor.column };
+    return { rows: [...rows, ...line.rows, ...below], cursor, next: picture.panel?.next ?? 0 };
   }
-  const panel = picture.panel === null ? [] : panelRows(picture.panel, picture.now, look, Math.max(room, 0));
+  const { rows: panel, next } = picture.panel === null ? NO_PANEL : panelRows(picture.panel, picture.now, look, Math.max(room, 0));
   const live = picture.talks.flatMap((talk) => liveRows(talk, look, Math.max(room - panel.length, 0)));
   const above = [...live.slice(-Math.max(room - panel.length, 0) || live.length), ...panel].slice(0, Math.max(room, 0));
   return {
     rows: [...above, ...line.rows, ...below],
     cursor: { row: above.length + line.cursor.row, column: line.cursor.column },
+    next,
   };
 }
+const NO_PANEL: Paged = { rows: [], next: null };
 
 function liveRows({ view, settled }: Picture["talks"][number], look: Look, most: number): readonly string[] {
   if (most === 0) return [];
@@ -149,32 +154,53 @@ function laidOut(
   return { rows, cursor };
 }
 
-/** S119 what is asked about a file is shown with its difference and what it newly permits, as much as there is room for; what to press is never what is left out. */
-function panelRows(
-  { asked: { agent, item, edit }, focus, writing, armedAt }: Panel,
-  now: number,
-  look: Look,
-  most: number,
-): readonly string[] {
+/** S119 which keys answer is never what is left out. S360 what would change is shown whole, a page at a time: what it newly permits first, then its difference. */
+function panelRows(panel: Panel, now: number, look: Look, most: number): Paged {
+  const { asked, focus, writing, armedAt, granting = null, from = 0 } = panel;
+  const { agent, item, edit } = asked;
   const { paint, columns } = look;
-  const keys =
-    writing !== null
-      ? "Enter sends it · Esc goes back"
-      : focus === "panel" && now < armedAt
-        ? "a moment: what is typed now is no answer"
-        : focus === "panel"
-          ? `y once · e edit · ${grantKey(item.asks)}n no · ? why · Esc later`
-          : "Tab answers it";
-  const head = [
+  const title = [
     paint("warn", shortened(`── ${agent} asks · ${item.approval} ${"─".repeat(columns)}`, columns - 1)),
     shortened(`   ${item.tool}(${item.summary})`, columns - 1),
   ];
-  const foot = [
-    ...item.asks.map(({ question }) => shortened(`   ${question}`, columns - 1)),
-    ...keyRows(keys, columns - 1).map((row) => paint("dim", row)),
-  ];
-  const about = edit === null ? [] : editRows(edit, look, Math.max(most - head.length - foot.length, 0));
-  return [...head, ...about, ...foot].slice(-Math.max(most, 1));
+  const asks = item.asks.map(({ question }) => shortened(`   ${question}`, columns - 1));
+  const all = granting !== null ? wrapped(granting.says, columns, (row) => paint("warn", row)) : edit === null ? [] : editRows(edit, look);
+  const keyed = (left: number): readonly string[] =>
+    keyRows(
+      writing !== null
+        ? "Enter sends it · Esc goes back"
+        : focus !== "panel"
+          ? "Tab answers it"
+          : now < armedAt
+            ? "a moment: what is typed now is no answer"
+            : keysOf(panel, left),
+      columns - 1,
+    ).map((row) => paint("dim", row));
+  // as many as any page needs: a page does not grow over what is read next when its keys are others
+  const keys = Math.max(...[all.length, 0].map((left) => keyRows(keysOf(panel, left), columns - 1).length));
+  const spare = most - title.length - asks.length - keys;
+  const isTight = all.length > 0 && spare < Math.min(all.length, LEAST_PAGE); // then what would change comes before the title
+  const room = Math.max(isTight ? most - keys : spare, all.length > 0 ? 1 : 0);
+  const page = all.slice(from, from + room);
+  const next = from + page.length >= all.length ? null : from + page.length;
+  const foot = keyed(all.length - from - page.length);
+  const rows = isTight ? [...page, ...foot] : [...title, ...page, ...asks, ...foot];
+  return { rows: rows.slice(-Math.max(most, 1)), next: granting === null && most > keys ? next : (panel.next ?? 0) };
+}
+type Paged = Readonly<{ rows: readonly string[]; next: number | null }>;
+const LEAST_PAGE = 3;
+
+function keysOf(panel: Panel, left: number): string {
+  const { asks } = panel.asked.item;
+  if (panel.granting != null) return "y grants that · Esc goes back";
+  if (panel.asked.edit === null && !isRead(panel)) return "its change is not shown here: ? shows all, then /approve ID · n no · Esc later";
+  if (!isRead(panel) && left > 0) return `Space shows ${count(left, "more row")} · y counts after the last · n no · ? why · Esc later`;
+  const again = panel.asked.edit !== null && (panel.from ?? 0) > 0 ? "Space reads it again · " : "";
+  return `y once · e edit · ${grantKey(asks)}n no · ? why · ${again}Esc later`;
+}
+
+function wrapped(text: string, columns: number, toned: (row: string) => string): readonly string[] {
+  return folded(text, columns - 4).map((row) => toned(`   ${row}`));
 }
 
 /** In as many rows as it takes. */
@@ -194,23 +220,20 @@ function grantKey(asks: Panel["asked"]["item"]["asks"]): string {
   return widths.some((one) => one === null) ? "" : `g grant (${widths.join(", ")}) · `;
 }
 
-/** What it newly permits has the first claim to the room. */
-function editRows(edit: NonNullable<Panel["asked"]["edit"]>, look: Look, most: number): readonly string[] {
-  const { paint, columns } = look;
-  const newly = edit.newly.map((line) => paint(line.startsWith("newly permits") ? "warn" : "dim", shortened(`   ${line}`, columns - 1)));
-  const changed = [
-    paint("dim", shortened(`   ${edit.path}  +${edit.added} −${edit.removed}`, columns - 1)),
-    ...edit.lines.map((line) => diffLine(line, look)),
-  ];
-  const cut = (rows: readonly string[], room: number): readonly string[] =>
-    rows.length <= room
-      ? rows
-      : room <= 0
-        ? []
-        : [...rows.slice(0, room - 1), paint("dim", `   … ${count(rows.length - room + 1, "line")} more: /why shows all`)];
-  const first = cut(newly, Math.max(Math.ceil(most / 2), most - changed.length));
-  return [...cut(changed, most - first.length), ...first];
+/** Every row of it: nothing is cut, long lines are folded. */
+function editRows(edit: NonNullable<Panel["asked"]["edit"]>, { paint, columns }: Look): readonly string[] {
+  const newly = edit.newly.flatMap((line) =>
+    wrapped(line, columns, (row) => paint(line.startsWith("newly permits") ? "warn" : "dim", row)),
+  );
+  const changed = edit.lines.flatMap((line) => {
+    if (line === null) return [paint("dim", "   ⋮")];
+    const [mark, tone] = DIFF[line.kind];
+    return wrapped(`${mark} ${line.text}`, columns, (row) => paint(tone, row));
+  });
+  const rest = edit.whole ? [] : wrapped("… the difference is longer than this: ? shows all of it", columns, (row) => paint("warn", row));
+  return [...newly, ...wrapped(`${edit.path}  +${edit.added} −${edit.removed}`, columns, (row) => paint("dim", row)), ...changed, ...rest];
 }
+const DIFF = { added: ["+", "good"], removed: ["-", "bad"], same: [" ", "dim"] } as const;
 
 const completionRows = (completion: Completion | null, { paint, columns }: Look): readonly string[] =>
   completion === null

@@ -3,10 +3,13 @@
  *
  * S40 a key answers only after the question has been on screen and no key has come for a moment: what was being typed when it appeared is no answer.
  * S41 an answer is bound to the approval and the digest that were shown; a question that has gone takes its keys with it.
+ * S360 a change that is to be saved is shown whole, in pages: no key says yes before its end has been on screen. One whose change is not known here is not
+ *     said yes to by a key at all.
+ * S361 the key for a grant shows what it would cover, and another key gives it.
  * S42 while something is written in the line, keys go there; Tab goes to the question.
  */
 import type { EditView, QuestionItem } from "@orgate/core/journal/view";
-import type { ApprovalId, Digest, SessionId } from "@orgate/core/vocab";
+import type { ApprovalId, Digest, GrantWish, SessionId } from "@orgate/core/vocab";
 import type { Key } from "./keys.ts";
 
 /** `item`: what of a question is shown, and what an answer is bound to. `edit`: what would change in a file, where it says so. */
@@ -23,8 +26,17 @@ export type Panel = Readonly<{
   focus: "panel" | "line";
   /** What enter sends the line as; null: the line is a message. */
   writing: "reason" | "arguments" | null;
+  /** Where the page begins that is shown of what would change. */
+  from?: number;
+  /** As it was drawn last: where the next page begins, null after the last one. Absent until it was drawn. */
+  next?: number | null;
+  /** All pages have been on screen. */
+  isRead?: boolean;
+  /** A grant that the next yes gives, and what it would cover. */
+  granting?: Readonly<{ grant: GrantWish; says: string }> | null;
 }>;
-export type Choice = "approve" | "edit" | "grant" | "deny" | "why";
+export type Choice = "approve" | "edit" | "grant" | "give-grant" | "deny" | "why";
+const SAVES = "save_artifact";
 export type Pressed =
   /** For the line. */
   | Readonly<{ kind: "passed"; panel: Panel }>
@@ -61,6 +73,13 @@ export function panelFor(
   return next === undefined ? null : openPanel(next, at.now, at.lastKeyAt, at.isLineEmpty);
 }
 
+/** What a yes would be about has been on screen. */
+export const isRead = ({ asked: { edit, item }, isRead: read = false }: Panel): boolean => (edit === null ? item.tool !== SAVES : read);
+
+/** After it was drawn. What was drawn for other columns is read from its beginning. */
+export const drawn = (panel: Panel, next: number | null): Panel => ({ ...panel, next, isRead: panel.isRead === true || next === null });
+export const resized = (panel: Panel): Panel => ({ ...panel, from: 0, isRead: false });
+
 export const boundTo = ({ asked: { session, item } }: Panel): Bound => ({ session, approval: item.approval, digest: item.digest });
 
 export function press(panel: Panel, key: Key, now: number, isLineEmpty: boolean): Pressed {
@@ -76,9 +95,18 @@ export function press(panel: Panel, key: Key, now: number, isLineEmpty: boolean)
   // what is being typed is a message, and goes on to be one
   if (now < panel.armedAt)
     return { kind: "passed", panel: { ...panel, focus: key.kind === "text" || !isLineEmpty ? "line" : "panel", armedAt: now + QUIET_MS } };
+  if (panel.granting != null) return pressGrant(panel, key, now);
   if (key.kind === "named" && key.name === "escape") return { kind: "taken", panel: { ...panel, focus: "line" } };
   if (key.kind !== "text") return { kind: "passed", panel };
+  if (key.text === " " && panel.asked.edit !== null) return { kind: "taken", panel: { ...panel, from: panel.next ?? 0 } };
   const choice = CHOICES[key.text.toLowerCase()];
+  if (choice !== undefined && choice !== "deny" && choice !== "why" && !isRead(panel)) return { kind: "taken", panel };
   // a word, or a letter that means nothing here, is the beginning of a message
   return choice === undefined ? { kind: "passed", panel: { ...panel, focus: "line" } } : { kind: "chosen", panel, choice };
+}
+
+function pressGrant(panel: Panel, key: Key, now: number): Pressed {
+  if (key.kind === "text" && key.text.toLowerCase() === "y") return { kind: "chosen", panel, choice: "give-grant" };
+  const isGivenUp = (key.kind === "named" && key.name === "escape") || (key.kind === "text" && key.text.toLowerCase() === "n");
+  return { kind: "taken", panel: isGivenUp ? { ...panel, granting: null, armedAt: now + QUIET_MS } : panel };
 }

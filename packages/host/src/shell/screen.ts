@@ -9,6 +9,7 @@
  * S22 words in progress are never settled: they go when the reply that takes their place is there.
  */
 import {
+  answeredText,
   type CallItem,
   count,
   type DiffLine,
@@ -25,7 +26,8 @@ import type { Paint, Tone } from "../cli/paint.ts";
 import { visible } from "../cli/visible.ts";
 import { isCalledOff, memberTitle } from "./members.ts";
 
-export type Look = Readonly<{ columns: number; paint: Paint; showThinking: boolean }>;
+/** `me`: whoever looks, as principals are written, where that is known. */
+export type Look = Readonly<{ columns: number; paint: Paint; showThinking: boolean; me?: string | null }>;
 
 /** How many items, from the first, are as they will be. */
 export function settledUpTo({ items }: SessionView, from: number): number {
@@ -181,12 +183,10 @@ export function diffLine(line: DiffLine | null, { paint, columns }: Look): strin
 
 function questionLines(item: QuestionItem, look: Look): readonly string[] {
   const { paint } = look;
-  const [answer] = item.answers.slice(-1);
   if (item.state !== "open") {
-    const who = answer === undefined ? "" : ` by ${answer.by}${answer.reason === null ? "" : `: ${answer.reason}`}`;
     const question = item.asks.map((ask) => ask.question).join(" ");
     return wrapped(
-      `${question} ${item.tool}(${item.summary}): ${item.state}${who}`,
+      `${question} ${item.tool}(${item.summary}): ${answeredText(item, look.me ?? null)}`,
       look,
       { first: paint("dim", "? "), rest: "  ", indent: 2 },
       "dim",

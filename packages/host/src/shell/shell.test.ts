@@ -223,7 +223,7 @@ test("S40 an approval while the turn runs: what was being typed is no answer, a 
   type("\u0015\t");
   later(QUIET_MS);
   type("y");
-  await sees("approved by");
+  await sees("You approved it.");
   await sees("pay answered: paid");
   expect(at.stand.runs.pay).toBe(1);
 });

@@ -79,6 +79,8 @@ export type Shell = Readonly<{
   settled(): readonly string[];
   /** Something is on its way that nobody has to be asked about: an answer that was given beforehand, a server that is begun anew. */
   isSettling(): boolean;
+  /** Whose shell it is, as principals are written; null where nobody has said. */
+  me(): string | null;
   footer(): Footer;
   choices(): Choices;
   problem(problem: Problem): void;
@@ -300,6 +302,7 @@ export async function openShell(
       return talk === null ? [] : scrollback.earlier(talk, most, face.look());
     },
     isSettling: authors.isSettling,
+    me: () => (me === null ? null : `user:${me}`),
     settled: () => scrollback.settled(face.look()),
     footer() {
       const talk = current();
@@ -345,7 +348,7 @@ export async function openShell(
       await reach.close();
     },
   };
-  if (consented !== null) me = (await asked(reach.client.call("whoami", {})))?.principal.id ?? null;
+  me = (await asked(reach.client.call("whoami", {})))?.principal.id ?? null;
   await Promise.all([around.refreshAgents(), around.countWaiting()]);
   around.lookAgain();
   const [only, ...others] = agents();

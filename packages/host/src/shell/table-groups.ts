@@ -34,7 +34,7 @@ export const GROUPS: readonly Readonly<{ name: string; about: string; commands: 
   {
     name: "approvals",
     about: "what waits for a person, and what was remembered",
-    commands: ["approvals", "why", "approve", "deny", "resolve", "grants", "revoke"],
+    commands: ["approvals", "why", "approve", "deny", "withdraw", "resolve", "grants", "revoke"],
   },
   { name: "knowledge", about: "what is kept, and what happened", commands: ["memory", "knowledge", "logs", "audit", "debug", "verify"] },
   {

@@ -98,10 +98,24 @@ export async function why(id: string, shell: Shell): Promise<void> {
     ),
     paint(
       "dim",
-      `  ${found.halted === null ? "" : `${visible(found.halted)} · `}${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`,
+      `  ${found.halted === null ? "" : `${visible(found.halted)} · `}${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}: ${visible(found.grants.at(-1)?.says ?? "")}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`,
     ),
   ]);
 }
+
+const refusal = (kind: "deny" | "withdraw", summary: string): ShellCommand => ({
+  name: kind,
+  usage: "ID REASON",
+  takes: ["approval", "anything"],
+  summary,
+  more: [`As \`orgate approvals ${kind}\`.`],
+  async run(rest, shell) {
+    const [, id = "", reason = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
+    if (id !== "" && reason.trim() === "")
+      return shell.say(`say why: \`/${kind} ${id} REASON\`; the agent is told, and the journal keeps it`);
+    await answered(id, { kind, reason }, shell);
+  },
+});
 
 export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
   {
@@ -127,18 +141,8 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
     more: ["Bound to what the question is about at this moment. As `orgate approvals approve`."],
     run: (rest, shell) => answered(rest, { kind: "approve" }, shell),
   },
-  {
-    name: "deny",
-    usage: "ID REASON",
-    takes: ["approval", "anything"],
-    summary: "no; the agent is told why",
-    more: ["As `orgate approvals deny`."],
-    run: (rest, shell) => {
-      const [, id, reason] = /^(\S+)\s+([\s\S]+)$/.exec(rest) ?? [];
-      if (id === undefined || reason === undefined) return Promise.resolve(shell.say("`/deny ID REASON`: the agent is told why"));
-      return answered(id, { kind: "deny", reason }, shell);
-    },
-  },
+  refusal("deny", "no; the agent is told why"),
+  refusal("withdraw", "take back what was asked for on your behalf; the agent is told why"),
   {
     name: "resolve",
     usage: `CALL ${RESOLUTIONS.join("|")} [NOTE]`,
@@ -155,17 +159,11 @@ export const PEOPLE_COMMANDS: readonly ShellCommand[] = [
     async run(_, { asked, reach, face }) {
       const found = await asked(reach.client.call("grants", { query: { limit: 100 } }));
       if (found === null) return;
-      const now = Date.now();
-      const rows = found.items.map((g) => [
-        g.grant,
-        g.agent,
-        `${g.tool} (${g.scope})`,
-        g.until === null ? "-" : age(g.until - now),
-        g.by.id,
+      const lines = found.items.flatMap((g) => [
+        `${g.grant} · ${visible(g.agent)} · given by ${visible(g.by.id)}`,
+        `  covers ${visible(g.says)}`,
       ]);
-      face.print(
-        rows.length === 0 ? ["no answer is remembered"] : fitted(["grant", "agent", "may use", "for", "given by"], rows, face.look()),
-      );
+      face.print(lines.length === 0 ? ["no answer is remembered"] : lines);
     },
   },
   {

@@ -24,11 +24,12 @@ import { Policies } from "../../parts/Verdict.tsx";
 import { chatOf } from "../../places.ts";
 import css from "./Answering.module.css";
 import {
+  coverage,
   editable,
   grantFor,
   type Question,
   readEdited,
-  scopesWithin,
+  scopesShown,
   scopeText,
   taken,
   type Until,
@@ -59,7 +60,7 @@ function Gone({ problem }: Readonly<{ problem: Problem }>) {
   return <p className={css.gone}>This question is not open any more: somebody has answered it, its time was up, or its turn has ended.</p>;
 }
 
-type Mode = "choose" | "edit" | "deny" | "grant";
+type Mode = "choose" | "edit" | "deny" | "withdraw" | "grant";
 type OpenProps = Readonly<{ question: Question; session: SessionId; keys: boolean; inChat: boolean; reload(): void }>;
 
 function Open({ question, session, keys, inChat, reload }: OpenProps) {
@@ -75,6 +76,7 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
   const [wrong, setWrong] = useState<string | null>(null);
   const { approval, digest, args, widest } = question;
   const me = useMyName();
+  const isMine = question.requester.kind === "user" && question.requester.id === me?.replace(/^user:/, "");
   const hasSaidYes = question.votes.some(({ by }) => by === me);
   const mayNot = busy !== null || question.expired;
   const choices = useChoices(mode);
@@ -138,9 +140,16 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
           <Button tone="bad" icon="deny" data-mode="deny" disabled={mayNot} onClick={() => setMode("deny")}>
             Deny
           </Button>
+          {isMine ? (
+            <Button icon="undo" data-mode="withdraw" disabled={mayNot} onClick={() => setMode("withdraw")}>
+              Withdraw
+            </Button>
+          ) : null}
         </div>
       ) : null}
-      {mode === "deny" ? <Denying name={begun.deny} isBack={isBack} busy={busy === "deny"} send={answer} back={back} /> : null}
+      {mode === "deny" || mode === "withdraw" ? (
+        <Refusing kind={mode} name={begun[mode]} isBack={isBack} busy={busy === mode} send={answer} back={back} />
+      ) : null}
       {mode === "edit" ? (
         <Editing question={question} name={begun.edit} isBack={isBack} busy={busy === "edit"} send={answer} back={back} />
       ) : null}
@@ -150,9 +159,13 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
 }
 
 /** O102 what an answer says is kept until it is given, for as long as the question is the same. */
-const namesOf = ({ approval, digest }: Question) => ({ deny: `deny.${approval}`, edit: `edit.${approval}.${digest}` });
-const begunMode = ({ deny, edit }: ReturnType<typeof namesOf>): Mode =>
-  words.of(deny) !== null ? "deny" : words.of(edit) !== null ? "edit" : "choose";
+const namesOf = ({ approval, digest }: Question) => ({
+  deny: `deny.${approval}`,
+  withdraw: `withdraw.${approval}`,
+  edit: `edit.${approval}.${digest}`,
+});
+const begunMode = ({ deny, withdraw, edit }: ReturnType<typeof namesOf>): Mode =>
+  words.of(deny) !== null ? "deny" : words.of(withdraw) !== null ? "withdraw" : words.of(edit) !== null ? "edit" : "choose";
 
 /** Whoever comes back from a form stands at what opened it. */
 function useChoices(mode: Mode) {
@@ -267,7 +280,8 @@ function useFocus(isBack: boolean) {
   return field;
 }
 
-function Denying({ name, isBack, busy, send, back }: More & Begun) {
+/** Q369 a no says why. */
+function Refusing({ kind, name, isBack, busy, send, back }: More & Begun & Readonly<{ kind: "deny" | "withdraw" }>) {
   const [reason, setReason] = useWords(name);
   const field = useFocus(isBack);
   return (
@@ -276,20 +290,14 @@ function Denying({ name, isBack, busy, send, back }: More & Begun) {
       onKeyDown={leaving(back)}
       onSubmit={(event) => {
         event.preventDefault();
-        if (reason.trim() !== "") void send({ kind: "deny", reason: reason.trim() });
+        if (reason.trim() !== "") void send({ kind, reason: reason.trim() });
       }}
     >
-      <label htmlFor="deny-reason">Why not? The agent is told.</label>
-      <textarea
-        id="deny-reason"
-        ref={field}
-        rows={2}
-        required
-        maxLength={2_000}
-        value={reason}
-        onChange={({ target }) => setReason(target.value)}
-      />
-      <Ends busy={busy} back={back} tone="bad" says="Deny" />
+      <label htmlFor="deny-reason">
+        {kind === "deny" ? "Why not? The agent is told." : "Why is it not wanted any more? The agent is told."}
+      </label>
+      <textarea id="deny-reason" ref={field} rows={2} maxLength={2_000} value={reason} onChange={({ target }) => setReason(target.value)} />
+      <Ends busy={busy} back={back} tone="bad" says={kind === "deny" ? "Deny" : "Withdraw"} disabled={reason.trim() === ""} />
     </form>
   );
 }
@@ -329,7 +337,7 @@ function Editing({ question, name, isBack, busy, send, back }: More & Begun & Re
 
 function Granting({ question, busy, send, back }: More & Readonly<{ question: Question }>) {
   const { widest } = question;
-  const [scope, setScope] = useState<ReturnType<typeof scopesWithin>[number]>("digest");
+  const [scope, setScope] = useState<ReturnType<typeof scopesShown>[number]>("digest");
   const [until, setUntil] = useState<Until>("turn");
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);
@@ -345,10 +353,10 @@ function Granting({ question, busy, send, back }: More & Readonly<{ question: Qu
     >
       <fieldset>
         <legend>Do not ask again for</legend>
-        {scopesWithin(widest).map((one, i) => (
+        {scopesShown(question, widest).map((one, i) => (
           <label key={one}>
             <input ref={i === 0 ? first : null} type="radio" name="scope" checked={scope === one} onChange={() => setScope(one)} />{" "}
-            {scopeText(one, question)}
+            {scopeText(one)}
           </label>
         ))}
       </fieldset>
@@ -360,7 +368,9 @@ function Granting({ question, busy, send, back }: More & Readonly<{ question: Qu
           </label>
         ))}
       </fieldset>
-      <p className={css.aside}>It is listed under Grants, and can be revoked there.</p>
+      <p className={css.aside} aria-live="polite">
+        It covers {coverage(question, grantFor(scope, until, widest, serverNow()))}. It is listed under Grants, and can be revoked there.
+      </p>
       <Ends busy={busy} back={back} tone="good" says="Approve and remember" />
     </form>
   );

@@ -2,13 +2,13 @@
  * What waits for people: questions, outcomes that nobody can tell, what was set aside; and the answers that are remembered.
  * O16 everything here can be done with the keyboard alone: up and down choose, one key each approves, denies, edits, remembers.
  */
-import { approvalRow } from "@orgate/core/journal/view";
-import { type ApprovalId, approvalId } from "@orgate/core/vocab";
+import { approvalRow, settledApproval } from "@orgate/core/journal/view";
+import { type ApprovalId, approvalId, type SessionId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useEffect, useRef, useState } from "react";
 import { QUESTION_TOPICS, UNKNOWN_TOPICS } from "../../app/glance.ts";
 import { useShortcuts } from "../../app/shortcuts.ts";
-import { useCalled } from "../../link/use.ts";
+import { useCalled, useFeed, useMyName } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
@@ -17,7 +17,7 @@ import { Tabs } from "../../parts/Tabs.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time, useNow } from "../../parts/Time.tsx";
 import { leftClock } from "../../parts/time.ts";
-import { approvalAt } from "../../places.ts";
+import { approvalAt, chatOf } from "../../places.ts";
 import { go, goQuery } from "../../router.ts";
 import type { ScreenProps } from "../index.ts";
 import { Answering } from "./Answering.tsx";
@@ -76,6 +76,8 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
   const items = asked.value?.items ?? [];
   const at = items.findIndex(({ approval }) => approval === chosen);
   const [most, setMost] = useState(FEW);
+  /** Where each was asked that has been listed here: what became of one stands there. */
+  const seen = useRef(new Map<ApprovalId, SessionId>());
   const step = (by: number): void => {
     const next = items[Math.min(items.length - 1, Math.max(0, at === -1 ? 0 : at + by))];
     if (next !== undefined) go(approvalAt(next.approval), { replace: chosen !== null });
@@ -101,6 +103,7 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
         </p>
       </Empty>
     );
+  for (const { approval, session } of items) seen.current.set(approval, session);
   const here = items[at] ?? null;
   const shown = items.slice(0, Math.max(most, at + FEW / 2));
   return (
@@ -129,7 +132,7 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
             </Button>
           </div>
           {here === null ? (
-            <Done left={items.length} next={first} />
+            <Done approval={chosen} session={seen.current.get(chosen) ?? null} left={items.length} next={first} />
           ) : (
             <Answering key={chosen} approval={chosen} session={here.session} version={`${here.digest} ${here.votes.length}`} keys />
           )}
@@ -139,14 +142,29 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
   );
 }
 
-function Done({ left, next }: Readonly<{ left: number; next: ApprovalId | null }>) {
+type DoneProps = Readonly<{ approval: ApprovalId; session: SessionId | null; left: number; next: ApprovalId | null }>;
+function Done({ approval, session, left, next }: DoneProps) {
+  const me = useMyName();
+  const view = useFeed(session)?.view ?? null;
+  const settled = view === null ? null : settledApproval(view, approval, me);
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (document.activeElement === document.body) box.current?.querySelector("button")?.focus(); // what had the focus has gone
   }, []);
   return (
     <Empty icon="check" title="This question is not open any more">
-      <p>Somebody has answered it, its time was up, or its turn has ended.</p>
+      {settled === null ? (
+        <p>It was answered, its time was up, or its turn has ended.</p>
+      ) : (
+        <p>
+          {settled.says} {settled.at === null ? null : <Time at={settled.at} />}
+        </p>
+      )}
+      {session === null ? null : (
+        <p>
+          <Link to={chatOf(session)}>Its conversation</Link>
+        </p>
+      )}
       {next === null ? (
         <p>Nothing else waits.</p>
       ) : (

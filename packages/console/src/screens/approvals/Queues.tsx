@@ -155,12 +155,6 @@ export function SetAside({ asked }: Asked<"deadLetters">) {
   );
 }
 
-const SCOPES: Readonly<Record<string, string>> = {
-  digest: "exactly this action",
-  resource: "this tool on this",
-  tool: "this tool, whatever it touches",
-};
-
 export function Grants({ asked }: Asked<"grants">) {
   const hub = useHub();
   const revoke = async (grant: GrantId, reason: string): Promise<Problem | null> => {
@@ -191,9 +185,7 @@ export function Grants({ asked }: Asked<"grants">) {
         about: (
           <>
             By {escapeHidden(item.by.id)}, <Time at={item.givenAt} />, to {escapeHidden(item.agent)} for {escapeHidden(item.onBehalfOf.id)}:{" "}
-            {SCOPES[item.scope]}
-            {item.until === null ? (item.turn === null ? ", for the session" : ", for the turn") : ", until "}
-            {item.until === null ? null : <Time at={item.until} />}. Answers the question <Policies of={item.policies.map(policyRef)} />.
+            {item.says}. Answers the question <Policies of={item.policies.map(policyRef)} />.
           </>
         ),
         choices: <Revoking send={(reason) => revoke(item.grant, reason)} what={`${item.tool} for ${item.agent}`} />,

@@ -1,12 +1,13 @@
 import { actionId, approvalId, digest, hiddenAt, millis, policyId, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import {
+  coverage,
   editable,
   grantFor,
   type Question,
   readEdited,
+  scopesShown,
   scopesWithin,
-  scopeText,
   taken,
   untilsWithin,
   type Widest,
@@ -62,6 +63,8 @@ const asked = (quorum: number, ...yes: readonly string[]): Question => ({
   onExpiry: "deny",
   expired: false,
   widest: null,
+  shown: null,
+  grants: [],
   halted: null,
 });
 
@@ -77,6 +80,13 @@ test("O88 a yes that is not enough by itself is told as counted, with how many a
   expect(yesOf(asked(2, "user:bo", "user:bo"), policyId("p/a"))).toEqual(["bo"]);
 });
 
-test("O12 what a grant would be for is told with its hidden characters escaped", () => {
-  expect(scopeText("resource", asked(1))).toBe("transfer on Account zoe\\u{202e}");
+test("O12 Q365 what a grant would cover is told in words, hidden characters escaped; what is the same is offered once", () => {
+  const shown = { tool: "transfer", resource: { type: "Account", id: "zoe\u{202e}" }, targets: {}, labels: [], survives: [] };
+  const question = { ...asked(1), shown };
+  expect(coverage(question, grantFor("resource", "turn", { scope: "tool", lifetime: "session" }, 0))).toBe(
+    "every later call of transfer on Account zoe\\u{202e}, whatever its other arguments, in this turn, while no new label joins the session",
+  );
+  const widest = { scope: "tool", lifetime: "session" } as const;
+  expect(scopesShown(question, widest)).toEqual(["digest", "resource", "tool"]);
+  expect(scopesShown({ shown: { ...shown, resource: { type: "Tool", id: "transfer" } } }, widest)).toEqual(["digest", "tool"]);
 });

@@ -1,5 +1,15 @@
 /** What may be answered, and how it is told. Pure. */
-import { type Answer, escapeHidden, type GrantWish, hiddenAt, type JsonObject, millis, type PolicyId } from "@orgate/core/vocab";
+import {
+  type Answer,
+  coverageText,
+  coversExactCall,
+  escapeHidden,
+  type GrantWish,
+  hiddenAt,
+  type JsonObject,
+  millis,
+  type PolicyId,
+} from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { span } from "../../parts/time.ts";
 
@@ -8,16 +18,20 @@ export type Widest = NonNullable<Question["widest"]>;
 type Lifetime = Widest["lifetime"];
 
 const SCOPES: readonly GrantWish["scope"][] = ["digest", "resource", "tool"];
-export const scopeText = (scope: GrantWish["scope"], { tool, resource }: Pick<Question, "tool" | "resource">): string => {
-  switch (scope) {
-    case "digest":
-      return "exactly this action";
-    case "resource":
-      return resource === null ? `${tool} on this` : escapeHidden(`${tool} on ${resource.type} ${resource.id}`);
-    case "tool":
-      return `${tool}, whatever it touches`;
-  }
+/** Where "this resource" is nothing but this very call, it is not offered beside it. */
+export const scopesShown = (question: Pick<Question, "shown">, widest: Widest): readonly GrantWish["scope"][] =>
+  scopesWithin(widest).filter((scope) => scope !== "resource" || (question.shown !== null && !coversExactCall(question.shown)));
+
+const SCOPE_TEXT: Readonly<Record<GrantWish["scope"], string>> = {
+  digest: "exactly this call",
+  resource: "what it touches here",
+  tool: "this tool, whatever its arguments",
 };
+export const scopeText = (scope: GrantWish["scope"]): string => SCOPE_TEXT[scope];
+
+/** O360 what a grant would cover stands there in words before it is given. */
+export const coverage = ({ shown }: Pick<Question, "shown">, answer: Answer): string | null =>
+  shown === null || answer.kind !== "grant" ? null : coverageText(shown, answer.grant);
 
 /** O14 what is offered as a grant is no wider and no longer than the policy lets it be. */
 export const scopesWithin = ({ scope }: Widest): readonly GrantWish["scope"][] => SCOPES.slice(0, SCOPES.indexOf(scope) + 1);
@@ -80,6 +94,7 @@ export const yesOf = ({ votes }: Pick<Question, "votes">, policy: PolicyId): rea
 const DONE: Readonly<Record<Answer["kind"], string>> = {
   approve: "Approved once",
   deny: "Denied",
+  withdraw: "Withdrawn",
   edit: "Approved as edited",
   grant: "Approved and remembered",
 };
@@ -88,6 +103,6 @@ const DONE: Readonly<Record<Answer["kind"], string>> = {
 export function taken({ kind }: Answer, question: Question): Readonly<{ title: string; detail: string }> {
   const about = `\`${question.tool}\` of \`${question.agent}\``;
   const missing = Math.max(...question.asks.map(({ policy, terms }) => terms.quorum - yesOf(question, policy).length)) - 1;
-  if (kind === "deny" || missing <= 0) return { title: DONE[kind], detail: about };
+  if (kind === "deny" || kind === "withdraw" || missing <= 0) return { title: DONE[kind], detail: about };
   return { title: "Your yes is counted", detail: `${about}: ${missing} more ${missing === 1 ? "has" : "have"} to say yes` };
 }

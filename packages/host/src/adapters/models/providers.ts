@@ -9,7 +9,7 @@
  * M65 What the model thinks counts as output: no more is asked for than was reserved.
  */
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
-import { FaultError, type JsonObject, type Model } from "@orgate/core";
+import { FaultError, type JsonObject, lowerFirst, type Model } from "@orgate/core";
 import * as z from "zod";
 import { type AnswerWay, mannered, strictly } from "./answers.ts";
 import type { Setting, Settings } from "./env.ts";
@@ -361,6 +361,6 @@ const unusable = (model: string, detail: string): FaultError => new FaultError({
 function issueText(error: z.ZodError): string {
   const [issue] = error.issues;
   if (issue === undefined) return "not understood";
-  const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+  const message = lowerFirst(issue.message);
   return issue.path.length === 0 ? message : `\`${issue.path.join(".")}\` ${message}`;
 }

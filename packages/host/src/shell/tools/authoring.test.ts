@@ -1,6 +1,17 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { callId, callKey, epoch, type JsonObject, type Surface, sessionId, type ToolContext } from "@orgate/core";
+import {
+  type ApprovalId,
+  callId,
+  callKey,
+  type Digest,
+  epoch,
+  type JsonObject,
+  type SessionId,
+  type Surface,
+  sessionId,
+  type ToolContext,
+} from "@orgate/core";
 import { actionOf, caseSchema, factsOf } from "@orgate/core/gate";
 import { afterEach, expect, test } from "vitest";
 import { openPolicies } from "../../policies.ts";
@@ -108,21 +119,25 @@ test("S113 the offline author turns a sentence into a valid agent; a refusal is 
   expect(at.text()).toContain("Saved agents/keeper.symbi. Next: /spawn keeper");
 }, 60_000);
 
-test("S115 --yes is a session grant for save_artifact alone: listed, used by the next save, and asked again once it is revoked", async () => {
+test("S115 Q366 --yes is a yes to the first save of a conversation: nothing is granted, and the next save is asked about", async () => {
   const { stand, at } = await begun({}, ["yes"]);
   await at.say('/spawn "one that reads notes"', "ended");
-  await at.say('/policy "ask before reader uses read_note"', "ended");
   expect(existsSync(join(stand.root, "agents/one.symbi"))).toBe(true);
-  expect(existsSync(join(stand.root, "policies/reader-read_note.cedar"))).toBe(true);
   const grants = await at.shell.asked(at.shell.reach.client.call("grants", { query: { limit: 10 } }));
-  expect(grants?.items).toMatchObject([{ agent: "shell", tool: "save_artifact", scope: "tool", session: at.shell.current()?.session }]);
-  await at.shell.submit(`/revoke ${grants?.items[0]?.grant} enough`);
+  expect(grants?.items).toEqual([]);
   await at.say('/tool "say that runs `echo {text}`"');
-  expect(at.shell.questions()[0]?.item.summary).toBe("tools/say.clad.toml");
+  const [asked] = at.shell.questions();
+  expect(asked?.item.summary).toBe("tools/say.clad.toml");
   expect(existsSync(join(stand.root, "tools/say.clad.toml"))).toBe(false);
+  const { session = "", item } = asked ?? {};
+  const view = await at.shell.asked(at.shell.reach.client.call("approval", { params: { approval: item?.approval as ApprovalId } }));
+  expect(view).toMatchObject({ widest: null, grants: [] });
+  const bound = { session: session as SessionId, approval: item?.approval as ApprovalId, digest: item?.digest as Digest };
+  expect(await at.shell.answer(bound, { kind: "grant", grant: { scope: "digest", until: "turn" } })).toBe(false);
+  expect(at.text()).toContain("approved each time: no grant covers it");
 }, 60_000);
 
-test("S172 what was revoked stays so when the server is begun anew; another's conversation is asked about, whoever looks at it with --yes", async () => {
+test("S172 --yes is used up with its conversation when the server is begun anew", async () => {
   const stand = layOut();
   closing.push(async () => stand.remove());
   const consented: Consented = new Set();
@@ -130,8 +145,6 @@ test("S172 what was revoked stays so when the server is begun anew; another's co
   await first.say('/spawn "one that reads notes"', "ended");
   expect(first.moves()).toBe(1); // the server is to be begun anew with it
   const session = first.shell.current()?.session;
-  const grants = await first.shell.asked(first.shell.reach.client.call("grants", { query: { limit: 10 } }));
-  await first.shell.submit(`/revoke ${grants?.items[0]?.grant} enough`);
   await first.close();
   const next = await openAuthor(stand, ["yes"], consented);
   closing.push(next.close);
@@ -142,7 +155,7 @@ test("S172 what was revoked stays so when the server is begun anew; another's co
   expect(next.text()).not.toContain("--yes:");
 }, 60_000);
 
-test("S174 S210 what changes what people may do, or what runs behind a tool that agents have, is asked about each time: neither --yes nor a grant in force covers it", async () => {
+test("S174 S210 what changes what people may do, or what runs behind a tool that agents have, is asked about each time: --yes does not cover it", async () => {
   const mallory = '@id("x") permit(principal == User::"mallory", action in [Action::"approve", Action::"edit-policy"], resource);';
   const { stand, at } = await begun(
     {
@@ -169,7 +182,10 @@ test("S174 S210 what changes what people may do, or what runs behind a tool that
   await at.say("save tool");
   expect(at.shell.questions()).toMatchObject([
     {
-      item: { summary: "tools/say.clad.toml", asks: [{ grant: "tool session" }, { grant: null }] },
+      item: {
+        summary: "tools/say.clad.toml",
+        asks: [{ policy: { id: "shell/shell/save" } }, { policy: { id: "shell/shell/save-what-is-used" } }],
+      },
       edit: { newly: ["another tool behind a name: say, which speaker has"] },
     },
   ]);
@@ -181,7 +197,8 @@ test("S174 S210 what changes what people may do, or what runs behind a tool that
 }, 60_000);
 
 test("S172 --yes answers what one's own conversations ask, and nobody else's", () => {
-  const save = { agent: "shell", item: { tool: "save_artifact", asks: [{ grant: "tool session" }] } };
+  const asks = ["shell/shell/save"].map((id) => ({ policy: { id } }));
+  const save = { agent: "shell", item: { tool: "save_artifact", asks } };
   const ann = { kind: "user", id: "ann" } as const;
   expect(isConsentedTo(save, ann, "ann")).toBe(true);
   expect(isConsentedTo(save, { kind: "user", id: "bob" }, "ann")).toBe(false);
@@ -190,7 +207,7 @@ test("S172 --yes answers what one's own conversations ask, and nobody else's", (
   expect(isConsentedTo(save, null, null)).toBe(false);
   expect(isConsentedTo({ ...save, agent: "other" }, ann, "ann")).toBe(false);
   expect(isConsentedTo({ ...save, item: { ...save.item, tool: "edit_file" } }, ann, "ann")).toBe(false);
-  expect(isConsentedTo({ ...save, item: { ...save.item, asks: [{ grant: "tool session" }, { grant: null }] } }, ann, "ann")).toBe(false);
+  expect(isConsentedTo({ ...save, item: { ...save.item, asks: [...asks, { policy: { id: "desk/save" } }] } }, ann, "ann")).toBe(false);
 });
 
 test("S105 no yes and no grant covers the shell's own: refused before anybody is asked, and forbidden by policy beside that", async () => {
