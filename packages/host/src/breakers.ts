@@ -4,7 +4,7 @@
  */
 import { breakerSubject, FaultError, type Millis, millis, seq } from "@orgate/core";
 import { BREAKER, BREAKERS, type BreakerState, foldBreaker, type Journal, type StandingBreaker } from "@orgate/core/journal";
-import { type Acting, known, mayAct } from "./approvals.ts";
+import { type Acting, demandReason, known, mayAct } from "./approvals.ts";
 import type { Place } from "./compose.ts";
 
 /** `state` as it is now: an open one whose time is up lets calls try, whether or not anybody has written that down. */
@@ -44,6 +44,7 @@ export async function setBreaker(
       hint: "tool:NAME, model:PROVIDER/NAME or mcp:SERVER",
     });
   const what = `set breaker ${breaker}`;
+  demandReason(reason, what);
   mayAct(acting.gate, acting.person, { kind: "set-breaker", breaker }, what);
   const by = await known(acting, what);
   const until = to === "open" && forMs !== null ? millis(now + forMs) : null;

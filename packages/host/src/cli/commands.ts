@@ -890,7 +890,11 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "halt",
     summary: "the kill switch: stop all work, an agent's, or a tool's calls, in every process",
     args: SCOPE,
-    options: { reason: { type: "string", value: "TEXT", help: "why (required)" }, as: AS },
+    options: {
+      reason: { type: "string", value: "TEXT", help: "why (required)" },
+      anyway: { type: "boolean", help: "halt a name that this project does not have (yet)" },
+      as: AS,
+    },
     notes: ['Journalled, and in force until `orgate resume-work`, over restarts too. Decided by policy as Action::"halt" on Work::"all".'],
     examples: ['orgate halt --reason "it mails everybody"', 'orgate halt tool send_mail --reason "wrong template"'],
     load: async () => (await import("../commands/halt.ts")).halt,
