@@ -16,7 +16,8 @@ function smallRepository(more: Readonly<Record<string, string>> = {}): string {
       "tsconfig.base.json": readFileSync(ours("tsconfig.base.json"), "utf8"),
       "tsconfig.release.json": readFileSync(ours("tsconfig.release.json"), "utf8"),
       "package.json": manifest({ name: "small" }),
-      "README.md": "small\n",
+      "packages/core/README.md": "core\n",
+      "packages/host/README.md": "host\n",
       LICENSE: "small\n",
       "packages/core/package.json": manifest({
         name: "@orgate/core",
@@ -196,3 +197,15 @@ test("R9 declarations name compiled files; code that names a source is refused",
   expect(() => refuseSourceNames("a.js", 'import "./b.js"; // "./c.ts"\n')).not.toThrow();
   expect(() => refuseSourceNames("a.js", 'new Worker("./b.ts")')).toThrow("./b.ts");
 });
+
+test.each(["core", "host"])(
+  "R522 the README of %s is for who installs it: no command of a checkout, no link into the repository",
+  (name) => {
+    const text = readFileSync(ours(`packages/${name}/README.md`), "utf8");
+    expect(text).not.toMatch(/npm ci|npm start|npm run|npm test/);
+    expect([...text.matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target).filter((target) => !target?.startsWith("https://"))).toEqual(
+      [],
+    );
+    expect(name === "host" ? text : "npm install -g orgate").toContain("npm install -g orgate");
+  },
+);

@@ -42,7 +42,8 @@ export function release(root: string, out: string): readonly string[] {
       for (const [from, to] of Object.entries(PROJECTS[name] ?? {})) copyProject(join(root, from), join(folder, to));
       if (name === "host" && existsSync(join(root, "packages", "console")))
         run(process.execPath, [join(root, "scripts", "build-console.ts"), "--out", join(folder, "console")], root);
-      for (const page of ["README.md", "LICENSE"]) cpSync(join(root, page), join(folder, page));
+      cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
+      cpSync(join(root, "packages", name, "README.md"), join(folder, "README.md")); // for who installs it; the repository's is for who clones it
       return pack(folder, out);
     });
   } finally {

@@ -35,6 +35,7 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "29-schedules.ts": /^nightly$/,
   "30-symbi.ts": /^Paid\.$/,
   "31-orchestrate.ts": /^(researcher|writer) was first\.$/,
+  "32-testing-policies.ts": /^paid: ann \| allow world\/small \| deny {2}\| deny world\/no-notes$/,
   "15-skills.ts": /^Paid back\. \| load_skill allow \| refund allow \| paid: 1$/,
 };
 

@@ -8,6 +8,8 @@ export const sessionAt = (session: SessionId, at?: Seq): string =>
   `${pathTo("/sessions/{session}", { session })}${at === undefined ? "" : `?at=${at}`}`;
 export const approvalAt = (approval: ApprovalId): string => pathTo("/approvals/{approval}", { approval });
 export const policyAt = (policy: PolicyId): string => `/policies?${new URLSearchParams({ policy })}`;
+/** A set of policies as the journal stored it. */
+export const policySetAt = (set: string): string => `/policies?${new URLSearchParams({ show: "history", set })}`;
 /** An entry by itself, of whatever stream. */
 export const entryAt = (stream: StreamId, seq: number): string => pathTo("/journal/{stream}/{seq}", { stream, seq: String(seq) });
 export const scheduleAt = (schedule: string): string => pathTo("/schedules/{schedule}", { schedule });

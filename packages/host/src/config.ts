@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { type Limits, nearest, type Prices } from "@orgate/core/vocab";
+import { type Limits, lowerFirst, nearest, type Prices } from "@orgate/core/vocab";
 import * as z from "zod";
 import type { Draft } from "./draft.ts";
 import { projectSchedule, projectWebhook, type WrittenSchedule, type WrittenWebhook } from "./schedules/written.ts";
@@ -210,7 +210,7 @@ function issueOf(error: z.ZodError): ConfigIssue {
   }
   const name = issue.path.join(".");
   const said = (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) ?? issue.message; // of a name, what is wrong with it
-  const message = said.charAt(0).toLowerCase() + said.slice(1);
+  const message = lowerFirst(said);
   const missing = issue.code === "invalid_type" && issue.input === undefined && message.endsWith("received undefined");
   return { path: issue.path, detail: missing ? `\`${name}\` is missing` : `\`${name}\`: ${message}` };
 }

@@ -11,6 +11,7 @@ import { cedarEngine } from "./adapters/cedar-engine.ts";
 import { ed25519 } from "./adapters/crypto-node.ts";
 import { createPerson, signIntent } from "./adapters/keyring.ts";
 import { gateOf } from "./fixtures/counted-sessions.ts";
+import { decisionsOf } from "./past-decisions.ts";
 import { type Completed, createRuntime, type Runtime } from "./runtime.ts";
 
 const folders: string[] = [];
@@ -381,6 +382,32 @@ test("G348 of more values than can be looked at none is below a limit", async ()
   const many = (n: number): Step => ["send_mail", { to: Array.from({ length: n }, (_, i) => `u${i}@example.org`) }];
   const done = await (await open(policy, script(many(100), many(300)))).complete("clerk", "go");
   expect(verdicts(done, "send_mail")).toEqual(["allow", "deny"]);
+});
+
+test("G349 a recorded decision, decided again under the same policies, comes out as it was: labels taken off, facts, counters and who spoke", async () => {
+  const policy = `permit (principal, action == Action::"tool:send_mail", resource)
+    when { context.facts.to.vouched && context.facts.to.touched.day < 3 && context.calls.send_mail.turn < 2 && context.spent.tokens.session < 100 };
+    forbid (principal, action == Action::"tool:send_mail", resource) when { context.labels.contains("untrusted") && context.onBehalfOf == User::"ann" };
+    forbid (principal, action == Action::"tool:send_mail", resource) when { context.origin has schedule };`;
+  const to = (value: string): Step => ["send_mail", { to: value }];
+  const steps = [to("ben@example.org"), ["read_mail", {}] as const, to("ben@example.org"), to("mallory@evil.com")];
+  const directory = join(folder(), ".orgate");
+  const runtime = await open(policy, script(...steps), directory);
+  const ann = createPerson(join(directory, "home"), "ann", ed25519);
+  await runtime.place.keyring.certifyPerson("ann", ann.key.publicKey);
+  const first = await runtime.complete("clerk", "tell ben@example.org");
+  await runtime.unlabel({ session: first.session, labels: ["untrusted"], why: "I read the mail" }, ann);
+  const other = await open(policy, script(to("ben@example.org"), to("ben@example.org")), directory);
+  await runtime.close();
+  await other.complete("clerk", "and ben@example.org again", { session: first.session });
+  const gate = gateOf(`${BASE}\n${policy}`, TOOLS);
+  const seen: string[] = [];
+  for await (const { decided: then, facts } of decisionsOf(other.place.store.journal, first.session)) {
+    const { verdict, slice, read } = gate.decide(then.action, facts);
+    expect({ id: then.id, verdict, slice, read }).toEqual({ id: then.id, verdict: then.verdict, slice: then.slice, read: then.read });
+    if (then.action.kind === "call" && then.action.tool === "send_mail") seen.push(verdict.kind);
+  }
+  expect(seen).toEqual(["allow", "deny", "deny", "allow", "deny"]);
 });
 
 test("G98 a policy that names a fact which does not exist does not load, and the line and column say where", () => {

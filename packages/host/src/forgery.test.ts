@@ -193,7 +193,10 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
     }),
   },
   "known.added": { stream: () => KNOWN, event: () => ({ kind: "known.added", set: "payees", value: "mallory", by: ana, why: "x" }) },
-  "policy.applied": { stream: () => POLICY, event: () => ({ kind: "policy.applied", files: ZERO, before: ZERO, changes: [], by: ana }) },
+  "policy.applied": {
+    stream: () => POLICY,
+    event: () => ({ kind: "policy.applied", files: ZERO, before: ZERO, changes: [], reason: "", texts: false, by: ana }),
+  },
   "trust.given": { stream: () => TRUST, event: () => ({ kind: "trust.given", subject: "AGENTS.md", digest: ZERO, by: ana }) },
   "key.certified": {
     stream: () => KEYS,

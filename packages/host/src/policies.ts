@@ -83,11 +83,16 @@ export type PolicyReport = Readonly<{
   untyped: readonly Readonly<{ tool: string; path: string; why: string }>[];
 }>;
 
+/** One file of a set. Rules of an agent's own file stand in it as the Cedar they were compiled to, each in the line of its source. */
+export type SetFile = FileDigest & Readonly<{ text: string }>;
+
 export type LoadedFolder = Readonly<{
   digest: Digest;
   /** Of the files alone, whatever the tools are. */
   filesDigest: Digest;
   files: readonly FileDigest[];
+  /** The same with their texts: what the journal stores (J384). */
+  sources: readonly SetFile[];
   policies: readonly LoadedPolicy[];
   warnings: readonly PolicyProblem[];
   cases: readonly CaseReport[];
@@ -118,7 +123,7 @@ export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine 
     return { kind: "refused", problems, report: { ...NOTHING, problems, warnings }, files: null };
   }
   const folder = withAgents(read.folder, agents, only);
-  const { files, filesDigest } = digestsOf(folder);
+  const { files, filesDigest, sources } = digestsOf(folder);
   if (!folder.policies.some((p) => !p.shadow))
     return { kind: "none", folder: place.label, report: { ...NOTHING, warnings: folder.warnings } };
 
@@ -158,6 +163,7 @@ export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine 
     digest: surfaces.length === 0 ? base.digest : digestOf({ base: base.digest, own }, sha256),
     filesDigest,
     files,
+    sources,
     policies: uniquePolicies(sets.flatMap(({ set }) => set.policies)),
     warnings,
     cases,
@@ -240,11 +246,14 @@ const uniquePolicies = (policies: readonly LoadedPolicy[]): readonly LoadedPolic
   ...new Map(policies.map((p) => [p.id, p])).values(),
 ];
 
-export function digestsOf(folder: PolicyFolder): { readonly files: readonly FileDigest[]; readonly filesDigest: Digest } {
-  const files = [...folder.policies, ...folder.tables]
-    .map(({ below, text }) => ({ path: below, digest: sha256(text) }))
+type Digests = Readonly<{ files: readonly FileDigest[]; filesDigest: Digest; sources: readonly SetFile[] }>;
+
+export function digestsOf(folder: PolicyFolder): Digests {
+  const sources = [...folder.policies, ...folder.tables]
+    .map(({ below, text }) => ({ path: below, digest: sha256(text), text }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
-  return { files, filesDigest: digestOf(files, sha256) };
+  const files = sources.map(({ path, digest }) => ({ path, digest }));
+  return { files, filesDigest: digestOf(files, sha256), sources };
 }
 
 /** Who and what there is to write policies about. Groups are told by the project and by the agents themselves. */

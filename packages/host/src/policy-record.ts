@@ -1,5 +1,9 @@
-/** The `policy` stream: which set was in force since when, what was applied, what was refused. */
+/**
+ * The `policy` stream: which set was in force since when, what was applied, what was refused; and the texts of every set, stored once each.
+ * J384 a text is stored before the first entry that names it, in a stream named by its digest: the same set costs nothing again, a changed file one text.
+ */
 import {
+  canonical,
   type Digest,
   type FileChange,
   isFault,
@@ -7,26 +11,40 @@ import {
   type Millis,
   POLICY,
   type Principal,
+  type Seq,
   type SystemEvent,
   seq,
+  textStream,
 } from "@orgate/core";
-import { watchFolder } from "./compose.ts";
-import type { LoadedFolder, Policies, PolicyProblem, Reloaded } from "./policies.ts";
+import { filesText } from "@orgate/core/journal";
+import { sha256, watchFolder } from "./compose.ts";
+import type { LoadedFolder, Policies, PolicyProblem, Reloaded, SetFile } from "./policies.ts";
+import { endOf } from "./stream-end.ts";
 
-type Where = Readonly<{ journal: Pick<Journal, "append" | "read" | "writer">; now(): Millis }>;
+type Where = Readonly<{ journal: Pick<Journal, "append" | "read" | "streams" | "writer">; now(): Millis }>;
+type Loaded = Extract<SystemEvent, { kind: "policy.loaded" }>;
 
 const MOST_PROBLEMS = 20;
-const PAGE = 500;
+const PAGE = 100;
 const TRIES = 100;
 
 /** From now on every change of the set is journalled before it is in force (G33). Returns the way to stop. */
 export async function recordPolicies(where: Where, policies: Policies): Promise<() => void> {
   const by: Principal = { kind: "system", id: where.journal.writer };
-  await append(where, (last) => (last === policies.digest ? null : loadedEvent(policies.current(), by)));
+  await recordLoaded(where, policies.current(), by);
   return policies.recordedBy(async (change) => {
-    await append(where, () => (change.kind === "loaded" ? loadedEvent(change.loaded, by) : refusedEvent("reload", change, by)));
+    if (change.kind === "loaded") await recordLoaded(where, change.loaded, by);
+    else await append(where, async () => refusedEvent("reload", change, by));
   });
 }
+
+/** Nothing is written when the last entry says the same, texts included. */
+const recordLoaded = (where: Where, { digest, files, sources }: LoadedFolder, by: Principal): Promise<void> =>
+  append(where, async (last) => {
+    if (last?.texts === true && last.digest === digest && canonical(last.files) === canonical(files)) return null;
+    await storeTexts(where, sources);
+    return { kind: "policy.loaded", digest, files, texts: true, by };
+  });
 
 /** Reloads when a file changes; `told` hears what came of it, also when the journal could not take it. */
 export function watchPolicies(
@@ -39,15 +57,29 @@ export function watchPolicies(
   return () => watching.close();
 }
 
-export const recordApplied = (where: Where, by: Principal, applied: Applied): Promise<void> =>
-  append(where, () => ({ kind: "policy.applied", ...applied, by }));
-export type Applied = Readonly<{ files: Digest; before: Digest; changes: readonly FileChange[] }>;
+export type Applied = Readonly<{
+  before: readonly SetFile[];
+  after: readonly SetFile[];
+  changes: readonly FileChange[];
+  reason: string;
+}>;
+
+/** Both sets are stored, as lists of files and as texts: what was replaced can be applied again, even if it was never loaded. */
+export async function recordApplied(where: Where, by: Principal, { before, after, changes, reason }: Applied): Promise<void> {
+  const [old, next] = [listOf(before), listOf(after)];
+  await storeTexts(where, [...before, ...after, old, next]);
+  const [files, replaced] = [next.digest, old.digest];
+  await append(where, async () => ({ kind: "policy.applied", files, before: replaced, changes, reason, texts: true, by }));
+}
+
+function listOf(set: readonly SetFile[]): Pick<SetFile, "digest" | "text"> {
+  const text = filesText(set.map(({ path, digest }) => ({ path, digest })));
+  return { digest: sha256(text), text };
+}
 
 export const recordRefused = (where: Where, by: Principal, refused: Refused): Promise<void> =>
-  append(where, () => refusedEvent("apply", refused, by));
+  append(where, async () => refusedEvent("apply", refused, by));
 export type Refused = Readonly<{ problems: readonly PolicyProblem[]; files: Digest | null }>;
-
-const loadedEvent = ({ digest, files }: LoadedFolder, by: Principal): SystemEvent => ({ kind: "policy.loaded", digest, files, by });
 
 /** Small: as many problems as a person reads. */
 function refusedEvent(during: "reload" | "apply", { problems, files }: Refused, by: Principal): SystemEvent {
@@ -58,19 +90,28 @@ function refusedEvent(during: "reload" | "apply", { problems, files }: Refused, 
 
 export const problemLine = ({ file, line, column, detail }: PolicyProblem): string => `${file}:${line}:${column}: ${detail}`;
 
-/** `plan` is told the digest that was recorded last; whoever else was first changes it, and the plan is made again. */
-async function append({ journal, now }: Where, plan: (last: Digest | null) => SystemEvent | null): Promise<void> {
-  let [after, last]: [ReturnType<typeof seq>, Digest | null] = [seq(0), null];
-  for (let tries = 1; ; tries += 1) {
-    for (;;) {
-      const entries = await journal.read(POLICY, after, PAGE);
-      for (const { seq: place, event } of entries) {
-        after = place;
-        if (event.kind === "policy.loaded") last = event.digest;
-      }
-      if (entries.length < PAGE) break;
+/** Each once, whoever else stores the same meanwhile: a stream named by a digest has one entry, and the second is refused. */
+async function storeTexts({ journal, now }: Where, texts: readonly Pick<SetFile, "digest" | "text">[]): Promise<void> {
+  const store = async ({ digest, text }: Pick<SetFile, "digest" | "text">): Promise<void> => {
+    const stream = textStream(digest);
+    if ((await journal.read(stream, seq(0), 1)).length > 0) return;
+    const events = [{ at: now(), event: { kind: "policy.stored", digest, text } as const }];
+    try {
+      await journal.append({ stream, after: seq(0), hold: null, events, consumes: [], unlessHalted: [] });
+    } catch (error) {
+      if (!isFault(error, "append-conflict")) throw error;
     }
-    const event = plan(last);
+  };
+  const distinct = new Map(texts.map((one) => [one.digest, one]));
+  await Promise.all([...distinct.values()].map(store)); // at once, so that they share a commit
+}
+
+/** `plan` is told what was loaded last; whoever else was first changes it, and the plan is made again. */
+async function append(where: Where, plan: (last: Loaded | null) => Promise<SystemEvent | null>): Promise<void> {
+  const { journal, now } = where;
+  for (let tries = 1; ; tries += 1) {
+    const after = await endOf(journal, POLICY);
+    const event = await plan(await lastLoaded(journal, after));
     if (event === null) return;
     try {
       await journal.append({ stream: POLICY, after, hold: null, events: [{ at: now(), event }], consumes: [], unlessHalted: [] });
@@ -79,4 +120,15 @@ async function append({ journal, now }: Where, plan: (last: Digest | null) => Sy
       if (!isFault(error, "append-conflict") || tries === TRIES) throw error;
     }
   }
+}
+
+/** Read from the end: what a start costs does not grow with the history. */
+async function lastLoaded(journal: Pick<Journal, "read">, end: Seq): Promise<Loaded | null> {
+  for (let to: number = end; to > 0; to -= PAGE) {
+    const from = Math.max(0, to - PAGE);
+    const entries = await journal.read(POLICY, seq(from), to - from);
+    const found = entries.findLast(({ event }) => event.kind === "policy.loaded")?.event;
+    if (found?.kind === "policy.loaded") return found;
+  }
+  return null;
 }

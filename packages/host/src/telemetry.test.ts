@@ -165,7 +165,16 @@ test("W433 every span and metric has what the conventions require of its kind, w
     const { event: e } = entry;
     if (e.kind === "model.replied") {
       const { iteration, attempt, purpose } = e;
-      const how = { error: "down", broke: false, again: false, model: null, transient: true, status: null, retryAfterMs: null, dueAt: null };
+      const how = {
+        error: "down",
+        broke: false,
+        again: false,
+        model: null,
+        transient: true,
+        status: null,
+        retryAfterMs: null,
+        dueAt: null,
+      };
       return { ...entry, event: { kind: "model.failed", iteration, attempt, purpose, ...how } };
     }
     if (e.kind === "act.ended") return { ...entry, event: { ...e, outcome: { kind: "failed", error: "no" } } };

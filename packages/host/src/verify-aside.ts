@@ -13,6 +13,8 @@ export type Verified = Readonly<{
   writers: number;
   erased: number;
   head: string;
+  /** Sets of policies that sessions name and whose texts were never stored. */
+  textless: number;
   problems: readonly string[];
 }>;
 
@@ -50,7 +52,8 @@ async function look(directory: string, tell: (told: Told) => void): Promise<Veri
     const { streams, entries, commits, writers, erased } = found.counts;
     const rows = found.firstBad === null ? store.wrongRows(Date.now()).map((name) => `${name}: it is not what the entries make of it`) : [];
     const problems = [...found.problems.map((problem) => `${problemName(problem)}: ${problem.reason}`), ...rows].slice(0, MOST_PROBLEMS);
-    return { ok: problems.length === 0, streams, entries, commits, writers, erased, head: headText(found.head), problems };
+    const { length: textless } = found.textless;
+    return { ok: problems.length === 0, streams, entries, commits, writers, erased, head: headText(found.head), textless, problems };
   } finally {
     await store.close();
   }

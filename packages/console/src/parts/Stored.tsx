@@ -1,5 +1,5 @@
 /** An entry as it is stored: whoever has this and the root's public key can check it by themselves. */
-import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
+import { count, escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { CodeView } from "./CodeView.tsx";
 import { Facts } from "./Figures.tsx";
@@ -37,7 +37,7 @@ function Hash({ of }: Readonly<{ of: string }>) {
 
 const MOST = 200_000;
 function pretty(payload: string): string {
-  if (payload.length > MOST) return `${escapeHiddenLines(payload.slice(0, MOST))}… (${payload.length - MOST} characters more)`;
+  if (payload.length > MOST) return `${escapeHiddenLines(payload.slice(0, MOST))}… (${count(payload.length - MOST, "character")} more)`;
   try {
     return escapeHiddenLines(JSON.stringify(JSON.parse(payload), null, 2));
   } catch {

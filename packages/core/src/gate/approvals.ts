@@ -8,6 +8,7 @@
 import {
   type Ask,
   canonical,
+  count,
   coverageOf,
   coversExactCall,
   type Digest,
@@ -74,7 +75,7 @@ function withinLifetime({ until }: GrantWish, { lifetime }: WidestGrant, now: Mi
   return typeof lifetime === "object" && until > now && until <= now + lifetime.ms;
 }
 const lifetimeText = ({ lifetime }: WidestGrant): string =>
-  typeof lifetime === "object" ? `for ${lifetime.ms / 60_000} minutes` : `for the ${lifetime}`;
+  typeof lifetime === "object" ? `for ${count(lifetime.ms / 60_000, "minute")}` : `for the ${lifetime}`;
 
 export type Grant = Readonly<{ grant: GrantId; by: Principal; givenAt: Millis } & GrantFacts>;
 

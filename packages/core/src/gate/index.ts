@@ -17,6 +17,7 @@ export type {
 } from "./engine.ts";
 export { refusalFor } from "./fail-closed.ts";
 export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } from "./load.ts";
+export { ruleIn } from "./policy-text.ts";
 export type { Gate } from "./port.ts";
 export { factsRead } from "./read-back.ts";
 export { type Row, tableGate } from "./table.ts";

@@ -2,7 +2,7 @@
  * From policy files to a set that can decide: all of them, or none (one bad file fails the whole set, and what ran before goes on).
  * G9 every error has file, line, column, and what to do; several are reported at once.
  */
-import { nearest, PLAIN_TERMS, type UserGroups, unanswered } from "../vocab/index.ts";
+import { count, nearest, PLAIN_TERMS, type UserGroups, unanswered } from "../vocab/index.ts";
 import type { ArgType } from "./arg-types.ts";
 import type { PolicySet } from "./cedar.ts";
 import { checkPolicies } from "./check.ts";
@@ -88,7 +88,7 @@ const miscounted = (file: PolicyFile, ours: number, theirs: number): PolicyProbl
   file: file.path,
   line: 1,
   column: 1,
-  detail: `${ours} policies are found in it, but Cedar finds ${theirs}`,
+  detail: `${count(ours, "policy is", "policies are")} found in it, but Cedar finds ${theirs}`,
   hint: "look for odd characters near comments and strings",
 });
 

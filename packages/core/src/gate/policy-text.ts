@@ -208,3 +208,13 @@ const list = (text: string | null | undefined): readonly string[] =>
     .split(",")
     .map((t) => t.trim())
     .filter((t) => t !== "");
+
+/** One policy of a file as it is written there, by the last part of its id: its `@id`, or the line it begins in. Null when there is none. */
+export function ruleIn(text: string, name: string): Readonly<{ text: string; line: number }> | null {
+  for (const { text: rule, offset } of pieces(text)) {
+    const { line } = placeAt(text, offset);
+    const own = /@id\("([^"]*)"\)/.exec(rule)?.[1];
+    if ((own ?? String(line)) === name) return { text: rule, line };
+  }
+  return null;
+}

@@ -28,6 +28,7 @@ import {
   sealText,
 } from "./codec.ts";
 import { type CertifiedKey, foldKeys, type KeyChecks, type Keyring, NO_KEYS } from "./keys.ts";
+import { isPolicyStream } from "./policy-texts.ts";
 import type { Records } from "./port.ts";
 import type { WriterHead } from "./seal.ts";
 import { parseSeen } from "./seen.ts";
@@ -157,8 +158,16 @@ export function keyBook(records: Records, root: string, checks: KeyChecks, given
 
 export function whyNotErased(e: StoredEntry, covered: boolean): string | null {
   if (e.payload !== null || e.salt !== null) return "its payload and its salt are not erased together";
-  if (e.stream === KEYS || e.stream === ERASURES) return "entries of this stream cannot be erased";
+  if (e.stream === KEYS || e.stream === ERASURES || isPolicyStream(e.stream)) return "entries of this stream cannot be erased";
   return covered ? null : "its payload is gone, and no erasure is on record";
+}
+
+/** An entry that stands by itself, proved by its path and chained to nothing. */
+export function whyBadAlone(e: StoredEntry, hash: Hash): string | null {
+  if (e.payload === null || e.salt === null) return "entries of this stream cannot be erased";
+  if (entryHash(e, hash) !== e.entryHash) return "its hash does not match its header";
+  if (payloadHash(e.salt, e.payload, hash) !== e.payloadHash) return "its hash does not match its payload";
+  return null;
 }
 
 export function whyBadPayload(kind: string, payload: string, whyBadBlob: (ref: BlobRef) => string | null): string | null {

@@ -137,7 +137,7 @@ test("J31 a decoded event is frozen all the way down", () => {
 });
 
 test("J31 the closed list is the list of the samples, and of the streams that belong to no session", () => {
-  const system = ["key.certified", "key.rotated", "key.withdrawn", "content.erased"];
+  const system = ["key.certified", "key.rotated", "key.withdrawn", "content.erased", "policy.stored"];
   const named = [
     SAMPLES,
     ACCESS_SAMPLES,

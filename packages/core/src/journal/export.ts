@@ -20,6 +20,7 @@ import {
   usedKeys,
 } from "./export-lines.ts";
 import type { KeyChecks, Keyring } from "./keys.ts";
+import { policyEntries, setNamed } from "./policy-texts.ts";
 import type { Records } from "./port.ts";
 import { type Head, headText } from "./seal.ts";
 import { parseSeen } from "./seen.ts";
@@ -43,15 +44,19 @@ export function* exportJournal(live: Records, checks: KeyChecks): Generator<stri
   yield lineOf({ kind: "end", commits: commits.length, entries, blobs: blobs.count() });
 }
 
-/** One session, and of everything else only what proves it: its commits, their keys, and the erasures in it. */
+/**
+ * One session, and of everything else only what proves it: its commits, their keys, the erasures in it, and the policies it ran under.
+ * J382 the texts of every set that the session names come along, and are proved offline like its own entries.
+ */
 export function* exportSession(live: Records, session: StreamId, ports: ProofPorts): Generator<string> {
   const records = asOfNow(live, [session, ERASURES]);
   const erasures = [...records.entries(ERASURES)].filter((e) => erases(e, session));
   const own = [...records.entries(session)];
-  const wanted = new Map<StreamId, ReadonlySet<Seq>>([
-    [ERASURES, new Set(erasures.map((e) => e.seq))],
-    [session, new Set(own.map((e) => e.seq))],
-  ]);
+  const sets = new Set(own.flatMap((e) => setNamed(e) ?? []));
+  const entries = [...erasures, ...policyEntries(records, sets), ...own];
+  const wanted = new Map<StreamId, ReadonlySet<Seq>>(
+    [...Map.groupBy(entries, (e) => e.stream)].map(([stream, of]) => [stream, new Set(of.map((e) => e.seq))]),
+  );
 
   const commits: StoredCommit[] = [];
   const proofs = new Map<string, InclusionProof>();
@@ -74,12 +79,12 @@ export function* exportSession(live: Records, session: StreamId, ports: ProofPor
   yield header("session", session, readKeys(records, ports), null, [...keyEntries(records, usedKeys(commits))]);
   for (const c of commits) yield commitLine(c);
   const blobs = blobsMet();
-  for (const e of [...erasures, ...own]) {
+  for (const e of entries) {
     blobs.meet(e);
     yield entryLine(e, proofs.get(`${e.stream}:${e.seq}`) ?? null);
   }
   yield* blobs.lines(records);
-  yield lineOf({ kind: "end", commits: commits.length, entries: erasures.length + own.length, blobs: blobs.count() });
+  yield lineOf({ kind: "end", commits: commits.length, entries: entries.length, blobs: blobs.count() });
 }
 
 /**

@@ -9,6 +9,7 @@ export { exportJournal, exportSession } from "./export.ts";
 export * from "./keys.ts";
 export * from "./known.ts";
 export * from "./orders.ts";
+export { filesIn, filesText, type Textless } from "./policy-texts.ts";
 export * from "./port.ts";
 export * from "./questions.ts";
 export { type ExportRead, type LineProblem, problemName, readExport } from "./read-export.ts";

@@ -14,18 +14,8 @@ import {
   seq,
   type WriterId,
 } from "../vocab/index.ts";
-import { blobCheck, entryChain, keyBook, type ProofPorts, sealCheck, whyBadPayload, whyNotErased } from "./checks.ts";
-import {
-  type BlobRef,
-  checkPayload,
-  entryHash,
-  parseRanges,
-  payloadHash,
-  type Range,
-  rootFromPath,
-  type StoredCommit,
-  type StoredEntry,
-} from "./codec.ts";
+import { blobCheck, entryChain, keyBook, type ProofPorts, sealCheck, whyBadAlone, whyBadPayload, whyNotErased } from "./checks.ts";
+import { type BlobRef, checkPayload, parseRanges, type Range, rootFromPath, type StoredCommit, type StoredEntry } from "./codec.ts";
 import {
   blobsMet,
   type Header,
@@ -38,6 +28,7 @@ import {
   usedKeys,
 } from "./export-lines.ts";
 import { foldKeys, type Keyring, NO_KEYS } from "./keys.ts";
+import { isPolicyStream, policyProof, type Textless } from "./policy-texts.ts";
 import type { Records } from "./port.ts";
 import { headText } from "./seal.ts";
 import { type Problem, verify } from "./verify.ts";
@@ -54,6 +45,8 @@ export type ExportRead = Readonly<{
   head: string | null;
   firstBad: LineProblem | null;
   problems: readonly LineProblem[];
+  /** Sets that its sessions name and whose texts did not come along. */
+  textless: readonly Textless[];
   /** What the file holds, to look into or to export again. */
   records: Records;
 }>;
@@ -72,6 +65,7 @@ export function readExport(text: string | Iterable<string>, root: string, ports:
     head: file.header?.head ?? null,
     firstBad: problems[0] ?? null,
     problems,
+    textless: checked.textless,
     records,
   };
 }
@@ -173,7 +167,7 @@ function recordsOf(file: File): Records {
   };
 }
 
-type Checked = Readonly<{ problems: readonly LineProblem[]; erased: number }>;
+type Checked = Readonly<{ problems: readonly LineProblem[]; erased: number; textless: readonly Textless[] }>;
 
 function checkJournal(file: File, records: Records, root: string, ports: ProofPorts): Checked {
   const problems: LineProblem[] = unusedBlobs(file);
@@ -191,7 +185,7 @@ function checkJournal(file: File, records: Records, root: string, ports: ProofPo
   const lineFor = (p: Problem): number =>
     (p.kind === "entry" ? entryLines.get(p.stream)?.[p.seq - 1] : commitLines.get(p.writer)?.[p.commit - 1])?.line ?? file.lines;
   for (const p of result.problems) problems.push({ line: lineFor(p), reason: `${problemName(p)}: ${p.reason}` });
-  return { problems, erased: result.counts.erased };
+  return { problems, erased: result.counts.erased, textless: result.textless };
 }
 
 /** The keys that the header brings along; what is wrong with them is wrong with its line. */
@@ -230,7 +224,9 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
   const problems: LineProblem[] = unusedBlobs(file);
   const bad = (line: number, reason: string) => problems.push({ line, reason });
   const ring = headerRing(file, ports, problems);
-  const keys = keyBook(recordsOf(file), root, ports, ring);
+  const records = recordsOf(file);
+  const keys = keyBook(records, root, ports, ring);
+  const policies = policyProof(records, ports.hash, file.torn);
   const commits = new Map<string, { root: Digest; ranges: readonly Range[] }>();
   const seals = new Map<WriterId, ReturnType<typeof sealCheck>>();
   let claimed = 0; // the last entry of the session that a commit names
@@ -257,10 +253,14 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
   let gone = 0;
   for (const read of file.entries) {
     const { entry: e, line } = read;
-    const why = e.stream === ERASURES && session !== ERASURES ? erased.add(e, ports.hash) : ownEntry(e);
-    const reason = why ?? whyUnproved(read);
+    const why = e.stream === session || !isLoose(e.stream) ? ownEntry(e) : looseEntry(e);
+    const reason = why ?? whyUnproved(read) ?? policies.check(e);
     if (reason !== null) bad(line, `entry ${e.seq} of \`${e.stream}\`: ${reason}`);
     if (chain.broken()) break;
+  }
+  function looseEntry(e: StoredEntry): string | null {
+    if (e.stream === ERASURES) return erased.add(e, ports.hash);
+    return whyBadAlone(e, ports.hash) ?? whyBadPayload(e.kind, e.payload ?? "", (ref: BlobRef) => blobs.check(ref));
   }
   function ownEntry(e: StoredEntry): string | null {
     const why = chain.check(e);
@@ -271,7 +271,7 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
   }
   if (!file.torn && !chain.broken() && claimed > chain.hashes.length)
     bad(file.lines, `entry ${chain.hashes.length + 1} of \`${session}\`: it is missing, though a commit names it`);
-  return { problems, erased: gone };
+  return { problems, erased: gone, textless: policies.textless() };
 }
 
 /** Null when one of them is something else: only what is signed by a root key can stand here. */
@@ -285,18 +285,17 @@ function keysOfHeader(keys: readonly KeyEntry[]) {
   return entries;
 }
 
+const isLoose = (stream: StreamId): boolean => stream === ERASURES || isPolicyStream(stream);
+
 /** Entries of `erasures` that came along: each proved by its path, none chained to the next, since those between are not here. */
 function erasedPlaces(session: StreamId) {
   const ranges: { first: Seq; last: Seq }[] = [];
   return {
     has: (at: Seq) => ranges.some((r) => r.first <= at && at <= r.last),
     add(e: StoredEntry, hash: Hash): string | null {
-      if (e.payload === null || e.salt === null) return "entries of this stream cannot be erased";
-      if (entryHash(e, hash) !== e.entryHash) return "its hash does not match its header";
-      if (payloadHash(e.salt, e.payload, hash) !== e.payloadHash) return "its hash does not match its payload";
-      const checked = checkPayload(e.kind, e.payload);
-      if (checked.kind === "bad") return checked.detail;
-      const event = systemEvent(e.kind, e.payload);
+      const why = whyBadAlone(e, hash) ?? whyBadPayload(e.kind, e.payload ?? "", () => null);
+      if (why !== null) return why;
+      const event = systemEvent(e.kind, e.payload ?? "");
       if (event?.kind !== "content.erased" || event.stream !== session) return "it is not about this session";
       ranges.push({ first: event.first, last: event.last });
       return null;

@@ -69,6 +69,9 @@ export const UPCASTS: Upcasts = {
     /** Before tools showed proof of their own. */
     (p) => ({ ...p, evidence: { ...(p["evidence"] as JsonObject), proof: null } }),
   ],
+  /** Before the texts of policies were stored, and a reason was asked for. */
+  "policy.loaded": [(p) => ({ ...p, texts: false })],
+  "policy.applied": [(p) => ({ ...p, texts: false, reason: "" })],
   "turn.cancel-asked": [(p) => ({ ...p, all: false })],
   "turn.ended": [(p) => ({ ...p, micros: null }), wholeUsage("usage", "lost")],
 };

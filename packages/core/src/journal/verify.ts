@@ -25,6 +25,7 @@ import {
 } from "./checks.ts";
 import { merkleRoot, parseRanges, type Range, type StoredCommit } from "./codec.ts";
 import type { Keyring } from "./keys.ts";
+import { policyProof, type Textless } from "./policy-texts.ts";
 import type { Records } from "./port.ts";
 import type { Head, WriterHead } from "./seal.ts";
 import { parseSeen, type SeenPlace, seenName } from "./seen.ts";
@@ -40,6 +41,8 @@ export type Verification = Readonly<{
   firstBad: Problem | null;
   /** In order, entries before commits; at most MOST_PROBLEMS of each. */
   problems: readonly Problem[];
+  /** Sets that sessions name and whose texts were never stored: an older journal, or a gate in a program's own code. */
+  textless: readonly Textless[];
   /** Entries whose erasure is on record while their payload is still stored: an erasure that was cut short. */
   stillThere: number;
 }>;
@@ -71,6 +74,7 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
   commits.read(false); // before the entries, so that whatever these commits name is there by then
   const erasures = erasureBook(records);
   const blobs = blobCheck(records, ports.hash, partial);
+  const policies = policyProof(records, ports.hash, partial);
   const present = new Set(records.streams());
   const walked: Walked[] = [];
   let entries = 0;
@@ -97,6 +101,7 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
           // a blob may go together with its payload, right after that was read
           return bad === null || (records.blob(ref.address) === null && erasures.cover(stream, at)) ? null : bad;
         });
+        why ??= policies.check(e);
       }
       if (why !== null) found.push({ seq: at, reason: why });
     }
@@ -135,6 +140,7 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
     head: heads,
     firstBad: problems[0] ?? null,
     problems,
+    textless: policies.textless(),
     stillThere,
   };
 }

@@ -27,7 +27,7 @@ import {
   type Verdict,
 } from "../vocab/index.ts";
 import { scheduleLine } from "./view-schedules.ts";
-import { count, duration, shortened } from "./view-words.ts";
+import { count, countSet, duration, setText, shortened } from "./view-words.ts";
 
 /** What colour says, words say too. */
 export type Tone = "plain" | "strong" | "dim" | "good" | "bad" | "warn" | "accent";
@@ -287,15 +287,17 @@ export function narrator(): (entry: Entry) => readonly Line[] {
           line("!", "warn", `entries ${e.first}-${e.last} of ${e.stream} erased by ${principalName(e.by)}: ${escapeHidden(e.reason)}`),
         ];
       case "policy.loaded":
-        return [line("·", "plain", `policies ${e.digest.slice(0, 12)} in force: ${count(e.files.length, "file")}`)];
+        return [line("·", "plain", `policies ${e.digest.slice(0, 12)} in force: ${setText(countSet(e.files.map(({ path }) => path)))}`)];
       case "policy.applied":
         return [
           line(
             "·",
             "plain",
-            `policies applied by ${principalName(e.by)}: ${e.changes.map((c) => `${c.change} ${escapeHidden(c.path)}`).join(", ")}`,
+            `policies applied by ${principalName(e.by)}: ${e.changes.map((c) => `${c.change} ${escapeHidden(c.path)}`).join(", ")}${e.reason === "" ? "" : ` (${escapeHidden(e.reason)})`}`,
           ),
         ];
+      case "policy.stored":
+        return [line("·", "dim", `text ${e.digest.slice(0, 12)} of a policy stored: ${count(e.text.length, "character")}`)];
       case "policy.refused":
         return [
           {
@@ -469,7 +471,7 @@ const CHANGED: Readonly<Record<Change["kind"], string>> = {
 };
 
 const allotmentText = (a: Allotment): string =>
-  `${a.iterations} iterations, ${a.tokens} tokens, ${a.calls} calls${a.micros === null ? "" : `, ${(a.micros / MICROS_PER_CENT).toFixed(2)} cents`}`;
+  `${count(a.iterations, "iteration")}, ${count(a.tokens, "token")}, ${count(a.calls, "call")}${a.micros === null ? "" : `, ${(a.micros / MICROS_PER_CENT).toFixed(2)} cents`}`;
 
 export function recoveryText(e: Extract<JournalEvent, { kind: "recovery.applied" }>): string {
   switch (e.strategy) {

@@ -1,4 +1,7 @@
 /** How much room a text takes, and how it is made to fit. */
+import { count } from "../vocab/index.ts";
+
+export { count };
 
 /** At most `most` columns, with a mark where something was left out. */
 export function shortened(text: string, most: number): string {
@@ -33,4 +36,19 @@ export function age(ms: number): string {
 }
 
 export const duration = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`);
-export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
+/** What a set of policies is made of. V380 every screen, command and entry counts it alike, and says what it counts. */
+export type SetCounts = Readonly<{ policies: number; tables: number; agents: number }>;
+
+/** By the paths of its files: `cli/base.cedar`, `base.cases.json`, `agents/clerk.symbi#clerk`. */
+export function countSet(paths: readonly string[]): SetCounts {
+  const own = new Set(paths.flatMap((path) => (path.includes("#") ? [path.replace(/#audit$/, "")] : [])));
+  const tables = paths.filter((path) => path.endsWith(".cases.json")).length;
+  return { policies: paths.filter((path) => path.endsWith(".cedar")).length, tables, agents: own.size };
+}
+
+export const setText = ({ policies, tables, agents }: SetCounts): string =>
+  [
+    count(policies, "policy file"),
+    ...(tables === 0 ? [] : [count(tables, "decision table")]),
+    ...(agents === 0 ? [] : [`rules of ${count(agents, "agent")}`]),
+  ].join(", ");

@@ -2,16 +2,19 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { itemLine, spanLine, VIEW_CASES } from "../testing/view-cases.ts";
 import * as j from "../testing/view-journals.ts";
-import { approvalId, type Entry, type JournalEvent, millis, policyId, seq } from "../vocab/index.ts";
+import { approvalId, digest, type Entry, type JournalEvent, millis, POLICY, policyId, seq } from "../vocab/index.ts";
 import { foldQuestions, NOTHING_WAITS } from "./questions.ts";
 import {
   approvalRow,
   callSummary,
+  countSet,
   fleetFold,
+  narrator,
   policyRef,
   scaleOf,
   sessionFold,
   sessionViewOf,
+  setText,
   sumUsage,
   timeLeft,
   timelineOf,
@@ -295,6 +298,16 @@ test("V22 what waits is told with who may answer, and how many more have to", ()
     approvers: "anybody whom the policies let approve",
   });
   expect([timeLeft(null, 0), timeLeft(millis(5_000), 1_000), timeLeft(millis(5_000), 5_000)]).toEqual([null, "4 s left", "its time is up"]);
+});
+
+test("V380 a set of policies is counted alike wherever it is told, and what is counted is said", () => {
+  const paths = ["base.cedar", "base.cases.json", "cli/more.cedar", "agents/clerk.symbi#clerk", "agents/clerk.symbi#clerk#audit"];
+  expect(setText(countSet(paths))).toBe("2 policy files, 1 decision table, rules of 1 agent");
+  expect(setText(countSet(["base.cedar"]))).toBe("1 policy file");
+  const files = paths.map((path) => ({ path, digest: digest("0".repeat(64)) }));
+  const event = { kind: "policy.loaded", digest: digest("b".repeat(64)), files, texts: true, by: { kind: "system", id: "w" } } as const;
+  const [line] = narrator()({ stream: POLICY, seq: seq(1), at: millis(0), event });
+  expect(line?.text).toBe("policies bbbbbbbbbbbb in force: 2 policy files, 1 decision table, rules of 1 agent");
 });
 
 test("Q370 what became of an approval request is said: who answered it, you or somebody by name, and what the call came to", () => {

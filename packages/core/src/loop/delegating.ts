@@ -11,6 +11,7 @@ import type { Begin } from "../journal/port.ts";
 import {
   type Action,
   type Allotment,
+  count,
   DELEGATE,
   type Digest,
   type Evidence,
@@ -77,7 +78,7 @@ function tooSmall(s: State, t: Turn, action: Delegating, found: Delegate, now: M
   const { tokens, iterations } = allotment;
   return isWorthwhile(allotment)
     ? null
-    : `the budget is too small for a delegate: ${iterations} model calls and ${tokens} tokens would be its share of what is left`;
+    : `the budget is too small for a delegate: ${count(iterations, "model call")} and ${count(tokens, "token")} would be its share of what is left`;
 }
 
 const lineageBelow = (s: State): readonly string[] => [...(s.parent?.lineage ?? []), s.agent.name];

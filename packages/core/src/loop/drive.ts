@@ -227,12 +227,19 @@ export async function drive(
     for (const grant of s.grantsDue.splice(0)) if (!p.orders.now().given.has(grant.grant)) await p.orders.give(grant);
   }
 
+  /** Policies can be replaced while a turn runs. The session then names the new set before the first decision made under it (J383). */
+  function recordDecision(decided: Decided): void {
+    const policies = p.gate.digest;
+    if (policies !== s.agent.policies) record({ kind: "agent.changed", agent: { ...s.agent, policies } });
+    record(decided);
+  }
+
   // ── moves that stay in the process: their events go with the next commit ──
 
   function perform(move: Move): boolean {
     const t = s.turn;
     if (move.kind === "gate") {
-      record(decide(s, t, move.action));
+      recordDecision(decide(s, t, move.action));
       return true;
     }
     if (move.kind === "start") return startNext(move.followUp);
@@ -289,7 +296,7 @@ export async function drive(
     if (t.respond.kind !== "allowed") return false;
     const now = decide(s, t, actionId(`respond:${t.iterations + 1}`));
     if (isSame(now, t.respond.decided)) return false;
-    record(now);
+    recordDecision(now);
     return true;
   }
 
@@ -385,7 +392,7 @@ export async function drive(
     decidedAt.set(idOf(call), moment());
     if (isSame(now, before)) return false;
     receipts.delete(idOf(call));
-    record(now);
+    recordDecision(now);
     return true;
   }
 

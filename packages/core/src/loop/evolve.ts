@@ -351,6 +351,7 @@ export function evolve(s: State, entry: Entry): State {
     case "content.erased":
     case "policy.loaded":
     case "policy.applied":
+    case "policy.stored":
     case "policy.refused":
     case "trust.given":
     case "trust.withdrawn":
@@ -463,6 +464,7 @@ function changeAgent(s: State, { agent }: Of<"agent.changed">): State {
     s.turn.noModel = false;
   }
   if (s.turn !== null) recallAnew(s.turn); // it may look less far now, or not at all
+  s.changes += 1; // what was decided before is not current any more
   s.agent = agent;
   return s;
 }

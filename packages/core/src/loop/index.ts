@@ -14,5 +14,6 @@ export { outputsOf } from "./outputs.ts";
 export * from "./ports.ts";
 export { haltText, type OpenQuestion, type RunResult, toResult } from "./result.ts";
 export { type Opening, openSession, readLastTurn, readState, readTurn, takeSession } from "./resume.ts";
+export { pastFacts } from "./session-facts.ts";
 export { checkExternal, closeSession, createSession, type Fork, forkSession } from "./sessions.ts";
 export type { Call, Question, State, Turn, Unknown } from "./state.ts";

@@ -31,24 +31,22 @@ import {
   type Millis,
   PLAIN_TERMS,
   type PolicyId,
-  type Principal,
   policyId,
   principalName,
   type Targets,
   type Tool,
-  totalTokens,
   UNKNOWN_OPEN,
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
 import { type AimsOf, aiming } from "./aims.ts";
-import { type Breaker, breakerOfModel, breakersOfTool } from "./breakers.ts";
-import { centsSpent } from "./budgets.ts";
+import { type Breaker, breakersOfModel, breakersOfTool } from "./breakers.ts";
 import { contractOf } from "./delegating.ts";
 import { answeredOf, callOf } from "./gating.ts";
 import { rememberingOf } from "./keeping.ts";
 import type { Ports } from "./ports.ts";
 import { modelOf } from "./retrying.ts";
+import { behind, isCounted, sessionFacts } from "./session-facts.ts";
 import { type Answered, actingFor, type Gated, nameOf, recipientOf, type State, type Turn, UNDECIDED } from "./state.ts";
 import { summariserOf } from "./summarisers.ts";
 
@@ -123,10 +121,6 @@ export function digestsOfActions(s: State, hash: Hash): (action: Action) => Dige
   return (action) => digestOf(action, { agent: s.agent.name, onBehalfOf: principalName(behind(s, action)) });
 }
 
-/** An old unknown may be asked about across turns: that is the session's own affair, and whose turn it is then makes no difference. */
-const behind = (s: State, action: Action): Principal =>
-  action.kind === "call" && s.unknowns.has(action.call) ? s.principal : actingFor(s);
-
 /** What a person is asked about. For an answer to be delivered it covers the text, which the gate itself never sees (rule 7). */
 export const questionDigest = (t: Turn, action: Action, digest: Digest, hash: Hash): Digest =>
   action.kind === "respond" ? digestOf({ action: digest, text: t.answer }, hash) : digest;
@@ -191,7 +185,7 @@ function toAction(p: ToAction, s: State, t: Turn | null, id: ActionId, toolDiges
     refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),
     gated: call.gated,
     modified: call.modified,
-    counted: call.gated.kind === "allowed" || call.starts > 0, // what has started stays counted, also while it is decided again
+    counted: isCounted(call),
     leave: call.starts > 0 ? call.leave : null,
   };
 }
@@ -216,29 +210,10 @@ function cutOff(call: Parameters<typeof contract>[0], tool: Tool | null, toolDig
   };
 }
 
-/** Counters as the gate sees them: every call decided `allow` so far, the one in question not counted. */
 function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, action, counted, now, aimsOf }: Asked): Facts {
-  const tool = action.kind === "call" && counted ? action.tool : null;
-  const calls = (name: string) => {
-    const own = name === tool ? 1 : 0;
-    return { turn: Math.max(0, (t?.allowedCalls.get(name) ?? 0) - own), session: (s.allowedCalls.get(name) ?? 0) - own };
-  };
-  const turn = t === null ? 0 : totalTokens(t.usage) + totalTokens(t.lost);
   const read = p.counts.reader({ session: s.session, action: id }, now);
   const lately: Facts["lately"] = (counter) => read({ ...counter, agent: s.agent.name });
-  return {
-    agent: s.agent.name,
-    onBehalfOf: behind(s, action),
-    surface: s.surface,
-    ...(s.origin === null ? {} : { origin: s.origin }),
-    labels: [...s.labels],
-    calls,
-    spent: { turn, session: s.spent + turn },
-    cents: centsSpent(s, t),
-    media: [...s.media],
-    lately,
-    aims: once(() => aimsOf(s, t, action, lately)),
-  };
+  return { ...sessionFacts(s, t, action, counted), lately, aims: once(() => aimsOf(s, t, action, lately)) };
 }
 
 type Asked = Readonly<{ id: ActionId; action: Action; counted: boolean; now: Millis; aimsOf: AimsOf }>;
@@ -286,7 +261,7 @@ function withBreakers(verdict: Verdict, action: Action, p: Needs, key: string): 
 }
 
 function breakersFor(action: Action, p: Needs): readonly Breaker[] {
-  if (action.kind === "model") return [breakerOfModel(p, action.model)];
+  if (action.kind === "model") return breakersOfModel(p, action.model);
   const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
   return tool === null ? [] : breakersOfTool(tool);
 }

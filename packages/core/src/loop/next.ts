@@ -9,7 +9,7 @@
  * No clock, no I/O, no tools in here: resume, the cluster, the tests and the what-if tools all ask this same function.
  * Observing is not a move: once every call of a reply is settled, the fold itself puts the results into the conversation, in call order.
  */
-import { type ActionId, actionId, type Compacting, canonical, type Ending, type Millis } from "../vocab/index.ts";
+import { type ActionId, actionId, type Compacting, canonical, count, type Ending, type Millis } from "../vocab/index.ts";
 import { account, outOfMoney, overBilled, payable, remaining, remainingMs, requestTokens, roomForOutput } from "./budgets.ts";
 import { compaction } from "./context.ts";
 import { type HeldBack, NOTHING_HELD } from "./halting.ts";
@@ -123,7 +123,7 @@ function movesOfCalls(s: State, t: Turn, now: Millis, held: HeldBack): readonly 
   const later = t.calling.filter((c) => isResting(c, now) || (!isSettled(c) && isLater(c)));
   if (dear !== undefined && payable(s, t, later, isAsked).length > 0) return [{ kind: "wait" }]; // what there is money for runs first
   if (dear !== undefined) return ending(t, outOfMoney(s, t, nameOf(dear)));
-  if (fresh.length > 0) return ending(t, { ending: "out-of-calls", detail: `${t.limits.calls} calls were started` });
+  if (fresh.length > 0) return ending(t, { ending: "out-of-calls", detail: `${count(t.limits.calls, "call was", "calls were")} started` });
   return [{ kind: "wait" }];
 }
 

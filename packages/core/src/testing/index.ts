@@ -10,3 +10,4 @@ export * from "./scripted-model.ts";
 export * from "./view-cases.ts";
 export * as viewJournals from "./view-journals.ts";
 export * from "./world.ts";
+export type { WorldPolicies } from "./world-gate.ts";

@@ -6,7 +6,7 @@
 import { type KnowledgeDefinition, knowledgeOf } from "../agents/agent-knowledge.ts";
 import { toolbox } from "../agents/define-tool.ts";
 import { toolsOf } from "../agents/delegate-tool.ts";
-import { type Row, tableGate } from "../gate/table.ts";
+import type { Row } from "../gate/table.ts";
 import { type Journal, type StandingGrant, unseal } from "../journal/index.ts";
 import { type Knowledge, noKnowledge } from "../knowledge/port.ts";
 import { chargesOf } from "../loop/agent-facts.ts";
@@ -58,6 +58,7 @@ import {
 import type { CrashPoint } from "./arbitraries.ts";
 import { type ManualClock, manualClock } from "./clock.ts";
 import { type MemoryDisk, type MemoryStore, memoryDisk, openMemory } from "./memory-journal.ts";
+import { type WorldPolicies, worldGate } from "./world-gate.ts";
 
 /** Everything is permitted: a policy like any other, and the journal shows it. */
 export const PERMIT_ALL: readonly Row[] = Object.freeze([{ id: "permit-all", action: "*", verdict: "allow" }]);
@@ -68,6 +69,9 @@ export type WorldOptions = Readonly<{
   tools?: readonly Tool[];
   middleware?: readonly Middleware[];
   rows?: readonly Row[];
+  /** Cedar in the place of `rows`: what it permits is all there is, thinking and answering included. */
+  policies?: WorldPolicies;
+  /** Groups of people, by person. */
   groups?: Readonly<Record<string, readonly string[]>>;
   limits?: Partial<Limits>;
   /** Shown with the input of every turn that `run` or `say` begins. */
@@ -139,8 +143,6 @@ class Crash extends Error {
   override readonly name = "Crash";
 }
 
-/** People may answer, unless a world's own rows say who. */
-const APPROVING: Row = { id: "people", action: "approve", verdict: "allow" };
 const ROOT = "tester";
 const USER: Principal = { kind: "user", id: "ann" };
 
@@ -150,8 +152,8 @@ export function world(options: WorldOptions): World {
   const disk = memoryDisk();
   const clock = manualClock();
   const live: Live[] = [];
-  const people = rows.some((row) => row.action === "approve") ? [] : [APPROVING];
-  const gate = tableGate([...people, ...rows], hash, options.groups);
+  const { policies, groups } = options;
+  const gate = worldGate({ hash, rows, policies, groups, agents: { ...options.others, [ROOT]: options } });
   const cast = new Map(Object.entries<OtherAgent>({ ...options.others, [ROOT]: options }).map(([name, one]) => [name, castOf(name, one)]));
   let booted = 0;
   let counter = 0;

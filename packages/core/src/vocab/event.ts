@@ -332,9 +332,19 @@ export type SystemEvent =
   | Readonly<{ kind: "key.withdrawn"; key: KeyId; by: Principal; reason: string }>
   | Readonly<{ kind: "content.erased"; stream: StreamId; first: Seq; last: Seq; by: Principal; reason: string }>
   /** The set in force is another than the one that was recorded last. `digest` is what sessions name. */
-  | Readonly<{ kind: "policy.loaded"; digest: Digest; files: readonly FileDigest[]; by: Principal }>
-  /** The files of `policies/` were replaced, all at once. */
-  | Readonly<{ kind: "policy.applied"; files: Digest; before: Digest; changes: readonly FileChange[]; by: Principal }>
+  | Readonly<{ kind: "policy.loaded"; digest: Digest; files: readonly FileDigest[]; texts: boolean; by: Principal }>
+  /** The files of `policies/` were replaced, all at once. `files` and `before` are the digests of the two lists of files. */
+  | Readonly<{
+      kind: "policy.applied";
+      files: Digest;
+      before: Digest;
+      changes: readonly FileChange[];
+      reason: string;
+      texts: boolean;
+      by: Principal;
+    }>
+  /** One text that sets are made of, the only entry of its stream `file:DIGEST`. Stored before the first entry that names it. */
+  | Readonly<{ kind: "policy.stored"; digest: Digest; text: string }>
   /** A set that was not taken; the one before it went on. `files` is null when they could not be read. */
   | Readonly<{ kind: "policy.refused"; during: "reload" | "apply"; files: Digest | null; problems: readonly string[]; by: Principal }>
   /** What a project brings along (`AGENTS.md`, a skill, an MCP server) may be used, as long as it has this digest. */
@@ -473,7 +483,7 @@ export type GrantFacts = Readonly<{
   survives?: readonly Label[];
 }>;
 
-/** A path below `policies/`, and its text's digest. */
+/** A path below `policies/`, or `FILE#AGENT` for the rules of an agent's own file; and its text's digest. `texts: true` of an entry: all its texts are stored. */
 export type FileDigest = Readonly<{ path: string; digest: Digest }>;
 export type FileChange = Readonly<{ path: string; change: "added" | "changed" | "removed" }>;
 
@@ -543,6 +553,7 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "content.erased": true,
   "policy.loaded": true,
   "policy.applied": true,
+  "policy.stored": true,
   "policy.refused": true,
   "trust.given": true,
   "trust.withdrawn": true,

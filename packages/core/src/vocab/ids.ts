@@ -66,6 +66,9 @@ export const KNOWN: StreamId = streamId("known");
 export const GRANTS: StreamId = streamId("grants");
 export const HALT: StreamId = streamId("halt");
 export const POLICY: StreamId = streamId("policy");
+/** Each text of a policy has a stream of its own, named by its digest: a text is stored once, and found without searching. */
+export const textStream = (of: Digest): StreamId => streamId(`file:${of}`);
+export const isTextStream = (stream: StreamId): boolean => stream.startsWith("file:");
 export const TRUST: StreamId = streamId("trust");
 /** Keys and sign-ins that stand for people. */
 export const ACCESS: StreamId = streamId("access");

@@ -30,3 +30,4 @@ export * from "./tool.ts";
 export * from "./verdict.ts";
 export * from "./vote.ts";
 export * from "./wording.ts";
+export * from "./words.ts";

@@ -8,7 +8,7 @@
  * W36 exactly one `ChatChunk` with `done: true` per request on every ending, after all its other messages, with the whole text; after a failure then `Error` with `LOOP_ERROR`.
  */
 import * as z from "zod";
-import { type IntentId, readJson } from "../vocab/index.ts";
+import { type IntentId, lowerFirst, readJson } from "../vocab/index.ts";
 import { type Decision, followTurn, type LiveSign, type TurnSign } from "./turn.ts";
 
 const chatSend = z.strictObject({ type: z.literal("ChatSend"), id: z.string().max(200), content: z.string().min(1).max(1_000_000) });
@@ -54,7 +54,7 @@ export function readChatMessage(text: string): ReadChat {
   if (read.success) return { kind: "message", message: read.data };
   const [issue] = read.error.issues;
   return refused(
-    `not a message: ${issue === undefined || issue.path.length === 0 ? "" : `\`${issue.path.join(".")}\` `}${issue?.message.toLowerCase() ?? ""}`,
+    `not a message: ${issue === undefined || issue.path.length === 0 ? "" : `\`${issue.path.join(".")}\` `}${lowerFirst(issue?.message ?? "")}`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { type Fault, FaultError, seq, sessionId } from "../vocab/index.ts";
-import { problemFrom, problemOf, problemSchema, wireProblem } from "./problem.ts";
+import * as z from "zod";
+import { count, type Fault, FaultError, seq, sessionId } from "../vocab/index.ts";
+import { problemFrom, problemOf, problemSchema, unreadable, wireProblem } from "./problem.ts";
 
 test("W20 a fault is a problem of RFC 9457, with its kind, its hint and a status of its own", () => {
   const problem = problemOf({ kind: "session-unknown", session: "s_aaaaaaaa" });
@@ -32,4 +33,19 @@ test("W21 a problem names no file of the machine, and no error that is not ours"
     status: 500,
     detail: "entry 3 of stream `s_aaaaaaaa` is bad: torn",
   });
+});
+
+test("W382 what a value was expected to be is told as it is spelled", () => {
+  const read = z.strictObject({ kind: z.literal("ChatSend") }).safeParse({ kind: "chatsend" });
+  if (read.success) throw new Error("it is read");
+  expect(unreadable("the frame", read.error).detail).toBe('the frame: `kind` invalid input: expected "ChatSend"');
+});
+
+test("V381 one of a thing is told in the singular", () => {
+  expect([count(1, "writer"), count(2, "writer"), count(1, "entry", "entries"), count(0, "entry", "entries")]).toEqual([
+    "1 writer",
+    "2 writers",
+    "1 entry",
+    "0 entries",
+  ]);
 });

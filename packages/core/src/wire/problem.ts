@@ -5,7 +5,7 @@
  * W21 a problem names no file of the machine it comes from, and no error that is not a fault of ours says more than that there was one.
  */
 import * as z from "zod";
-import { describe, type Fault, isFault } from "../vocab/index.ts";
+import { describe, type Fault, isFault, lowerFirst } from "../vocab/index.ts";
 
 /** What only a wire can get wrong, and the status it has over HTTP. */
 export const WIRE_PROBLEMS = Object.freeze({
@@ -120,7 +120,7 @@ export const problemFrom = (error: unknown): Problem =>
 const MOST_ISSUES = 20;
 /** Of a value that its decoder does not take. */
 export function unreadable(what: string, error: z.ZodError): Problem {
-  const issues = error.issues.slice(0, MOST_ISSUES).map(({ path, message }) => ({ path: path.join("."), message: message.toLowerCase() }));
+  const issues = error.issues.slice(0, MOST_ISSUES).map(({ path, message }) => ({ path: path.join("."), message: lowerFirst(message) }));
   const [first] = issues;
   const where = first === undefined || first.path === "" ? "" : `\`${first.path}\` `;
   return wireProblem(

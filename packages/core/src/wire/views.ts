@@ -98,6 +98,23 @@ export const trouble = z
   .readonly();
 /** Paths below `policies/`, all of them: what is not named is not there any more. */
 export const policyFiles = z.array(z.strictObject({ path: z.string().min(1).max(300), text: z.string().max(s.MOST_TEXT) })).max(1_000);
+/** `counts`: what the set is made of; null where the list of its files was not stored. */
+export const policyHistoryRow = z
+  .strictObject({
+    seq: s.seq,
+    at: s.millis,
+    kind: z.enum(["loaded", "applied", "refused"]),
+    by: z.string(),
+    digest: s.digest.nullable(),
+    files: s.digest.nullable(),
+    counts: z.strictObject({ policies: s.count, tables: s.count, agents: s.count }).readonly().nullable(),
+    /** Its texts can be read. */
+    stored: z.boolean(),
+    changes: z.array(z.strictObject({ path: z.string(), change: z.enum(["added", "changed", "removed"]) }).readonly()).readonly(),
+    reason: z.string(),
+    problems: z.array(z.string()).readonly(),
+  })
+  .readonly();
 export const caseView = z
   .strictObject({ file: z.string(), line: s.count, column: s.count, name: z.string(), passed: z.boolean(), detail: z.string() })
   .readonly();
@@ -118,6 +135,8 @@ export const verified = z
     writers: s.count,
     erased: s.count,
     head: z.string(),
+    /** Sets of policies that sessions name and whose texts were never stored. */
+    textless: s.count,
     problems: z.array(z.string()).readonly(),
   })
   .readonly();

@@ -18,6 +18,7 @@ import {
   isSkill,
   type JsonObject,
   type KnowledgeDefinition,
+  lowerFirst,
   type Recover,
   readJson,
   type Skill,
@@ -237,7 +238,7 @@ function issueOf(error: z.ZodError): { readonly path: readonly PropertyKey[]; re
     return { path: [...issue.path, key], detail: `there is no setting \`${[...issue.path, key].join(".")}\`` };
   }
   const name = issue.path.join(".");
-  const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+  const message = lowerFirst(issue.message);
   const missing = issue.code === "invalid_type" && message.endsWith("received undefined");
   return { path: issue.path, detail: missing ? `\`${name}\` is missing` : `\`${name}\`: ${message}` };
 }

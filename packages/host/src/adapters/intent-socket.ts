@@ -12,7 +12,7 @@ import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { type ReadIntent, readIntent } from "@orgate/core/inbox";
-import { canonical, type Intent, type Json, readJson, type SessionId, type WriterId } from "@orgate/core/vocab";
+import { canonical, type Intent, type Json, lowerFirst, readJson, type SessionId, type WriterId } from "@orgate/core/vocab";
 import * as z from "zod";
 
 export const MAX_LINE_BYTES = 1024 * 1024;
@@ -39,7 +39,7 @@ export function readRequest(text: string): ReadIntent {
   const read = envelope.safeParse(json.value);
   if (read.success) return readIntent(read.data.intent);
   const [issue] = read.error.issues;
-  return { kind: "refused", reason: `not an intent: \`${issue?.path.join(".") ?? ""}\` ${issue?.message.toLowerCase() ?? ""}`.trim() };
+  return { kind: "refused", reason: `not an intent: \`${issue?.path.join(".") ?? ""}\` ${lowerFirst(issue?.message ?? "")}`.trim() };
 }
 
 // the server

@@ -8,7 +8,7 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Digest, digestOf, type Hash, type Json, type JsonObject, TARGET_KINDS } from "@orgate/core";
+import { type Digest, digestOf, type Hash, type Json, type JsonObject, lowerFirst, TARGET_KINDS } from "@orgate/core";
 import * as z from "zod";
 import { MCP_FILE, type McpEntry, readMcpFile } from "../mcp-file.ts";
 
@@ -239,7 +239,7 @@ function issueOf(error: z.ZodError, within: string): string {
   const keys = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
   const path = [within, ...issue.path, ...keys].filter((part) => part !== "").join(".");
   if (keys.length > 0) return `there is no setting \`${path}\``;
-  return `\`${path}\`: ${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}`;
+  return `\`${path}\`: ${lowerFirst(issue.message)}`;
 }
 
 // ── variables ──

@@ -16,6 +16,7 @@ import {
   fileLine,
   type Json,
   type JsonObject,
+  lowerFirst,
   type Message,
   type Model,
   type ModelReply,
@@ -396,6 +397,6 @@ function isPattern(text: string): boolean {
 function issueText(error: z.ZodError): string {
   const [issue] = error.issues;
   if (issue === undefined) return "not understood";
-  const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+  const message = lowerFirst(issue.message);
   return issue.path.length === 0 ? message : `\`${issue.path.join(".")}\` ${message}`;
 }

@@ -6,7 +6,7 @@
  */
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { position, readJson, SURFACES, type Surface } from "@orgate/core";
+import { lowerFirst, position, readJson, SURFACES, type Surface } from "@orgate/core";
 import { type Case, casesSchema, type PolicyFile, type PolicyProblem } from "@orgate/core/gate";
 import type * as z from "zod";
 import type { Draft } from "../draft.ts";
@@ -208,7 +208,7 @@ function issueText(issue: z.core.$ZodIssue): string {
   const [row, ...field] = issue.path;
   const where = typeof row === "number" ? `case ${row + 1}: ` : "";
   if (issue.code === "unrecognized_keys") return `${where}there is no field \`${issue.keys[0] ?? ""}\``;
-  const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
+  const message = lowerFirst(issue.message);
   const missing = issue.code === "invalid_type" && message.endsWith("received undefined");
   return missing
     ? `${where}\`${field.join(".")}\` is missing`

@@ -2,7 +2,7 @@
 import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
 import { shortened } from "@orgate/core/journal/view";
-import { type Change, differencesOf, historyOf, type Rewritten, type Side } from "../agents-diff.ts";
+import { type Change, type Differences, differencesOf, historyOf, type Rewritten, type Side } from "../agents-diff.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { type Cell, count, table } from "../cli/table.ts";
@@ -23,26 +23,30 @@ export const diff: Run = async (given, screen) => {
   const names = [...new Set([...before.agents, ...after.agents].map((one) => one.name))].sort();
   if (agent !== null && !names.includes(agent)) throw new FaultError({ kind: "agent-missing", agent, known: names }); // of nobody nothing differs
   const found = differencesOf(before, after, await pastOf(config), agent);
-  const decides = found.permits.length + found.forbids.length + found.asks.length;
-  const isSame = decides + found.rewritten.length === 0;
+  const isSame = found.permits.length + found.forbids.length + found.asks.length + found.rewritten.length === 0;
   if (given.json) screen.line(JSON.stringify({ same: isSame, ...found }));
-  else {
-    show(screen, "newly permits", "good", found.permits);
-    show(screen, "newly forbids", "bad", found.forbids);
-    show(screen, "newly asks", "warn", found.asks);
-    const { table: tables, boundary, history } = found.tried;
-    tellRewritten(screen, found.rewritten);
-    const what = `${count(tables, "case")} of tables, ${count(boundary, "request")} at turning points, ${count(history, "decision")} of the journal`;
-    const result = isSame
-      ? "nothing is written or decided otherwise: "
-      : decides === 0
-        ? "nothing that was tried is decided otherwise: "
-        : "";
-    screen.line(`${result}${what}, against ${relative(given.cwd, resolve(given.cwd, other)) || "."}`);
-    for (const one of found.cut) screen.line(screen.paint("warn", `there was more to try for ${visible(one)}: look at its rules`));
-  }
+  else tellDifferences(screen, found, `against ${relative(given.cwd, resolve(given.cwd, other)) || "."}`);
   return isSame ? EXIT.success : EXIT.failure;
 };
+
+/** What is decided otherwise, what reads otherwise, and what was tried to find out. */
+export function tellDifferences(screen: Screen, found: Differences, between: string): void {
+  show(screen, "newly permits", "good", found.permits);
+  show(screen, "newly forbids", "bad", found.forbids);
+  show(screen, "newly asks", "warn", found.asks);
+  tellRewritten(screen, found.rewritten);
+  const { table: tables, boundary, history } = found.tried;
+  const what = `${count(tables, "case")} of tables, ${count(boundary, "request")} at turning points, ${count(history, "decision")} of the journal`;
+  const decides = found.permits.length + found.forbids.length + found.asks.length;
+  const result =
+    decides > 0
+      ? ""
+      : found.rewritten.length === 0
+        ? "nothing is written or decided otherwise: "
+        : "nothing that was tried is decided otherwise: ";
+  screen.line(`${result}${what}, ${between}`);
+  for (const one of found.cut) screen.line(screen.paint("warn", `there was more to try for ${visible(one)}: look at its rules`));
+}
 
 async function sideOf(config: Config, given: Given): Promise<Side> {
   const agents = (await loadProjectAgents(config, "wanted", given.env)).agents.map(({ agent }) => agent);
@@ -50,7 +54,7 @@ async function sideOf(config: Config, given: Given): Promise<Side> {
   return { agents, loaded: mustLoad(tryFolder(options)), cases: casesOf(options.place) };
 }
 
-async function pastOf(config: Config): ReturnType<typeof historyOf> {
+export async function pastOf(config: Config): ReturnType<typeof historyOf> {
   if (!hasJournal(config.journal.directory)) return [];
   const look = openLook(config.journal.directory);
   try {

@@ -7,17 +7,20 @@ import { age, type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { NODE } from "../compose.ts";
 import { usage } from "./approvals.ts";
-import { certified, deskOf, looking, personOf, projectOf, writing } from "./project.ts";
+import { certified, deskOf, lookingIfAny, personOf, projectOf, writing } from "./project.ts";
 
-export const grants: Run = (given, screen) =>
-  looking(given, async (look) => {
-    const now = NODE.clock.now();
-    const { grants: all } = await standingOrders(look.journal, now);
-    if (given.json) screen.line(JSON.stringify(all));
-    else if (all.length === 0) screen.line("no answer is remembered");
-    else for (const line of table(HEAD, all.map(rowOf(now)), screen.paint)) screen.line(line);
-    return EXIT.success;
-  });
+export const grants: Run = async (given, screen) => {
+  const now = NODE.clock.now();
+  const all = await lookingIfAny<readonly ListedGrant[]>(
+    given,
+    async (look) => (await standingOrders(look.journal, now)).grants,
+    () => [],
+  );
+  if (given.json) screen.line(JSON.stringify(all));
+  else if (all.length === 0) screen.line("no answer is remembered");
+  else for (const line of table(HEAD, all.map(rowOf(now)), screen.paint)) screen.line(line);
+  return EXIT.success;
+};
 
 const HEAD = ["grant", "agent", "for", "covers", "until", "given by", "given", "instead of"];
 const rowOf =

@@ -4,7 +4,7 @@
  * A40 a list of questions is one look into the index of what waits; only the question that is shown has its session read.
  * A41 what is shown before an answer is all of it: hidden characters escaped, long values folded, nothing left out.
  */
-import { type ApprovalId, approvalId, FaultError, isFault, type Millis, principalName } from "@orgate/core";
+import { type ApprovalId, approvalId, FaultError, type Millis, principalName } from "@orgate/core";
 import type { ListedQuestion } from "@orgate/core/journal";
 import { resourceText } from "@orgate/core/journal/view";
 import { isExpired, type QuestionView, viewQuestion, widestText } from "../approvals.ts";
@@ -14,11 +14,15 @@ import { bell, type Screen } from "../cli/screen.ts";
 import { age, type Cell, table } from "../cli/table.ts";
 import { shortened, visible } from "../cli/visible.ts";
 import { type Look, NODE } from "../compose.ts";
-import { looking, positive } from "./project.ts";
+import { looking, lookingIfAny, positive } from "./project.ts";
 
 export const list: Run = async (given, screen) => {
   const most = positive(given.text("most") ?? "100", "--most");
-  const found = await looking(given, (look) => look.journal.questions({ after: 0, most: most + 1 })).catch(noneYet);
+  const found = await lookingIfAny<readonly ListedQuestion[]>(
+    given,
+    (look) => look.journal.questions({ after: 0, most: most + 1 }),
+    () => [],
+  );
   const now = NODE.clock.now();
   const open = found.slice(0, most);
   if (given.json) {
@@ -51,12 +55,6 @@ const rowOf =
   ];
 const wants = ({ tool, resource }: Pick<ListedQuestion, "tool" | "resource">): string =>
   `${visible(tool)}${resource === null ? "" : ` ${resourceText(resource)}`}`;
-
-/** In a project in which nothing has happened yet there is no journal, and nothing to list. */
-export function noneYet(error: unknown): readonly never[] {
-  if (isFault(error, "journal-unreadable")) return [];
-  throw error;
-}
 
 // one
 

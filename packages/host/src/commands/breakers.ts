@@ -1,5 +1,5 @@
 /** What keeps failing and is left alone: listed, set by hand, reset. */
-import { duration, type Millis, principalName } from "@orgate/core";
+import { breakerSubject, duration, type Millis, principalName } from "@orgate/core";
 import type { BreakerState } from "@orgate/core/journal";
 import { type BreakerView, readBreakers, setBreaker } from "../breakers.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
@@ -8,14 +8,18 @@ import type { Screen } from "../cli/screen.ts";
 import { age, type Cell, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { NODE } from "../compose.ts";
-import { noneYet, usage } from "./approvals.ts";
-import { certified, deskOf, looking, personOf, projectOf, tell, writing } from "./project.ts";
+import { usage } from "./approvals.ts";
+import { certified, deskOf, lookingIfAny, personOf, projectOf, tell, writing } from "./project.ts";
 
 const TONES: Readonly<Record<BreakerState, Tone>> = { closed: "good", open: "bad", "half-open": "warn" };
 
 export const list: Run = async (given, screen) => {
   const now = NODE.clock.now();
-  const all = await looking(given, (look) => readBreakers(look.journal, now)).catch(noneYet);
+  const all = await lookingIfAny(
+    given,
+    (look) => readBreakers(look.journal, now),
+    () => [],
+  );
   if (given.json) screen.line(JSON.stringify(all));
   else if (all.length === 0) screen.line("no breaker has ever opened");
   else for (const line of table(HEAD, all.map(rowOf(now)), screen.paint)) screen.line(line);
@@ -62,7 +66,8 @@ async function change(given: Given, screen: Screen, breaker: string, to: Breaker
   });
   if (given.json) screen.line(JSON.stringify({ breaker, state: to, by: person.name, reason }));
   else screen.line(`${visible(breaker)} is ${screen.paint(TONES[to], to)}${WORDS[to]}`);
-  const [kind, name] = [breaker.slice(0, breaker.indexOf(":")), breaker.slice(breaker.indexOf(":") + 1)];
+  const subject = breakerSubject(breaker);
+  const [kind, name] = [subject.slice(0, subject.indexOf(":")), subject.slice(subject.indexOf(":") + 1)];
   const tools = desk.agents.flatMap((agent) => agent.tools);
   const names = { tool: tools.map((t) => t.name), model: desk.agents.map((a) => a.model), mcp: tools.flatMap((t) => t.server ?? []) };
   const known = kind === "tool" || kind === "model" || kind === "mcp" ? names[kind] : [];

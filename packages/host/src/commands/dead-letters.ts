@@ -9,13 +9,17 @@ import { age, type Cell, count, table } from "../cli/table.ts";
 import { shortened, visible } from "../cli/visible.ts";
 import { type Look, NODE } from "../compose.ts";
 import { allDeadLetters, viewDeadLetter } from "../dead-letters.ts";
-import { noneYet, usage } from "./approvals.ts";
-import { deskOf, looking, personOf, positive } from "./project.ts";
+import { usage } from "./approvals.ts";
+import { deskOf, looking, lookingIfAny, personOf, positive } from "./project.ts";
 import { sendWish } from "./wishes.ts";
 
 export const list: Run = async (given, screen) => {
   const most = positive(given.text("most") ?? "100", "--most");
-  const found = await looking(given, (look) => look.journal.deadLetters({ after: 0, most: most + 1 })).catch(noneYet);
+  const found = await lookingIfAny(
+    given,
+    (look) => look.journal.deadLetters({ after: 0, most: most + 1 }),
+    () => [],
+  );
   const shown = found.slice(0, most);
   if (given.json) {
     screen.line(JSON.stringify(shown));

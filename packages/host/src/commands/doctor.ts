@@ -32,8 +32,9 @@ type Report = Readonly<{
   node: Found;
   project: Found;
   /** By the project's agents: whether the model each one names can be used. */
-  agents: readonly (Named & Readonly<{ model: string }>)[];
-  providers: readonly (Named & Readonly<{ variable: string | null }>)[];
+  agents: readonly (Named & Readonly<{ model: string; models: readonly string[] }>)[];
+  /** `tried`: its answer was seen, or it needs none. A key that is only there may be wrong. */
+  providers: readonly (Named & Readonly<{ variable: string | null; tried: boolean }>)[];
   journal: Found;
   /** T172 manifests that cannot be used, each with its place; their agents are not run, the others are. */
   tools: readonly Named[];
@@ -62,13 +63,15 @@ export const doctor: Run = async (given, screen) => {
     return healthy ? EXIT.success : EXIT.failure;
   }
   const sign = (ok: boolean, bad: "bad" | "dim"): Cell => (ok ? { text: "ok", tone: "good" } : { text: "no", tone: bad });
+  const named = new Set(report.agents.flatMap(({ models }) => models.map((model) => model.split("/")[0] ?? "")));
+  const others = report.providers.filter((provider) => providerRow(provider, named).length === 0).map(({ name }) => name);
   const rows: (readonly Cell[])[] = [
     [sign(report.node.ok, "bad"), "node", report.node.detail],
     [sign(report.project.ok, "bad"), "project", visible(report.project.detail)],
     [sign(report.journal.ok, "bad"), "journal", visible(report.journal.detail)],
     ...report.agents.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "bad"), `agent ${visible(name)}`, visible(detail)]),
     ...report.tools.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "bad"), `tool ${visible(name)}`, visible(detail)]),
-    ...report.providers.map(({ name, ok, detail }): readonly Cell[] => [sign(ok, "dim"), `provider ${name}`, visible(detail)]),
+    ...report.providers.flatMap((provider) => providerRow(provider, named)),
     [
       sign(report.sandbox.ok, "dim"),
       "sandbox",
@@ -76,13 +79,23 @@ export const doctor: Run = async (given, screen) => {
     ],
   ];
   for (const line of table(["", "what", "how it stands"], rows, screen.paint)) screen.line(line);
-  if (!providers.some(({ ok }) => ok)) screen.line(`\n${NO_MODEL}`);
+  if (others.length > 0)
+    screen.line(`\nnot set up, and named by no agent: ${others.join(", ")} (\`orgate models list\` says what each needs)`);
+  if (!providers.some(({ ok }) => ok)) screen.line(NO_MODEL);
   return healthy ? EXIT.success : EXIT.failure;
 };
 
-const OFFLINE = { name: "offline", ok: true, detail: "needs no key and no network", variable: null };
+const OFFLINE = { name: "offline", ok: true, detail: "needs no key and no network", variable: null, tried: true };
 const NO_MODEL =
-  "No provider can be used yet: set the variable of one of them, in the environment or in the project's .env. Meanwhile agents that name no model run on offline/echo.";
+  "Only the offline model can be used so far. For a real one, set its provider's variable, in the environment or in the project's .env, and name it in the agent.";
+
+/** A provider is worth a row where it is set up, or where an agent names it. A key that nobody has tried is not called good. */
+function providerRow({ name, ok, detail, tried }: Report["providers"][number], named: ReadonlySet<string>): readonly (readonly Cell[])[] {
+  if (!ok && !named.has(name)) return [];
+  const sign: Cell = !ok ? { text: "no", tone: "bad" } : tried ? { text: "ok", tone: "good" } : { text: "?", tone: "warn" };
+  const untried = ok && !tried ? "; not tried: `orgate doctor --online` asks the provider" : "";
+  return [[sign, `provider ${name}`, visible(`${detail}${untried}`)]];
+}
 
 function nodeFound(): Found {
   const { node } = process.versions;
@@ -106,26 +119,22 @@ async function agentsIn(config: Config, settings: Settings, providers: readonly 
     const { agents } = await loadProjectAgents(config, "wanted", env);
     return agents.map(({ agent }) => {
       const { name, model, warnings } = agent;
+      const all = [model, ...agent.fallbacks.map((fallback) => fallback.model)];
+      const found = (ok: boolean, detail: string) => ({ name, model, models: all, ok, detail });
       try {
         const [lack] = agent.missingTools;
-        if (lack !== undefined) return { name, model, ok: false, detail: `it is not run: tool \`${lack.tool}\` cannot be used` };
-        const all = [model, ...agent.fallbacks.map((fallback) => fallback.model)];
+        if (lack !== undefined) return found(false, `it is not run: tool \`${lack.tool}\` cannot be used`);
         for (const one of all) modelOf(onModel(agent, one));
         const down = all.flatMap((one) => troubleWith(one, providers));
-        if (down.length > 0) return { name, model, ok: false, detail: down.join("; ") };
+        if (down.length > 0) return found(false, down.join("; "));
         const rest = all.slice(1).map((one) => `then ${one}`);
-        return {
-          name,
-          model,
-          ok: true,
-          detail: [model, ...rest, ...all.flatMap((one) => unlisted(one, providers)), ...warnings].join("; "),
-        };
+        return found(true, [model, ...rest, ...all.flatMap((one) => unlisted(one, providers)), ...warnings].join("; "));
       } catch (error) {
-        return { name, model, ok: false, detail: why(error) };
+        return found(false, why(error));
       }
     });
   } catch (error) {
-    return [{ name: "(all)", model: "", ok: false, detail: why(error) }];
+    return [{ name: "(all)", model: "", models: [], ok: false, detail: why(error) }];
   }
 }
 
@@ -157,10 +166,18 @@ const providersWith = (settings: Settings, online: boolean): Promise<readonly Kn
   Promise.all(
     Object.entries(PROVIDERS).map(async ([name, { key, base, about }]): Promise<Known> => {
       const standing = providerStanding(name, settings);
-      if (standing.kind === "unusable") return { name, ok: false, detail: standing.why, variable: standing.variable, models: null };
+      if (standing.kind === "unusable")
+        return { name, ok: false, detail: standing.why, variable: standing.variable, tried: false, models: null };
       const silent = await silenceAt(standing.base);
       if (silent !== null)
-        return { name, ok: false, detail: `${silent} ($${base.variable} names another)`, variable: base.variable, models: null };
+        return {
+          name,
+          ok: false,
+          detail: `${silent} ($${base.variable} names another)`,
+          variable: base.variable,
+          tried: true,
+          models: null,
+        };
       const asked = online ? await probe(name, standing.base, standing.key) : null;
       const keyed = standing.keyFrom === null ? [] : [`$${key} is set, in ${standing.keyFrom === ".env" ? ".env" : "the environment"}`];
       const at = standing.base === base.usual ? [] : [`at ${standing.base}`];
@@ -170,6 +187,7 @@ const providersWith = (settings: Settings, online: boolean): Promise<readonly Kn
         ok: asked?.ok ?? true,
         detail: [about, ...keyed, ...at, ...answer].join("; "),
         variable: key,
+        tried: asked !== null || standing.keyFrom === null, // without a key, that it answers is all there is to try
         models: asked?.models ?? null,
       };
     }),

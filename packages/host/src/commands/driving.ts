@@ -155,13 +155,12 @@ export function livePrinter(screen: Screen): LivePrinter {
 }
 
 /** What came of it, and the journal's head to keep elsewhere (design §5). */
-export function printResult(given: Given, screen: Screen, head: Head, result: RunResult): number {
+export function printResult(given: Given, screen: Screen, head: Head, result: RunResult, done = result.ending === "completed"): number {
   if (given.json) {
     screen.line(JSON.stringify(result));
     return exitOf(result);
   }
   const { paint } = screen;
-  const done = result.ending === "completed";
   const numbers = [
     count(result.iterations, "iteration"),
     count(result.usage.total, "token"),

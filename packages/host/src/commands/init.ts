@@ -11,6 +11,7 @@ import { conductorFiles, coordinatorFiles, shellFiles, starterPolicies } from ".
 import { isProfile, PROFILE_FACTS, PROFILES, profileFiles } from "../starter/profiles.ts";
 import { FIRST_WORDS, isKind, KINDS, type Kind, type StarterFile, starterFiles } from "../starter/project.ts";
 import { projectOf } from "./looking.ts";
+import { notePrograms } from "./programs-note.ts";
 import { personOf } from "./project.ts";
 
 /** A25 nothing that is there is overwritten: one file in the way, and nothing is written. */
@@ -41,6 +42,7 @@ export const init: Run = async (given, screen) => {
     const next = byName
       ? `cd ${shellWord(where)} && orgate ${run}`
       : nextCommand({ env: given.env, project: where === "" ? null : where }, run);
+    await notePrograms(screen);
     screen.line(`${screen.paint("dim", "next:")} ${next}${more}`);
   }
   return EXIT.success;

@@ -9,74 +9,109 @@ import {
   problemName,
   type Records,
   readExport,
+  type Textless,
   verify as verifyJournal,
 } from "@orgate/core/journal";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { isPublicKey, NODE, proof, rootPublicKey } from "../compose.ts";
-import { looking, projectOf } from "./project.ts";
+import { isPublicKey, type Look, NODE, proof, rootPublicKey } from "../compose.ts";
+import type { Config } from "../config.ts";
+import { lookingIfAny, projectOf } from "./project.ts";
 
 export const verify: Run = async (given, screen) => {
   const [file] = given.args;
   return file === undefined ? ofProject(given, screen) : ofFile(given, screen, file);
 };
 
-const ofProject = (given: Given, screen: Screen): Promise<number> =>
-  looking(given, async (look, config) => {
-    const root = keyOf(given, () => rootPublicKey(config.journal.directory));
-    const total = screen.isAsideTerminal && !given.json ? totalOf(look.records) : 0;
-    const found = verifyJournal({
-      records: look.records,
-      root,
-      ports: proof,
-      head: headGiven(given),
-      progress: bar(screen, total),
-      torn: null,
+const ofProject = async (given: Given, screen: Screen): Promise<number> =>
+  lookingIfAny(
+    given,
+    (look, config) => verifiedIn(look, config, given, screen),
+    () => nothingYet(given, screen),
+  );
+
+/** A project that never ran has nothing to prove; one that should reach a head which was kept elsewhere has lost what it had. */
+function nothingYet(given: Given, screen: Screen): number {
+  if (headGiven(given) !== null)
+    throw new FaultError({
+      kind: "usage",
+      detail: "there is no journal, and a head to compare it with",
+      hint: "look in the project that the head is of, or restore its journal",
     });
-    screen.progress("");
-    const alarms = look.alarms.standing();
-    const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
-    const rows = wrong === undefined ? null : { name: wrong, reason: "it is not what the entries make of it" };
-    const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
-    const { streams, entries, commits, writers, blobs, erased } = found.counts;
-    const counts = [
-      count(entries, "entry", "entries"),
-      count(streams, "stream"),
-      count(commits, "commit"),
-      count(writers, "writer"),
-      count(blobs, "blob"),
-      `${erased} erased`,
-    ];
-    if (given.json)
-      screen.line(
-        JSON.stringify({
-          verified: firstBad === null,
-          counts: found.counts,
-          head: headText(found.head),
-          firstBad,
-          problems: found.problems,
-          stillThere: found.stillThere,
-          alarms,
-        }),
-      );
-    else {
-      screen.line(counts.join(", "));
-      screen.line(`head ${headText(found.head)}`);
-      if (found.stillThere > 0)
-        screen.line(
-          screen.paint(
-            "warn",
-            `${count(found.stillThere, "entry", "entries")} should be erased and still hold content: run \`orgate journal erase\` again`,
-          ),
-        );
-      for (const { what, detail } of alarms)
-        screen.line(screen.paint("warn", `an alarm stands, and the project is read-only: ${visible(what)}: ${visible(detail)}`));
-      printVerdict(screen, firstBad, found.problems.length);
-    }
-    return firstBad === null ? EXIT.success : EXIT.failure;
+  const counts = { streams: 0, entries: 0, commits: 0, writers: 0, blobs: 0, erased: 0 };
+  const none = { verified: true, counts, head: "", firstBad: null, problems: [], stillThere: 0, alarms: [] };
+  screen.line(given.json ? JSON.stringify(none) : "there is no journal yet, and nothing to verify: it begins with the first run");
+  return EXIT.success;
+}
+
+async function verifiedIn(look: Look, config: Config, given: Given, screen: Screen): Promise<number> {
+  const root = keyOf(given, () => rootPublicKey(config.journal.directory));
+  const total = screen.isAsideTerminal && !given.json ? totalOf(look.records) : 0;
+  const found = verifyJournal({
+    records: look.records,
+    root,
+    ports: proof,
+    head: headGiven(given),
+    progress: bar(screen, total),
+    torn: null,
   });
+  screen.progress("");
+  const alarms = look.alarms.standing();
+  const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
+  const rows = wrong === undefined ? null : { name: wrong, reason: "it is not what the entries make of it" };
+  const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
+  const { streams, entries, commits, writers, blobs, erased } = found.counts;
+  const counts = [
+    count(entries, "entry", "entries"),
+    count(streams, "stream"),
+    count(commits, "commit"),
+    count(writers, "writer"),
+    count(blobs, "blob"),
+    `${erased} erased`,
+  ];
+  if (given.json)
+    screen.line(
+      JSON.stringify({
+        verified: firstBad === null,
+        counts: found.counts,
+        head: headText(found.head),
+        firstBad,
+        problems: found.problems,
+        textless: found.textless,
+        stillThere: found.stillThere,
+        alarms,
+      }),
+    );
+  else {
+    screen.line(counts.join(", "));
+    screen.line(`head ${headText(found.head)}`);
+    if (found.stillThere > 0)
+      screen.line(
+        screen.paint(
+          "warn",
+          `${count(found.stillThere, "entry", "entries")} should be erased and still hold content: run \`orgate journal erase\` again`,
+        ),
+      );
+    tellTextless(screen, found.textless);
+    for (const { what, detail } of alarms)
+      screen.line(screen.paint("warn", `an alarm stands, and the project is read-only: ${visible(what)}: ${visible(detail)}`));
+    printVerdict(screen, firstBad, found.problems.length);
+  }
+  return firstBad === null ? EXIT.success : EXIT.failure;
+}
+
+const MOST_NAMED = 3;
+
+/** J381 not bad, and not passed over either. */
+function tellTextless(screen: Screen, textless: readonly Textless[]): void {
+  if (textless.length === 0) return;
+  const named = textless.slice(0, MOST_NAMED).map(({ digest, stream, seq }) => `${digest.slice(0, 12)} (entry ${seq} of ${stream})`);
+  const more = textless.length > MOST_NAMED ? `, and ${textless.length - MOST_NAMED} more` : "";
+  const what = `${count(textless.length, "set of policies has", "sets of policies have")} no text in it: ${named.join(", ")}${more}`;
+  screen.line(screen.paint("warn", `${visible(what)}. It was recorded before texts were stored, or the gate is a program's own code`));
+}
 
 function printVerdict(screen: Screen, firstBad: { readonly name: string; readonly reason: string } | null, problems: number): void {
   if (firstBad === null) screen.line(screen.paint("good", "verified: everything is as it was written"));
@@ -94,14 +129,15 @@ async function ofFile(given: Given, screen: Screen, file: string): Promise<numbe
   const [first] = problems;
   const firstBad = first === undefined ? null : { name: first.line === 0 ? "the file" : `line ${first.line}`, ...first };
   if (given.json) {
-    const { what, stream, torn, counts, head } = read;
-    screen.line(JSON.stringify({ verified: firstBad === null, what, stream, torn, counts, head, firstBad, problems }));
+    const { what, stream, torn, counts, head, textless } = read;
+    screen.line(JSON.stringify({ verified: firstBad === null, what, stream, torn, counts, head, textless, firstBad, problems }));
   } else {
     const { entries, commits, blobs, erased } = read.counts;
     const of = read.what === "session" ? `session ${visible(read.stream ?? "?")}` : "a whole journal";
     screen.line(`${of}: ${count(entries, "entry", "entries")}, ${count(commits, "commit")}, ${count(blobs, "blob")}, ${erased} erased`);
     if (read.head !== null) screen.line(`head ${visible(read.head)}`);
     if (read.torn) screen.line(screen.paint("warn", "the end of the file is missing: what is there was checked"));
+    tellTextless(screen, read.textless);
     printVerdict(screen, firstBad, problems.length);
   }
   return firstBad === null && !read.torn ? EXIT.success : EXIT.failure;

@@ -1,10 +1,11 @@
 import { FaultError, isFault, keyId } from "@orgate/core";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
 import { type Cell, table } from "../cli/table.ts";
-import { personsOf } from "../compose.ts";
+import { type Look, personsOf } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { accessIn, accessOf, give, showAccess } from "./keys-access.ts";
-import { certified, looking, personOf, projectOf, writing } from "./project.ts";
+import { certified, looking, lookingIfAny, personOf, projectOf, writing } from "./project.ts";
 
 export const create: Run = async (given, screen) => {
   if (given.flag("api") && given.flag("link"))
@@ -41,35 +42,46 @@ function projectIfAny(given: Given): Config | null {
 }
 
 export const list: Run = (given, screen) =>
-  looking(given, async (look) => {
-    const ring = look.keys();
-    const root = ring.roots.at(-1);
-    const mine = new Set(ownKeys(given));
-    const keys = [...ring.keys.values()].map((key) => ({
-      ...key,
-      holder: key.of.kind === "root" ? "root" : key.of.kind === "writer" ? `writer ${key.of.writer}` : key.of.name,
-      state: key.withdrawn !== null ? "withdrawn" : key.of.kind === "root" && key.key !== root ? "replaced" : "valid",
-      yours: mine.has(key.key),
-    }));
-    const access = await accessIn(look, given.flag("all"));
-    if (given.json) {
-      screen.line(JSON.stringify([...keys.map(({ of: _, ...key }) => key), ...access.map(accessOf)]));
-      return EXIT.success;
-    }
-    const rows = keys.map((key): readonly Cell[] => [
-      key.key,
-      `${key.holder}${key.yours ? " (you)" : ""}`,
-      { text: key.state, tone: key.state === "valid" ? "good" : "dim" },
-      new Date(key.since).toISOString(),
-      key.publicKey,
-    ]);
-    for (const line of table(["key", "of", "state", "since", "public key"], rows, screen.paint)) screen.line(line);
-    if (access.length > 0) {
-      screen.line("");
-      showAccess(access, screen);
-    }
+  Promise.resolve(
+    lookingIfAny(
+      given,
+      (look) => listIn(look, given, screen),
+      () => {
+        screen.line(given.json ? "[]" : "no key yet: a project's keys are made by its first run");
+        return EXIT.success;
+      },
+    ),
+  );
+
+async function listIn(look: Look, given: Given, screen: Screen): Promise<number> {
+  const ring = look.keys();
+  const root = ring.roots.at(-1);
+  const mine = new Set(ownKeys(given));
+  const keys = [...ring.keys.values()].map((key) => ({
+    ...key,
+    holder: key.of.kind === "root" ? "root" : key.of.kind === "writer" ? `writer ${key.of.writer}` : key.of.name,
+    state: key.withdrawn !== null ? "withdrawn" : key.of.kind === "root" && key.key !== root ? "replaced" : "valid",
+    yours: mine.has(key.key),
+  }));
+  const access = await accessIn(look, given.flag("all"));
+  if (given.json) {
+    screen.line(JSON.stringify([...keys.map(({ of: _, ...key }) => key), ...access.map(accessOf)]));
     return EXIT.success;
-  });
+  }
+  const rows = keys.map((key): readonly Cell[] => [
+    key.key,
+    `${key.holder}${key.yours ? " (you)" : ""}`,
+    { text: key.state, tone: key.state === "valid" ? "good" : "dim" },
+    new Date(key.since).toISOString(),
+    key.publicKey,
+  ]);
+  for (const line of table(["key", "of", "state", "since", "public key"], rows, screen.paint)) screen.line(line);
+  if (access.length > 0) {
+    screen.line("");
+    showAccess(access, screen);
+  }
+  return EXIT.success;
+}
 
 /** A broken key of one's own is no reason not to see the others'. */
 function ownKeys(given: Given): readonly string[] {

@@ -6,8 +6,8 @@ import { age, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { NODE } from "../compose.ts";
 import { editKnown } from "../known.ts";
-import { noneYet, usage } from "./approvals.ts";
-import { certified, deskOf, looking, personOf, projectOf, writing } from "./project.ts";
+import { usage } from "./approvals.ts";
+import { certified, deskOf, lookingIfAny, personOf, projectOf, writing } from "./project.ts";
 
 const PAGE = 500;
 
@@ -15,14 +15,18 @@ export const list: Run = async (given, screen) => {
   const set = given.args[0] ?? null;
   const now = NODE.clock.now();
   const all: KnownValue[] = [];
-  await looking(given, async ({ journal }) => {
-    for (let after: KnownValue | null = null; ; ) {
-      const page: readonly KnownValue[] = await journal.known({ set, after, most: PAGE });
-      all.push(...page);
-      after = page.at(-1) ?? null;
-      if (after === null || page.length < PAGE) return all;
-    }
-  }).catch(noneYet);
+  await lookingIfAny(
+    given,
+    async ({ journal }) => {
+      for (let after: KnownValue | null = null; ; ) {
+        const page: readonly KnownValue[] = await journal.known({ set, after, most: PAGE });
+        all.push(...page);
+        after = page.at(-1) ?? null;
+        if (after === null || page.length < PAGE) return all;
+      }
+    },
+    () => [],
+  );
   if (given.json) screen.line(JSON.stringify(all));
   else if (all.length === 0) screen.line(set === null ? "nothing is known yet" : `nothing is in ${visible(set)}`);
   else {

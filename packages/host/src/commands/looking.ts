@@ -1,4 +1,6 @@
 /** What commands need that only look: the project, its journal, the session that was meant. What drives one is in `project.ts`, which is far more to load (R16). */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Journal, SessionSummary } from "@orgate/core/journal";
 import { FaultError, isSessionId, type SessionId } from "@orgate/core/vocab";
 import type { Given } from "../cli/command.ts";
@@ -19,9 +21,17 @@ export async function looking<T>(given: Given, work: (look: Look, config: Config
   }
 }
 
-/** The same where there may be nothing to look at yet: a project's journal begins with its first run. */
-export const lookingIfAny = <T>(given: Given, work: (look: Look) => Promise<T>, none: () => T): Promise<T> | T =>
-  hasJournal(projectOf(given).journal.directory) ? looking(given, work) : none();
+/**
+ * The same where there may be nothing to look at yet: a project's journal begins with its first run. A journal that is gone while its keys are
+ * there is no empty one: `looking` then fails and says so.
+ */
+export const lookingIfAny = <T>(given: Given, work: (look: Look, config: Config) => Promise<T>, none: () => T): Promise<T> | T => {
+  const { directory } = projectOf(given).journal;
+  return hasJournal(directory) || hasKeys(directory) ? looking(given, work) : none();
+};
+
+/** Whether this project ever signed anything. */
+const hasKeys = (directory: string): boolean => existsSync(join(directory, "keys"));
 
 /** Beside the result: on stderr, as JSON where JSON was asked for. */
 export function tell(given: Given, screen: Screen, text: string): void {

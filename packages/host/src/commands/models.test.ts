@@ -54,6 +54,7 @@ describe("M53 M56 what is there to use", () => {
         {
           name: "claude",
           model: "anthropic/claude-sonnet-4-5",
+          models: ["anthropic/claude-sonnet-4-5"],
           ok: false,
           detail: expect.stringContaining("$ANTHROPIC_API_KEY is not set"),
         },
@@ -61,16 +62,41 @@ describe("M53 M56 what is there to use", () => {
         expect.objectContaining({ name: "desk", ok: true, model: "offline/desk" }),
       ]),
       providers: expect.arrayContaining([
-        { name: "anthropic", ok: false, detail: expect.any(String), variable: "ANTHROPIC_API_KEY" },
+        { name: "anthropic", ok: false, tried: false, detail: expect.any(String), variable: "ANTHROPIC_API_KEY" },
         expect.objectContaining({ name: "offline", ok: true }),
-        { name: "ollama", ok: false, detail: expect.stringContaining("nobody listens at"), variable: "OLLAMA_BASE_URL" },
+        { name: "ollama", ok: false, tried: true, detail: expect.stringContaining("nobody listens at"), variable: "OLLAMA_BASE_URL" },
       ]),
     });
     desk.write(".env", "ANTHROPIC_API_KEY=canary-in-dot-env\n");
     const well = await desk.orgate("doctor");
     expect(well).toMatchObject({ code: 0, stderr: "" }); // no agent is on a model that is not there
-    expect(well.stdout).toMatch(/ok\s+provider anthropic\s+.*\$ANTHROPIC_API_KEY is set, in \.env/);
+    expect(well.stdout).toMatch(/\?\s+provider anthropic\s+.*\$ANTHROPIC_API_KEY is set, in \.env; not tried: `orgate doctor --online`/);
     expect(well.stdout).not.toContain("canary");
+  });
+
+  test("M520 doctor has no row for a provider that is not set up and that no agent names: one line names them all", async () => {
+    const desk = deskWith({ plain: agent("plain", "") });
+    const { code, stdout } = await desk.within({ OLLAMA_BASE_URL: "http://127.0.0.1:9" }, ["doctor"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/ok\s+provider offline/);
+    expect(stdout).not.toMatch(/provider (anthropic|openai|google|ollama)/);
+    expect(stdout).toMatch(/not set up, and named by no agent: .*anthropic.*ollama/);
+  });
+
+  test("T520 where no sandbox works, init, tools list and up --check say so and what to do", async () => {
+    const desk = deskWith({ clerk: agent("clerk", 'tools = ["say"]') });
+    desk.write(
+      "tools/say.clad.toml",
+      '[tool]\nname = "say"\nversion = "1.0.0"\nbinary = "echo"\ndescription = "Says."\n\n[command]\ntemplate = "echo hi"\n',
+    );
+    const bare = { PATH: "/nowhere" };
+    const note = /tools cannot run programs on this machine: bubblewrap is not installed; install it: `apt install bubblewrap`/;
+    expect((await desk.start(["init", "new", "--yes"], undefined, bare).ended).stdout).toMatch(note);
+    expect((await desk.start(["tools", "list"], undefined, bare).ended).stdout).toMatch(note);
+    expect((await desk.start(["up", "--check"], undefined, bare).ended).stdout).toMatch(note);
+    expect(JSON.parse((await desk.start(["up", "--check", "--json"], undefined, bare).ended).stdout)).toMatchObject({
+      warnings: [expect.stringMatching(note)],
+    });
   });
 
   test("T100 doctor says that programs can be run and who holds their limits, or why not and what to do", {
@@ -160,7 +186,7 @@ describe("M130 whether somebody is there", () => {
     expect(told.stdout).toMatch(
       /no\s+agent local\s+ollama\/llama3\.3: nobody listens at http:\/\/127\.0\.0\.1:9\/v1: is the server running/,
     );
-    expect(told.stdout).toContain("No provider can be used yet: set the variable of one of them");
+    expect(told.stdout).toContain("Only the offline model can be used so far.");
     const url = await serving((response) => response.end());
     expect((await desk.within({ OLLAMA_BASE_URL: url }, ["doctor"])).code).toBe(0);
   });

@@ -1,8 +1,6 @@
 /**
- * The one way a person changes policies on record: validated, gated as `edit-policy`, shown as a difference, journalled, then put in place.
- *
- * G40 a candidate that does not load, or that the person may not apply by the policies in force, changes nothing, and the refusal is journalled.
- *     It is read once: what was checked is what is put in place, whatever happens to the folder meanwhile.
+ * The one way a person changes policies on record: validated, gated as `edit-policy`, shown as a difference, journalled, then put in place (G40).
+ * A381 an earlier set is applied again like any other: `--set DIGEST` takes its texts from the journal.
  */
 import { basename, resolve } from "node:path";
 import { FaultError, type FileChange, type Principal } from "@orgate/core";
@@ -11,64 +9,57 @@ import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
 import { count } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
-import { mendPolicies, NODE, type PolicyFolder, readPolicyFolder, stagePolicies } from "../compose.ts";
-import { digestsOf, mustLoad, type PolicyProblem, tryRead } from "../policies.ts";
-import { changesBetween, deniedFor, folderOf, surfacesOf, textsOf } from "../policy-changes.ts";
-import { recordApplied, recordRefused } from "../policy-record.ts";
+import { NODE, readPolicyFolder } from "../compose.ts";
+import type { Config } from "../config.ts";
+import { applyChange, planChange, readFiles, textsOf } from "../policy-changes.ts";
+import { appliable, findSet, readSet } from "../policy-history.ts";
 import { optionsOf, printProblem } from "./policy.ts";
-import { certified, personOf, projectOf, writing } from "./project.ts";
+import { certified, looking, personOf, projectOf, writing } from "./project.ts";
 
 export const apply: Run = async (given, screen) => {
   const config = projectOf(given);
-  mendPolicies(config.root);
   const options = await optionsOf(config, given.env);
-  const folder = resolve(given.cwd, given.args[0] ?? "");
-  const candidatePlace = { folder, label: basename(folder), within: folder }; // no path of this machine goes into the journal
-  if (folder === config.policies) throw usage("that is the folder of policies itself", "name the folder that is to replace it");
-  const present = readPolicyFolder(options.place);
-  const inForce = mustLoad(tryRead(present, options)); // by these it is decided who may
-  const now = folderOf(present);
-  const read = readPolicyFolder(candidatePlace); // once: what is checked is what is put in place
-  const loading = tryRead(read, { ...options, place: candidatePlace });
+  const candidate = await candidateOf(given, config);
   const person = personOf(given, screen);
   const by: Principal = { kind: "user", id: person.name };
+  const reason = given.text("reason")?.trim() ?? "";
 
   return writing(config, async (place) => {
     await certified(given, screen, place, person);
     const where = { journal: place.store.journal, now: NODE.clock.now };
-    const refuse = async (problems: readonly [PolicyProblem, ...PolicyProblem[]], files: Parameters<typeof recordRefused>[2]["files"]) => {
-      await recordRefused(where, by, { problems, files });
-      if (!given.json && problems.length > 1) for (const problem of problems.slice(1)) printProblem(screen, "bad", problem);
-      throw new FaultError({ kind: "policies-refused", problems });
-    };
-    if (loading.kind === "none") mustLoad(loading);
-    if (loading.kind === "refused") return refuse(loading.problems, loading.files);
-    const next = folderOf(read);
-    const { filesDigest } = digestsOf(next);
-    const changes = changesBetween(now, next);
-    const denied = deniedFor(inForce, person.name, surfacesOf(changes));
-    if (denied !== null) return refuse([{ file: candidatePlace.label, line: 1, column: 1, ...denied }], filesDigest);
-    if (given.flag("dry-run") || changes.length === 0) {
-      if (!given.json) show(screen, now, next, changes);
-      return told(given, screen, { changes, filesDigest, applied: false });
+    const plan = await planChange(where, options, candidate, { by, user: person.name });
+    if (plan.kind !== "change") {
+      if (!given.json) for (const problem of plan.problems.slice(1)) printProblem(screen, "bad", problem);
+      throw new FaultError({ kind: "policies-refused", problems: plan.problems });
     }
-    const staged = stagePolicies(
-      config.root,
-      [...next.policies, ...next.tables].map(({ below, text }) => ({ below, text })),
-    );
-    try {
-      if (!given.json) show(screen, now, next, changes);
-      await recordApplied(where, by, { files: filesDigest, before: inForce.filesDigest, changes });
-      staged.swap();
-    } finally {
-      staged.drop();
-    }
-    return told(given, screen, { changes, filesDigest, applied: true });
+    const show = () => (given.json ? undefined : showChanges(screen, textsOf(plan.now), textsOf(plan.next), plan.changes));
+    const applied = !given.flag("dry-run") && plan.changes.length > 0;
+    if (applied) await applyChange(where, config.root, plan, { by, reason, show });
+    else show();
+    return told(given, screen, { changes: plan.changes, filesDigest: plan.files, applied });
   });
 };
 
-function show(screen: Screen, before: PolicyFolder, after: PolicyFolder, changes: readonly FileChange[]): void {
-  const [old, next] = [textsOf(before), textsOf(after)];
+/** Read once: what is checked is what is put in place. */
+async function candidateOf(given: Given, config: Config): Promise<ReturnType<typeof readFiles>> {
+  const [dir] = given.args;
+  const set = given.text("set");
+  if ((dir === undefined) === (set === null))
+    throw usage("it takes either a folder or --set", "`orgate policy apply DIR`, or `orgate policy apply --set DIGEST`");
+  if (set !== null)
+    return looking(given, async ({ journal }) => {
+      const known = await findSet(journal, set);
+      return readFiles(appliable(await readSet(journal, known)), `set ${known.files.slice(0, 12)}`);
+    });
+  const folder = resolve(given.cwd, dir ?? "");
+  if (folder === config.policies) throw usage("that is the folder of policies itself", "name the folder that is to replace it");
+  const place = { folder, label: basename(folder), within: folder }; // no path of this machine goes into the journal
+  return { place, read: readPolicyFolder(place) };
+}
+
+type Texts = ReadonlyMap<string, string>;
+
+export function showChanges(screen: Screen, old: Texts, next: Texts, changes: readonly FileChange[]): void {
   for (const { path, change } of changes) {
     screen.line(screen.paint("strong", `${change} ${visible(path)}`));
     for (const line of withContext(diffLines(old.get(path) ?? "", next.get(path) ?? ""), 2)) {

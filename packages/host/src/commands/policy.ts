@@ -6,6 +6,7 @@ import {
   type Facts,
   FaultError,
   type Journal,
+  lowerFirst,
   readJson,
   type SessionId,
   type UserAct,
@@ -20,6 +21,7 @@ import { openLook } from "../compose.ts";
 import type { Config } from "../config.ts";
 import { decisionsOf, type PastDecision } from "../past-decisions.ts";
 import { mustLoad, type PolicyOptions, type PolicyProblem, policyPlace, tryFolder } from "../policies.ts";
+import { type DecidedUnder, rulesThen } from "../policy-history.ts";
 import { problemLine } from "../policy-record.ts";
 import { loadProjectAgents } from "../project-agents.ts";
 import type { Env } from "../secrets.ts";
@@ -164,7 +166,8 @@ export const explain: Run = async (given, screen) => {
       JSON.stringify({
         what: question.what,
         decision,
-        recorded: past,
+        recorded: past?.decision ?? null,
+        under: past?.under ?? null,
         reads: explained.reads,
         considered: considered.map(({ policy, part, why }) => ({ ...brief(policy), part, why })),
         outOfScope: others.map(({ policy, why }) => ({ ...brief(policy), why })),
@@ -174,7 +177,10 @@ export const explain: Run = async (given, screen) => {
   }
   screen.line(`${paintVerdict(screen, decision.verdict)} ${visible(question.what)}`);
   for (const line of reasons(decision.verdict)) screen.line(`  ${visible(line)}`);
-  if (past !== null) for (const line of comparison(past, decision)) screen.line(`  ${visible(line)}`);
+  if (past !== null) {
+    for (const line of comparison(past.decision, decision)) screen.line(`  ${visible(line)}`);
+    tellThen(screen, past.under);
+  }
   screen.line(`${screen.paint("dim", "slice")} ${decision.slice.slice(0, 12)} reads ${explained.reads.join(", ") || "nothing"}`);
   for (const [path, value] of Object.entries(decision.read)) screen.line(`  ${visible(`${path} = ${JSON.stringify(value)}`)}`);
   const rows = [
@@ -194,6 +200,16 @@ export const explain: Run = async (given, screen) => {
   for (const line of table(["policy", "effect", "part", "where"], rows, screen.paint)) screen.line(line);
   return EXIT.success;
 };
+
+/** A383 what a rule said when it decided, whatever it says now. */
+function tellThen(screen: Screen, under: DecidedUnder | null): void {
+  if (under === null) return;
+  screen.line(`${screen.paint("dim", "then")} set ${under.set.slice(0, 12)}: \`orgate policy show ${under.set.slice(0, 12)}\``);
+  for (const { policy, path, line, text } of under.rules) {
+    screen.line(`  ${visible(path === null ? `${policy}: its text was not stored` : `${path}:${line}`)}`);
+    for (const one of text?.split("\n") ?? []) screen.line(`    ${visible(one)}`);
+  }
+}
 
 function comparison(past: Decision, now: Decision): readonly string[] {
   const line = `recorded: ${past.verdict.kind}${past.verdict.because.length === 0 ? "" : ` by ${past.verdict.because.join(", ")}`}`;
@@ -257,8 +273,10 @@ function entityIds(scope: LoadedPolicy["json"]["action"]): readonly unknown[] {
 
 // ── what is asked ──
 
+/** A decision of the journal, with the set it was made under and the rules that decided, as they stood then. */
+type Past = Readonly<{ decision: Decision; under: DecidedUnder | null }>;
 type Asked = Readonly<
-  | { kind: "agent"; gate: CedarGate; action: Action; facts: Facts; refused: Verdict | null; what: string; past: Decision | null }
+  | { kind: "agent"; gate: CedarGate; action: Action; facts: Facts; refused: Verdict | null; what: string; past: Past | null }
   | { kind: "user"; gate: CedarGate; user: string; act: UserAct; what: string }
 >;
 
@@ -276,7 +294,7 @@ async function asked(given: Given): Promise<Asked> {
   const read = caseSchema.safeParse(caseOf(given));
   if (!read.success) {
     const [issue] = read.error.issues;
-    throw usage(`--${issue?.path.join(".") ?? ""}: ${(issue?.message ?? "").toLowerCase()}`, "`orgate policy eval --help` shows examples");
+    throw usage(`--${issue?.path.join(".") ?? ""}: ${lowerFirst(issue?.message ?? "")}`, "`orgate policy eval --help` shows examples");
   }
   const loaded = mustLoad(tryFolder(await optionsOf(config, given.env)));
   const c = read.data;
@@ -361,7 +379,8 @@ async function recorded(given: Given, text: string): Promise<Asked> {
     if (found === null) throw usage(`session \`${session}\` has no decision on \`${wanted}\``, "`orgate sessions show` names its calls");
     const { decided: event, facts } = found;
     const loaded = mustLoad(tryFolder(await optionsOf(config, given.env)));
-    const past: Decision = { verdict: event.verdict, slice: event.slice, read: event.read, shadow: event.shadow };
+    const decision: Decision = { verdict: event.verdict, slice: event.slice, read: event.read, shadow: event.shadow };
+    const past = { decision, under: await rulesThen(look.journal, session, wanted) };
     const what = `${wanted} of ${session}`;
     return { kind: "agent", gate: loaded.gateFor(facts.surface), action: event.action, facts, refused: null, what, past };
   } finally {

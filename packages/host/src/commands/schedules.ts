@@ -1,5 +1,5 @@
 /** Schedules: looked at, added, paused, resumed, fired by hand. `orgate up` is what fires them at their times. */
-import { type FaultError, isFault, millis, type ScheduleSpec, type SessionId, seq } from "@orgate/core";
+import { type FaultError, isFault, lowerFirst, millis, type ScheduleSpec, type SessionId, seq } from "@orgate/core";
 import { justDeclared, type StandingSchedule } from "@orgate/core/journal";
 import { scheduleLine, timeText, whenText } from "@orgate/core/journal/view";
 import { mayAct } from "../approvals.ts";
@@ -219,10 +219,7 @@ function specGiven(given: Given, owner: string): ScheduleSpec {
   if (!read.success) {
     const [issue] = read.error.issues;
     const option = issue?.path.join(".") ?? "";
-    throw usage(
-      `--${option}: ${issue?.message.replace(/^[A-Z]/, (c) => c.toLowerCase()) ?? "not understood"}`,
-      "`orgate schedules add --help` has every option",
-    );
+    throw usage(`--${option}: ${lowerFirst(issue?.message ?? "not understood")}`, "`orgate schedules add --help` has every option");
   }
   return specOf(read.data, owner, openCalendar());
 }

@@ -117,7 +117,29 @@ describe("tools", () => {
       'permit(principal, action in [Action::"model", Action::"respond"], resource);\npermit(principal is User, action, resource);\n',
     );
     const ran = await other.orgate("tools", "run", "say", "--arg", "text=hello", "--json");
-    expect(JSON.parse(ran.stdout)).toMatchObject({ calls: 0, output: expect.stringContaining("no policy permits") });
+    expect(JSON.parse(ran.stdout)).toMatchObject({
+      calls: 0,
+      output: expect.stringContaining("no policy permits"),
+      call: { outcome: "denied" },
+    });
+    expect(ran.code).toBe(1);
+    const told = await other.orgate("tools", "run", "say", "--arg", "text=hello");
+    expect([told.code, told.stdout]).toEqual([1, expect.stringMatching(/\nThe call was denied: nothing was run\. .*no policy permits/)]);
+    expect(told.stdout).not.toContain("The agent answered.");
+    expect(told.stdout).toContain("orgate policy explain --session s_");
+  });
+
+  test("T380 `tools run` exits 1 and says what happened when the tool failed", { tags: ["sandbox"] }, async () => {
+    const other = shop();
+    other.write("tools/say.clad.toml", ECHO.replaceAll("echo", "false"));
+    const ran = await other.orgate("tools", "run", "say", "--arg", "text=hello");
+    expect([ran.code, ran.stdout]).toEqual([1, expect.stringMatching(/\nThe tool failed\. /)]);
+    expect(ran.stdout).not.toContain("The agent answered.");
+    const json = await other.orgate("tools", "run", "say", "--arg", "text=hello", "--json");
+    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([1, { call: { outcome: "failed" } }]);
+    other.write("tools/say.clad.toml", ECHO);
+    const good = await other.orgate("tools", "run", "say", "--arg", "text=hello");
+    expect([good.code, good.stdout]).toEqual([0, expect.stringContaining("\nThe tool was run.")]);
   });
 
   test("T44 T65 a manifest with human_approval asks, and runs once a person has said yes", { tags: ["sandbox"] }, async () => {
@@ -162,7 +184,7 @@ test("T68 an MCP manifest calls a real server of the project, once its tools wer
     "tools/say.clad.toml",
     '[tool]\nname = "say"\nversion = "1"\ndescription = "Says it."\n[args.text]\ntype = "string"\nrequired = true\n[mcp]\nserver = "all"\ntool = "echo"\n[mcp.field_map]\ntext = "message"\n',
   );
-  const early = (await desk.json("tools", "run", "say", "--arg", "text=hello")) as Ran;
+  const early = JSON.parse((await desk.orgate("tools", "run", "say", "--arg", "text=hello", "--json")).stdout) as Ran;
   expect(early.output).toContain("no MCP server `all` that was accepted");
   await desk.json("mcp", "trust", "all");
   const ran = (await desk.json("tools", "run", "say", "--arg", "text=hello there")) as Ran;

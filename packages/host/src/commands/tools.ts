@@ -5,9 +5,22 @@
  */
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { type Agent, FaultError, type Json, type JsonObject, type Tool } from "@orgate/core";
+import type { RunResult } from "@orgate/core";
+import {
+  type Agent,
+  FaultError,
+  type Journal,
+  type Json,
+  type JsonObject,
+  type Outcome,
+  type SessionId,
+  seq,
+  type Tool,
+} from "@orgate/core";
 import type { Contract } from "@orgate/core/contracts";
+import type { Head } from "@orgate/core/journal";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
+import type { Screen } from "../cli/screen.ts";
 import { type Cell, count, table } from "../cli/table.ts";
 import { visible } from "../cli/visible.ts";
 import { type FileProblem, type ManifestFile, readManifest } from "../compose.ts";
@@ -16,6 +29,7 @@ import { loadProjectAgents, manifestsOf } from "../project-agents.ts";
 import { problemFault } from "../project-manifests.ts";
 import { starterManifest } from "../starter/manifest.ts";
 import { driven, printResult, withRuntime } from "./driving.ts";
+import { notePrograms } from "./programs-note.ts";
 import { certified, deskOf, personOf, projectOf } from "./project.ts";
 
 type Listed = Readonly<{
@@ -73,6 +87,7 @@ export const list: Run = async (given, screen) => {
       r.agents.join(", ") || { text: "no agent", tone: "dim" },
     ]);
     for (const line of table(["tool", "risk", "effects", "sandbox", "from", "used by"], cells, screen.paint)) screen.line(line);
+    if (rows.some(({ sandbox }) => sandbox !== null)) await notePrograms(screen);
   }
   return EXIT.success;
 };
@@ -287,11 +302,47 @@ export const run: Run = async (given, screen) => {
       const result = await driven(given, screen, (options) =>
         runtime.run(agent.name, `orgate tools run ${name} ${JSON.stringify(args)}`, options),
       );
-      return printResult(given, screen, runtime.inspect.head(), result);
+      const end = await callEnd(runtime.place.store.journal, result.session);
+      return printCall(given, screen, runtime.inspect.head(), { ...result, call: end });
     },
     () => operatorModel(name, args),
   );
 };
+
+type CallEnd = Readonly<{ outcome: "done" | "failed" | "unknown" | "denied" | "not made"; detail: string | null }>;
+
+/** T380 the turn that carries the call completes whatever becomes of it: what the command answers for is the call. */
+async function callEnd(journal: Pick<Journal, "read">, session: SessionId): Promise<CallEnd> {
+  let end: CallEnd = { outcome: "not made", detail: null };
+  for (const { event: e } of await journal.read(session, seq(0), 1_000)) {
+    if (e.kind === "gate.decided" && e.action.kind === "call" && e.verdict.kind === "deny")
+      end = { outcome: "denied", detail: e.verdict.reason };
+    else if (e.kind === "act.ended") end = { outcome: e.outcome.kind, detail: detailOf(e.outcome) };
+  }
+  return end;
+}
+
+function detailOf(outcome: Outcome): string | null {
+  if (outcome.kind === "done") return null;
+  return outcome.kind === "failed" ? outcome.error : outcome.detail;
+}
+
+const SENTENCES = {
+  done: "The tool was run.",
+  failed: "The tool failed.",
+  unknown: "Nobody knows whether the tool took effect.",
+  denied: "The call was denied: nothing was run.",
+  "not made": "The call was not made.",
+} as const;
+
+function printCall(given: Given, screen: Screen, head: Head, result: RunResult & Readonly<{ call: CallEnd }>): number {
+  if (result.ending !== "completed") return printResult(given, screen, head, result); // it waits, or the turn says itself what went wrong
+  const { outcome, detail } = result.call;
+  const next =
+    outcome === "denied" ? `orgate policy explain --session ${result.session} --call 1.0` : `orgate journal evidence ${result.session}/1.0`;
+  printResult(given, screen, head, { ...result, sentence: SENTENCES[outcome], detail, next: `\`${next}\`` }, outcome === "done");
+  return outcome === "done" ? EXIT.success : EXIT.failure;
+}
 
 function agentFor(agents: readonly Agent[], tool: string, wanted: string | null): Agent {
   const able = agents.filter((agent) => agent.tools.some((t) => t.name === tool));

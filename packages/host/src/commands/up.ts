@@ -5,7 +5,7 @@
  * W171 `--check` loads all that the server would, says what is wrong and where, and opens nothing.
  * W86 the first SIGTERM or SIGINT lets turns finish or parks them and closes with a reason; the second leaves at once, which loses nothing (rule 3).
  */
-import { FaultError } from "@orgate/core";
+import { type Agent, FaultError } from "@orgate/core";
 import { hasSignedIn } from "../access-book.ts";
 import { EXIT, type Given, type Run } from "../cli/command.ts";
 import type { Screen } from "../cli/screen.ts";
@@ -18,6 +18,7 @@ import type { Policies } from "../policies.ts";
 import { watchPolicies } from "../policy-record.ts";
 import { hookSecretsIn } from "../schedules/webhook-secrets.ts";
 import { tellReload } from "./driving.ts";
+import { whyProgramsFail } from "./programs-note.ts";
 import { personOf, positive, projectOf } from "./project.ts";
 import { declaredIn, loadedFor, openServing } from "./serving.ts";
 
@@ -31,7 +32,7 @@ export const up: Run = async (given, screen) => {
   if (given.flag("check")) {
     await loaded.project.mcp?.hub.close();
     await hookSecretsIn(config.journal.directory, declared.webhooks, given.env, () => {}); // `dev` ends a server for one that starts
-    return would(given, screen, loaded.agents.length, loaded.gate);
+    return would(given, screen, loaded.agents, loaded.gate);
   }
   const served = await openServing(given, screen, { loaded, person, declared, host, port, log });
   const { at, identity } = served;
@@ -80,10 +81,16 @@ function logOf(given: Given, screen: Screen): Log {
 }
 const LEVELS: readonly Level[] = ["debug", "info", "warn", "error"];
 
-function would(given: Given, screen: Screen, agents: number, gate: Policies): number {
+async function would(given: Given, screen: Screen, agents: readonly Agent[], gate: Policies): Promise<number> {
   const { digest } = gate.current();
-  if (given.json) screen.line(JSON.stringify({ loads: true, agents, policies: digest }));
-  else screen.line(`it loads: ${count(agents, "agent")}, policies ${digest.slice(0, 12)}`);
+  const runsPrograms = agents.some(({ tools }) => tools.some(({ sandbox }) => sandbox !== null));
+  const warning = runsPrograms ? await whyProgramsFail() : null;
+  if (given.json)
+    screen.line(JSON.stringify({ loads: true, agents: agents.length, policies: digest, warnings: warning === null ? [] : [warning] }));
+  else {
+    screen.line(`it loads: ${count(agents.length, "agent")}, policies ${digest.slice(0, 12)}`);
+    if (warning !== null) screen.line(`${screen.paint("warn", "!")} ${warning}`);
+  }
   return EXIT.success;
 }
 

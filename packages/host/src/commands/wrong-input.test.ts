@@ -119,3 +119,29 @@ describe("wrong input", () => {
     expect([verified.code, verified.stdout.includes(`of \`${session}\` is bad`)]).toEqual([1, true]);
   });
 });
+
+test("A521 in a project that never ran, what lists says that there is nothing, and so does verifying; a journal that is gone is no empty one", async () => {
+  const desk = newDesk();
+  for (const words of [
+    ["approvals", "grants"],
+    ["keys", "list"],
+    ["approvals", "list"],
+    ["sessions", "list"],
+  ])
+    expect([words, await desk.json(...words)]).toEqual([words, []]);
+  expect(await desk.json("journal", "verify")).toMatchObject({ verified: true, counts: { entries: 0 } });
+  expect((await desk.orgate("journal", "verify")).stdout).toContain("there is no journal yet, and nothing to verify");
+  const head = `w1@1:${"0".repeat(64)}`;
+  expectRefusal(await desk.orgate("journal", "verify", "--head", head), 2, "there is no journal, and a head to compare it with");
+  await desk.json("run", "desk", "--input", "read");
+  const state = join(desk.root, ".orgate");
+  for (const name of readdirSync(state).filter((name) => name.startsWith("journal.db"))) rmSync(join(state, name));
+  for (const words of [
+    ["approvals", "grants"],
+    ["approvals", "list"],
+    ["keys", "list"],
+    ["journal", "verify"],
+    ["sessions", "list"],
+  ])
+    expect([words, (await desk.orgate(...words)).code]).toEqual([words, 1]);
+});

@@ -138,10 +138,11 @@ const BODIES: Partial<Record<RouteName, (of: Things) => unknown>> = {
   steer: () => ({ text: "look" }),
   chooseModel: () => ({ model: "offline/echo" }),
   answer: () => ({ digest: "0".repeat(64), answer: { kind: "approve" } }),
+  revoke: () => ({ reason: "a" }),
   resolve: () => ({ as: "happened" }),
-  setBreaker: () => ({ breaker: "tool:look", to: "open" }),
-  halt: () => ({ scope: "all" }),
-  resumeWork: () => ({ scope: "all" }),
+  setBreaker: () => ({ breaker: "tool:look", to: "open", reason: "a" }),
+  halt: () => ({ scope: "all", reason: "a" }),
+  resumeWork: () => ({ scope: "all", reason: "a" }),
   checkPolicies: () => ({ files: [] }),
   applyPolicies: () => ({ files: [] }),
   addSchedule: ({ agent }) => ({ schedule: "another", agent, cron: "0 2 * * *" }),
@@ -153,7 +154,11 @@ type Sent = Readonly<{ status: number; reached: readonly RouteName[] }>;
 async function send(name: RouteName, of: Things, headers: Readonly<Record<string, string>>): Promise<Sent> {
   const { method, path } = ROUTES[name];
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
-    key === "seq" ? "1" : of[key === "session" && path.includes("{call}") ? "stuck" : (key as keyof Things)],
+    key === "seq"
+      ? "1"
+      : key === "digest"
+        ? "0".repeat(64)
+        : of[key === "session" && path.includes("{call}") ? "stuck" : (key as keyof Things)],
   );
   const takesBody = method === "POST" && !BARE.has(name);
   const response = await fetch(`${at.url}/api/v1${filled}${name === "usage" ? "?from=0&to=1" : ""}`, {

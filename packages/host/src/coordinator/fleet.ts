@@ -6,9 +6,9 @@
  *      how it ended. No input, no argument, no result, no answer: those are read in the session itself.
  * W144 every list says how many there are in it and whether there is more; no answer grows with the journal.
  */
-import type { Agent, Entry, Journal, Json, JsonObject, SessionId } from "@orgate/core";
+import { type Agent, count, type Entry, type Journal, type Json, type JsonObject, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
-import { addUsage, isSessionId, NO_USAGE, seq } from "@orgate/core/vocab";
+import { addUsage, breakerSubject, isSessionId, NO_USAGE, seq } from "@orgate/core/vocab";
 import type { Runtime } from "../runtime.ts";
 import { act } from "./access.ts";
 import { aboutQuestion } from "./acts.ts";
@@ -97,7 +97,7 @@ export function fleetOf({ runtime, journal, health, now }: FleetNeed) {
       openQuestions: sumOf(found, (s) => s.openQuestions),
       openUnknowns: sumOf(found, (s) => s.openUnknowns),
       halted: (await haltsSeen(voices)).find(({ scope }) => scope === "all" || scope === `agent:${name}`)?.reason ?? null,
-      openBreakers: (await openBreakers(voices)).filter(({ breaker }) => touched.has(breaker)),
+      openBreakers: (await openBreakers(voices)).filter(({ breaker }) => touched.has(breakerSubject(breaker))),
       last: last === undefined ? null : { session: last.session, state: last.state, ending: last.ending, ago: ago(last.lastAt) },
       ...(more ? { note: newestOnly } : {}),
     };
@@ -303,5 +303,5 @@ function spanOf(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));
   if (s < 60) return `${s} s`;
   if (s < 3_600) return `${Math.floor(s / 60)} min`;
-  return s < 86_400 ? `${Math.floor(s / 3_600)} h` : `${Math.floor(s / 86_400)} days`;
+  return s < 86_400 ? `${Math.floor(s / 3_600)} h` : count(Math.floor(s / 86_400), "day");
 }

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineAgent, defineTool } from "@orgate/core";
+import { defineAgent, defineTool, POLICY } from "@orgate/core";
 import { IDEMPOTENCY_KEY } from "@orgate/core/wire";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
@@ -47,7 +47,7 @@ const idsNow = async (): Promise<readonly string[]> =>
 const onDisk = () => readFileSync(join(folder, "policies/base.cedar"), "utf8");
 const applied = async () =>
   (await at.runtime.place.store.journal.tail(0, 1_000)).flatMap((one) =>
-    one.kind === "entry" && one.entry.event.kind.startsWith("policy.") ? [one.entry.event.kind] : [],
+    one.kind === "entry" && one.entry.stream === POLICY ? [one.entry.event.kind] : [],
   );
 
 test("W198 the policies in force are listed with where they stand; a check says of files whether they would be taken, and changes nothing", async () => {
@@ -134,6 +134,47 @@ test("O54 the files are told as they lie there now, tables among them, with what
   expect((await told()).problems).toMatchObject([{ file: "policies/base.cedar", line: 4 }]);
   expect(await idsNow()).toEqual(["base/answer", "base/editors", "base/think"]);
   expect((await at.get("/api/v1/policies/files", "scoped")).status).toBe(403);
+});
+
+test("W380 the sets of before are told with who applied them and why, and are read with the texts they had", async () => {
+  const get = async (path: string) => (await (await at.get(`/api/v1/policies${path}`)).json()) as Record<string, never>;
+  await post("/apply", { ...files(BASE + FORBID), reason: "Sundays" });
+  const { rows, next } = (await get("/history")) as unknown as {
+    rows: readonly { kind: string; files: string; digest: string }[];
+    next: null;
+  };
+  expect(next).toBeNull();
+  expect(rows).toMatchObject([
+    { kind: "loaded", counts: { policies: 1, tables: 0, agents: 0 }, stored: true, changes: [{ path: "base.cedar", change: "changed" }] },
+    { kind: "applied", by: "user:ann", reason: "Sundays", stored: true, changes: [{ path: "base.cedar", change: "changed" }] },
+    { kind: "loaded", counts: { policies: 1, tables: 0, agents: 0 } },
+  ]);
+  expect(await get("/history?limit=1")).toMatchObject({ rows: [{ seq: 3 }], next: 3 });
+  expect(await get("/history?limit=1&before=3")).toMatchObject({ rows: [{ seq: 2, kind: "applied" }], next: 2 });
+  const first = rows[2]?.digest ?? "";
+  for (const digest of [first, first.slice(0, 8), rows[2]?.files])
+    expect(await get(`/sets/${digest}`)).toMatchObject({ digest: first, texts: [{ path: "base.cedar", text: BASE }], appliable: 1 });
+  expect((await at.get("/api/v1/policies/sets/ffffffffffff")).status).toBe(400);
+  expect((await at.get("/api/v1/policies/sets/zz")).status).toBe(400);
+  const { session } = await at.runtime.complete("clerk", "hello");
+  const under = await (await at.get(`/api/v1/sessions/${session}/entries/3/policies`)).json();
+  expect(under).toEqual({ digest: rows[0]?.digest });
+});
+
+test("W381 an earlier set is applied again through the same decision as any other, and one request names files or a set", async () => {
+  const { digest: first } = (await (await at.get("/api/v1/policies")).json()) as { digest: string };
+  await post("/apply", files(BASE + FORBID));
+  expect(await post("/apply", { set: first.slice(0, 12), reason: "back" })).toMatchObject([
+    200,
+    { digest: first, changes: [{ path: "base.cedar" }] },
+  ]);
+  expect(onDisk()).toBe(BASE);
+  expect((await post("/apply", { set: first, ...files(BASE) }))[0]).toBe(400);
+  expect((await post("/apply", {}))[0]).toBe(400);
+  const shut = BASE.replace('User::"ann"', 'User::"zoe"');
+  await post("/apply", files(shut));
+  expect(await post("/apply", { set: first })).toMatchObject([403, { kind: "not-permitted" }]);
+  expect(onDisk()).toBe(shut);
 });
 
 const table = (cases: readonly unknown[]) => ({ path: "base.cases.json", text: JSON.stringify(cases) });

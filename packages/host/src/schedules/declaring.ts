@@ -3,7 +3,7 @@
  * with its place, before anything is opened.
  */
 import { relative } from "node:path";
-import { type Agent, FaultError, type ScheduleSpec, type WebhookProvider } from "@orgate/core";
+import { type Agent, FaultError, lowerFirst, type ScheduleSpec, type WebhookProvider } from "@orgate/core";
 import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/core/symbi";
 import type * as z from "zod";
 import { type Calendar, readTime } from "../compose.ts";
@@ -252,7 +252,7 @@ function parsed<S extends z.ZodType>(schema: S, written: unknown, where: Where):
   const detail =
     issue?.code === "unrecognized_keys"
       ? `there is no setting \`${key}\``
-      : `\`${key}\`: ${(issue?.message ?? "not understood").replace(/^[A-Z]/, (c) => c.toLowerCase())}`;
+      : `\`${key}\`: ${lowerFirst(issue?.message ?? "not understood")}`;
   throw bad(where, detail, "docs/guide/schedules.md and docs/guide/webhooks.md have every setting");
 }
 

@@ -2,7 +2,7 @@
  * What goes into the scrollback of a shell's conversations, and what was left out there because it was long ago.
  * S22 what can no longer change is printed once, in order; a heading says whose it is where the speaker changes.
  */
-import type { SessionId } from "@orgate/core/vocab";
+import { count, type SessionId } from "@orgate/core/vocab";
 import { visible } from "../cli/visible.ts";
 import { togetherLine } from "./members.ts";
 import { isForLater, itemLines, type Look, settledUpTo } from "./screen.ts";
@@ -55,4 +55,4 @@ function itemsFrom({ view }: Talk, from: number, upTo: number, look: Look): read
     .flatMap((item) => (isForLater(item) ? [] : [...itemLines(item, look), ...togetherLine(view, item, look)]));
   return first === from ? lines : [before(first, look), ...lines];
 }
-const before = (items: number, look: Look): string => look.paint("dim", `… ${items} items before this: /history`);
+const before = (items: number, look: Look): string => look.paint("dim", `… ${count(items, "item")} before this: /history`);

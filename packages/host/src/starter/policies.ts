@@ -1,5 +1,5 @@
 /** The starter policies, the coordinator, the conductor and the shell: `policies/` and `agents/` of the repository, shipped beside this file. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { StarterFile } from "./project.ts";
@@ -10,12 +10,20 @@ const shipped = (inRepository: string, here: string): string =>
 
 export const starterFolder = (): string => shipped("policies/starter/", "policies/");
 
+/** A set that loads in any project: it names no tool. */
+export const starterSet = (kind: string): readonly StarterFile[] => filesIn(join(starterFolder(), kind), "policies/");
+
+/** The set with what is said of the tools that `orgate init` writes. */
 export function starterPolicies(kind: string): readonly StarterFile[] {
-  const folder = join(starterFolder(), kind);
-  return readdirSync(folder)
-    .sort()
-    .map((name) => ({ path: `policies/${name}`, text: readFileSync(join(folder, name), "utf8") }));
+  const folder = join(starterFolder(), "tools", kind);
+  const own = existsSync(folder) ? filesIn(folder, "policies/") : [];
+  const replaced = own.length === 0 ? [] : (REPLACED[kind] ?? []);
+  return [...starterSet(kind).filter(({ path }) => !replaced.includes(path)), ...own];
 }
+/** Its tools' limits say it more finely. */
+const REPLACED: Readonly<Record<string, readonly string[]>> = {
+  secretary: ["policies/spending.cedar", "policies/spending.cases.json"],
+};
 
 /** The agent that operators talk to, and what it may do: the project's own from then on. */
 export const coordinatorFiles = (): readonly StarterFile[] => [
@@ -34,9 +42,9 @@ const agentFile = (name: string): StarterFile => ({
   text: readFileSync(shipped(`agents/${name}`, `agents/${name}`), "utf8"),
 });
 
-function policyFiles(kind: string, to: string): readonly StarterFile[] {
-  const policies = shipped(`policies/${kind}/`, `${kind}/`);
-  return readdirSync(policies)
+const policyFiles = (kind: string, to: string): readonly StarterFile[] => filesIn(shipped(`policies/${kind}/`, `${kind}/`), to);
+
+const filesIn = (folder: string, to: string): readonly StarterFile[] =>
+  readdirSync(folder)
     .sort()
-    .map((name) => ({ path: `${to}${name}`, text: readFileSync(join(policies, name), "utf8") }));
-}
+    .map((name) => ({ path: `${to}${name}`, text: readFileSync(join(folder, name), "utf8") }));

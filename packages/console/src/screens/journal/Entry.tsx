@@ -2,7 +2,7 @@
  * One entry by itself, of whatever stream: what halts, grants, schedules and policies left in the journal can be pointed at as well as what a session did.
  * O98 as it is stored, with its hash, at an address that can be sent to somebody.
  */
-import { escapeHidden, isSessionStream, type StreamId } from "@orgate/core/vocab";
+import { escapeHidden, isSessionStream, type SessionId, type StreamId } from "@orgate/core/vocab";
 import { useCalled } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
@@ -10,7 +10,7 @@ import { Page } from "../../parts/Page.tsx";
 import { Failing, Loading } from "../../parts/States.tsx";
 import { Stored } from "../../parts/Stored.tsx";
 import { toast } from "../../parts/toasts.ts";
-import { entryAt, sessionAt } from "../../places.ts";
+import { entryAt, policySetAt, sessionAt } from "../../places.ts";
 
 export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number }>) {
   const asked = useCalled("journalEntry", { params: { stream, seq } });
@@ -36,13 +36,27 @@ export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number 
       }
     >
       {stored !== null ? (
-        <Stored of={stored} />
+        <>
+          {isSessionStream(stream) && stored.kind.startsWith("gate.decided") ? <PoliciesThen session={stream} seq={seq} /> : null}
+          <Stored of={stored} />
+        </>
       ) : asked.problem !== null ? (
         <Failing problem={asked.problem} again={asked.reload} />
       ) : (
         <Loading what="Reading the entry" />
       )}
     </Page>
+  );
+}
+
+/** The policies that a decision was made under, as they stood then. */
+function PoliciesThen({ session, seq }: Readonly<{ session: SessionId; seq: number }>) {
+  const digest = useCalled("entryPolicies", { params: { session, seq } }).value?.digest ?? null;
+  return digest === null ? null : (
+    <p>
+      Decided under the policies <Link to={policySetAt(digest)}>{digest.slice(0, 12)}</Link>: their texts as they stood then, and how they
+      differ from now.
+    </p>
   );
 }
 

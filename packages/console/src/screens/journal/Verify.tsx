@@ -1,3 +1,4 @@
+import { count } from "@orgate/core/journal/view";
 import { escapeHidden } from "@orgate/core/vocab";
 import type { VerifyLine } from "@orgate/core/wire";
 import { useState } from "react";
@@ -50,13 +51,20 @@ function Said({ state }: Readonly<{ state: State }>) {
         </>
       );
     case "result": {
-      const { ok, entries, streams, commits, writers, erased, head, problems } = state.result;
+      const { ok, entries, streams, commits, writers, erased, textless, head, problems } = state.result;
       return (
         <>
           <Tag tone={ok ? "ok" : "bad"}>{ok ? "everything holds" : "it does not hold"}</Tag>
           <span>
-            {entries} entries in {streams} streams, {commits} commits of {writers} writers{erased > 0 ? `, ${erased} erased` : ""}.
+            {count(entries, "entry", "entries")} in {count(streams, "stream")}, {count(commits, "commit")} of {count(writers, "writer")}
+            {erased > 0 ? `, ${erased} erased` : ""}.
           </span>
+          {textless === 0 ? null : (
+            <span>
+              {count(textless, "set of policies has", "sets of policies have")} no text in the journal: recorded before texts were stored,
+              or decided by a program's own gate.
+            </span>
+          )}
           {problems.slice(0, 20).map((problem) => (
             <span key={problem} className={css.problem}>
               {escapeHidden(problem)}

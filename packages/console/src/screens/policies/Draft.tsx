@@ -1,4 +1,4 @@
-import { diffLines, withContext } from "@orgate/core/journal/view";
+import { count, diffLines, withContext } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
@@ -22,6 +22,7 @@ export function Draft({ file, files, done }: Props) {
   const [begun] = useState(() => drafts.of(file.path) ?? { text: file.text, base: file.text });
   const [text, setText] = useState(begun.text);
   const [checked, setChecked] = useState<Readonly<{ text: string; report: RouteOutput<"checkPolicies"> }> | null>(null);
+  const [reason, setReason] = useState("");
   const [busy, setBusy] = useState<"check" | "apply" | null>(null);
   const all = files.map((one) => ({ path: below(one.path), text: one.path === file.path ? text : one.text }));
   const report = checked?.text === text ? checked.report : null;
@@ -45,7 +46,7 @@ export function Draft({ file, files, done }: Props) {
   };
   const apply = async (): Promise<void> => {
     setBusy("apply");
-    const came = await hub.call("applyPolicies", { body: { files: all, reason: "edited in the console" } });
+    const came = await hub.call("applyPolicies", { body: { files: all, reason } });
     setBusy(null);
     if (came.kind === "problem") return toastProblem("It was not applied", came.problem);
     drafts.drop(file.path);
@@ -54,7 +55,6 @@ export function Draft({ file, files, done }: Props) {
   };
   const lines = diffLines(file.text, text);
   const isChanged = text !== file.text;
-  const failing = report?.cases.filter(({ passed }) => !passed) ?? [];
   return (
     <div className={css.draft}>
       <CodeView text={text} language={file.table ? "json" : "cedar"} label={`Draft of ${file.path}`} marks={marks} onChange={typed} />
@@ -62,6 +62,9 @@ export function Draft({ file, files, done }: Props) {
         <Button onClick={() => void check()} busy={busy === "check"}>
           Check
         </Button>
+        <label>
+          Why <input value={reason} maxLength={2_000} onChange={({ target }) => setReason(target.value)} />
+        </label>
         <Button tone="first" disabled={!isChanged || report?.ok !== true} busy={busy === "apply"} onClick={() => void apply()}>
           Apply
         </Button>
@@ -86,7 +89,7 @@ export function Draft({ file, files, done }: Props) {
               : report.ok
                 ? "It loads, and every decision table holds."
                 : ""}
-          {report !== null && !report.ok ? <Tag tone="bad">{report.problems.length + failing.length} things are wrong</Tag> : null}
+          {report !== null && !report.ok ? <Tag tone="bad">{count(report.problems.length, "thing is", "things are")} wrong</Tag> : null}
         </span>
       </div>
       {report === null || report.ok ? null : (
@@ -97,11 +100,6 @@ export function Draft({ file, files, done }: Props) {
                 {escapeHidden(path)}:{line}:{column}
               </code>{" "}
               {escapeHidden(`${detail}. ${hint}`)}
-            </li>
-          ))}
-          {failing.map(({ name, detail }) => (
-            <li key={name}>
-              <Tag tone="bad">fails</Tag> {escapeHidden(`${name}: ${detail}`)}
             </li>
           ))}
         </ul>

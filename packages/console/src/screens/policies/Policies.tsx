@@ -2,7 +2,7 @@
  * What may be done: the files, what is wrong with them, their decision tables, and what would be decided.
  * O58 an error stands in its line; a draft is checked by the server's own loader before it can be applied, and is applied whole, as the diff that is shown.
  */
-import { count, policyRef } from "@orgate/core/journal/view";
+import { count, countSet, policyRef, setText } from "@orgate/core/journal/view";
 import { escapeHidden, escapeHiddenLines, policyId } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { useMemo, useState } from "react";
@@ -18,6 +18,7 @@ import type { ScreenProps } from "../index.ts";
 import { Draft } from "./Draft.tsx";
 import { drafts, useDraft } from "./drafts.ts";
 import { Evaluate } from "./Evaluate.tsx";
+import { History } from "./History.tsx";
 import css from "./Policies.module.css";
 
 export type Files = RouteOutput<"policyFiles">;
@@ -27,7 +28,8 @@ const TOPICS = ["policy.loaded", "policy.applied", "policy.refused"] as const;
 export default function Policies({ query }: ScreenProps) {
   const files = useCalled("policyFiles", {}, TOPICS);
   const inForce = useCalled("policies", {}, TOPICS);
-  const tab = query.get("show") === "evaluate" ? "evaluate" : query.get("show") === "cases" ? "cases" : "files";
+  const show = query.get("show");
+  const tab = show === "evaluate" || show === "cases" || show === "history" ? show : "files";
   if (files.value === null)
     return (
       <Page title="Policies">
@@ -38,15 +40,16 @@ export default function Policies({ query }: ScreenProps) {
   const failed = cases.filter(({ passed }) => !passed).length;
   const wanted = query.get("policy");
   return (
-    <Page title="Policies" lead={<Lead files={files.value} digest={inForce.value?.digest ?? null} />}>
+    <Page title="Policies" lead={<Lead files={files.value} inForce={inForce.value} />}>
       <Tabs
         label="Policies"
         at={tab}
-        choose={(to) => goQuery({ show: to === "files" ? null : to })}
+        choose={(to) => goQuery({ show: to === "files" ? null : to, set: null, before: null })}
         tabs={[
           { id: "files", title: "Files", count: problems.length + warnings.length },
           { id: "cases", title: "Decision tables", count: failed },
           { id: "evaluate", title: "What would be decided" },
+          { id: "history", title: "History" },
         ]}
       >
         {tab === "files" ? (
@@ -60,6 +63,8 @@ export default function Policies({ query }: ScreenProps) {
           />
         ) : tab === "cases" ? (
           <Cases cases={cases} />
+        ) : tab === "history" ? (
+          <History files={files.value} set={query.get("set")} before={query.get("before")} />
         ) : (
           <Evaluate agent={query.get("agent") ?? ""} />
         )}
@@ -68,11 +73,14 @@ export default function Policies({ query }: ScreenProps) {
   );
 }
 
-function Lead({ files: { problems, files }, digest }: Readonly<{ files: Files; digest: string | null }>) {
+function Lead({ files: { problems, files }, inForce }: Readonly<{ files: Files; inForce: RouteOutput<"policies"> | null }>) {
+  const digest = inForce?.digest ?? null;
+  const below = new Set(files.map(({ path }) => path));
+  const own = (inForce?.policies ?? []).flatMap(({ file, agents }) => (below.has(file) ? [] : agents.map((agent) => `${file}#${agent}`)));
   return (
     <span className={css.lead}>
       {problems.length > 0 ? <Tag tone="bad">not loadable: what was in force goes on</Tag> : <Tag tone="ok">in force</Tag>}
-      <span>{files.filter(({ table }) => !table).length} files</span>
+      <span>{setText(countSet([...below, ...own]))}</span>
       {digest === null ? null : (
         <span>
           digest <code>{digest.slice(0, 12)}</code>

@@ -1,6 +1,6 @@
 /** The timeline of a session, to scale, with what was parked taken out. */
 import type { Span, TimelineView } from "@orgate/core/journal/view";
-import type { Seq } from "@orgate/core/vocab";
+import { count, type Seq } from "@orgate/core/vocab";
 import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { theme } from "../../app/kept.ts";
 import { useCell } from "../../link/cell.ts";
@@ -115,7 +115,7 @@ function said({ spans, folds, marks, labels }: TimelineView): string {
   const parts = [
     `${of("reason")} model calls`,
     `${of("gate")} decisions`,
-    `${of("act")} calls of tools`,
+    `${count(of("act"), "call")} of tools`,
     ...(folds.length === 0 ? [] : [`${folds.length} pauses folded`]),
     ...(crashes === 0 ? [] : [`${crashes} crashes`]),
     ...(labels.length === 0 ? [] : [`labels: ${labels.at(-1)?.labels.join(", ")}`]),

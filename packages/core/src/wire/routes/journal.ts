@@ -64,6 +64,14 @@ export const journalRoutes = {
     tag: "journal",
     says: "One entry of a session as it is stored: its text, its hashes, the commit that seals it.",
   }),
+  entryPolicies: get({
+    path: "/sessions/{session}/entries/{seq}/policies",
+    params: ofSession.extend({ seq: z.coerce.number().int().min(1) }),
+    answers: as(z.strictObject({ digest: s.digest.nullable() }).readonly()),
+    act: { kind: "read-journal", on: "session" },
+    tag: "journal",
+    says: "The digest of the policies that the session ran under at one of its entries; `/policies/sets/{digest}` has their texts.",
+  }),
   journalEntry: get({
     path: "/journal/entries/{stream}/{seq}",
     params: z.strictObject({ stream: s.streamId, seq: z.coerce.number().int().min(1) }),

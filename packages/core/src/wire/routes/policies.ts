@@ -1,8 +1,8 @@
 /** Policies. */
 import * as z from "zod";
-import { as, get, post } from "../route.ts";
+import { as, get, MOST_PAGE, post, whole } from "../route.ts";
 import * as s from "../shapes.ts";
-import { caseView, policyFile, policyFiles, policyView, trouble } from "../views.ts";
+import { caseView, policyFile, policyFiles, policyHistoryRow, policyView, trouble } from "../views.ts";
 
 export const policyRoutes = {
   policies: get({
@@ -58,7 +58,9 @@ export const policyRoutes = {
   }),
   applyPolicies: post({
     path: "/policies/apply",
-    body: z.strictObject({ files: policyFiles, reason: s.reason.default("") }),
+    body: z
+      .strictObject({ files: policyFiles.exactOptional(), set: s.digestStart.exactOptional(), reason: s.reason.default("") })
+      .refine(({ files, set }) => (files === undefined) !== (set === undefined), "it takes either `files` or `set`"),
     answers: as(
       z
         .strictObject({
@@ -69,6 +71,34 @@ export const policyRoutes = {
     ),
     act: { kind: "edit-policy", on: "policies" },
     tag: "policies",
-    says: "Puts these files in place of the policies, all at once, journalled.",
+    says: "Puts these files, or an earlier set by its digest, in place of the policies, all at once, journalled.",
+  }),
+  policyHistory: get({
+    path: "/policies/history",
+    query: z.strictObject({ before: whole.exactOptional(), limit: z.coerce.number().int().min(1).max(MOST_PAGE).default(50) }),
+    answers: as(z.strictObject({ rows: z.array(policyHistoryRow).readonly(), next: s.count.nullable() }).readonly()),
+    act: { kind: "observe", on: "policies" },
+    tag: "policies",
+    says: "The sets of policies that were loaded, applied or refused, newest first: since when, by whom, why, and which files changed.",
+  }),
+  policySet: get({
+    path: "/policies/sets/{digest}",
+    params: z.strictObject({ digest: s.digestStart }),
+    answers: as(
+      z
+        .strictObject({
+          digest: s.digest.nullable(),
+          files: s.digest,
+          at: s.count,
+          by: z.string(),
+          texts: z.array(z.strictObject({ path: z.string(), digest: s.digest, text: z.string() }).readonly()).readonly(),
+          /** Files that can be applied again: those below `policies/`. */
+          appliable: s.count,
+        })
+        .readonly(),
+    ),
+    act: { kind: "observe", on: "policies" },
+    tag: "policies",
+    says: "The files of one set with their texts, as the journal stored them; the digest may be shortened to its first 6 characters.",
   }),
 } as const;

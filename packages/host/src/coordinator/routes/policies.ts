@@ -1,27 +1,25 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
 import { FaultError } from "@orgate/core";
 import { actionOf, agentsFor, caseSchema, factsOf } from "@orgate/core/gate";
 import { unreadable, wireProblem } from "@orgate/core/wire";
 import { surfaceOf, userAct } from "../../commands/policy.ts";
-import { mendPolicies, NODE, type ReadFolder, readPolicyFolder, stagePolicies } from "../../compose.ts";
+import { NODE, type ReadFolder, readPolicyFolder } from "../../compose.ts";
 import type { Config } from "../../config.ts";
-import { digestsOf, isPolicies, mustLoad, type Policies, type PolicyOptions, tryRead, withAgents } from "../../policies.ts";
+import { digestsOf, isPolicies, type Policies, type PolicyOptions, withAgents } from "../../policies.ts";
 import { type CheckedPolicies, checkAside, type ToCheck } from "../../policies-aside.ts";
-import { changesBetween, deniedFor, folderOf, surfacesOf } from "../../policy-changes.ts";
-import { recordApplied, recordRefused } from "../../policy-record.ts";
+import { applyChange, planChange, readFiles } from "../../policy-changes.ts";
+import { appliable, findSet, policyHistory, readSet } from "../../policy-history.ts";
 import type { Caller } from "../access.ts";
 import { refusal } from "../answering.ts";
 import type { Handlers } from "../api.ts";
 import type { Front } from "./front.ts";
 import { json } from "./paging.ts";
 
-type Names = "policies" | "policyFiles" | "checkPolicies" | "evaluatePolicies" | "applyPolicies";
+type Names = "policies" | "policyFiles" | "checkPolicies" | "evaluatePolicies" | "applyPolicies" | "policyHistory" | "policySet";
 type Files = readonly Readonly<{ path: string; text: string }>[];
 
 export function policyHandlers(front: Front): Pick<Handlers, Names> {
   const { runtime } = front;
+  const { journal } = runtime.place.store;
   const inForce = (): Policies => {
     const { gate } = runtime.inspect;
     if (!isPolicies(gate))
@@ -77,12 +75,8 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
         .sort((a, b) => (a.path < b.path ? -1 : 1));
       return json({ files: shown, problems, warnings, cases });
     },
-    checkPolicies: async ({ body, caller, gone }) => {
-      return withFolder(body.files, async (folder) => {
-        const place = { folder, label: "policies", within: folder };
-        return json(await check({ ...options(project()), read: readPolicyFolder(place), place }, caller, gone));
-      });
-    },
+    checkPolicies: async ({ body, caller, gone }) =>
+      json(await check({ ...options(project()), ...readFiles(body.files, "policies") }, caller, gone)),
     evaluatePolicies: async ({ body }) => {
       const read = caseSchema.safeParse({ name: "asked", verdict: "allow", ...body });
       if (!read.success) throw refusal(unreadable("the action", read.error));
@@ -97,61 +91,35 @@ export function policyHandlers(front: Front): Pick<Handlers, Names> {
       const { verdict, read: seen } = gate.decide(action, factsOf(c, loaded.cast.tools));
       return json({ verdict: refused ?? verdict, read: seen });
     },
-    applyPolicies: async ({ body, caller }) => withFolder(body.files, async (folder) => json(await apply(folder, caller))),
+    applyPolicies: async ({ body, caller }) => json(await apply(body, caller)),
+    policyHistory: async ({ query }) => json(await policyHistory(journal, { before: query.before ?? null, limit: query.limit })),
+    policySet: async ({ params }) => {
+      const set = await findSet(journal, params.digest);
+      const files = await readSet(journal, set);
+      return json({ digest: set.digest, files: set.files, at: set.at, by: set.by, texts: files, appliable: appliable(files).length });
+    },
   };
 
-  /** The same steps as `orgate policy apply`: checked, decided, journalled, put in place; then in force here (G40). */
-  async function apply(folder: string, { principal, person }: Caller): Promise<unknown> {
+  /** The same steps as `orgate policy apply`; then in force here (G40). */
+  async function apply({ files, set, reason }: Candidate, { principal: by, person }: Caller): Promise<unknown> {
     const config = project();
-    mendPolicies(config.root);
-    const at = options(config);
-    const candidate = { folder, label: "candidate", within: folder };
-    const [present, read] = [readPolicyFolder(at.place), readPolicyFolder(candidate)];
-    const now = mustLoad(tryRead(present, at));
-    const loading = tryRead(read, { ...at, place: candidate });
-    const where = { journal: runtime.place.store.journal, now: NODE.clock.now };
-    if (loading.kind === "none") mustLoad(loading);
-    if (loading.kind === "refused") {
-      await recordRefused(where, principal, { problems: loading.problems, files: loading.files });
-      throw new FaultError({ kind: "policies-refused", problems: loading.problems });
-    }
-    const next = folderOf(read);
-    const { filesDigest } = digestsOf(next);
-    const changes = changesBetween(folderOf(present), next);
-    const denied = deniedFor(now, person.name, surfacesOf(changes));
-    if (denied !== null) {
-      await recordRefused(where, principal, { problems: [{ file: candidate.label, line: 1, column: 1, ...denied }], files: filesDigest });
-      throw new FaultError({ kind: "not-permitted", user: person.name, what: "edit policies", reason: denied.detail });
-    }
-    if (changes.length > 0) {
-      const staged = stagePolicies(
-        config.root,
-        [...next.policies, ...next.tables].map(({ below, text }) => ({ below, text })),
-      );
-      try {
-        await recordApplied(where, principal, { files: filesDigest, before: now.filesDigest, changes });
-        staged.swap();
-      } finally {
-        staged.drop();
-      }
+    const candidate = set === undefined ? readFiles(files ?? [], "candidate") : await candidateOf(set);
+    const where = { journal, now: NODE.clock.now };
+    const plan = await planChange(where, options(config), candidate, { by, user: person.name });
+    if (plan.kind === "refused") throw new FaultError({ kind: "policies-refused", problems: plan.problems });
+    if (plan.kind === "denied")
+      throw new FaultError({ kind: "not-permitted", user: person.name, what: "edit policies", reason: plan.problems[0].detail });
+    if (plan.changes.length > 0) {
+      await applyChange(where, config.root, plan, { by, reason });
       await inForce().reload();
     }
-    return { digest: inForce().current().digest, changes };
+    return { digest: inForce().current().digest, changes: plan.changes };
+  }
+
+  async function candidateOf(set: string): Promise<ReturnType<typeof readFiles>> {
+    const known = await findSet(journal, set);
+    return readFiles(appliable(await readSet(journal, known)), `set ${known.files.slice(0, 12)}`);
   }
 }
 
-/** Files as a folder that is read like any other, and gone afterwards. */
-async function withFolder<T>(files: Files, work: (folder: string) => T | Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), "orgate-policies-"));
-  try {
-    for (const { path, text } of files) {
-      if (isAbsolute(path) || path.split(/[\\/]/).includes("..") || path.includes("\0"))
-        throw refusal(wireProblem("bad-request", `\`${path}\` is no path below the policies`, "name files as they lie below `policies/`"));
-      mkdirSync(dirname(join(folder, path)), { recursive: true });
-      writeFileSync(join(folder, path), text, { mode: 0o600 });
-    }
-    return await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+type Candidate = Readonly<{ files?: Files; set?: string; reason: string }>;

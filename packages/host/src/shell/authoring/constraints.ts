@@ -6,7 +6,7 @@
  */
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { duration, FaultError, nearest } from "@orgate/core";
+import { duration, FaultError, lowerFirst, nearest } from "@orgate/core";
 import * as z from "zod";
 import { readTextFile } from "../../text-file.ts";
 import { placeOf, readToml } from "../../toml-text.ts";
@@ -108,8 +108,5 @@ export function readConstraints(root: string): Constraints {
     throw bad(placeOf(text, path), `there is no setting \`${path.join(".")}\`; ${nearest(path.join("."), [...constraintKeys()])}`);
   }
   const message = issue?.message ?? "not understood";
-  throw bad(
-    placeOf(text, issue?.path ?? []),
-    `\`${(issue?.path ?? []).join(".")}\`: ${message.charAt(0).toLowerCase()}${message.slice(1)}`,
-  );
+  throw bad(placeOf(text, issue?.path ?? []), `\`${(issue?.path ?? []).join(".")}\`: ${lowerFirst(message)}`);
 }

@@ -1,0 +1,167 @@
+/**
+ * The sets of policies that were in force: since when, by whom, why; what each said, how it differs, and applying it again.
+ * O380 the text of any recorded set is shown as it was, beside its difference to the files of now, and can be applied again with a reason.
+ */
+import { countSet, setText } from "@orgate/core/journal/view";
+import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
+import type { Problem, RouteOutput } from "@orgate/core/wire";
+import { useMemo, useState } from "react";
+import { useCalled, useHub } from "../../link/use.ts";
+import { Button } from "../../parts/Button.tsx";
+import { CodeView } from "../../parts/CodeView.tsx";
+import { Dialog } from "../../parts/Dialog.tsx";
+import { Diff } from "../../parts/Diff.tsx";
+import { Field, Form } from "../../parts/Form.tsx";
+import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Tag } from "../../parts/Tag.tsx";
+import { Time } from "../../parts/Time.tsx";
+import { toast } from "../../parts/toasts.ts";
+import { goQuery } from "../../router.ts";
+import css from "./Policies.module.css";
+import type { Files } from "./Policies.tsx";
+import { appliable, editsBetween, type Text } from "./sets.ts";
+
+type Row = RouteOutput<"policyHistory">["rows"][number];
+type KnownSet = RouteOutput<"policySet">;
+const TOPICS = ["policy.loaded", "policy.applied", "policy.refused"] as const;
+
+/** `set`: the one that is looked at. `before`: older entries than this one. */
+export function History({ files, set, before }: Readonly<{ files: Files; set: string | null; before: string | null }>) {
+  const asked = useCalled("policyHistory", { query: before === null ? { limit: 50 } : { limit: 50, before: Number(before) } }, TOPICS);
+  if (set !== null) return <OneSet digest={set} files={files} />;
+  if (asked.value === null)
+    return asked.problem === null ? <Loading what="Reading the history" /> : <Failing problem={asked.problem} again={asked.reload} />;
+  const { rows, next } = asked.value;
+  if (rows.length === 0)
+    return (
+      <Empty icon="policies" title="No policies were loaded so far">
+        <p>The set that a server or a run works under is recorded before its first decision.</p>
+      </Empty>
+    );
+  return (
+    <div className={css.file}>
+      <ol className={css.rows} aria-label="Sets of policies, newest first">
+        {rows.map((row) => (
+          <HistoryRow key={row.seq} row={row} />
+        ))}
+      </ol>
+      <div className={css.doing}>
+        {before === null ? null : (
+          <Button size="small" onClick={() => goQuery({ before: null })}>
+            Newest
+          </Button>
+        )}
+        {next === null ? null : (
+          <Button size="small" onClick={() => goQuery({ before: String(next) })}>
+            Older
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const TONES = { loaded: "plain", applied: "ok", refused: "bad" } as const;
+
+function HistoryRow({ row }: Readonly<{ row: Row }>) {
+  const { at, kind, by, digest, files, counts, stored, changes, reason, problems } = row;
+  const set = digest ?? files;
+  return (
+    <li>
+      <Tag tone={TONES[kind]}>{kind}</Tag>
+      <Time at={at} />
+      {set === null || kind === "refused" ? null : stored ? (
+        <button type="button" className={css.go} onClick={() => goQuery({ set })}>
+          {set.slice(0, 12)}
+        </button>
+      ) : (
+        <span>
+          <code>{set.slice(0, 12)}</code> (recorded before texts were stored)
+        </span>
+      )}
+      {counts === null ? null : <span>{setText(counts)}</span>}
+      <span>by {escapeHidden(by)}</span>
+      {reason === "" ? null : <span>“{escapeHidden(reason)}”</span>}
+      {changes.map(({ path, change }) => (
+        <code key={path}>{escapeHidden(`${change} ${path}`)}</code>
+      ))}
+      {problems.slice(0, 1).map((problem) => (
+        <span key={problem}>{escapeHidden(problem)}</span>
+      ))}
+    </li>
+  );
+}
+
+const below = ({ files }: Files): readonly Text[] => files.map(({ path, text }) => ({ path: path.replace(/^policies\//, ""), text }));
+
+function OneSet({ digest, files }: Readonly<{ digest: string; files: Files }>) {
+  const asked = useCalled("policySet", { params: { digest } });
+  const [isApplying, setApplying] = useState(false);
+  const back = (
+    <Button size="small" onClick={() => goQuery({ set: null })}>
+      All sets
+    </Button>
+  );
+  const set = asked.value;
+  const edits = useMemo(() => (set === null ? [] : editsBetween(appliable(set.texts), below(files))), [set, files]);
+  if (set === null)
+    return (
+      <div className={css.file}>
+        <div className={css.doing}>{back}</div>
+        {asked.problem === null ? <Loading what="Reading the set" /> : <Failing problem={asked.problem} again={asked.reload} />}
+      </div>
+    );
+  return (
+    <div className={css.file}>
+      <div className={css.doing}>
+        {back}
+        <span>
+          Set <code>{(set.digest ?? set.files).slice(0, 12)}</code>, {setText(countSet(set.texts.map(({ path }) => path)))}, since{" "}
+          <Time at={set.at} /> by {escapeHidden(set.by)}
+        </span>
+        <Button size="small" disabled={edits.length === 0} onClick={() => setApplying(true)}>
+          Apply it again
+        </Button>
+      </div>
+      <h2>From this set to the files of now</h2>
+      {edits.length === 0 ? <p>The files of now say the same.</p> : edits.map((edit) => <Diff key={edit.path} edit={edit} />)}
+      {set.texts.map(({ path, text }) => (
+        <section key={path} className={css.file}>
+          <h2>{escapeHidden(path)}</h2>
+          <CodeView text={escapeHiddenLines(text)} language={path.endsWith(".json") ? "json" : "cedar"} label={path} />
+        </section>
+      ))}
+      <ApplyDialog set={set} files={files} open={isApplying} onClose={() => setApplying(false)} />
+    </div>
+  );
+}
+
+type ApplyProps = Readonly<{ set: KnownSet; files: Files; open: boolean; onClose(): void }>;
+
+/** The change is shown the way it will be made: from what is there now to the set. */
+function ApplyDialog({ set, files, open, onClose }: ApplyProps) {
+  const hub = useHub();
+  const [reason, setReason] = useState("");
+  const edits = useMemo(() => editsBetween(below(files), appliable(set.texts)), [set, files]);
+  const send = async (): Promise<Problem | null> => {
+    const came = await hub.call("applyPolicies", { body: { set: set.digest ?? set.files, reason } });
+    if (came.kind === "problem") return came.problem;
+    toast({ tone: "ok", title: "Applied", detail: came.value.changes.map(({ path, change }) => `${path} ${change}`).join(", ") });
+    onClose();
+    goQuery({ set: null });
+    return null;
+  };
+  return (
+    <Dialog open={open} onClose={onClose} title={`Apply ${(set.digest ?? set.files).slice(0, 12)} again`} wide>
+      <Form send={send} does="Apply" cancel={onClose}>
+        {edits.map((edit) => (
+          <Diff key={edit.path} edit={edit} />
+        ))}
+        <Field label="Why">
+          {(id) => <input id={id} required maxLength={2_000} value={reason} onChange={({ target }) => setReason(target.value)} />}
+        </Field>
+        <p>It is checked with its decision tables, decided as any other change, and journalled under your name.</p>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,46 @@
+/**
+ * What the gate is told of a session beside the action: the one builder, for the decision that is made now and for one that the journal has.
+ * G349 a recorded decision is made again on the facts of then: the state folded up to it, read by the same code.
+ */
+import { type Action, callId, type Decided, type Facts, type Principal, totalTokens } from "../vocab/index.ts";
+import { centsSpent } from "./budgets.ts";
+import { callOf } from "./gating.ts";
+import { actingFor, type Call, type State, type Turn } from "./state.ts";
+
+export type SessionFacts = Omit<Facts, "lately" | "aims">;
+
+/** Counters as the gate sees them: every call decided `allow` so far, the one in question not counted (`counted`: it is among them). */
+export function sessionFacts(s: State, t: Turn | null, action: Action, counted: boolean): SessionFacts {
+  const tool = action.kind === "call" && counted ? action.tool : null;
+  const calls = (name: string) => {
+    const own = name === tool ? 1 : 0;
+    return { turn: Math.max(0, (t?.allowedCalls.get(name) ?? 0) - own), session: (s.allowedCalls.get(name) ?? 0) - own };
+  };
+  const turn = t === null ? 0 : totalTokens(t.usage) + totalTokens(t.lost);
+  return {
+    agent: s.agent.name,
+    onBehalfOf: behind(s, action),
+    surface: s.surface,
+    ...(s.origin === null ? {} : { origin: s.origin }),
+    labels: [...s.labels],
+    calls,
+    spent: { turn, session: s.spent + turn },
+    cents: centsSpent(s, t),
+    media: [...s.media],
+  };
+}
+
+/** The same of a decision that stands next in the journal, after this state. The state goes on: what is read later is kept as it is now. */
+export function pastFacts(s: State, { id, action }: Pick<Decided, "id" | "action">): SessionFacts {
+  const counted = id.startsWith("reconcile:") ? s.unknowns.has(callId(id.slice("reconcile:".length))) : isCounted(callIn(s, id));
+  const t = s.turn === null ? null : { ...s.turn, allowedCalls: new Map(s.turn.allowedCalls) };
+  return sessionFacts({ ...s, allowedCalls: new Map(s.allowedCalls) }, t, action, counted);
+}
+const callIn = (s: State, id: Decided["id"]): Call | null => (s.turn === null ? null : callOf(s.turn, id));
+
+/** What has started stays counted, also while it is decided again. */
+export const isCounted = (call: Call | null): boolean => call !== null && (call.gated.kind === "allowed" || call.starts > 0);
+
+/** An old unknown may be asked about across turns: that is the session's own affair, and whose turn it is then makes no difference. */
+export const behind = (s: State, action: Action): Principal =>
+  action.kind === "call" && s.unknowns.has(action.call) ? s.principal : actingFor(s);
