@@ -145,17 +145,35 @@ test("S191 a session that is named to go on in is that one or none", async () =>
   expect(shell.current()?.session).not.toBe(shell.talks.all()[0]?.session);
 });
 
-test("S192 a halt of what nobody knows is said to be that; one of an agent or a tool that is there is not", async () => {
+test("S192 S480 a halt of what nobody knows is refused with the nearest name, unless it is meant; none goes without a reason", async () => {
   const { reach } = await served();
-  const { type, sees, text } = await begun(reach);
+  const { type, sees } = await begun(reach);
   type("/pause clrek too fast\r");
-  await sees("nothing here is called that: agent:clrek is halted all the same");
-  await sees("until `/resume-agent clrek`");
-  for (const line of ["/pause clerk", "/halt tool look", "/halt all"]) {
+  await sees("did you mean `clerk`?");
+  const { client } = reach;
+  const standing = async () => {
+    const found = await client.call("halts", { query: { limit: 500 } });
+    return found.kind === "ok" ? found.value.items.map(({ scope, reason }) => [scope, reason]) : found.problem;
+  };
+  for (const [line, says] of [
+    ["/pause clerk", "`/pause AGENT REASON`"],
+    ["/halt all", "`/halt all REASON`"],
+    ["/resume-work all", "`/resume-work all REASON`"],
+    ["/resume-agent clerk", "`/resume-agent AGENT REASON`"],
+  ] as const) {
+    type(`${line}\r`);
+    await sees(says);
+  }
+  expect(await standing()).toEqual([]);
+  for (const line of ["/pause clrek --anyway too fast", "/halt tool look wrong", "/halt all stop"]) {
     type(`${line}\r`);
     await sees("nothing of it begins any more");
   }
-  expect(text()).not.toContain("nothing here");
+  expect(await standing()).toEqual([
+    ["agent:clrek", "too fast"],
+    ["tool:look", "wrong"],
+    ["all", "stop"],
+  ]);
 });
 
 test("S194 what was sent before there was anybody is done in its order", async () => {
