@@ -36,7 +36,7 @@ test("A43 Q43 a halt ends what runs elsewhere, says so, survives restarts, is li
   const halted = await desk.orgate("halt", "--reason", "stop it", "--as", "ana");
   expect(halted.code).toBe(0);
   expect(halted.stdout).toMatch(
-    /^halted all work: .*`orgate resume-work all`\nit reached 1 session in 1 process:\n {2}s_\w+ clerk(?: \(process \d+\))?: its turn has ended\n$/,
+    /^halted all work: .*`orgate resume-work all --reason "…"`\nit reached 1 session in 1 process:\n {2}s_\w+ clerk(?: \(process \d+\))?: its turn has ended\n$/,
   );
   const ended = await run.ended;
   expect(JSON.parse(ended.stdout)).toMatchObject({ ending: "halted", detail: "stop it", unknowns: [{ tool: "charge" }] });

@@ -101,7 +101,7 @@ export const halt: Run = (given, screen) =>
           `${screen.paint("warn", "nothing could be decided, and it was let through because of that:")} ${visible(undecided)}; \`orgate resume-work\` is refused until this is mended`,
         );
       screen.line(
-        `${screen.paint("bad", "halted")} ${visible(nameOf(scope))}: nothing of it begins any more, in any process, until \`orgate resume-work ${words(scope)}\``,
+        `${screen.paint("bad", "halted")} ${visible(nameOf(scope))}: nothing of it begins any more, in any process, until \`orgate resume-work ${words(scope)} --reason "…"\``,
       );
       printReached(screen, scope, reached);
     }

@@ -3,7 +3,7 @@
  * O57 within one look: how many turns run and wait, whether anything is denied, broken or halted; every figure leads to what it is of.
  */
 import { type AgentRow, count, type FleetView, fleetFold, type RunningTurn } from "@orgate/core/journal/view";
-import { millis } from "@orgate/core/vocab";
+import { breakerSubject, millis } from "@orgate/core/vocab";
 import type { RouteOutput } from "@orgate/core/wire";
 import { use, useEffect, useMemo, useState } from "react";
 import { BREAKER_TOPICS, figuresNow, GlanceContext, NOT_YET } from "../../app/glance.ts";
@@ -92,7 +92,7 @@ export default function Fleet() {
               row={row}
               of={agents.value?.items.find(({ name }) => name === row.agent) ?? null}
               halted={haltOf(halted, row.agent)}
-              broken={open.map(({ breaker }) => breaker)}
+              broken={open.map(({ breaker }) => breakerSubject(breaker))}
               now={now}
               isCounted={isCounted}
             />

@@ -8,6 +8,7 @@
  *     run tools, or go on from what only it remembers.
  * M65 What the model thinks counts as output: no more is asked for than was reserved.
  */
+import { createHmac } from "node:crypto";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, lowerFirst, type Model } from "@orgate/core";
 import * as z from "zod";
@@ -260,6 +261,9 @@ const optionsSchema = z.strictObject({
 /** What a project begins with has them. */
 const RULES = "`rules` are for `offline/…` models: take them out of `modelOptions`";
 
+/** Enough to tell settings of one machine apart, too little to find a key by. */
+const SETTING_DIGITS = 8;
+
 export type ProviderOptions = z.input<typeof optionsSchema>;
 
 /** Throws `model-unknown` with what is missing; asks nobody anything yet. */
@@ -306,6 +310,10 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
   let loaded: Promise<Model> | null = null;
   const asking: Model = Object.freeze({
     id,
+    setting: createHmac("sha256", key ?? "")
+      .update(base)
+      .digest("hex")
+      .slice(0, SETTING_DIGITS),
     async ask(...given: Parameters<Model["ask"]>) {
       loaded ??= load();
       return (await loaded).ask(...given);

@@ -1,4 +1,4 @@
-import { type Principal, principalName, toolsOf } from "@orgate/core";
+import { breakerSubject, type Principal, principalName, toolsOf } from "@orgate/core";
 import { wireProblem } from "@orgate/core/wire";
 import { unknownScope } from "../../halt-scope.ts";
 import { act, type Caller } from "../access.ts";
@@ -22,7 +22,7 @@ export function workHandlers({ runtime, cursors }: Front): Pick<Handlers, Names>
   };
   return {
     breakers: async (call) =>
-      json(await pageOf(cursors, call.query, await runtime.breakers.list(), ({ breaker }) => concerns(call, breaker))),
+      json(await pageOf(cursors, call.query, await runtime.breakers.list(), ({ breaker }) => concerns(call, breakerSubject(breaker)))),
     setBreaker: async ({ body, caller, once }) => {
       const { breaker, to, forMs, reason } = body;
       const before = once.again ? (await runtime.breakers.list()).find((one) => one.breaker === breaker) : undefined;
