@@ -47,7 +47,7 @@ import {
   type SystemEvent,
   type WriterId,
 } from "@orgate/core/vocab";
-import { mustFit, PERSON, text } from "../argument-needs.ts";
+import { mustFit, need, PERSON, text } from "../argument-needs.ts";
 
 /** Makes and reads private keys; `ed25519` of `crypto-node.ts` is one. */
 export type KeyMaker = Readonly<{ create(): { readonly key: SigningKey; readonly text: string }; read(text: string): SigningKey | null }>;
@@ -134,7 +134,7 @@ export function personsIn(home: string): readonly string[] {
 
 function personFile(home: string, name: string): string {
   const hint = 'the folder of people\'s keys, then a name: (home, "ada", ed25519)';
-  mustFit("a person's key", { home: text(hint), name: text(hint) }, home, name);
+  mustFit("a person's key", { home: text(hint), name: need("a text", hint, (value) => typeof value === "string") }, home, name);
   if (!isPersonName(name)) throw keyBad(name, "this cannot name a person", "use at most 32 of a-z, 0-9, `_` and `-`, a letter first");
   return join(home, "keys", `${name}.key`);
 }
