@@ -42,7 +42,7 @@ import {
   type UserAct,
   type Vote,
 } from "@orgate/core";
-import { readGrant, survivesAll, tooWide, type WidestGrant } from "@orgate/core/gate";
+import { readGrant, refusalFor, survivesAll, tooWide, type WidestGrant } from "@orgate/core/gate";
 import { foldOrders, type Journal, NO_ORDERS, type Orders, SCOPE, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
 import { checkPerson, type Person, type Place } from "./compose.ts";
 
@@ -229,19 +229,10 @@ export async function known({ place, person }: Pick<Acting, "place" | "person">,
 
 /** Throws unless the policies simply allow it; an error of theirs denies. */
 export function mayAct(gate: Acting["gate"], person: Person, act: UserAct, what: string): void {
-  const reason = whyNot(gate, person, act);
+  const reason = refusalFor(gate, person.name, act);
   if (reason !== null) throw notPermitted(person, what, reason);
 }
 
-function whyNot(gate: Acting["gate"], person: Person, act: UserAct): string | null {
-  try {
-    const { verdict } = gate.decideFor(person.name, act);
-    if (verdict.kind === "allow") return null;
-    return verdict.kind === "deny" ? verdict.reason : `the policies answer \`${verdict.kind}\`, which is not allow`;
-  } catch (error) {
-    return `the policies could not be evaluated: ${error instanceof Error ? error.message : String(error)}`;
-  }
-}
 const notPermitted = (person: Person, what: string, reason: string): FaultError =>
   new FaultError({ kind: "not-permitted", user: person.name, what, reason });
 

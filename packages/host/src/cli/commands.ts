@@ -149,6 +149,26 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("../commands/sessions.ts")).fork,
   },
   {
+    name: "sessions import",
+    summary: "open a session with a conversation from a file",
+    args: [{ name: "FILE", required: true, help: "an export of one session, or a JSON list of messages" }],
+    options: {
+      agent: { type: "string", value: "NAME", help: "the agent that goes on with it" },
+      label: { type: "string", many: true, value: "LABEL", help: "a label for the new session; may be given several times" },
+      id: { type: "string", value: "NAME", help: "an id of your own for it" },
+      as: AS,
+    },
+    notes: [
+      "The labels of an exported session come along, and a conversation in which tools speak is `untrusted`; no tool is run, no model is asked.",
+      "A file that was changed after it was exported is refused, and so is a list in which a call has no result.",
+    ],
+    examples: [
+      "orgate sessions import case.jsonl --agent support",
+      "orgate sessions import chat.json --agent support --id ticket-17 --label internal --json",
+    ],
+    load: async () => (await import("../commands/sessions-import.ts")).importFile,
+  },
+  {
     name: "sessions close",
     summary: "end a session for good: it takes no turn any more",
     args: [SESSION],
