@@ -196,7 +196,7 @@ const CASES: readonly Case[] = [
       const dialog = [...(await sound(ana, "the halt dialog"))];
       await page.getByRole("button", { name: "Halt", exact: true }).click();
       await page.getByText("Halted: a drill").waitFor();
-      const lift = page.locator("main").getByRole("button", { name: "Lift the halt" });
+      const lift = page.getByRole("region", { name: "Halts" }).getByRole("button", { name: "Lift the halt" });
       await lift.click();
       const asking = page.getByRole("dialog");
       await asking.getByText(/ana halted it .*: a drill\./).waitFor();
@@ -245,6 +245,53 @@ const CASES: readonly Case[] = [
         ...definition,
         ...ana.errors(),
       ];
+    },
+  },
+  {
+    name: "O482 O483 a halt is told on every screen, with who, why and the way to lift it; the chat and Health say so, and what waits says why",
+    async run({ desk, ana }) {
+      const { page } = ana;
+      const { session } = await execute(ana, desk, "stage", "what do you know?");
+      await go(ana, desk, "/chat");
+      await page.getByText(/^Orgate runs AI agents under your policies/).waitFor();
+      await go(ana, desk, "/fleet");
+      await page.getByRole("button", { name: "Halt work" }).click();
+      await page.getByLabel("Why").fill("the mail loop");
+      await page.getByRole("button", { name: "Halt", exact: true }).click();
+      const banner = page.getByRole("region", { name: "Halts" });
+      const found: Violation[] = [];
+      for (const at of [
+        "/chat",
+        "/approvals",
+        "/sessions",
+        "/fleet",
+        "/schedules",
+        "/policies",
+        "/journal",
+        "/cost",
+        "/health",
+        "/guide",
+      ]) {
+        await go(ana, desk, at);
+        await banner.getByText(/all work, by ana, .*: the mail loop/).waitFor();
+        const live = await page.getByText("Live", { exact: true }).count();
+        found.push(...wrong(live === 0, `${at} says Live`), ...(await sound(ana, `${at}, halted`)));
+      }
+      await go(ana, desk, "/health");
+      await page.getByText("The server is well, and work is halted.").waitFor();
+      await go(ana, desk, `/chat/${session}`);
+      await page.locator("main header").getByText("halted", { exact: true }).waitFor();
+      await page.getByLabel("Message to stage").fill("and now?");
+      await page.getByLabel("Message to stage").press("Enter");
+      await page.getByText("waits: work is halted by ana: the mail loop").waitFor();
+      found.push(...(await sound(ana, "a conversation that is halted")));
+      await banner.getByRole("button", { name: "Lift the halt" }).click();
+      await page.getByLabel(/^Why/).fill("the loop is mended");
+      await page.getByRole("dialog").getByRole("button", { name: "Lift the halt" }).click();
+      await banner.waitFor({ state: "detached" });
+      await page.getByText("Live", { exact: true }).first().waitFor();
+      await page.getByText(/^waits: /).waitFor({ state: "detached" });
+      return [...found, ...ana.errors()];
     },
   },
   {

@@ -195,7 +195,7 @@ export async function openShell(
     const what = halt.scope === "all" ? "all work" : visible(agent);
     const why = halt.reason === "" ? "" : ` (${visible(halt.reason)})`;
     say(
-      `${what} is halted${why}: it hears this when it goes on, \`/resume-work ${halt.scope === "all" ? "all" : `agent ${visible(agent)}`}\``,
+      `${what} is halted by ${visible(halt.by.id)}${why}: it hears this when it goes on, \`/resume-work ${halt.scope === "all" ? "all" : `agent ${visible(agent)}`} REASON\``,
     );
   }
 

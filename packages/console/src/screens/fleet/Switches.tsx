@@ -2,6 +2,7 @@
 import { escapeHidden } from "@orgate/core/vocab";
 import type { Problem, RouteOutput } from "@orgate/core/wire";
 import { useState } from "react";
+import { haltChoices, haltName } from "../../app/halting.ts";
 import { useCalled, useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
@@ -11,21 +12,12 @@ import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { toast } from "../../parts/toasts.ts";
 import css from "./Fleet.module.css";
-import { haltChoices, haltName } from "./halting.ts";
 
-type Halt = RouteOutput<"halts">["items"][number];
-type HaltsProps = Readonly<{ halts: readonly Halt[]; reload(): void }>;
-
-export function Halts({ halts, reload }: HaltsProps) {
+/** What is halted stands above every screen (O482); here it is asked for. */
+export function HaltWork({ reload }: Readonly<{ reload(): void }>) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      {halts.map((halt) => (
-        <span key={halt.scope} className={css.halt}>
-          <Tag tone="bad">halted: {escapeHidden(halt.scope)}</Tag> by {escapeHidden(halt.by.id)}, <Time at={halt.at} />
-          <Lift halt={halt} reload={reload} />
-        </span>
-      ))}
       <Button tone="bad" icon="stop" onClick={() => setOpen(true)}>
         Halt work
       </Button>
@@ -39,38 +31,6 @@ export function Halts({ halts, reload }: HaltsProps) {
           />
         ) : null}
       </Dialog>
-    </>
-  );
-}
-
-/** O480 says what goes on, and asks why. */
-export function Lift({ halt, reload }: Readonly<{ halt: Halt; reload(): void }>) {
-  const hub = useHub();
-  const [isOpen, setOpen] = useState(false);
-  const { scope, by, reason: halted, at } = halt;
-  const lift = async (reason: string): Promise<Problem | null> => {
-    const came = await hub.call("resumeWork", { body: { scope, reason } });
-    if (came.kind === "problem") return came.problem;
-    toast({ tone: "ok", title: "Work goes on", detail: haltName(scope) });
-    reload();
-    return null;
-  };
-  return (
-    <>
-      <Button size="small" onClick={() => setOpen(true)}>
-        Lift the halt
-      </Button>
-      {isOpen ? (
-        <Reasoned title={`Lift the halt of ${haltName(scope)}`} does="Lift the halt" send={lift} close={() => setOpen(false)}>
-          <p>
-            {escapeHidden(by.id)} halted it <Time at={at} />: {halted === "" ? "no reason was given" : escapeHidden(halted)}.
-          </p>
-          <p>
-            {scope === "all" ? "Every halt is lifted, those of single agents and tools too. " : ""}What was said to it meanwhile begins, and
-            what was approved runs, in every process of the project. Turns that were halted stay ended.
-          </p>
-        </Reasoned>
-      ) : null}
     </>
   );
 }
