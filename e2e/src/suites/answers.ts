@@ -160,7 +160,7 @@ async function pastDue(desk: Desk, session: string): Promise<void> {
 
 /** Asked, and killed before anything else happened. */
 async function hurrying(desk: Desk): Promise<OpenQuestion & Readonly<{ lines: readonly Line[] }>> {
-  const asker = await desk.cli(runArgs("hurry"), { stop: { kind: "at", point: "tx 4 committed" } });
+  const asker = await desk.cli(runArgs("hurry"), { stop: { kind: "writes", event: "approval.asked", step: "committed" } });
   await asker.until("reached");
   if (!asker.lines.some((l) => asksIn(l) && l.kind === "mark" && l.step === "committed")) throw new Error("it stands elsewhere");
   asker.signal("SIGKILL");

@@ -1,6 +1,6 @@
 /** Text files of a project: regular files, UTF-8, of a bounded size, or refused with what is wrong. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
-import { sep } from "node:path";
+import { resolve, sep } from "node:path";
 
 /** Throws a plain `Error` whose message is one phrase about the file: callers know its place and what to do. */
 export function readTextFile(file: string, maxBytes: number): string {
@@ -67,8 +67,9 @@ export const isBelow = (file: string, root: string): boolean => file.startsWith(
 /** Null where nothing is there, or its links lead nowhere. */
 export function realPath(path: string): string | null {
   try {
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null; // much cheaper than an error
-    return realpathSync.native(path);
+    const plain = resolve(path); // `x/../a` is `a`, whether `x` is there or not
+    if (lstatSync(plain, { throwIfNoEntry: false }) === undefined) return null; // much cheaper than an error
+    return realpathSync.native(plain);
   } catch {
     return null;
   }
