@@ -100,3 +100,33 @@ test("A463 a command that is advised has the options without which it is refused
     }
   expect(wrong).toEqual([]);
 });
+
+describe("M464 a model call that failed says which model and host, what to check and which variable says so", () => {
+  const env = (base: string) => ({ OPENAI_COMPATIBLE_BASE_URL: base, OPENAI_COMPATIBLE_API_KEY: KEY });
+  const failed = async (base: string): Promise<string> => {
+    const { stdout, stderr } = await newDesk().within(env(base), ["run", "vllm", "--input", "hi"]);
+    expect(`${stdout}${stderr}`).not.toMatch(/canary|hidden/); // neither the key nor the address's path
+    return stdout;
+  };
+  test("M464 nobody listens there", PATIENCE, async () => {
+    const at = await nobody();
+    expect(await failed(`${at}/hidden/v1`)).toContain(
+      `openai-compatible/m at ${at.slice("http://".length)}: the connection was refused (ECONNREFUSED); check $OPENAI_COMPATIBLE_BASE_URL, and that a server answers there`,
+    );
+  });
+  test.each([
+    [401, "check $OPENAI_COMPATIBLE_API_KEY"],
+    [404, "check the model's name and $OPENAI_COMPATIBLE_BASE_URL"],
+    [503, "try again later"],
+    [402, "check the account of $OPENAI_COMPATIBLE_API_KEY"],
+  ])("M464 it answers %i", PATIENCE, async (status, next) => {
+    const local = await listen(
+      (response) => void response.writeHead(status, { "content-type": "application/json" }).end('{"error":{"message":"no"}}'),
+    );
+    closing.push(local.close);
+    const host = local.url.slice("http://".length);
+    const said = await failed(`${local.url}/hidden/v1`);
+    expect(said).toContain(`openai-compatible/m at ${host}: the provider answered ${status}`);
+    expect(said).toContain(next);
+  });
+});

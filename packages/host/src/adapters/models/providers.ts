@@ -14,7 +14,7 @@ import { FaultError, type JsonObject, lowerFirst, type Model } from "@orgate/cor
 import * as z from "zod";
 import { type AnswerWay, mannered, strictly } from "./answers.ts";
 import type { Setting, Settings } from "./env.ts";
-import { WireTrouble } from "./fault.ts";
+import { type Recipient, WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
 import type { FileWire } from "./prompt.ts";
 import { collectDetails, type Thoughts, thoughtsIn } from "./thoughts.ts";
@@ -304,6 +304,7 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
     events: provider.events,
     within: (given) => strictly(provider.strict, provider.within?.(given) ?? given),
     watch: (signal, wire) => void wires.set(signal, wire),
+    recipient: standing.recipient,
   };
   const fetch = watchedFetch((signal) => wires.get(signal) ?? null, MAX_ANSWER_BYTES);
   const load = async (): Promise<Model> => languageModel(await provider.make({ name, key, base }, fetch), asked, inside);
@@ -323,7 +324,7 @@ export function providerModel(id: string, options: JsonObject, settings: Setting
 }
 
 export type ProviderStanding =
-  | Readonly<{ kind: "usable"; key: string | null; base: string; keyFrom: Setting["from"] | null }>
+  | Readonly<{ kind: "usable"; key: string | null; base: string; keyFrom: Setting["from"] | null; recipient: Omit<Recipient, "id"> }>
   | Readonly<{ kind: "unusable"; why: string /** The variable to set. */; variable: string }>;
 
 /** Whether a provider can be used with these settings, and why not. Nobody is asked. */
@@ -344,7 +345,13 @@ export function providerStanding(word: string, settings: Settings): ProviderStan
       `$${provider.base.variable} comes from .env and $${provider.key} from the environment: a key is not sent where a project's file says; set both in one place`,
       provider.base.variable,
     );
-  return { kind: "usable", key: key?.value ?? null, base, keyFrom: key?.from ?? null };
+  const shown = (variable: string, set: boolean): string => `$${variable}${set ? "" : " (not set)"}`;
+  const recipient = {
+    host: new URL(base).host,
+    addressVariable: shown(provider.base.variable, named !== null),
+    keyVariable: provider.key === null ? null : shown(provider.key, key !== null),
+  };
+  return { kind: "usable", key: key?.value ?? null, base, keyFrom: key?.from ?? null, recipient };
 }
 
 /** Without a slash at its end; with the usual path where it has none. */
